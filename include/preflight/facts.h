@@ -1,0 +1,94 @@
+// Facts: what the model's config.json and the device say, derived once, as plain structs.
+//
+// ModelFacts holds what SGLang's ModelConfig derives (names as in srt/configs/model_config.py), with the defaults
+// of transformers' configuration classes filled in. Resolution steps and rules read these members only; they never
+// look into JSON. A fact that cannot be known is nullopt or None, never a guess.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preflight/release.h"
+#include "preflight/value.h"
+
+namespace preflight {
+
+// One XPU as torch reports it. Memory is the total of one device, in MiB.
+struct DeviceFacts {
+  std::int64_t memory_mib = 24480;
+  int count = 8;
+  std::string name = "Intel(R) Arc(TM) Pro B60 Graphics";
+  bool has_fp64 = true;  // SGLang's XMX probe
+};
+
+// Environment variables as the launch will see them; nothing is read from the real environment unless asked.
+using Environment = std::map<std::string, std::string>;
+
+// A refusal as Python raises it: exception type, the SGLang function at the top of the traceback, our own words.
+struct Refusal {
+  std::string exception;
+  std::string function;
+  std::string message;
+  std::string rule = {};  // our rule id, when one explains it
+};
+
+// A log line at WARNING or above: [level, function], with our own words for people.
+struct LogLine {
+  std::string level = "WARNING";
+  std::string function;
+  std::string message = {};
+};
+
+enum class AttentionArch { kMha, kMla, kSsm };
+
+struct ModelFacts {
+  std::string path;
+  std::vector<std::string> architectures;
+  std::string model_type;
+  AttentionArch attention_arch = AttentionArch::kMha;
+
+  // Attention shape of the text model. Counts are totals over all ranks.
+  std::int64_t num_attention_heads = 0;
+  std::int64_t num_key_value_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t v_head_dim = 0;
+  std::int64_t swa_head_dim = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t num_hidden_layers = 0;
+  std::int64_t vocab_size = 0;
+  std::int64_t kv_lora_rank = 0;  // MLA only, else 0
+  std::int64_t qk_nope_head_dim = 0;
+  std::int64_t qk_rope_head_dim = 0;
+  double scaling = 0.0;  // softmax scale of MLA models (mscale applied); 0 = 1/sqrt(head_dim)
+
+  std::int64_t context_len = 0;  // tokens, after --context-length and its override rule
+  std::string dtype;             // "bfloat16", "float16", "float32": what --dtype auto became
+  std::optional<std::string> quantization;
+  Value hf_quant_config;  // quantization_config of the checkpoint, None when absent
+
+  std::optional<std::int64_t> sliding_window_size;
+  std::optional<std::int64_t> attention_chunk_size;
+  bool is_hybrid_swa = false;
+  bool has_attention_sinks = false;
+  bool is_generation = true;
+  bool is_multimodal = false;
+  bool is_encoder_decoder = false;
+  bool is_local_attention_model = false;
+  double attn_logit_softcapping = 0.0;
+
+  // The configuration after transformers' classes filled it: for facts not yet named above. Steps ask
+  // text("key") / root("key"), which return None where getattr(config, key, None) would.
+  Value hf_config;
+  Value hf_text_config;
+  [[nodiscard]] Value root(std::string_view key) const;
+  [[nodiscard]] Value text(std::string_view key) const;
+
+  [[nodiscard]] bool is_mla() const { return attention_arch == AttentionArch::kMla; }
+  [[nodiscard]] bool has_architecture(std::string_view name) const;
+  [[nodiscard]] std::int64_t num_kv_heads_per_rank(std::int64_t tp) const;
+};
+
+}  // namespace preflight

@@ -1,0 +1,29 @@
+// An SGLang release, and the list of those this build knows (one folder each under configs/sglang).
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace preflight {
+
+struct Release {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+
+  friend constexpr auto operator<=>(const Release&, const Release&) = default;
+  [[nodiscard]] std::string text() const;  // "0.5.23"
+};
+
+constexpr Release v0_5(int patch) { return Release{0, 5, patch}; }
+
+// "0.5.23" or "v0.5.23"; nothing else.
+std::optional<Release> parse_release(std::string_view text);
+// Ascending; the last is the default.
+std::span<const Release> supported_releases();
+bool is_supported(Release release);
+
+}  // namespace preflight

@@ -1,0 +1,48 @@
+// Stage 1: the arguments of `python -m sglang.launch_server`, parsed as that release's argparse would.
+//
+// Parsing has three ends, as upstream has: accepted (ServerArgs), refused by argparse (UsageError, exit 2 there), or
+// an exception while merging --config (Refusal). Warnings printed by deprecated options come first in the launch's log.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/facts.h"
+#include "preflight/fields.h"
+
+namespace preflight {
+
+// One option as it was given; a repeated option gives several, the last wins.
+struct GivenOption {
+  Field field;
+  std::string option;   // the full option string it resolved to, e.g. "--page-size"
+  std::string spelled;  // as typed, e.g. "--page" or "--page-size=64"
+  SourceRange where;
+  bool from_config_file = false;
+};
+
+struct ServerArgs {
+  Release release;
+  std::vector<Value> raw;          // one per Field: the given value, or the release's default
+  std::vector<GivenOption> given;  // in order of appearance
+  std::vector<LogLine> warnings;   // deprecated options
+  std::vector<std::string> argv;   // as given, after --config was expanded
+
+  [[nodiscard]] const Value& operator[](Field f) const { return raw[static_cast<std::size_t>(f)]; }
+  [[nodiscard]] const GivenOption* last_given(Field f) const;
+};
+
+// argparse's own refusal. kind and flag as ../sglang/tools/compare.py names them: unrecognized, ambiguous, choice,
+// value, expected, required, other.
+struct UsageError {
+  std::string kind;
+  std::string flag;
+  std::string message;  // our own sentence
+  SourceRange where;
+};
+
+using ParseOutcome = std::variant<ServerArgs, UsageError, Refusal>;
+
+}  // namespace preflight

@@ -1,0 +1,59 @@
+// ModelSource: where model facts come from, with a cache, so that a batch reads each config.json once.
+//
+// A model path is a local directory with config.json, a Hugging Face id known to configs/models, or unknown.
+// build() does what constructing SGLang's ModelConfig does: facts, or the exception it raises, and its warnings.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "preflight/facts.h"
+#include "preflight/result.h"
+
+namespace preflight::facts {
+
+// The arguments of ModelConfig.from_server_args, as values at the moment of construction.
+struct ModelRequest {
+  Release release;
+  std::string path;
+  bool is_draft = false;
+  bool draft_quantization_explicit = false;
+  Value context_length;  // None or int
+  Value dtype = "auto";
+  Value quantization;          // None or str
+  Value override_args = "{}";  // --json-model-override-args, a str
+  Value enable_multimodal;     // None or bool
+  Value is_embedding = false;
+  Value speculative_algorithm;
+  Value model_impl = "auto";
+  Value load_format = "auto";
+  Value trust_remote_code = false;
+  Value disable_hybrid_swa_memory = false;
+  Value language_model_only = false;
+  Value sampling_defaults = "model";
+  Value quantize_and_serve = false;
+  Value modelopt_quant;
+  Value encoder_only = false;
+  Environment env;
+};
+
+struct ModelOutcome {
+  std::variant<std::shared_ptr<const ModelFacts>, Refusal> result;
+  std::vector<LogLine> log;
+};
+
+class ModelSource {
+ public:
+  virtual ~ModelSource() = default;
+  // Parsed config.json of a path or id, before transformers' defaults. nullptr when there is none.
+  virtual Result<std::shared_ptr<const Value>> config_of(const std::string& path) = 0;
+  // True when the directory holds a file of that name (generation_config.json, hf_quant_config.json, …).
+  virtual bool has_file(const std::string& path, const std::string& name) = 0;
+};
+
+ModelOutcome build_model(ModelSource& source, const ModelRequest& request);
+
+}  // namespace preflight::facts

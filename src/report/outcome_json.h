@@ -1,0 +1,19 @@
+// A launch's outcome as one JSON line, in the format of recorded outcomes (see docs/outcomes.md).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "preflight/launch.h"
+
+namespace preflight::report {
+
+// (path, name): every occurrence of path in a string value is written as name, e.g. ("/tmp/m/qwen3-8b", "{model}").
+using PathNames = std::vector<std::pair<std::string, std::string>>;
+
+// `id` first; fields as the recorder writes them: outcome, stage, kind+flag or exception+function, message, warnings,
+// resolved (what differs from the release's defaults), writes and trace, unmodelled.
+std::string outcome_json(const Launch& launch, const std::string& id, const PathNames& names = {});
+
+}  // namespace preflight::report

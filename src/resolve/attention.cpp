@@ -1,0 +1,20 @@
+// Sampling, deterministic inference, attention backends and the page size they force.
+#include "src/resolve/attention.h"
+
+namespace preflight::resolve {
+
+void sampling_backend_default(Resolution& /*r*/) {}
+
+void handle_deterministic_inference(Resolution& /*r*/) {}
+
+void deterministic_enforces_no_allreduce_fusion(Resolution& /*r*/) {}
+
+void handle_attention_backend_compatibility(Resolution& /*r*/) {}
+
+void handle_linear_attn_backend(Resolution& /*r*/) {}
+
+void page_size_default(Resolution& /*r*/) {}
+
+void handle_multi_item_scoring(Resolution& /*r*/) {}
+
+}  // namespace preflight::resolve

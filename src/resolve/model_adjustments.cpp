@@ -1,0 +1,10 @@
+// What the model's architecture changes.
+#include "src/resolve/model_adjustments.h"
+
+namespace preflight::resolve {
+
+void handle_model_specific_adjustments(Resolution& /*r*/) {}
+
+void handle_model_capability_adjustments(Resolution& /*r*/) {}
+
+}  // namespace preflight::resolve

@@ -1,0 +1,236 @@
+// The order of resolution, per release, and the run itself.
+//
+// 0.5.11–0.5.18 resolve in ServerArgs.__post_init__, later releases in run_resolution_pipeline (the rows below follow
+// arg_groups/pipeline.py); the launcher then calls check_server_args. A row without a function cannot act on an Intel
+// GPU and says why. Tested by tests/parity.
+#include "src/resolve/pipeline.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "src/resolve/attention.h"
+#include "src/resolve/cuda_graph.h"
+#include "src/resolve/dllm.h"
+#include "src/resolve/hicache.h"
+#include "src/resolve/kv_cache.h"
+#include "src/resolve/mamba.h"
+#include "src/resolve/memory.h"
+#include "src/resolve/model_adjustments.h"
+#include "src/resolve/model_path.h"
+#include "src/resolve/moe.h"
+#include "src/resolve/parallel.h"
+#include "src/resolve/pd_disaggregation.h"
+#include "src/resolve/platform.h"
+#include "src/resolve/serving.h"
+#include "src/resolve/speculative.h"
+#include "src/resolve/validation.h"
+
+namespace preflight::resolve {
+namespace {
+
+// Where a launch with the model path "none" or "dummy" stops resolving.
+constexpr std::string_view kDummyModelEndsHere = "dummy model ends here";
+
+constexpr PipelineStep kPostInit[] = {
+    {.name = "maybe_download_model_for_runai", .run = maybe_download_model_for_runai},
+    {.name = "handle_load_balance_method", .run = handle_load_balance_method},
+    {.name = "handle_multimodal", .run = handle_multimodal},
+    {.name = "handle_ssl_validation", .run = handle_ssl_validation},
+    {.name = "handle_asr_validation", .run = handle_asr_validation},
+    {.name = "handle_pd_disaggregation", .run = handle_pd_disaggregation},
+    {.name = "validate_prefill_only_disable_kv_cache_args", .run = validate_prefill_only_disable_kv_cache_args},
+    {.name = kDummyModelEndsHere},
+    {.name = "handle_deprecated_args", .run = handle_deprecated_args},
+    {.name = "handle_prefill_delayer_env_compat", .run = handle_prefill_delayer_env_compat},
+    {.name = "handle_quantization_unquant", .run = handle_quantization_unquant},
+    {.name = "handle_missing_default_values", .run = handle_missing_default_values},
+    {.name = "_handle_hpu_backends", .note = "acts on Habana devices only"},
+    {.name = "_handle_cpu_backends", .note = "acts on device cpu only"},
+    {.name = "_handle_npu_backends", .note = "acts on Ascend devices only"},
+    {.name = "_handle_mps_backends", .note = "acts on Apple devices only"},
+    {.name = "handle_xpu_backends", .run = handle_xpu_backends},
+    {.name = "apply_server_args_defaults", .note = "no out-of-tree platform plugin on XPU"},
+    {.name = "handle_piecewise_cuda_graph", .run = handle_piecewise_cuda_graph},
+    {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
+    {.name = "deterministic_enforces_no_allreduce_fusion", .run = deterministic_enforces_no_allreduce_fusion},
+    {.name = "handle_model_specific_adjustments", .run = handle_model_specific_adjustments},
+    {.name = "sampling_backend_default", .run = sampling_backend_default},
+    {.name = "handle_deterministic_inference", .run = handle_deterministic_inference},
+    {.name = "handle_attention_backend_compatibility", .run = handle_attention_backend_compatibility},
+    {.name = "handle_mamba_backend", .run = handle_mamba_backend},
+    {.name = "handle_linear_attn_backend", .run = handle_linear_attn_backend},
+    {.name = "handle_kv4_compatibility", .run = handle_kv4_compatibility},
+    {.name = "page_size_default", .run = page_size_default},
+    {.name = "_handle_amd_specifics", .note = "acts on AMD devices only"},
+    {.name = "handle_nccl_pre_warm", .run = handle_nccl_pre_warm},
+    {.name = "handle_grammar_backend", .run = handle_grammar_backend},
+    {.name = "handle_multi_item_scoring", .run = handle_multi_item_scoring},
+    {.name = "handle_prefill_only_disable_kv_cache", .run = handle_prefill_only_disable_kv_cache},
+    {.name = "handle_hicache", .run = handle_hicache},
+    {.name = "handle_data_parallelism", .run = handle_data_parallelism},
+    {.name = "handle_context_parallelism", .run = handle_context_parallelism},
+    {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
+    {.name = "handle_a2a_moe", .run = handle_a2a_moe},
+    {.name = "handle_eplb_and_dispatch", .run = handle_eplb_and_dispatch},
+    {.name = "handle_expert_distribution_metrics", .run = handle_expert_distribution_metrics},
+    {.name = "handle_elastic_ep", .run = handle_elastic_ep},
+    {.name = "pipeline_parallel_overlap_disable", .run = pipeline_parallel_overlap_disable},
+    {.name = "handle_speculative_decoding", .run = handle_speculative_decoding},
+    {.name = "validate_flashinfer_a2a_token_budget", .run = validate_flashinfer_a2a_token_budget},
+    {.name = "handle_load_format", .run = handle_load_format},
+    {.name = "handle_encoder_disaggregation", .run = handle_encoder_disaggregation},
+    {.name = "handle_tokenizer_batching", .run = handle_tokenizer_batching},
+    {.name = "handle_environment_variables", .run = handle_environment_variables},
+    {.name = "handle_cache_compatibility", .run = handle_cache_compatibility},
+    {.name = "handle_dllm_inference", .run = handle_dllm_inference},
+    {.name = "handle_crash_dump_env", .run = handle_crash_dump_env},
+    {.name = "handle_debug_utils", .run = handle_debug_utils},
+    {.name = "handle_other_validations", .run = handle_other_validations},
+};
+
+constexpr PipelineStep kPipeline[] = {
+    {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention},
+    {.name = "handle_mega_moe", .run = handle_mega_moe},
+    {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode},
+    {.name = "handle_media_url_security", .run = handle_media_url_security},
+    {.name = "handle_watermark_config", .run = handle_watermark_config},
+    {.name = "handle_hicache_ratio_default", .run = handle_hicache_ratio_default},
+    {.name = "handle_offload_compatibility", .run = handle_offload_compatibility},
+    {.name = "validate_prefill_decode_interval", .run = validate_prefill_decode_interval},
+    {.name = "validate_response_store", .run = validate_response_store},
+    {.name = "validate_sampling_mask_max_tokens", .run = validate_sampling_mask_max_tokens},
+    {.name = "handle_aux_hidden_state_capture", .run = handle_aux_hidden_state_capture},
+    {.name = "validate_prefill_cp_platform", .run = validate_prefill_cp_platform},
+    {.name = "handle_hardware_runtime_validation", .run = handle_hardware_runtime_validation},
+    {.name = kDummyModelEndsHere},
+    {.name = "handle_model_source_paths", .run = handle_model_source_paths},
+    {.name = "apply_muse_spark_env_defaults", .run = apply_muse_spark_env_defaults},
+    {.name = "handle_multimodal", .run = handle_multimodal},
+    {.name = "handle_ssl_validation", .run = handle_ssl_validation},
+    {.name = "handle_asr_validation", .run = handle_asr_validation},
+    {.name = "handle_deprecated_args", .run = handle_deprecated_args},
+    {.name = "handle_prefill_delayer_env_compat", .run = handle_prefill_delayer_env_compat},
+    {.name = "handle_missing_default_values", .run = handle_missing_default_values},
+    {.name = "handle_expert_pack", .run = handle_expert_pack},
+    {.name = "handle_pd_disaggregation", .run = handle_pd_disaggregation},
+    {.name = "validate_prefill_only_disable_kv_cache_args", .run = validate_prefill_only_disable_kv_cache_args},
+    {.name = "handle_decode_context_parallelism", .run = handle_decode_context_parallelism},
+    {.name = "apply_model_prefill_cuda_graph_defaults", .run = apply_model_prefill_cuda_graph_defaults},
+    {.name = "handle_dwdp", .run = handle_dwdp},
+    {.name = "handle_cuda_graph_config", .run = handle_cuda_graph_config},
+    {.name = "handle_hpu_backends", .note = "acts on Habana devices only"},
+    {.name = "handle_cpu_backends", .note = "acts on device cpu only"},
+    {.name = "handle_npu_backends", .note = "acts on Ascend devices only"},
+    {.name = "handle_mps_backends", .note = "acts on Apple devices only"},
+    {.name = "handle_xpu_backends", .run = handle_xpu_backends},
+    {.name = "handle_symm_mem_device_support", .run = handle_symm_mem_device_support},
+    {.name = "handle_platform_defaults", .note = "no out-of-tree platform plugin on XPU"},
+    {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
+    {.name = "handle_model_specific_adjustments", .run = handle_model_specific_adjustments},
+    {.name = "default_unset_prefill_decode_interval", .run = default_unset_prefill_decode_interval},
+    {.name = "handle_offload_compatibility", .run = handle_offload_compatibility},
+    {.name = "sampling_backend_default", .run = sampling_backend_default},
+    {.name = "handle_deterministic_inference", .run = handle_deterministic_inference},
+    {.name = "handle_nvfp4_prefill_kv_dequant_dtype", .run = handle_nvfp4_prefill_kv_dequant_dtype},
+    {.name = "handle_attention_backend_compatibility", .run = handle_attention_backend_compatibility},
+    {.name = "disable_prefill_cuda_graph_for_deepseek_trtllm_mla",
+     .run = disable_prefill_cuda_graph_for_deepseek_trtllm_mla},
+    {.name = "handle_mamba_backend", .run = handle_mamba_backend},
+    {.name = "handle_int8_mamba_checkpoint", .run = handle_int8_mamba_checkpoint},
+    {.name = "handle_linear_attn_backend", .run = handle_linear_attn_backend},
+    {.name = "handle_kv4_compatibility", .run = handle_kv4_compatibility},
+    {.name = "handle_mxfp8_kv_cache_compatibility", .run = handle_mxfp8_kv_cache_compatibility},
+    {.name = "page_size_default", .run = page_size_default},
+    {.name = "handle_amd_specifics", .note = "acts on AMD devices only"},
+    {.name = "handle_nccl_pre_warm", .run = handle_nccl_pre_warm},
+    {.name = "handle_grammar_backend", .run = handle_grammar_backend},
+    {.name = "handle_multi_item_scoring", .run = handle_multi_item_scoring},
+    {.name = "handle_prefill_only_disable_kv_cache", .run = handle_prefill_only_disable_kv_cache},
+    {.name = "handle_hicache", .run = handle_hicache},
+    {.name = "handle_data_parallelism", .run = handle_data_parallelism},
+    {.name = "handle_load_balance_method", .run = handle_load_balance_method},
+    {.name = "handle_context_parallelism", .run = handle_context_parallelism},
+    {.name = "apply_prefill_cp_cuda_graph_default", .run = apply_prefill_cp_cuda_graph_default},
+    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding},
+    {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
+    {.name = "handle_a2a_moe", .run = handle_a2a_moe},
+    {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp},
+    {.name = "handle_eplb_and_dispatch", .run = handle_eplb_and_dispatch},
+    {.name = "handle_expert_distribution_metrics", .run = handle_expert_distribution_metrics},
+    {.name = "handle_elastic_ep", .run = handle_elastic_ep},
+    {.name = "validate_experimental_sgl_marlin", .run = validate_experimental_sgl_marlin},
+    {.name = "pipeline_parallel_overlap_disable", .run = pipeline_parallel_overlap_disable},
+    {.name = "handle_speculative_decoding", .run = handle_speculative_decoding},
+    {.name = "resolve_boundary_reduction", .run = resolve_boundary_reduction},
+    {.name = "handle_layernorm_sp", .run = handle_layernorm_sp},
+    {.name = "validate_flashinfer_a2a_token_budget", .run = validate_flashinfer_a2a_token_budget},
+    {.name = "validate_mega_moe_token_budget_for_model", .run = validate_mega_moe_token_budget_for_model},
+    {.name = "handle_load_format", .run = handle_load_format},
+    {.name = "handle_encoder_disaggregation", .run = handle_encoder_disaggregation},
+    {.name = "handle_tokenizer_batching", .run = handle_tokenizer_batching},
+    {.name = "handle_environment_variables", .run = handle_environment_variables},
+    {.name = "handle_cache_compatibility", .run = handle_cache_compatibility},
+    {.name = "handle_page_major_kv_layout", .run = handle_page_major_kv_layout},
+    {.name = "handle_unified_memory_pool", .run = handle_unified_memory_pool},
+    {.name = "handle_dllm_inference", .run = handle_dllm_inference},
+    {.name = "handle_crash_dump_env", .run = handle_crash_dump_env},
+    {.name = "handle_debug_utils", .run = handle_debug_utils},
+    {.name = "handle_other_validations", .run = handle_other_validations},
+    {.name = "handle_model_capability_adjustments", .run = handle_model_capability_adjustments},
+    {.name = "handle_kernel_plugins", .run = handle_kernel_plugins},
+    {.name = "finalize_cuda_graph_prefill_max_context", .run = finalize_cuda_graph_prefill_max_context},
+    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding},
+    {.name = "validate_deepep_v2", .run = validate_deepep_v2},
+};
+
+constexpr PipelineStep kCheck[] = {
+    {.name = "check_server_args", .run = check_server_args},
+};
+
+bool is_dummy_model(const Resolution& r) {
+  std::string path = r.text(Field::model_path);
+  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
+  return path == "none" || path == "dummy";
+}
+
+void run(std::span<const PipelineStep> steps, Resolution& r) {
+  for (const PipelineStep& step : steps) {
+    if (r.release() < step.first || r.release() > step.last) continue;
+    if (step.name == kDummyModelEndsHere && is_dummy_model(r)) {
+      if (r.since(v0_5(20))) resolve_boundary_reduction(r);
+      return;
+    }
+    if (step.run != nullptr) step.run(r);
+  }
+}
+
+}  // namespace
+
+std::span<const PipelineStep> pipeline(Release release) {
+  if (release < v0_5(19)) return kPostInit;
+  return kPipeline;
+}
+
+std::span<const PipelineStep> check_pipeline(Release /*release*/) { return kCheck; }
+
+Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
+  Launch launch;
+  launch.resolved = args.raw;
+  launch.log = args.warnings;
+  launch.args = std::move(args);
+  launch.device = std::move(device);
+  launch.env = std::move(env);
+  Resolution r(launch, models);
+  try {
+    launch.stage = Stage::kResolve;
+    run(pipeline(r.release()), r);
+    launch.stage = Stage::kCheck;
+    run(check_pipeline(r.release()), r);
+  } catch (RefusedByStep& refused) {
+    launch.outcome = Outcome::kRefused;
+    launch.refusal = std::move(refused.refusal);
+  }
+  return launch;
+}
+
+}  // namespace preflight::resolve

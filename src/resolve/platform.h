@@ -1,0 +1,14 @@
+// What the device itself forces: XPU backends, runtime checks, communication pre-warm.
+#pragma once
+
+#include "src/resolve/resolution.h"
+
+namespace preflight::resolve {
+
+void handle_hardware_runtime_validation(Resolution& r);
+void handle_xpu_backends(Resolution& r);
+void handle_symm_mem_device_support(Resolution& r);
+void handle_nccl_pre_warm(Resolution& r);
+void handle_kernel_plugins(Resolution& r);
+
+}  // namespace preflight::resolve

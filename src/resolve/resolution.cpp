@@ -1,0 +1,125 @@
+// Reading, writing, logging and refusing during resolution. Tested by tests/resolution_test.cpp.
+#include "src/resolve/resolution.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace preflight::resolve {
+namespace {
+
+std::string lower(std::string_view s) {
+  std::string out(s);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+}  // namespace
+
+const std::string* Resolution::env_text(std::string_view name) const {
+  const auto it = env().find(std::string(name));
+  return it == env().end() ? nullptr : &it->second;
+}
+
+bool Resolution::env_bool(std::string_view name, bool fallback) const {
+  const std::string* text = env_text(name);
+  if (text == nullptr) return fallback;
+  const std::string value = lower(*text);
+  if (value == "true" || value == "1" || value == "yes" || value == "y") return true;
+  if (value == "false" || value == "0" || value == "no" || value == "n") return false;
+  return fallback;  // upstream warns of an unusable value and keeps the default
+}
+
+std::int64_t Resolution::env_int(std::string_view name, std::int64_t fallback) const {
+  const std::string* text = env_text(name);
+  if (text == nullptr) return fallback;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  return error == std::errc{} && end == text->data() + text->size() ? value : fallback;
+}
+
+bool Resolution::is(Field f, std::string_view text) const {
+  const Value& v = (*this)[f];
+  return v.is_string() && v.as_string() == text;
+}
+
+bool Resolution::one_of(Field f, std::initializer_list<std::string_view> texts) const {
+  return std::any_of(texts.begin(), texts.end(), [&](std::string_view t) { return is(f, t); });
+}
+
+std::string Resolution::text(Field f) const {
+  const Value& v = (*this)[f];
+  return v.is_string() ? v.as_string() : std::string();
+}
+
+void Resolution::set_silently(Field field, Value value) {
+  launch_.resolved[static_cast<std::size_t>(field)] = std::move(value);
+}
+
+void Resolution::set(std::string_view step, Field field, Value value) {
+  if (!(*this)[field].identical(value)) {
+    launch_.chain.push_back({std::string(step), {{field, value}}, true});
+  }
+  set_silently(field, std::move(value));
+}
+
+void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) {
+  for (const auto& [field, value] : fields) set_silently(field, value);
+  launch_.chain.push_back({std::string(step), std::move(fields), false});
+}
+
+void Resolution::change(std::string_view step, Field field, Value value) {
+  if (since(v0_5(19))) {
+    declare(step, {{field, std::move(value)}});
+  } else {
+    set(step, field, std::move(value));
+  }
+}
+
+void Resolution::log(std::string_view level, std::string_view function, std::string message) {
+  launch_.log.push_back({std::string(level), std::string(function), std::move(message)});
+}
+
+void Resolution::refuse(std::string exception, std::string function, std::string message, std::string rule) {
+  throw RefusedByStep{{std::move(exception), std::move(function), std::move(message), std::move(rule)}};
+}
+
+const ModelFacts& Resolution::model() {
+  if (launch_.model) return *launch_.model;
+  facts::ModelRequest request;
+  request.path = text(Field::model_path);
+  request.context_length = (*this)[Field::context_length];
+  request.dtype = (*this)[Field::dtype];
+  request.quantization = (*this)[Field::quantization];
+  request.override_args = (*this)[Field::json_model_override_args];
+  request.enable_multimodal = (*this)[Field::enable_multimodal];
+  request.is_embedding = (*this)[Field::is_embedding];
+  request.speculative_algorithm = (*this)[Field::speculative_algorithm];
+  request.model_impl = (*this)[Field::model_impl];
+  request.load_format = (*this)[Field::load_format];
+  request.trust_remote_code = (*this)[Field::trust_remote_code];
+  request.disable_hybrid_swa_memory = (*this)[Field::disable_hybrid_swa_memory];
+  request.sampling_defaults = (*this)[Field::sampling_defaults];
+  request.quantize_and_serve = (*this)[Field::quantize_and_serve];
+  request.encoder_only = (*this)[Field::encoder_only];
+  launch_.model = build_model(request);
+  return *launch_.model;
+}
+
+std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequest& request) {
+  facts::ModelRequest full = request;
+  full.release = release();
+  full.env = env();
+  facts::ModelOutcome outcome = facts::build_model(models_, full);
+  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  if (auto* refused = std::get_if<Refusal>(&outcome.result)) throw RefusedByStep{std::move(*refused)};
+  return std::get<std::shared_ptr<const ModelFacts>>(outcome.result);
+}
+
+void Resolution::unmodelled(Field f) {
+  auto& list = launch_.unmodelled;
+  if (std::find(list.begin(), list.end(), f) == list.end()) list.push_back(f);
+}
+
+}  // namespace preflight::resolve

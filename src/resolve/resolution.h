@@ -1,0 +1,104 @@
+// Resolution: the one object every step works on.
+//
+// A step is a function `void step(Resolution& r)` that does what one SGLang handler does, in SGLang's order. It reads
+// fields with r[Field::x] (sees every earlier change), writes them with set() or declare(), logs with warn(), and
+// ends the run with refuse(). It never prints, and never sees another step. Releases differ by readable conditions:
+// if (r.since(v0_5(20))) ….
+//
+//   set()      the assignment `self.field = value` of releases up to 0.5.18: recorded only when the value changes
+//   declare()  declare_resolution(...) of later releases: always recorded, several fields in one entry
+//   change()   either of them, by release: for steps whose upstream assigned up to 0.5.18 and declares since
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "preflight/launch.h"
+#include "src/facts/model_source.h"
+
+namespace preflight::resolve {
+
+// Thrown by refuse(), caught by run(); never leaves src/resolve.
+struct RefusedByStep {
+  Refusal refusal;
+};
+
+using FieldValue = std::pair<Field, Value>;
+
+class Resolution {
+ public:
+  Resolution(Launch& launch, facts::ModelSource& models) : launch_(launch), models_(models) {}
+
+  [[nodiscard]] Release release() const { return launch_.args.release; }
+  [[nodiscard]] bool since(Release first) const { return release() >= first; }
+  [[nodiscard]] bool before(Release first) const { return release() < first; }
+  [[nodiscard]] const DeviceFacts& device() const { return launch_.device; }
+  [[nodiscard]] const Environment& env() const { return launch_.env; }
+  Environment& env() { return launch_.env; }  // some steps set variables that later steps read
+
+  // Environment variables as sglang.srt.environ reads them.
+  [[nodiscard]] bool env_bool(std::string_view name, bool fallback) const;
+  [[nodiscard]] std::int64_t env_int(std::string_view name, std::int64_t fallback) const;
+  [[nodiscard]] const std::string* env_text(std::string_view name) const;  // nullptr when unset
+
+  // Fields.
+  const Value& operator[](Field f) const { return launch_.resolved[static_cast<std::size_t>(f)]; }
+  [[nodiscard]] bool none(Field f) const { return (*this)[f].is_none(); }
+  [[nodiscard]] bool on(Field f) const { return (*this)[f].truthy(); }
+  [[nodiscard]] bool is(Field f, std::string_view text) const;  // a str equal to text
+  [[nodiscard]] bool one_of(Field f, std::initializer_list<std::string_view> texts) const;
+  [[nodiscard]] std::int64_t integer(Field f) const { return (*this)[f].as_int(); }
+  [[nodiscard]] double number(Field f) const { return (*this)[f].as_number(); }
+  [[nodiscard]] std::string text(Field f) const;                             // a str, or "" for None
+  [[nodiscard]] const Value& raw(Field f) const { return launch_.args[f]; }  // as parsed
+
+  void set(std::string_view step, Field field, Value value);
+  void declare(std::string_view step, std::vector<FieldValue> fields);
+  void change(std::string_view step, Field field, Value value);
+
+  // A change that upstream does not record (a private attribute, a constructor).
+  void set_silently(Field field, Value value);
+
+  void warn(std::string_view function, std::string message = {}) { log("WARNING", function, std::move(message)); }
+  void log(std::string_view level, std::string_view function, std::string message = {});
+
+  // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
+  [[noreturn]] void refuse(std::string exception, std::string function, std::string message, std::string rule = {});
+  // assert condition
+  void require(bool condition, std::string_view function, std::string_view message) {
+    if (!condition) refuse("AssertionError", std::string(function), std::string(message));
+  }
+
+  // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
+  // the fields' values at that moment. Its warnings go to the log; its exceptions refuse.
+  const ModelFacts& model();
+  [[nodiscard]] bool model_built() const { return launch_.model != nullptr; }
+  // Another model (draft), not cached here.
+  std::shared_ptr<const ModelFacts> build_model(const facts::ModelRequest& request);
+
+  // The field was given and what it does here is not modelled: the verdict says so.
+  void unmodelled(Field f);
+
+  Launch& launch() { return launch_; }
+
+ private:
+  Launch& launch_;
+  facts::ModelSource& models_;
+};
+
+using Step = void (*)(Resolution&);
+
+// One row of a pipeline. `run` null: the step cannot act on an Intel GPU, and `note` says why.
+struct PipelineStep {
+  std::string_view name;  // upstream's function
+  Step run;
+  Release first = v0_5(0);
+  Release last = v0_5(9999);
+  std::string_view note = {};
+};
+
+}  // namespace preflight::resolve
