@@ -1,0 +1,108 @@
+// Rules: what goes wrong after SGLang has accepted its arguments, one record per rule, and the checker over them.
+//
+// check() takes a resolved launch and returns findings as data: late failures (the rule table), what SGLang changed
+// or warned about on the way, and its refusal when it refuses. `rules`, `explain` and docs/rules.md print the same
+// records. Every rule is tested on its own examples in every supported release of its range (tests/rules_test.cpp).
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/launch.h"
+
+namespace preflight {
+
+namespace rules {
+class LaunchFacts;  // src/rules/launch_facts.h: what rules read
+}
+
+// How sure the rule is: read in the source, inferred, or to be confirmed on hardware.
+enum class Certainty { kCertain, kLikely, kNeedsHardware };
+
+// A launch that shows the rule: `python -m sglang.launch_server --model-path MODEL ARGS` on that device.
+struct RuleExample {
+  std::string_view model = {};      // name of a model directory; empty = unused slot
+  std::string_view args = {};       // split at spaces; single quotes group
+  std::string_view device = "b60";  // name of a device profile (src/rules/example_devices.h)
+  std::string_view env = {};        // NAME=value
+  Release since = v0_5(0);          // narrower than the rule where arguments differ between releases
+  Release until = v0_5(9999);       // exclusive
+};
+
+// One finding of a rule; what is not set comes from the rule's record.
+struct Finding {
+  std::string message;                         // the fault with this launch's values
+  std::optional<Field> field = {};             // the argument it points at
+  std::optional<Severity> severity = {};       //
+  std::string fix = {};                        //
+  std::vector<std::string_view> extra_refs{};  // beside the rule's own
+};
+
+using RuleCheck = std::optional<Finding> (*)(const rules::LaunchFacts&);
+
+// What a rule must know to be checked; without it the rule counts as "not checked".
+enum class RuleNeed { kNothing, kModel, kKernelDate };
+
+inline constexpr Release kNotFixed = v0_5(9999);
+
+struct Rule {
+  std::string_view id;                        // family and number, never reused: "PG003"
+  std::array<std::string_view, 3> refs = {};  // ids of the public rule catalogue, e.g. "K-6"
+  Severity severity = Severity::kError;       //
+  Certainty certainty = Certainty::kCertain;  //
+  std::optional<Field> field = {};            // the argument it points at
+  std::string_view summary;                   // states the fault
+  std::string_view why;                       // what happens, and when
+  std::string_view fix;                       // the way out, in words
+  std::string_view source;                    // SGLang file (or kernel file) it was read in
+  Release since = v0_5(11);                   // first release where it holds
+  Release until = kNotFixed;                  // first release where it no longer holds
+  RuleNeed need = RuleNeed::kModel;           //
+  RuleCheck check = nullptr;                  // null: reported from the launch's refusal, log or chain
+  std::array<RuleExample, 2> fires_on = {};   //
+  std::array<RuleExample, 2> quiet_on = {};   //
+  [[nodiscard]] bool holds_in(Release r) const { return r >= since && r < until; }
+};
+
+struct CheckOptions {
+  // Date of the sgl-kernel-xpu build; the pairing rules need it.
+  std::optional<std::chrono::year_month_day> kernel_date = {};
+  bool changes = true;    // report values SGLang changed although they were given
+  bool log_lines = true;  // report SGLang's own warnings
+};
+
+// "2026-08-21"; nothing else.
+std::optional<std::chrono::year_month_day> parse_date(std::string_view text);
+
+struct NotChecked {
+  const Rule* rule;
+  std::string reason;
+};
+
+struct Coverage {
+  int applied = 0;         // the predicate ran
+  int not_applicable = 0;  // the release is outside the rule's range
+  std::vector<NotChecked> not_checked;
+};
+
+struct CheckResult {
+  std::vector<Diagnostic> diagnostics;  // errors first, then warnings, changes, notes; table order within
+  Coverage coverage;
+};
+
+std::span<const Rule> all_rules();
+// By our id, else by a reference id ("K-6"; the first rule that carries it). nullptr when there is none.
+const Rule* find_rule(std::string_view id_or_ref);
+
+CheckResult check(const Launch& launch, const CheckOptions& options = {});
+
+// The launch ended in the argument parser, before there was one to resolve.
+Diagnostic usage_diagnostic(const UsageError& usage, Release release);
+
+}  // namespace preflight
