@@ -57,6 +57,15 @@ void Resolution::set_silently(Field field, Value value) {
   launch_.resolved[static_cast<std::size_t>(field)] = std::move(value);
 }
 
+Value Resolution::attribute(std::string_view name) const {
+  const auto it = attributes_.find(name);
+  return it == attributes_.end() ? Value() : it->second;
+}
+
+void Resolution::set_attribute(std::string_view name, Value value) {
+  attributes_.insert_or_assign(std::string(name), std::move(value));
+}
+
 void Resolution::set(std::string_view step, Field field, Value value) {
   if (!(*this)[field].identical(value)) {
     launch_.chain.push_back({std::string(step), {{field, value}}, true});

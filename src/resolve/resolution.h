@@ -10,7 +10,9 @@
 //   change()   either of them, by release: for steps whose upstream assigned up to 0.5.18 and declares since
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,6 +65,10 @@ class Resolution {
   // A change that upstream does not record (a private attribute, a constructor).
   void set_silently(Field field, Value value);
 
+  // Private attributes that upstream keeps beside the fields (_cuda_graph_config_locked, …); None when never set.
+  [[nodiscard]] Value attribute(std::string_view name) const;
+  void set_attribute(std::string_view name, Value value);
+
   void warn(std::string_view function, std::string message = {}) { log("WARNING", function, std::move(message)); }
   void log(std::string_view level, std::string_view function, std::string message = {});
 
@@ -88,6 +94,7 @@ class Resolution {
  private:
   Launch& launch_;
   facts::ModelSource& models_;
+  std::map<std::string, Value, std::less<>> attributes_;
 };
 
 using Step = void (*)(Resolution&);
