@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -52,8 +53,26 @@ class ModelSource {
   virtual Result<std::shared_ptr<const Value>> config_of(const std::string& path) = 0;
   // True when the directory holds a file of that name (generation_config.json, hf_quant_config.json, …).
   virtual bool has_file(const std::string& path, const std::string& name) = 0;
+  // Any other file a launch argument names (an algorithm's JSON or YAML settings). nullopt when unreadable.
+  virtual std::optional<std::string> text_of(const std::string& file);
 };
 
 ModelOutcome build_model(ModelSource& source, const ModelRequest& request);
+
+// What SGLang's get_config() returns: transformers' configuration with its class defaults and the override arguments,
+// no ModelConfig on top. Draft models are read this way.
+struct ConfigRequest {
+  Release release;
+  std::string path;
+  Value override_args;             // None or a dict
+  std::string configuration_file;  // another file than config.json; empty = none
+};
+
+struct ConfigOutcome {
+  std::variant<Value, Refusal> result;  // the configuration as a dict
+  std::vector<LogLine> log;
+};
+
+ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request);
 
 }  // namespace preflight::facts

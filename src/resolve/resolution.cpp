@@ -126,6 +126,13 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   return std::get<std::shared_ptr<const ModelFacts>>(outcome.result);
 }
 
+std::variant<Value, Refusal> Resolution::load_config(facts::ConfigRequest request) {
+  request.release = release();
+  facts::ConfigOutcome outcome = facts::load_config(models_, request);
+  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  return std::move(outcome.result);
+}
+
 void Resolution::unmodelled(Field f) {
   auto& list = launch_.unmodelled;
   if (std::find(list.begin(), list.end(), f) == list.end()) list.push_back(f);

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "preflight/launch.h"
@@ -85,6 +86,9 @@ class Resolution {
   [[nodiscard]] bool model_built() const { return launch_.model != nullptr; }
   // Another model (draft), not cached here.
   std::shared_ptr<const ModelFacts> build_model(const facts::ModelRequest& request);
+  // The configuration alone, as get_config() returns it; its warnings go to the log, its exception is handed back.
+  std::variant<Value, Refusal> load_config(facts::ConfigRequest request);
+  facts::ModelSource& models() { return models_; }
 
   // The field was given and what it does here is not modelled: the verdict says so.
   void unmodelled(Field f);
