@@ -1,0 +1,28 @@
+// Finding the SGLang launch in a pasted command line: `python -m sglang.launch_server …` or `sglang serve …`, bare or
+// wrapped as operators have it (environment assignments, exec, env, nohup, numactl, docker run, bash -c "…", several
+// commands in a row).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/facts.h"
+#include "preflight/result.h"
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+struct LaunchCommand {
+  std::vector<std::string> argv;       // arguments after the launcher
+  std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
+  Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
+  std::string launcher;                // "python -m sglang.launch_server" or "sglang serve"
+  std::vector<ShellNote> notes;
+};
+
+// The one launch in `text`. Errors: nothing found, more than one found, or what parse_shell refuses.
+Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);
+
+}  // namespace preflight::sources
