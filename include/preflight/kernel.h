@@ -1,0 +1,45 @@
+// Kernel: one row of the kernel table (src/kernels/kernel_table.cpp): everything the tool knows about a kernel.
+//
+// One name, four files: ocl_kernels/X.cl, src/kernels/X.cpp, src/reference/X.cpp, configs/cases/X.txt. How to add one
+// is written at the top of kernel_table.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/batch.h"
+#include "preflight/kernel_run.h"
+#include "preflight/reference.h"
+#include "preflight/verdict.h"
+
+namespace preflight {
+
+class KernelRun;  // src/kernels/kernel_run.h: the buffers, programs and queue of one invocation
+
+struct Work {
+  double flops = 0.0;
+  double bytes = 0.0;
+};
+
+struct Kernel {
+  std::string_view name;
+  std::string_view source;  // file in ocl_kernels
+  // "" when the kernel can run the case, else the reason it cannot, as a clause ("head_dim 80 is not …").
+  std::string (*why_not)(const KernelCase&) = nullptr;
+  Result<SampleBatch> (*sample)(const KernelCase&) = nullptr;
+  // -D options that specialise the source; every shape that is a compile-time constant.
+  std::string (*build_options)(const KernelCase&, const DeviceInfo&) = nullptr;
+  // Sets arguments and enqueues. Throws opencl::Failure.
+  void (*launch)(KernelRun&, const SampleBatch&) = nullptr;
+  std::vector<Expected> (*reference)(const SampleBatch&) = nullptr;
+  Tolerance (*tolerance)(const KernelCase&, std::string_view output) = nullptr;
+  Work (*work)(const KernelCase&) = nullptr;
+  std::string_view cases;  // file in configs/cases
+};
+
+std::span<const Kernel> kernel_table();
+const Kernel* find_kernel(std::string_view name);
+
+}  // namespace preflight

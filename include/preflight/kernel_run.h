@@ -1,0 +1,103 @@
+// Stage 6: running kernels on an OpenCL device, and the entry points for the command line.
+//
+// The OpenCL loader is opened at run time: on a machine without one everything else works, and these functions return
+// DeviceError::kNoLoader. No OpenCL type leaves src/opencl.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "preflight/kernel_case.h"
+#include "preflight/plan.h"
+#include "preflight/verdict.h"
+
+namespace preflight {
+
+enum class DeviceErrorKind : std::uint8_t {
+  kNoLoader,       // no libOpenCL.so.1
+  kNoPlatform,     // loader present, no driver or no device
+  kUnknownDevice,  // the choice names none, or several
+  kOutOfMemory,
+  kBuildFailure,  // `log` holds the compiler's
+  kDeviceLost,
+  kInternal,  // a call failed that should not
+};
+std::string_view name_of(DeviceErrorKind kind);
+
+struct DeviceError {
+  DeviceErrorKind kind = DeviceErrorKind::kInternal;
+  std::string message;  // one sentence, with the way out
+  std::string log = {};
+};
+
+struct DeviceInfo {
+  int index = 0;  // position in list_devices()
+  std::string name;
+  std::string platform;
+  std::string driver;
+  std::string version;
+  bool is_cpu = false;
+  bool is_gpu = false;
+  std::int64_t compute_units = 1;
+  std::int64_t global_memory_bytes = 0;
+  std::int64_t max_allocation_bytes = 0;
+  std::int64_t local_memory_bytes = 0;
+  std::int64_t max_work_group_size = 1;
+  std::string extensions;
+};
+
+// "" = first GPU, else first device; digits = index; other text = part of the name or platform (case ignored).
+struct DeviceChoice {
+  std::string text;
+};
+
+tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices();
+
+struct RunOptions {
+  int repeat = 0;          // timed repetitions after the judged run; 0 = no timing
+  std::string kernel_dir;  // read kernel sources here instead of the embedded ones
+  int defect = 0;          // plant this defect (src/kernels/defects.h); 0 = none. Tests only.
+};
+
+struct Timing {
+  double median_seconds = 0.0;
+  double best_seconds = 0.0;
+  int repeat = 0;
+  double flops = 0.0;  // of one run, counted by the kernel's own formula
+  double bytes = 0.0;  // least traffic: every owned cache row once, queries and outputs
+};
+
+struct CaseReport {
+  KernelCase kernel_case;
+  std::string case_line;
+  Verdict verdict;
+  std::optional<Timing> timing;
+  double reference_seconds = 0.0;
+  double kernel_seconds = 0.0;  // first run, build excluded
+};
+
+struct KernelReport {
+  std::optional<DeviceInfo> device;
+  std::optional<DeviceError> error;  // the device could not be used at all; cases then say skipped
+  std::vector<CaseReport> cases;
+  std::vector<PlanSkip> skipped;            // kernels of the launch that were not run, with reasons
+  [[nodiscard]] VerdictWord worst() const;  // kSkipped when nothing ran
+};
+
+// Runs and judges every case. Case failures are verdicts, never errors; `error` is about the device.
+KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options);
+KernelReport run_plan(const Plan& plan, const DeviceChoice& device, const RunOptions& options);
+// One case line; a line that does not parse is an Error.
+Result<KernelReport> run_case(std::string_view case_line, const DeviceChoice& device, const RunOptions& options);
+
+// The embedded configs/cases/<kernel>.txt, all kernels or one.
+Result<std::vector<KernelCase>> built_in_cases(std::string_view kernel = {});
+// The names of the kernel table, in its order.
+std::vector<std::string_view> kernel_names();
+
+}  // namespace preflight

@@ -1,0 +1,27 @@
+// Stage 6: the host references: the kernels' meaning, in double, as plain loops.
+//
+// A reference reads the sample batch (already rounded inputs) and returns the exact result of every output, unrounded.
+// It shares nothing with the kernel but batch.h. Each is checked against a second formulation in tests/kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/batch.h"
+
+namespace preflight {
+
+struct Expected {
+  std::string name;            // an output of the batch
+  std::vector<double> values;  // same count and order
+};
+
+namespace reference {
+
+// out [B, H, latent], lse [B, H] (natural log; -inf for an empty request, whose output is 0).
+std::vector<Expected> mla_decode(const SampleBatch& batch);
+// out [B, Hq, Dv], lse [B, Hq]. A sink counts in the denominator of out, and so in lse.
+std::vector<Expected> paged_decode(const SampleBatch& batch);
+
+}  // namespace reference
+}  // namespace preflight

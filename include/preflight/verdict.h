@@ -1,0 +1,62 @@
+// Stage 7: the verdict: kernel against reference, in five words.
+//
+//   pass        every output within its derived tolerance, same NaN/Inf pattern, canaries intact
+//   fail        not so; `reason` says which output, where, and by how much
+//   mistrusted  equal, but the data could not tell (nothing but zeros, or every row the same)
+//   skipped     not run, with the reason       error  could not be run, with the reason
+// Not run is never pass. Tolerances and their derivation: src/verdict/tolerance.cpp. Tested by tests/verdict_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/batch.h"
+#include "preflight/reference.h"
+
+namespace preflight {
+
+enum class VerdictWord : std::uint8_t { kPass, kMistrusted, kSkipped, kFail, kError };  // ascending severity
+std::string_view name_of(VerdictWord word);
+
+// Limits of one output. A metric whose limit is 0 must be exact; negative = not judged.
+struct Tolerance {
+  double rel_rms = -1.0;  // RMS(got - want) / RMS(want), over the whole output and over every row
+  double cosine = -1.0;   // 1 - cos(got, want)
+  double abs = -1.0;      // an element passes when |got-want| <= abs or <= rel*|want|
+  double rel = -1.0;
+};
+
+// Output tolerance of a kernel whose result is one weighted mean, rounded once to `out`: from the output type's epsilon
+// and the fp32 error of scores as large as `score_bound`.
+Tolerance attention_tolerance(DType out, double score_bound);
+// Log-sum-exp: FlashMLA's rule, abs 1e-6 or rel 8.01/65536, widened by fp32 error when scores are large.
+Tolerance lse_tolerance(double score_bound);
+Tolerance exact_tolerance();
+
+struct OutputVerdict {
+  std::string name;
+  VerdictWord word = VerdictWord::kPass;
+  std::string reason;    // empty when passed
+  double rel_rms = 0.0;  // the worst row's
+  double cosine = 0.0;
+  double max_abs = 0.0;
+  std::int64_t worst = -1;  // flat index of the largest difference
+  Tolerance limit;
+};
+
+struct Verdict {
+  VerdictWord word = VerdictWord::kError;
+  std::string reason;  // empty for pass
+  std::vector<OutputVerdict> outputs;
+};
+
+// One output: got is what the device wrote. Rows are the last dimension.
+OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit);
+
+// All outputs and the guard bands; `broken_canaries` names the buffers written out of bounds.
+Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
+              const std::vector<std::string>& broken_canaries);
+
+}  // namespace preflight
