@@ -21,6 +21,7 @@
 #include "src/resolve/parallel.h"
 #include "src/resolve/pd_disaggregation.h"
 #include "src/resolve/platform.h"
+#include "src/resolve/queries.h"
 #include "src/resolve/serving.h"
 #include "src/resolve/speculative.h"
 #include "src/resolve/validation.h"
@@ -187,6 +188,16 @@ constexpr PipelineStep kCheck[] = {
     {.name = "check_server_args", .run = check_server_args},
 };
 
+// What upstream reports beside the chain (resolved_dict): a field left None answers its declared fallback, and the
+// deprecated enable_dp_attention says whether an attention-DP width is configured.
+void report_effective_values(Resolution& r) {
+  for (const Field f : {Field::swa_full_tokens_ratio, Field::mamba_full_memory_ratio, Field::enable_tf32_matmul,
+                        Field::mm_enable_dp_encoder}) {
+    r.set_silently(f, effective_value(r, f));
+  }
+  r.set_silently(Field::enable_dp_attention, r.integer(Field::attn_dp_size) > 1);
+}
+
 bool is_dummy_model(const Resolution& r) {
   std::string path = r.text(Field::model_path);
   std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -226,6 +237,7 @@ Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, 
     run(pipeline(r.release()), r);
     launch.stage = Stage::kCheck;
     run(check_pipeline(r.release()), r);
+    if (r.since(v0_5(23))) report_effective_values(r);
   } catch (RefusedByStep& refused) {
     launch.outcome = Outcome::kRefused;
     launch.refusal = std::move(refused.refusal);

@@ -42,6 +42,21 @@ bool model_is_remote_instance(const Resolution& r) {
   return at != std::string::npos && path.substr(0, at) == "instance";
 }
 
+Value effective_value(const Resolution& r, Field field) {
+  if (!r.none(field)) return r[field];
+  switch (field) {
+    case Field::swa_full_tokens_ratio:
+      return 0.8;
+    case Field::mamba_full_memory_ratio:
+      return 0.9;
+    case Field::enable_tf32_matmul:
+    case Field::mm_enable_dp_encoder:
+      return false;
+    default:
+      return {};
+  }
+}
+
 Value device_memory_mib(const Resolution& r) {
   return r.is(Field::device, "xpu") ? Value(r.device().memory_mib) : Value();
 }

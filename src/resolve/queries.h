@@ -32,6 +32,9 @@ bool attn_dp_enabled(const Resolution& r);
 // parse_connector_type(model_path) == "instance": the weights come from another server.
 bool model_is_remote_instance(const Resolution& r);
 
+// resolution_result: the value in force, a field's declared fallback where it is None.
+Value effective_value(const Resolution& r, Field field);
+
 // get_device_memory_capacity: MiB of one device, None where SGLang does not know it.
 Value device_memory_mib(const Resolution& r);
 
