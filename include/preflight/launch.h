@@ -29,6 +29,7 @@ struct Launch {
   Stage stage = Stage::kCheck;              // where it ended, when not accepted
   std::optional<UsageError> usage;          // when kUsage
   std::optional<Refusal> refusal;           // when kRefused
+  bool refused_by_model = false;            // the refusal came from building the target model's facts
   ServerArgs args;                          // as parsed
   std::vector<Value> resolved;              // one per Field, after the last step that ran
   std::vector<Change> chain;                // every change in order

@@ -9,14 +9,24 @@
 
 namespace preflight::facts {
 
+// Whether Hugging Face ids found in configs/models count as known. `check` says yes; batches replay a machine
+// without a hub and say no.
+enum class KnownModels : bool { kNo, kYes };
+
 class ModelFiles : public ModelSource {
  public:
+  explicit ModelFiles(KnownModels known = KnownModels::kNo) : known_(known) {}
+
+  // From now on, `config` is the configuration of `path`, whatever stands on disk.
+  void stand_in(const std::string& path, Value config);
+
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override;
   bool has_file(const std::string& path, const std::string& name) override;
 
  private:
   std::map<std::string, std::shared_ptr<const Value>> configs_;
   std::map<std::string, bool> files_;
+  [[maybe_unused]] KnownModels known_;
 };
 
 }  // namespace preflight::facts

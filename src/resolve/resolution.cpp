@@ -122,7 +122,10 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   full.env = env();
   facts::ModelOutcome outcome = facts::build_model(models_, full);
   for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
-  if (auto* refused = std::get_if<Refusal>(&outcome.result)) throw RefusedByStep{std::move(*refused)};
+  if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
+    launch_.refused_by_model = !request.is_draft;
+    throw RefusedByStep{std::move(*refused)};
+  }
   return std::get<std::shared_ptr<const ModelFacts>>(outcome.result);
 }
 

@@ -130,13 +130,20 @@ class Finder {
     LaunchCommand launch;
     launch.launcher = std::move(launcher);
     launch.env = env;
+    LineColumn where_now;
+    std::size_t at = 0;
     for (std::size_t i = first; i < words.size(); ++i) {
       SourceRange where;
       where.argv_index = static_cast<int>(launch.argv.size());
-      const LineColumn at = line_column(text_, words[i].begin);
-      where.line = at.line;
-      where.column = at.column;
+      // Words come in order, so the line count goes on from the word before.
+      for (; at < words[i].begin && at < text_.size(); ++at) {
+        where_now.column = text_[at] == '\n' ? 1 : where_now.column + 1;
+        where_now.line += text_[at] == '\n' ? 1 : 0;
+      }
+      where.line = where_now.line;
+      where.column = where_now.column;
       launch.positions.push_back(where);
+      launch.spans.push_back({words[i].begin, words[i].end});
       launch.argv.push_back(words[i].text);
     }
     found_.push_back(std::move(launch));

@@ -14,9 +14,16 @@
 
 namespace preflight::sources {
 
+// Byte offsets of a word, quotes included.
+struct WordSpan {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 struct LaunchCommand {
   std::vector<std::string> argv;       // arguments after the launcher
   std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
+  std::vector<WordSpan> spans;         // one per argument: where it stands in the text
   Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
   std::string launcher;                // "python -m sglang.launch_server" or "sglang serve"
   std::vector<ShellNote> notes;

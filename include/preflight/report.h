@@ -1,0 +1,53 @@
+// Stage 8: everything one check found, as data. src/report turns it into text or JSON; nothing else prints.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/kernel_run.h"
+#include "preflight/launch.h"
+#include "preflight/plan.h"
+#include "preflight/rule.h"
+
+namespace preflight {
+
+// The arguments as the user wrote them, for carets: one piece of text and where each argument starts in it.
+struct ArgumentSource {
+  std::string text;  // the pasted command, or the arguments joined with quotes where needed
+  std::string name;  // "command line", "--command", a file
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t length = 0;
+  };
+  std::vector<Span> arguments;  // one per argv entry
+};
+
+enum class ReportVerdict {
+  kPass,          // nothing wrong found, and the kernel ran and was right
+  kClean,         // nothing wrong found; the kernel did not run, `kernel_not_run` says why
+  kIncomplete,    // something could not be checked (unknown model)
+  kFail,          // findings at error level
+  kRefused,       // SGLang refuses the launch
+  kKernelFailed,  // the kernel ran and was wrong, or could not finish
+};
+std::string_view name_of(ReportVerdict verdict);
+std::string_view name_of(Severity severity);
+
+struct Report {
+  Launch launch;
+  ArgumentSource source;
+  std::vector<Diagnostic> findings;  // most severe first
+  Coverage coverage;
+  std::optional<Plan> plan;            // when the launch was accepted
+  std::optional<KernelReport> kernel;  // when it was run
+  std::string kernel_not_run;          // why not, when it was not
+  bool incomplete = false;             // the model, or facts about it, are not known
+
+  [[nodiscard]] ReportVerdict verdict() const;
+  [[nodiscard]] bool has_at_least(Severity severity) const;
+};
+
+}  // namespace preflight
