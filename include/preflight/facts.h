@@ -56,18 +56,25 @@ struct ModelFacts {
   std::int64_t head_dim = 0;
   std::int64_t v_head_dim = 0;
   std::int64_t swa_head_dim = 0;
+  std::int64_t swa_v_head_dim = 0;
   std::int64_t hidden_size = 0;
   std::int64_t num_hidden_layers = 0;
+  std::int64_t num_attention_layers = 0;
+  std::optional<std::int64_t> num_nextn_predict_layers;
+  std::optional<std::int64_t> first_k_dense_replace;
+  std::optional<std::int64_t> full_attention_interval;
   std::int64_t vocab_size = 0;
   std::int64_t kv_lora_rank = 0;  // MLA only, else 0
   std::int64_t qk_nope_head_dim = 0;
   std::int64_t qk_rope_head_dim = 0;
-  double scaling = 0.0;  // softmax scale of MLA models (mscale applied); 0 = 1/sqrt(head_dim)
+  std::optional<std::int64_t> index_head_dim;  // DeepSeek sparse attention
+  double scaling = 0.0;                        // softmax scale of MLA models (mscale applied); 0 = 1/sqrt(head_dim)
 
   std::int64_t context_len = 0;  // tokens, after --context-length and its override rule
   std::string dtype;             // "bfloat16", "float16", "float32": what --dtype auto became
   std::optional<std::string> quantization;
   Value hf_quant_config;  // quantization_config of the checkpoint, None when absent
+  Value quant_config;     // the description in force (also hf_quant_config.json and ModelSlim's), None when absent
 
   std::optional<std::int64_t> sliding_window_size;
   std::optional<std::int64_t> attention_chunk_size;
@@ -78,6 +85,22 @@ struct ModelFacts {
   bool is_encoder_decoder = false;
   bool is_local_attention_model = false;
   double attn_logit_softcapping = 0.0;
+
+  bool is_draft_model = false;
+  bool is_embedding_gemma = false;
+  bool is_language_model_only = false;
+  bool is_mrope = false;
+  bool is_audio_model = false;
+  bool is_image_understandable = false;
+  bool is_audio_understandable = false;
+  bool is_multimodal_chunked_prefill_supported = false;
+  bool is_piecewise_graph_disabled = false;   // is_piecewise_cuda_graph_disabled_model
+  bool is_piecewise_graph_supported = false;  // multimodal models whose language part captures
+  bool is_breakable_graph_supported = false;
+  bool is_hybrid_swa_compress = false;
+  std::vector<std::int64_t> swa_layer_ids;  // of hybrid SWA models; both empty when not split by layer
+  std::vector<std::int64_t> full_layer_ids;
+  std::int64_t spec_hidden_size = 0;  // what a draft model reads per token
 
   // The configuration after transformers' classes filled it: for facts not yet named above. Steps ask
   // text("key") / root("key"), which return None where getattr(config, key, None) would.

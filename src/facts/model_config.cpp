@@ -1,12 +1,218 @@
-// Stand-in until ModelConfig's derivation lands.
-#include "src/facts/model_source.h"
+// build_model: what constructing SGLang's ModelConfig yields (srt/configs/model_config.py, __init__), in its order.
+// Tested by tests/facts_model_test.cpp; compared with the real class over many configurations.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/facts/model_builder.h"
 
 namespace preflight::facts {
 
-ModelOutcome build_model(ModelSource& /*source*/, const ModelRequest& request) {
+void raise(std::string exception, std::string_view function, std::string message, std::string rule) {
+  throw Raised{{std::move(exception), std::string(function), std::move(message), std::move(rule)}};
+}
+
+void ModelBuilder::set_architectures(std::vector<std::string> names) {
+  Value::List list(names.begin(), names.end());
+  hf->set("architectures", Value::list(std::move(list)));
+  architectures = std::move(names);
+}
+
+bool ModelBuilder::is_arch(std::string_view name) const {
+  return std::find(architectures.begin(), architectures.end(), name) != architectures.end();
+}
+
+bool ModelBuilder::first_arch(std::string_view name) const {
+  return !architectures.empty() && architectures[0] == name;
+}
+
+Value ModelBuilder::need(const HfConfigPtr& config, std::string_view name, std::string_view function) {
+  if (!config->has(name)) {
+    raise("AttributeError", function, fmt::format("the model's configuration has no attribute {}", name));
+  }
+  return config->get(name);
+}
+
+std::int64_t ModelBuilder::need_int(const HfConfigPtr& config, std::string_view name, std::string_view function) {
+  const Value value = need(config, name, function);
+  if (value.is_none() || !value.is_number()) {
+    raise("TypeError", function,
+          fmt::format("{} of the model's configuration is {}, a number is needed", name, value.repr()));
+  }
+  return value.is_float() ? static_cast<std::int64_t>(value.as_number()) : value.as_int();
+}
+
+namespace {
+
+constexpr std::string_view kInit = "__init__";
+
+bool truthy(const HfConfigPtr& config, std::string_view name) { return config->get(name).truthy(); }
+
+void validate_quantize_and_serve(const ModelRequest& request) {
+  if (!request.quantize_and_serve.truthy()) return;
+  static constexpr std::string_view kFunction = "_validate_quantize_and_serve_config";
+  const std::string method = request.quantization.is_string() ? request.quantization.as_string() : std::string();
+  const bool modelopt = method == "modelopt" || method == "modelopt_fp8" || method == "modelopt_fp4" ||
+                        method == "modelopt_mixed" || (method == "nvfp4_online" && request.release >= v0_5(14));
+  if (!modelopt) {
+    raise("ValueError", kFunction, "--quantize-and-serve needs a ModelOpt method in --quantization");
+  }
+  raise("NotImplementedError", kFunction,
+        "--quantize-and-serve is switched off in this release; quantize first, then serve");
+}
+
+// The names in hf_config.architectures; a missing list fails where upstream first uses it.
+std::vector<std::string> architecture_names(const HfConfigPtr& config) {
+  std::vector<std::string> names;
+  const Value value = config->get("architectures");
+  if (!value.is_list()) return names;
+  for (const auto& item : value.as_list()) names.push_back(item.is_string() ? item.as_string() : item.repr());
+  return names;
+}
+
+bool enable_multimodal(const ModelBuilder& b) {
+  if (!b.request.enable_multimodal.is_none()) return b.request.enable_multimodal.truthy();
+  if (b.hf->is_none("architectures")) {
+    raise("TypeError", kInit, "config.json names no architectures, and SGLang reads the first one");
+  }
+  if (b.architectures.empty()) raise("IndexError", kInit, "architectures in config.json is empty");
+  const bool transformers = b.request.model_impl.is_string() && b.request.model_impl.as_string() == "transformers";
+  if (has_trait(b.architectures[0], ArchTrait::kMultimodalOff, b.request.release) && !transformers) return false;
+  if (b.architectures[0] == "MiMoV2ForCausalLM" && !(b.hf->has("vision_config") && b.hf->has("audio_config"))) {
+    return false;
+  }
+  return true;
+}
+
+// Membership tests on None fail inside the helper that first makes one.
+void require_architectures(const ModelBuilder& b, std::string_view function) {
+  if (b.hf->is_none("architectures")) {
+    raise("TypeError", function, "config.json names no architectures, and SGLang searches them");
+  }
+}
+
+void derive_flags(ModelBuilder& b, bool multimodal) {
+  ModelFacts& f = b.facts;
+  f.attention_chunk_size = std::nullopt;
+  if (const Value chunk = b.text->get("attention_chunk_size"); chunk.is_int()) f.attention_chunk_size = chunk.as_int();
+  if (!f.sliding_window_size) {
+    for (const char* key : {"sliding_window_size", "sliding_window", "window_size"}) {
+      const Value value = b.text->get(key);
+      if (value.is_none()) continue;
+      if (value.is_number()) f.sliding_window_size = static_cast<std::int64_t>(value.as_number());
+      break;
+    }
+  }
+  f.is_embedding_gemma = b.since(v0_5(14)) && b.text->get("model_type") == Value("gemma3_text") &&
+                         truthy(b.text, "use_bidirectional_attention");
+  if (!f.is_embedding_gemma) {
+    require_architectures(b, "is_generation_model");
+    f.is_generation = !b.arch_trait(ArchTrait::kNotGenerative) && !b.request.is_embedding.truthy();
+  } else {
+    f.is_generation = false;
+  }
+  const bool transformers = b.request.model_impl.is_string() && b.request.model_impl.as_string() == "transformers";
+  const bool has_subconfig =
+      b.hf != b.text || (transformers && (b.hf->has("vision_config") || b.hf->has("audio_config")));
+  const bool dsv41_vision =
+      b.hf->get("model_type") == Value("deepseek_v41") && ModelBuilder::need_int(b.hf, "vision_n_layers", kInit) > 0;
+  f.is_language_model_only =
+      b.since(v0_5(14)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
+  const bool enabled = multimodal && !f.is_language_model_only;
+  if (enabled) require_architectures(b, "<genexpr>");
+  f.is_multimodal = enabled && (b.arch_trait(ArchTrait::kMultimodal) || has_subconfig || dsv41_vision);
+  f.is_audio_model = multimodal && b.arch_trait(ArchTrait::kAudio);
+  if (b.since(v0_5(14))) {
+    f.is_image_understandable = f.is_multimodal && (dsv41_vision || !b.hf->is_none("vision_config"));
+  } else {
+    f.is_image_understandable = multimodal && b.hf->has("vision_config");
+  }
+  const HfConfigPtr thinker = b.hf->sub("thinker_config");
+  f.is_audio_understandable = enabled && (b.hf->has("audio_config") || (thinker && thinker->has("audio_config")) ||
+                                          !b.hf->is_none("sound_config") || b.arch_trait(ArchTrait::kAudio));
+  f.is_multimodal_chunked_prefill_supported = multimodal && !b.arch_trait(ArchTrait::kNoChunkedPrefill);
+  require_architectures(b, "<genexpr>");
+  f.is_encoder_decoder = b.arch_trait(ArchTrait::kEncoderDecoder);
+  f.is_local_attention_model = b.is_arch("Llama4ForConditionalGeneration");
+  f.is_piecewise_graph_supported = multimodal && b.arch_trait(ArchTrait::kPiecewiseGraph);
+  f.is_breakable_graph_supported = multimodal && b.arch_trait(ArchTrait::kBreakableGraph);
+  f.is_piecewise_graph_disabled = b.arch_trait(ArchTrait::kNoPiecewiseGraph) ||
+                                  (b.since(v0_5(14)) && f.is_multimodal && !b.arch_trait(ArchTrait::kPiecewiseGraph));
+}
+
+std::string torch_dtype_of(std::string_view name) {
+  if (name == "half" || name == "float16") return "float16";
+  if (name == "float" || name == "float32") return "float32";
+  return name == "bfloat16" ? "bfloat16" : "";
+}
+
+// _get_and_verify_dtype: "auto" keeps the checkpoint's type, except that float32 is halved.
+std::string derive_dtype(const ModelBuilder& b) {
+  const Value stored = b.text->get("dtype");
+  const std::string config_dtype = stored.is_string() ? stored.as_string() : std::string("float32");
+  std::string asked = b.request.dtype.is_string() ? b.request.dtype.as_string() : std::string("auto");
+  std::transform(asked.begin(), asked.end(), asked.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (asked == "auto") {
+    if (config_dtype != "float32") return config_dtype;
+    const Value type = b.text->get("model_type");
+    const bool gemma = type.is_string() && type.as_string().starts_with("gemma");
+    return gemma ? "bfloat16" : "float16";
+  }
+  std::string dtype = torch_dtype_of(asked);
+  if (dtype.empty()) raise("ValueError", "_get_and_verify_dtype", fmt::format("--dtype {} is unknown", asked));
+  return dtype;
+}
+
+void warn_of_generation_config(ModelBuilder& b) {
+  // Later releases log a missing generation_config.json at DEBUG.
+  if (b.since(v0_5(14)) || b.source.has_file(b.request.path, "generation_config.json")) return;
+  b.warn("get_generation_config", "the model directory has no generation_config.json; SGLang goes on without it");
+}
+
+Value rope_dict(const HfConfigPtr& config) { return config->get("rope_parameters"); }
+
+void build(ModelBuilder& b) {
+  ModelFacts& f = b.facts;
+  validate_quantize_and_serve(b.request);
+  b.hf = read_hf_config(b);
+  b.text = hf_text_config(b.hf, "get_hf_text_config");
+  b.architectures = architecture_names(b.hf);
+  f.is_draft_model = b.request.is_draft;
+  const Value rope = rope_dict(b.text);
+  f.is_mrope = b.since(v0_5(14)) && rope.find("mrope_section") != nullptr;
+  warn_of_generation_config(b);
+  const bool multimodal = enable_multimodal(b);
+  configure_draft_model(b);
+  f.hf_quant_config = b.hf->get("quantization_config");
+  derive_flags(b, multimodal);
+  f.is_mrope = f.is_mrope && !f.is_language_model_only;
+  f.dtype = derive_dtype(b);
+  derive_context_length(b);
+  derive_model_shapes(b);
+  derive_hybrid_model(b);
+  verify_quantization(b);
+  f.architectures = b.architectures;
+  const Value type = b.hf->get("model_type");
+  f.model_type = type.is_string() ? type.as_string() : std::string();
+  f.hf_config = b.hf->to_value();
+  f.hf_text_config = b.text == b.hf ? f.hf_config : b.text->to_value();
+}
+
+}  // namespace
+
+ModelOutcome build_model(ModelSource& source, const ModelRequest& request) {
   auto facts = std::make_shared<ModelFacts>();
   facts->path = request.path;
-  return {std::shared_ptr<const ModelFacts>(std::move(facts)), {}};
+  ModelOutcome outcome;
+  try {
+    ModelBuilder builder{source, request, *facts, outcome.log, nullptr, nullptr, {}};
+    build(builder);
+    outcome.result = std::shared_ptr<const ModelFacts>(std::move(facts));
+  } catch (const Raised& raised) {
+    outcome.result = raised.refusal;
+  }
+  return outcome;
 }
 
 }  // namespace preflight::facts

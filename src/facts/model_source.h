@@ -55,6 +55,10 @@ class ModelSource {
   virtual bool has_file(const std::string& path, const std::string& name) = 0;
   // Any other file a launch argument names (an algorithm's JSON or YAML settings). nullopt when unreadable.
   virtual std::optional<std::string> text_of(const std::string& file);
+  // A parsed JSON file of the directory; nullopt when absent or unreadable.
+  virtual std::optional<Value> json_file(const std::string& /*path*/, const std::string& /*name*/) {
+    return std::nullopt;
+  }
 };
 
 ModelOutcome build_model(ModelSource& source, const ModelRequest& request);

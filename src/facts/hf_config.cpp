@@ -1,0 +1,88 @@
+// Attribute access on configuration objects. Tested by tests/facts_model_test.cpp.
+#include "src/facts/hf_config.h"
+
+#include <algorithm>
+
+#include "src/facts/config_classes.h"
+
+namespace preflight::facts {
+
+std::string_view HfConfig::resolve(std::string_view name) const {
+  // Every PretrainedConfig offers its rope_parameters under the older name too.
+  if (name == "rope_scaling") name = "rope_parameters";
+  if (name == "torch_dtype") return "dtype";
+  if (class_ == nullptr) return name;
+  const auto it = std::find_if(class_->aliases.begin(), class_->aliases.end(),
+                               [&](const auto& alias) { return alias.first == name; });
+  return it == class_->aliases.end() ? name : std::string_view(it->second);
+}
+
+const HfConfig::Attribute* HfConfig::find(std::string_view name) const {
+  name = resolve(name);
+  for (const auto& [key, attribute] : attributes_) {
+    if (key == name) return &attribute;
+  }
+  if (class_ == nullptr) return nullptr;
+  for (const auto& [key, attribute] : class_->constants) {
+    if (key == name) return &attribute;
+  }
+  return nullptr;
+}
+
+bool HfConfig::is_instance(std::string_view class_name) const {
+  if (class_ == nullptr) return false;
+  return class_->name == class_name ||
+         std::find(class_->bases.begin(), class_->bases.end(), class_name) != class_->bases.end();
+}
+
+Value HfConfig::get(std::string_view name) const {
+  const Attribute* attribute = find(name);
+  if (attribute == nullptr) return Value();
+  if (const auto* config = std::get_if<HfConfigPtr>(attribute)) return (*config)->to_value();
+  return std::get<Value>(*attribute);
+}
+
+HfConfigPtr HfConfig::sub(std::string_view name) const {
+  const Attribute* attribute = find(name);
+  const auto* config = attribute == nullptr ? nullptr : std::get_if<HfConfigPtr>(attribute);
+  return config == nullptr ? nullptr : *config;
+}
+
+bool HfConfig::is_none(std::string_view name) const {
+  const Attribute* attribute = find(name);
+  const auto* value = attribute == nullptr ? nullptr : std::get_if<Value>(attribute);
+  return attribute == nullptr || (value != nullptr && value->is_none());
+}
+
+void HfConfig::assign(std::string_view name, Attribute attribute) {
+  name = resolve(name);
+  for (auto& [key, old] : attributes_) {
+    if (key == name) {
+      old = std::move(attribute);
+      return;
+    }
+  }
+  attributes_.emplace_back(std::string(name), std::move(attribute));
+}
+
+HfConfigPtr HfConfig::deep_copy() const {
+  auto copy = std::make_shared<HfConfig>(class_);
+  copy->attributes_.reserve(attributes_.size() + 8);
+  for (const auto& [key, attribute] : attributes_) {
+    const auto* config = std::get_if<HfConfigPtr>(&attribute);
+    copy->attributes_.emplace_back(key, config == nullptr ? attribute : Attribute((*config)->deep_copy()));
+  }
+  return copy;
+}
+
+Value HfConfig::to_value() const {
+  Value::Dict dict;
+  dict.reserve(attributes_.size());
+  for (const auto& [key, attribute] : attributes_) {
+    const auto* config = std::get_if<HfConfigPtr>(&attribute);
+    dict.emplace_back(key, config == nullptr ? std::get<Value>(attribute) : (*config)->to_value());
+  }
+  return Value::dict(std::move(dict));
+}
+
+}  // namespace preflight::facts

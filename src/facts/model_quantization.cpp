@@ -1,0 +1,255 @@
+// Which quantization the model runs with, and which requests SGLang refuses: ModelConfig._parse_quant_hf_config and
+// _verify_quantization with the methods registered on xpu. Tested by tests/facts_model_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/facts/model_builder.h"
+
+namespace preflight::facts {
+namespace {
+
+constexpr Release kFirst = v0_5(11);
+constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
+constexpr Release kOlder = v0_5(13);
+constexpr Release kLast = v0_5(9999);
+constexpr std::string_view kVerify = "_verify_quantization";
+
+struct Method {
+  std::string_view name;
+  bool optimized = false;  // no speed warning
+  bool registered = true;  // in QUANTIZATION_METHODS on xpu
+  Release first = kFirst;
+  Release last = kLast;
+};
+
+constexpr Method kMethods[] = {
+    {"fp8", true},
+    {"mxfp8"},
+    {"minimax_m3_nvfp4", true, true, kNewer},
+    {"blockwise_int8"},
+    {"modelopt"},
+    {"modelopt_fp8", true},
+    {"modelopt_fp4", true},
+    {"nvfp4_online", true, true, kNewer},
+    {"modelopt_mixed", true},
+    {"w8a8_int8", true},
+    {"w8a8_fp8", true},
+    {"awq"},
+    {"awq_marlin", true},
+    {"bitsandbytes"},
+    {"gguf"},
+    {"gptq"},
+    {"gptq_marlin", true},
+    {"moe_wna16", true},
+    {"compressed-tensors", true},
+    {"qoq", true, true, kFirst, kOlder},
+    {"w4afp8", true},
+    {"petit_nvfp4", true},
+    {"fbgemm_fp8", true, true, kFirst, kOlder},
+    {"quark", true},
+    {"quark_mxfp4", true},
+    {"auto-round", false, true, kFirst, kOlder},
+    {"auto-round", true, true, kNewer},
+    {"auto-round-int8", false, true, kNewer},
+    {"modelslim", true},
+    {"quark_int4fp8_moe"},
+    {"humming", true, true, kNewer},
+    {"mxfp_w4a8", false, true, kNewer},
+    {"mxfp4", false, true, kNewer},
+};
+
+const Method* find_method(std::string_view name, Release release) {
+  for (const Method& m : kMethods) {
+    if (m.name == name && m.first <= release && release <= m.last) return m.registered ? &m : nullptr;
+  }
+  return nullptr;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+Value field(const Value& dict, std::string_view key) {
+  const Value* v = dict.find(key);
+  return v == nullptr ? Value() : *v;
+}
+
+std::string text_field(const Value& dict, std::string_view key) {
+  const Value v = field(dict, key);
+  return v.is_string() ? v.as_string() : std::string();
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool has_nvfp4_layer(const Value& config) {
+  const Value layers = field(config, "quantized_layers");
+  if (!layers.is_dict()) return false;
+  return std::any_of(layers.as_dict().begin(), layers.as_dict().end(), [](const Value::Item& item) {
+    const std::string algo = upper(text_field(item.second, "quant_algo"));
+    return algo == "NVFP4" || algo == "W4A16_NVFP4";
+  });
+}
+
+// What a ModelOpt description means: the fields to merge into it; None when it says nothing known.
+Value parse_modelopt(const ModelBuilder& b, const Value& config) {
+  const std::string algo = text_field(config, "quant_algo");
+  const auto named = [&](const char* method) { return Value::dict({{"quant_method", method}, {"quant_algo", algo}}); };
+  if (algo == "MIXED_PRECISION") {
+    if (b.since(kNewer)) return named(has_nvfp4_layer(config) ? "modelopt_mixed" : "w4afp8");
+    const bool nemotron = b.hf->get("model_type") == Value("nemotron_h") ||
+                          std::any_of(b.architectures.begin(), b.architectures.end(),
+                                      [](const std::string& a) { return a.starts_with("NemotronH"); });
+    return named(nemotron ? "modelopt_mixed" : "w4afp8");
+  }
+  if (contains(algo, "FP4")) return named("modelopt_fp4");
+  if (b.since(kNewer) ? algo == "FP8" : contains(algo, "FP8")) return named("modelopt_fp8");
+  if (!b.since(kNewer) || algo != "MXFP8") return Value();
+  const Value group = config.find("group_size") == nullptr ? Value(32) : field(config, "group_size");
+  Value parsed = named("mxfp8")
+                     .with("activation_scheme", "dynamic")
+                     .with("weight_block_size", Value::list({1, group}))
+                     .with("scale_fmt", "ue8m0");
+  const Value ignored =
+      config.find("exclude_modules") != nullptr ? field(config, "exclude_modules") : field(config, "ignore");
+  if (!ignored.is_none()) parsed = parsed.with("modules_to_not_convert", ignored);
+  Value kv_algo = field(config, "kv_cache_quant_algo");
+  const Value scheme = field(config, "kv_cache_scheme");
+  if (kv_algo.is_none() && text_field(scheme, "type") == "float" && field(scheme, "num_bits") == Value(8))
+    kv_algo = "FP8";
+  return kv_algo.is_none() ? parsed : parsed.with("kv_cache_quant_algo", kv_algo);
+}
+
+// Newer releases accept the description one level deeper as well.
+Value unwrap_modelopt(const ModelBuilder& b, const Value& file) {
+  const Value* inner = file.find("quantization");
+  if (inner == nullptr) {
+    if (!b.since(kNewer))
+      raise("KeyError", "_parse_modelopt_quant_config", "hf_quant_config.json has no 'quantization'");
+    return file;
+  }
+  if (!b.since(kNewer)) return *inner;
+  if (!inner->is_dict()) return Value();
+  const Value* nested = inner->find("quantization");
+  return nested != nullptr && nested->is_dict() ? *nested : *inner;
+}
+
+Value merged(Value dict, const Value& more) {
+  if (more.is_dict()) {
+    for (const auto& [key, value] : more.as_dict()) dict = dict.with(key, value);
+  }
+  return dict;
+}
+
+Value checkpoint_quantization(ModelBuilder& b) {
+  Value config = b.hf->get("quantization_config");
+  if (config.is_dict()) {
+    const Value* method = config.find("quant_method");
+    if (method == nullptr || *method == Value("modelopt")) {
+      const Value inner = unwrap_modelopt(b, Value::dict({{"quantization", config}}));
+      if (inner.truthy()) config = merged(config, parse_modelopt(b, inner));
+    }
+    return config;
+  }
+  config = b.hf->get("compression_config");
+  if (!config.is_none()) return config;
+  const auto file = b.source.json_file(b.request.path, "hf_quant_config.json");
+  if (!file) return Value();
+  const Value inner = unwrap_modelopt(b, *file);
+  return inner.truthy() ? parse_modelopt(b, inner) : Value();
+}
+
+// moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order, and 4-bit AWQ.
+bool fits_moe_wna16(const Value& config) {
+  const std::string method = lower(text_field(config, "quant_method"));
+  const Value bits = field(config, "bits");
+  if (method == "gptq") return !field(config, "desc_act").truthy() && (bits == Value(4) || bits == Value(8));
+  return method == "awq" && bits == Value(4);
+}
+
+// The first registered method that claims the checkpoint. Marlin's claims need an NVIDIA GPU.
+std::string override_method(const ModelBuilder& b, const Value& config, const std::string& asked) {
+  const std::string method = text_field(config, "quant_method");
+  if (asked != "nvfp4_online" && asked != "quark_mxfp4") {
+    const std::string algo = upper(text_field(config, "quant_algo"));
+    if (asked == "modelopt") {
+      if (algo == "MXFP8" && b.since(kNewer)) return "mxfp8";
+      if (contains(algo, "FP8")) return "modelopt_fp8";
+      if (contains(algo, "FP4")) return "modelopt_fp4";
+    }
+    if (method == "modelopt_fp8" || method == "modelopt_fp4") return method;
+  }
+  if (method == "modelopt_mixed") return method;
+  if (asked == "moe_wna16" && fits_moe_wna16(config)) return asked;
+  if (asked == "humming" && method != "mxfp4" && b.since(kNewer)) return asked;
+  return "";
+}
+
+bool compatible(const ModelBuilder& b, std::string_view asked, std::string_view stored) {
+  const bool tensors = stored == "compressed-tensors" || stored == "compressed_tensors";
+  if (asked == "modelopt_fp8" || asked == "modelopt_mixed" || asked == "petit_nvfp4") return stored == "modelopt";
+  if (asked == "modelopt_fp4") return stored == "modelopt" || (stored == "fp8" && b.since(kNewer));
+  if (asked == "w8a8_int8" || asked == "w8a8_fp8") return tensors;
+  if (!b.since(kNewer)) return false;
+  if (asked == "nvfp4_online") return stored == "fp8" || stored == "modelopt_fp8";
+  if (asked == "minimax_m3_nvfp4") return stored == "mxfp8";
+  return asked == "auto-round-int8" && tensors;
+}
+
+void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& chosen) {
+  const Value* named = config.find("quant_method");
+  if (named != nullptr && !named->is_string())
+    raise("AttributeError", kVerify, "quant_method in config.json is not a text");
+  std::string stored = lower(named != nullptr ? named->as_string() : chosen.value_or(""));
+  const bool requantizes = chosen == "quark_mxfp4";
+  const bool online_draft = b.since(kNewer) && b.request.is_draft && chosen == "nvfp4_online" &&
+                            (stored == "modelopt_fp4" || stored == "modelopt_mixed");
+  if (!(requantizes && b.since(kNewer)) && !online_draft) {
+    if (std::string claimed = override_method(b, config, chosen.value_or("")); !claimed.empty())
+      chosen = stored = claimed;
+  }
+  if (!chosen) {
+    chosen = stored;
+  } else if (*chosen != stored && !online_draft && !compatible(b, *chosen, stored)) {
+    if (b.request.is_draft) {
+      chosen = stored;
+    } else if (!(requantizes && b.since(kNewer))) {
+      raise("ValueError", kVerify,
+            fmt::format("the checkpoint is quantized with {}, --quantization asks for {}", stored, *chosen));
+    }
+  }
+}
+
+}  // namespace
+
+void verify_quantization(ModelBuilder& b) {
+  std::optional<std::string> chosen;
+  if (b.request.quantization.is_string()) chosen = lower(b.request.quantization.as_string());
+  Value config = checkpoint_quantization(b);
+  if (!b.request.is_draft && b.source.has_file(b.request.path, "quant_model_description.json")) {
+    if (const auto file = b.source.json_file(b.request.path, "quant_model_description.json")) {
+      config = file->with("quant_method", "modelslim");
+    }
+  }
+  if (config.is_dict()) settle(b, config, chosen);
+  if (chosen) {
+    const Method* method = find_method(*chosen, b.request.release);
+    if (method == nullptr)
+      raise("ValueError", kVerify, fmt::format("quantization {} is not available on xpu in this release", *chosen));
+    if (!method->optimized)
+      b.warn(kVerify, fmt::format("{} quantization is not fully optimized; it can be slower than the unquantized model",
+                                  *chosen));
+  }
+  b.facts.quantization = chosen;
+  b.facts.quant_config = config;
+}
+
+}  // namespace preflight::facts
