@@ -68,7 +68,8 @@ ModelOutcome build_model(ModelSource& source, const ModelRequest& request);
 struct ConfigRequest {
   Release release;
   std::string path;
-  Value override_args;             // None or a dict
+  Value override_args;  // None or a dict
+  bool trust_remote_code = false;
   std::string configuration_file;  // another file than config.json; empty = none
 };
 

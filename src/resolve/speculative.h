@@ -1,4 +1,8 @@
-// Speculative decoding.
+// Speculative decoding: the step itself, and what steps of other families ask it for.
+//
+// The step (speculative.cpp) normalises the algorithm's name, validates what all algorithms share, and hands over to
+// one family: speculative_eagle.cpp, _ngram.cpp, _dflash.cpp, _dspark.cpp, _uno.cpp. Tested by
+// tests/resolve_speculative_test.cpp.
 #pragma once
 
 #include "src/resolve/resolution.h"
@@ -6,5 +10,11 @@
 namespace preflight::resolve {
 
 void handle_speculative_decoding(Resolution& r);
+
+// The widest draft (tokens per request) that speculation may use; None without a draft width.
+Value max_speculative_num_draft_tokens(Resolution& r);
+
+// Kimi hybrid models: the fused kernel verifies draft tokens whenever speculation is on.
+void apply_kimi_k3_spec_backend_defaults(Resolution& r);
 
 }  // namespace preflight::resolve
