@@ -7,6 +7,7 @@ namespace preflight::resolve {
 
 void handle_hardware_runtime_validation(Resolution& r);
 void handle_xpu_backends(Resolution& r);
+void handle_cpu_backends(Resolution& r);
 void handle_symm_mem_device_support(Resolution& r);
 void handle_nccl_pre_warm(Resolution& r);
 void handle_kernel_plugins(Resolution& r);

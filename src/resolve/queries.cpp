@@ -13,6 +13,10 @@ std::string lock_name(std::string_view phase, std::string_view key) {
 
 }  // namespace
 
+std::string upstream_name(const Resolution& r, std::string_view function) {
+  return (r.since(v0_5(20)) ? "" : "_") + std::string(function);
+}
+
 bool is_text(const Value& v, std::string_view text) { return v.is_string() && v.as_string() == text; }
 
 bool AttentionBackends::uses(std::string_view name) const { return is_text(prefill, name) || is_text(decode, name); }
@@ -27,6 +31,14 @@ AttentionBackends attention_backends(const Resolution& r) {
 bool is_attention_backend_not_set(const Resolution& r) {
   return r.none(Field::attention_backend) && r.none(Field::prefill_attention_backend) &&
          r.none(Field::decode_attention_backend);
+}
+
+std::string first_architecture(Resolution& r, std::string_view function) {
+  const auto& architectures = r.model().architectures;
+  if (architectures.empty()) {
+    r.refuse("IndexError", std::string(function), "the model's configuration names no architecture");
+  }
+  return architectures.front();
 }
 
 bool use_mla(Resolution& r) { return r.model().is_mla(); }

@@ -13,6 +13,9 @@
 
 namespace preflight::resolve {
 
+// The Python function of a step: a method with a leading underscore up to 0.5.19, a plain function since.
+std::string upstream_name(const Resolution& r, std::string_view function);
+
 // attention_backends_of: the split options fall back to --attention-backend. None or a str each.
 struct AttentionBackends {
   Value prefill;
@@ -22,6 +25,9 @@ struct AttentionBackends {
 AttentionBackends attention_backends(const Resolution& r);
 bool is_attention_backend_not_set(const Resolution& r);
 bool is_text(const Value& v, std::string_view text);
+
+// hf_config.architectures[0]; IndexError in `function` when there is none.
+std::string first_architecture(Resolution& r, std::string_view function);
 
 // use_mla_backend(): the target model's attention is MLA.
 bool use_mla(Resolution& r);

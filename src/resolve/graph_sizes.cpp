@@ -1,0 +1,62 @@
+// Sources: generate_*_batch_sizes in arg_groups/cuda_graph_hook.py, ServerArgs._generate_* before 0.5.20.
+// Tested by tests/resolve_memory_test.cpp.
+#include "src/resolve/graph_sizes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "src/resolve/python.h"
+
+namespace preflight::resolve {
+namespace {
+
+struct Range {
+  std::int64_t first;
+  std::int64_t last;  // inclusive
+  std::int64_t step;
+};
+
+Value::List up_to(std::initializer_list<Range> ranges, std::int64_t most) {
+  Value::List sizes;
+  for (const Range& range : ranges) {
+    for (std::int64_t s = range.first; s <= std::min(range.last, most); s += range.step) sizes.emplace_back(s);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Value decode_graph_sizes(Resolution& r, const Value& max_size) {
+  const char* function =
+      r.since(v0_5(20)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
+  const std::int64_t most = python::index(r, function, max_size);
+  Value::List sizes;
+  if (r.on(Field::disable_cuda_graph_padding)) {
+    sizes = up_to({{1, most, 1}}, most);
+  } else if (r.none(Field::speculative_algorithm)) {
+    sizes = up_to({{1, 2, 1}, {4, 12, 4}, {16, 256, 8}, {272, 511, 16}, {512, most, 32}}, most);
+  } else {
+    sizes = up_to({{1, 8, 1}, {10, 32, 2}, {40, 64, 4}, {72, 256, 8}, {272, most, 16}}, most);
+  }
+  if (std::find(sizes.begin(), sizes.end(), max_size) == sizes.end()) sizes.push_back(max_size);
+  return Value::list(std::move(sizes));
+}
+
+Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
+  const char* function =
+      r.since(v0_5(20)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
+  const std::int64_t most = python::index(r, function, max_size);
+  return Value::list(
+      up_to({{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}}, most));
+}
+
+Value cpu_graph_sizes(Resolution& r) {
+  const char* function = r.since(v0_5(20)) ? "generate_cpu_graph_batch_sizes" : "_generate_cpu_graph_batch_sizes";
+  const std::int64_t most = python::index(r, function, r[Field::torch_compile_max_bs]);
+  if (r.on(Field::disable_cuda_graph_padding)) return Value::list(up_to({{1, most, 1}}, most));
+  std::set<std::int64_t> sizes{most};
+  for (const Value& s : up_to({{1, 16, 1}, {18, 30, 2}, {32, 80, 4}, {84, most, 8}}, most)) sizes.insert(s.as_int());
+  return Value::list(Value::List(sizes.begin(), sizes.end()));
+}
+
+}  // namespace preflight::resolve
