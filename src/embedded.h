@@ -1,0 +1,16 @@
+// Data files inside the program, put there at build time by configs/embed.py.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace preflight::embedded {
+
+struct EmbeddedFile {
+  std::string_view name;
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> devices();  // configs/devices
+
+}  // namespace preflight::embedded

@@ -1,0 +1,59 @@
+// Tested by tests/device_profiles_test.cpp.
+#include "src/facts/device_profiles.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "src/embedded.h"
+
+namespace preflight::facts {
+namespace {
+
+std::string folded(std::string_view s) {
+  std::string out;
+  for (const char c : s) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+std::vector<DeviceProfile> load() {
+  std::vector<DeviceProfile> out;
+  for (const auto& file : embedded::devices()) {
+    const auto rows = Value::parse_json(file.text);
+    if (!rows || !rows->is_list()) continue;  // the test reads every row
+    for (const auto& row : rows->as_list()) {
+      DeviceProfile p;
+      p.id = row.find("id")->as_string();
+      p.architecture = row.find("architecture")->as_string();
+      p.device.name = row.find("name")->as_string();
+      p.device.memory_mib = row.find("memory_mib")->as_int();
+      p.device.has_fp64 = row.find("has_fp64")->as_bool();
+      out.push_back(std::move(p));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const DeviceProfile> device_profiles() {
+  static const std::vector<DeviceProfile> profiles = load();
+  return profiles;
+}
+
+std::optional<DeviceFacts> find_device_profile(std::string_view name) {
+  const std::string wanted = folded(name);
+  if (wanted.empty()) return std::nullopt;
+  for (const auto& p : device_profiles()) {
+    if (p.id == wanted) return p.device;
+  }
+  for (const auto& p : device_profiles()) {
+    if (folded(p.device.name).find(wanted) != std::string::npos) return p.device;
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::facts
