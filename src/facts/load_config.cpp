@@ -1,8 +1,8 @@
-// get_config() for a path: until the configuration classes land, the file as it is, with the override arguments.
+// load_config: get_config() alone, for draft models; and the files that launch arguments name.
 #include <fstream>
 #include <iterator>
 
-#include "src/facts/model_source.h"
+#include "src/facts/model_builder.h"
 
 namespace preflight::facts {
 
@@ -13,14 +13,20 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
 }
 
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
-  const auto config = source.config_of(request.path);
-  if (!config) return {Refusal{"JSONDecodeError", "parse", config.error().text()}, {}};
-  if (*config == nullptr) return {Refusal{"OSError", "parse", request.path + " has no config.json"}, {}};
-  Value merged = **config;
-  if (request.override_args.is_dict()) {
-    for (const auto& [key, value] : request.override_args.as_dict()) merged = merged.with(key, value);
+  ModelRequest model;
+  model.release = request.release;
+  model.path = request.path;
+  model.trust_remote_code = request.trust_remote_code;
+  if (request.override_args.is_dict()) model.override_args = request.override_args.json();
+  ModelFacts facts;
+  ConfigOutcome outcome;
+  ModelBuilder builder{source, model, facts, outcome.log, nullptr, nullptr, {}};
+  try {
+    outcome.result = read_hf_config(builder)->to_value();
+  } catch (Raised& raised) {
+    outcome.result = std::move(raised.refusal);
   }
-  return {std::move(merged), {}};
+  return outcome;
 }
 
 }  // namespace preflight::facts

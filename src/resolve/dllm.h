@@ -1,4 +1,4 @@
-// Diffusion language models.
+// Diffusion language models: what a denoising algorithm takes away from the other features.
 #pragma once
 
 #include "src/resolve/resolution.h"

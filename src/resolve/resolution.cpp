@@ -94,8 +94,7 @@ void Resolution::refuse(std::string exception, std::string function, std::string
   throw RefusedByStep{{std::move(exception), std::move(function), std::move(message), std::move(rule)}};
 }
 
-const ModelFacts& Resolution::model() {
-  if (launch_.model) return *launch_.model;
+facts::ModelRequest Resolution::model_request() const {
   facts::ModelRequest request;
   request.path = text(Field::model_path);
   request.context_length = (*this)[Field::context_length];
@@ -112,7 +111,11 @@ const ModelFacts& Resolution::model() {
   request.sampling_defaults = (*this)[Field::sampling_defaults];
   request.quantize_and_serve = (*this)[Field::quantize_and_serve];
   request.encoder_only = (*this)[Field::encoder_only];
-  launch_.model = build_model(request);
+  return request;
+}
+
+const ModelFacts& Resolution::model() {
+  if (!launch_.model) launch_.model = build_model(model_request());
   return *launch_.model;
 }
 

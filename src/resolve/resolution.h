@@ -83,6 +83,8 @@ class Resolution {
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
   // the fields' values at that moment. Its warnings go to the log; its exceptions refuse.
   const ModelFacts& model();
+  // What ModelConfig.from_server_args would be given now.
+  [[nodiscard]] facts::ModelRequest model_request() const;
   [[nodiscard]] bool model_built() const { return launch_.model != nullptr; }
   // Another model (draft), not cached here.
   std::shared_ptr<const ModelFacts> build_model(const facts::ModelRequest& request);
