@@ -1,7 +1,8 @@
 // Stage 1: the arguments of `python -m sglang.launch_server`, parsed as that release's argparse would.
 //
 // Parsing has three ends, as upstream has: accepted (ServerArgs), refused by argparse (UsageError, exit 2 there), or
-// an exception while merging --config (Refusal). Warnings printed by deprecated options come first in the launch's log.
+// an exception while merging --config or setting up logging (ParseRefusal). Each carries what was logged before it;
+// on success that is the beginning of the launch's log.
 #pragma once
 
 #include <string>
@@ -41,8 +42,16 @@ struct UsageError {
   std::string flag;
   std::string message;  // our own sentence
   SourceRange where;
+  std::vector<LogLine> warnings = {};
 };
 
-using ParseOutcome = std::variant<ServerArgs, UsageError, Refusal>;
+// An exception before there were any ServerArgs.
+struct ParseRefusal {
+  Refusal refusal;
+  SourceRange where = {};
+  std::vector<LogLine> warnings = {};
+};
+
+using ParseOutcome = std::variant<ServerArgs, UsageError, ParseRefusal>;
 
 }  // namespace preflight

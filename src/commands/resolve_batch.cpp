@@ -92,10 +92,13 @@ Launch resolve_case(const ResolveBatchOptions& options, const Value& item, facts
   launch.stage = Stage::kParse;
   if (auto* usage = std::get_if<UsageError>(&parsed)) {
     launch.outcome = Outcome::kUsage;
+    launch.log = std::move(usage->warnings);
     launch.usage = std::move(*usage);
   } else {
     launch.outcome = Outcome::kRefused;
-    launch.refusal = std::move(std::get<Refusal>(parsed));
+    auto& refused = std::get<ParseRefusal>(parsed);
+    launch.log = std::move(refused.warnings);
+    launch.refusal = std::move(refused.refusal);
   }
   return launch;
 }

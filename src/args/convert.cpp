@@ -1,0 +1,181 @@
+// Source: srt/utils/common.py (human_readable_int, json_list_type, nullable_str) and
+// srt/model_executor/cuda_graph_config.py (parse_cuda_graph_*_arg) of each release.
+#include "src/args/convert.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "src/args/json_text.h"
+#include "src/args/python_text.h"
+
+namespace preflight::args {
+namespace {
+
+using Converted = tl::expected<Value, ConvertFault>;
+
+tl::unexpected<ConvertFault> fault(std::string reason, std::string exception = {}, std::string function = {}) {
+  return tl::make_unexpected(ConvertFault{std::move(reason), std::move(exception), std::move(function)});
+}
+
+struct Suffix {
+  std::string_view text;
+  int power_of_ten;      // decimal suffixes
+  int power_of_two = 0;  // binary suffixes
+};
+
+constexpr Suffix kSuffixes[] = {{"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
+                                {"k", 3},      {"M", 6},      {"G", 9},      {"T", 12}};
+
+// digits[.digits] in ASCII, or nullopt when the text is no such number.
+struct Decimal {
+  std::string whole;
+  std::string fraction;
+  bool has_point = false;
+};
+
+std::optional<Decimal> decimal(std::string_view s) {
+  Decimal d;
+  for (std::size_t i = 0; i < s.size();) {
+    const auto [code, length] = character_at(s, i);
+    i += length;
+    if (code == '.' && !d.has_point) {
+      d.has_point = true;
+      continue;
+    }
+    const int digit = decimal_value(code);
+    if (digit < 0) return std::nullopt;
+    (d.has_point ? d.fraction : d.whole) += static_cast<char>('0' + digit);
+  }
+  if (d.whole.empty() || (d.has_point && d.fraction.empty())) return std::nullopt;
+  return d;
+}
+
+std::int64_t integer_at_limit(const std::string& digits) {
+  std::int64_t v = 0;
+  const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), v).ec;
+  return error == std::errc::result_out_of_range ? std::numeric_limits<std::int64_t>::max() : v;
+}
+
+// int(Decimal(number) * 10**power): the product is rounded to 28 significant digits, half to even, then cut.
+std::int64_t times_power_of_ten(const Decimal& d, int power) {
+  constexpr std::size_t kPrecision = 28;
+  std::string digits = d.whole + d.fraction;
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  auto exponent = power - static_cast<std::int64_t>(d.fraction.size());
+  if (digits.size() > kPrecision) {
+    const std::string_view rest = std::string_view(digits).substr(kPrecision);
+    const bool above_half = rest.front() > '5' || (rest.front() == '5' && rest.find_first_not_of('0', 1) != rest.npos);
+    const bool tie = rest.front() == '5' && !above_half;
+    const bool up = above_half || (tie && (digits[kPrecision - 1] - '0') % 2 == 1);
+    exponent += static_cast<std::int64_t>(rest.size());
+    digits.resize(kPrecision);
+    std::size_t at = kPrecision;
+    while (up && at > 0 && digits[at - 1] == '9') digits[--at] = '0';
+    if (up && at > 0) ++digits[at - 1];
+    if (up && at == 0) digits.insert(0, 1, '1');
+  }
+  if (exponent < 0) {
+    digits.resize(digits.size() - std::min(digits.size(), static_cast<std::size_t>(-exponent)));
+  } else {
+    digits.append(static_cast<std::size_t>(std::min<std::int64_t>(exponent, 32)), '0');
+  }
+  return integer_at_limit(digits);
+}
+
+std::int64_t times_power_of_two(const std::string& digits, int power) {
+  const std::int64_t v = integer_at_limit(digits);
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  return v > (kMax >> power) ? kMax : v << power;
+}
+
+Converted human_readable_int(std::string_view text) {
+  const std::string_view s = strip(text);
+  for (const auto& suffix : kSuffixes) {
+    if (!s.ends_with(suffix.text)) continue;
+    const auto number = decimal(s.substr(0, s.size() - suffix.text.size()));
+    if (!number) break;
+    if (suffix.power_of_two == 0) return Value(times_power_of_ten(*number, suffix.power_of_ten));
+    if (number->has_point) return fault("a number with decimals, which binary suffixes such as Ki do not take");
+    return Value(times_power_of_two(number->whole, suffix.power_of_two));
+  }
+  if (const auto v = python_int(s)) return Value(*v);
+  return fault("not an integer; suffixes are k, M, G, T (decimal) and Ki, Mi, Gi, Ti (binary)");
+}
+
+Converted json(std::string_view text) {
+  auto value = json_loads(text);
+  if (value) return std::move(*value);
+  if (value.error().kind == JsonFault::kTooDeep)
+    return fault("JSON nested too deeply", "RecursionError", "prepare_server_args");
+  return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
+}
+
+Converted json_list(std::string_view text) {
+  auto value = json_loads(text, JsonReader::kOrjson);
+  if (value) return std::move(*value);
+  return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
+}
+
+// The settings that each phase of --cuda-graph-config takes.
+constexpr std::string_view kDecodeKeys[] = {"backend", "max_bs", "bs"};
+constexpr std::string_view kPrefillKeys[] = {
+    "backend",    "max_bs", "bs", "max_context_size", "full_prefill_max_req", "full_prefill_prefix_chunk_tokens",
+    "max_seq_len"};
+
+Converted cuda_graph_backend(std::string_view text) {
+  if (text == "tc_piecewise") return fault("this backend no longer exists; choose breakable, full or disabled");
+  return Value(text);
+}
+
+Converted cuda_graph_config(std::string_view text) {
+  auto parsed = json(text);
+  if (!parsed) return parsed;
+  if (!parsed->is_dict()) return fault("not a JSON object");
+  for (const auto& [phase, settings] : parsed->as_dict()) {
+    const bool prefill = phase == "prefill";
+    if (!prefill && phase != "decode") return fault("no such phase: " + phase + "; phases are decode and prefill");
+    if (!settings.is_dict()) return fault("the settings of " + phase + " are not a JSON object");
+    if (const Value* backend = settings.find("backend"); backend != nullptr && backend->is_string()) {
+      if (auto checked = cuda_graph_backend(backend->as_string()); !checked) return checked;
+    }
+    const std::span<const std::string_view> keys =
+        prefill ? std::span<const std::string_view>(kPrefillKeys) : std::span<const std::string_view>(kDecodeKeys);
+    for (const auto& [key, value] : settings.as_dict()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) return fault(phase + " has no setting " + key);
+    }
+  }
+  return parsed;
+}
+
+}  // namespace
+
+Converted convert(Converter converter, std::string_view text, Release /*release*/) {
+  switch (converter) {
+    case Converter::kText:
+      return Value(text);
+    case Converter::kInt:
+      if (const auto v = python_int(text)) return Value(*v);
+      return fault("not an integer");
+    case Converter::kFloat:
+      if (const auto v = python_float(text)) return Value(*v);
+      return fault("not a number");
+    case Converter::kHumanReadableInt:
+      return human_readable_int(text);
+    case Converter::kJson:
+      return json(text);
+    case Converter::kJsonList:
+      return json_list(text);
+    case Converter::kNullableText:
+      return text.empty() || text == "None" ? Value() : Value(text);
+    case Converter::kCudaGraphBackend:
+      return cuda_graph_backend(text);
+    case Converter::kCudaGraphConfig:
+      return cuda_graph_config(text);
+  }
+  return fault("unknown type");
+}
+
+}  // namespace preflight::args

@@ -1,0 +1,80 @@
+// OptionIndex: the option table of one release, ready for look-ups; built once per release, at first use.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "preflight/fields.h"
+#include "preflight/release.h"
+#include "src/args/flag_table.h"
+
+namespace preflight::args {
+
+enum class ActionKind : std::uint8_t {
+  kHelp,
+  kStore,
+  kStoreTrue,
+  kBooleanOptional,
+  kLoraPaths,
+  kDeprecated,  // warns, stores nothing
+  kDeprecatedStoreTrue,
+  kDeprecatedStoreConst,
+  kDeprecatedAliasStore,
+};
+
+enum class Converter : std::uint8_t {
+  kText,
+  kInt,
+  kFloat,
+  kHumanReadableInt,
+  kJson,
+  kJsonList,
+  kNullableText,
+  kCudaGraphBackend,
+  kCudaGraphConfig,
+};
+
+// argparse's nargs: None, 0, '?', '*', '+'.
+enum class Arity : std::uint8_t { kOne, kNone, kOptional, kAny, kSome };
+
+struct Option {
+  const FlagRow* row = nullptr;                  // null: -h, --help, which argparse adds itself
+  std::span<const std::string_view> names = {};  // the first one names the option in messages
+  ActionKind action = ActionKind::kStore;
+  Converter converter = Converter::kText;
+  Arity arity = Arity::kOne;
+  bool required = false;
+  Field field{};  // the ServerArgs field behind `dest`
+  Value constant = {};
+};
+
+struct OptionName {
+  std::string_view name;
+  std::uint16_t option;  // index in options()
+};
+
+class OptionIndex {
+ public:
+  static const OptionIndex& of(Release release);
+
+  explicit OptionIndex(Release release);
+
+  [[nodiscard]] std::span<const Option> options() const { return options_; }
+  // The option with exactly this name, or nullptr.
+  [[nodiscard]] const Option* find(std::string_view name) const;
+  // All names that start with `prefix`, sorted.
+  [[nodiscard]] std::span<const OptionName> starting_with(std::string_view prefix) const;
+  [[nodiscard]] std::span<const OptionName> names() const { return names_; }
+  [[nodiscard]] const Option& option(const OptionName& name) const { return options_[name.option]; }
+  // What ServerArgs holds when nothing is given, one Value per Field.
+  [[nodiscard]] const std::vector<Value>& defaults() const { return defaults_; }
+
+ private:
+  std::vector<Option> options_;
+  std::vector<OptionName> names_;  // sorted by name
+  std::vector<Value> defaults_;
+};
+
+}  // namespace preflight::args
