@@ -11,6 +11,8 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-std::span<const EmbeddedFile> devices();  // configs/devices
+std::span<const EmbeddedFile> devices();         // configs/devices
+std::span<const EmbeddedFile> kernel_sources();  // ocl_kernels
+std::span<const EmbeddedFile> kernel_cases();    // configs/cases
 
 }  // namespace preflight::embedded

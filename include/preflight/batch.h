@@ -118,7 +118,6 @@ struct SampleBatch {
   std::vector<Tensor> inputs;
   std::vector<OutputSpec> outputs;
   std::vector<std::string> in_place;  // inputs the kernel updates (state pools): read back and judged as outputs
-  std::int64_t workspace_bytes = 0;
 
   [[nodiscard]] const Tensor* find_input(std::string_view name) const {
     for (const Tensor& tensor : inputs) {

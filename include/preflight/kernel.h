@@ -29,6 +29,8 @@ struct Kernel {
   // "" when the kernel can run the case, else the reason it cannot, as a clause ("head_dim 80 is not …").
   std::string (*why_not)(const KernelCase&) = nullptr;
   Result<SampleBatch> (*sample)(const KernelCase&) = nullptr;
+  // What launch() needs between its kernels; nullptr = nothing.
+  std::int64_t (*workspace_bytes)(const KernelCase&) = nullptr;
   // -D options that specialise the source; every shape that is a compile-time constant.
   std::string (*build_options)(const KernelCase&, const DeviceInfo&) = nullptr;
   // Sets arguments and enqueues. Throws opencl::Failure.

@@ -27,8 +27,9 @@ enum class PageOrder : std::uint8_t { kSequential, kShuffled, kShared };
 //   peaked  queries x100: the softmax picks one token, scores pass exp's overflow; sees wrong rows and heads
 //   flat    everything /10: the output is the mean of V; sees lost, extra or double-counted tokens
 //   drift   scores rise along the sequence, the maximum moves in every tile; sees a missing rescale
-//   last    one dominant key at the last valid token;  page  at the first token of the last page
-enum class Inputs : std::uint8_t { kMid, kPeaked, kFlat, kDrift, kLast, kPage };
+//   last    one dominant key at the last valid token;  page  at the first token of the last page;  edge  at the first
+//           visible key (window start)
+enum class Inputs : std::uint8_t { kMid, kPeaked, kFlat, kDrift, kLast, kPage, kEdge };
 
 struct KernelCase {
   std::string kernel;

@@ -1,0 +1,229 @@
+// MLA decode with absorbed weights: one query token per request against a paged latent cache shared by all heads.
+//
+//   s_t = scale * (q_nope . c_t + q_rope . r_t),  w = softmax(s),  out = sum_t w_t c_t,  lse = ln sum_t exp(s_t)
+//
+// Tensors     q_nope [B, H, LATENT], q_rope [B, H, ROPE], out [B, H, LATENT]   ELEM
+//             kv_cache [pages, page_size, LATENT + ROPE]                       KV_ELEM, row = c_t then r_t
+//             page_table [B, columns], cache_seqlens [B] (tokens)              int
+//             lse [B, H]                                                       float, natural log
+//             workspace: partial_out [B, H, splits, LATENT], then partial_max and partial_sum [B, H, splits]; float,
+//             splits > 1 only
+// Work-group  LANES items: HEAD_TILE heads of one request over the pages of one split. The rows of TOKEN_TILE tokens are
+//             converted to float once, in local memory, and serve all heads twice: as keys and as values.
+// Arithmetic  fp32; scores in base 2 (log2 e is multiplied into the scale), running maximum starts at -INF, the sum is
+//             taken of unrounded weights; one rounding at the end. Tokens past the end are never read: their rows are
+//             zeros and their weights exp2(-INF) = 0.
+// Barriers    four per token tile, in uniform control flow.
+// Empty       a request of length 0 gets out 0, lse -INF; an empty split leaves partial_sum 0 and no partial_out.
+// Host        grid (LANES * ceil(H / HEAD_TILE), splits, B); columns * page_size >= cache_seqlens[b]; page ids valid up to
+//             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
+
+#include "common.clh"
+
+#ifndef LATENT
+#define LATENT 512
+#endif
+#ifndef ROPE
+#define ROPE 64
+#endif
+#ifndef HEAD_TILE
+#define HEAD_TILE 16
+#endif
+#ifndef TOKEN_TILE
+#define TOKEN_TILE 48
+#endif
+#ifndef TOKEN_BLOCK
+#define TOKEN_BLOCK 6
+#endif
+#ifndef LANES
+#define LANES 1
+#endif
+
+#define ROW (LATENT + ROPE)
+#define HEAD_BLOCK 4
+#define VALUE_BLOCK 16
+typedef CAT(float, HEAD_TILE) heads_t;
+#define load_heads CAT(vload, HEAD_TILE)
+#define store_heads CAT(vstore, HEAD_TILE)
+
+// Queries of the tile, transposed to [ROW][HEAD_TILE] and scaled; heads past the last are zero.
+void load_queries(local float* q, global const elem_t* q_nope, global const elem_t* q_rope, size_t first_row, int heads,
+                  float scale) {
+  for (int i = get_local_id(0); i < ROW * HEAD_TILE; i += LANES) {
+    const int d = i / HEAD_TILE;
+    const int h = i % HEAD_TILE;
+    float value = 0.0f;
+    if (h < heads) {
+      value = d < LATENT ? load_elem(q_nope, (first_row + h) * LATENT + d)
+                         : load_elem(q_rope, (first_row + h) * ROPE + d - LATENT);
+    }
+    q[i] = value * scale;
+  }
+}
+
+// Rows of tokens [t0, t0 + TOKEN_TILE) as floats; zeros from t_end on.
+void load_rows(local float* rows, global const kv_t* cache, global const int* table, int page_size, int t0, int t_end) {
+  for (int i = get_local_id(0); i < TOKEN_TILE * (ROW / 16); i += LANES) {
+    const int t = t0 + i / (ROW / 16);
+    const int d = i % (ROW / 16) * 16;
+    float16 values = 0.0f;
+    if (t < t_end) {
+      const size_t slot = (size_t)table[t / page_size] * page_size + t % page_size;
+      values = load_kv16(cache, slot * ROW + d);
+    }
+    vstore16(values, 0, rows + (t - t0) * ROW + d);
+  }
+}
+
+// weights[t][h] = scores of the tile; -INF from t_end on. Heads are the vector lanes: no horizontal sums.
+void score_tile(local float* weights, local const float* q, local const float* rows, int t0, int t_end) {
+  for (int block = get_local_id(0); block < TOKEN_TILE / TOKEN_BLOCK; block += LANES) {
+    heads_t sum[TOKEN_BLOCK];
+#pragma unroll
+    for (int j = 0; j < TOKEN_BLOCK; ++j) sum[j] = 0.0f;
+    local const float* row = rows + block * TOKEN_BLOCK * ROW;
+    for (int d = 0; d < ROW; ++d) {
+      const heads_t query = load_heads(d, q);
+#pragma unroll
+      for (int j = 0; j < TOKEN_BLOCK; ++j) sum[j] = fma(query, (heads_t)(row[j * ROW + d]), sum[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < TOKEN_BLOCK; ++j) {
+      const int t = block * TOKEN_BLOCK + j;
+      store_heads(t0 + t < t_end ? sum[j] : (heads_t)(-INFINITY), t, weights);
+    }
+  }
+}
+
+// Turns scores into weights exp2(s - maximum), and updates maximum, sum and the factor for what was summed before.
+void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale) {
+  if (get_local_id(0) != 0) return;
+  const heads_t old_maximum = load_heads(0, maximum);
+  heads_t new_maximum = old_maximum;
+  for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
+  const heads_t factor = exp2(old_maximum - new_maximum);
+  heads_t total = load_heads(0, sum) * factor;
+  for (int t = 0; t < TOKEN_TILE; ++t) {
+    const heads_t weight = exp2(load_heads(t, weights) - new_maximum);
+    store_heads(weight, t, weights);
+    total += weight;
+  }
+  store_heads(new_maximum, 0, maximum);
+  store_heads(total, 0, sum);
+  store_heads(factor, 0, rescale);
+}
+
+// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[t][h] * rows[t][d], in blocks that stay in registers.
+void accumulate_tile(local float* acc, local const float* weights, local const float* rows, local const float* rescale) {
+  for (int i = get_local_id(0); i < LATENT / VALUE_BLOCK * (HEAD_TILE / HEAD_BLOCK); i += LANES) {
+    const int d = i / (HEAD_TILE / HEAD_BLOCK) * VALUE_BLOCK;
+    const int h = i % (HEAD_TILE / HEAD_BLOCK) * HEAD_BLOCK;
+    float16 sum[HEAD_BLOCK];
+#pragma unroll
+    for (int j = 0; j < HEAD_BLOCK; ++j) sum[j] = vload16(0, acc + (h + j) * LATENT + d) * rescale[h + j];
+    for (int t = 0; t < TOKEN_TILE; ++t) {
+      const float16 value = vload16(0, rows + t * ROW + d);
+#pragma unroll
+      for (int j = 0; j < HEAD_BLOCK; ++j) sum[j] = fma(value, (float16)(weights[t * HEAD_TILE + h + j]), sum[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < HEAD_BLOCK; ++j) vstore16(sum[j], 0, acc + (h + j) * LATENT + d);
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
+    global const elem_t* q_nope, global const elem_t* q_rope, global const kv_t* kv_cache, global const int* page_table,
+    global const int* cache_seqlens, global elem_t* out, global float* lse, global float* workspace,
+    int num_heads, int page_size, int columns, float scale) {
+  local float q[ROW * HEAD_TILE];
+  local float rows[TOKEN_TILE * ROW];
+  local float weights[TOKEN_TILE * HEAD_TILE];
+  local float acc[HEAD_TILE * LATENT];
+  local float maximum[HEAD_TILE];
+  local float sum[HEAD_TILE];
+  local float rescale[HEAD_TILE];
+
+  const int first_head = get_group_id(0) * HEAD_TILE;
+  const int split = get_group_id(1);
+  const int splits = get_num_groups(1);
+  const int b = get_group_id(2);
+  const int heads = min(HEAD_TILE, num_heads - first_head);
+  const size_t first_row = (size_t)b * num_heads + first_head;
+  const int seqlen = cache_seqlens[b];
+  // Whole pages per split, the last one possibly empty.
+  const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size), splits);
+  const int t_begin = split * pages_per_split * page_size;
+  const int t_end = min(seqlen, t_begin + pages_per_split * page_size);
+  global const int* table = page_table + (size_t)b * columns;
+  const size_t partial_rows = (size_t)get_num_groups(2) * num_heads * splits;
+  global float* partial_out = workspace;
+  global float* partial_max = workspace + partial_rows * LATENT;
+  global float* partial_sum = partial_max + partial_rows;
+
+  load_queries(q, q_nope, q_rope, first_row, heads, scale * LOG2E);
+  for (int i = get_local_id(0); i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;
+  for (int i = get_local_id(0); i < HEAD_TILE; i += LANES) {
+    maximum[i] = -INFINITY;
+    sum[i] = 0.0f;
+  }
+  for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    load_rows(rows, kv_cache, table, page_size, t0, t_end);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    score_tile(weights, q, rows, t0, t_end);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    softmax_tile(weights, maximum, sum, rescale);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    accumulate_tile(acc, weights, rows, rescale);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  if (splits == 1) {
+    for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
+      const float total = sum[i / LATENT];
+      store_elem(out, first_row * LATENT + i, total > 0.0f ? acc[i] / total : 0.0f);
+    }
+    for (int h = get_local_id(0); h < heads; h += LANES) {
+      lse[first_row + h] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
+    }
+  } else {
+    if (t_begin < t_end) {
+      for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
+        const size_t row = (first_row + i / LATENT) * splits + split;
+        partial_out[row * LATENT + i % LATENT] = acc[i];
+      }
+    }
+    for (int h = get_local_id(0); h < heads; h += LANES) {
+      partial_max[(first_row + h) * splits + split] = maximum[h];
+      partial_sum[(first_row + h) * splits + split] = sum[h];
+    }
+  }
+}
+
+// Merges the splits of a row (b, h): out = sum_s O_s 2^(m_s - M) / sum_s l_s 2^(m_s - M) with M = max m_s; empty splits
+// (l_s = 0) are skipped. One work-item per 16 values. Grid (LATENT / 16, B * H).
+kernel void mla_decode_merge(global const float* workspace, global elem_t* out, global float* lse, int splits) {
+  const int d = get_global_id(0) * 16;
+  const size_t row = get_global_id(1);
+  const size_t partial_rows = get_global_size(1) * splits;
+  global const float* partial_out = workspace;
+  global const float* partial_max = workspace + partial_rows * LATENT;
+  global const float* partial_sum = partial_max + partial_rows;
+  float maximum = -INFINITY;
+  for (int s = 0; s < splits; ++s) {
+    if (partial_sum[row * splits + s] > 0.0f) maximum = fmax(maximum, partial_max[row * splits + s]);
+  }
+  float total = 0.0f;
+  float16 sum = 0.0f;
+  for (int s = 0; s < splits; ++s) {
+    const float part = partial_sum[row * splits + s];
+    if (part <= 0.0f) continue;
+    const float factor = exp2(partial_max[row * splits + s] - maximum);
+    total += part * factor;
+    sum += vload16(0, partial_out + (row * splits + s) * LATENT + d) * factor;
+  }
+  float values[16];
+  vstore16(total > 0.0f ? sum / total : (float16)(0.0f), 0, values);
+  for (int i = 0; i < 16; ++i) store_elem(out, row * LATENT + d + i, values[i]);
+  if (d == 0) lse[row] = total > 0.0f ? LN2 * (maximum + log2(total)) : -INFINITY;
+}

@@ -1,0 +1,84 @@
+// Buffers with guard bands, program, results of one kernel invocation. Tested by tests/kernels/runner_test.cpp.
+#include "src/kernels/kernel_run.h"
+
+#include <algorithm>
+#include <cassert>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "preflight/sizing.h"
+#include "src/kernels/sources.h"
+
+namespace preflight {
+namespace {
+
+constexpr std::int64_t kGuardBytes = opencl::Session::kViewAlignment;
+constexpr std::byte kUnwritten{0xFF};
+
+}  // namespace
+
+KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch,
+                     const RunOptions& options)
+    : session_(session), batch_(batch), source_(kernel_source(kernel.source, options.kernel_dir)) {
+  build_options_ = "-w -cl-std=CL1.2 " + kernel.build_options(batch.kernel_case, session.info());
+  if (options.defect != 0) build_options_ += fmt::format(" -DDEFECT={}", options.defect);
+  for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);
+  for (const OutputSpec& output : batch.outputs) {
+    add(output.name, Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype), nullptr);
+  }
+  add(std::string(kWorkspace), kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(batch.kernel_case),
+      nullptr);
+}
+
+void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content) {
+  // Bytes up to the alignment of the view belong to the guard behind.
+  Guarded guarded{
+      std::move(name), bytes, session_.allocate(2 * kGuardBytes + sizing::align_up(bytes, kGuardBytes)), {}};
+  session_.fill(guarded.whole, kUnwritten);
+  if (content != nullptr) session_.write(guarded.whole, *content, kGuardBytes);
+  guarded.inner = session_.view(guarded.whole, kGuardBytes, std::max<std::int64_t>(bytes, 1));
+  buffers_.push_back(std::move(guarded));
+}
+
+const KernelRun::Guarded& KernelRun::find(std::string_view name) const {
+  const auto found = std::ranges::find(buffers_, name, &Guarded::name);
+  assert(found != buffers_.end());
+  return *found;
+}
+
+const opencl::Buffer& KernelRun::buffer(std::string_view name) const { return find(name).inner; }
+
+opencl::KernelObject KernelRun::kernel(const std::string& function) {
+  return session_.kernel(source_, build_options_, function);
+}
+
+void KernelRun::run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group) {
+  session_.run(kernel, items, group);
+}
+
+std::vector<Tensor> KernelRun::outputs() {
+  std::vector<Tensor> results;
+  for (const OutputSpec& output : batch_.outputs) results.emplace_back(output.name, output.dtype, output.shape);
+  for (const std::string& name : batch_.in_place) {
+    const Tensor& input = batch_.input(name);
+    results.emplace_back(name, input.dtype, input.shape);
+  }
+  for (Tensor& result : results) session_.read(find(result.name).whole, result.bytes, kGuardBytes);
+  return results;
+}
+
+std::vector<std::string> KernelRun::broken_canaries() {
+  std::vector<std::string> broken;
+  for (const Guarded& guarded : buffers_) {
+    std::vector<std::byte> before(static_cast<std::size_t>(kGuardBytes));
+    std::vector<std::byte> after(static_cast<std::size_t>(guarded.whole.bytes() - kGuardBytes - guarded.bytes));
+    session_.read(guarded.whole, before, 0);
+    session_.read(guarded.whole, after, kGuardBytes + guarded.bytes);
+    const auto intact = [](std::byte b) { return b == kUnwritten; };
+    if (!std::ranges::all_of(before, intact) || !std::ranges::all_of(after, intact)) broken.push_back(guarded.name);
+  }
+  return broken;
+}
+
+}  // namespace preflight

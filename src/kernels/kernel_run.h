@@ -1,0 +1,51 @@
+// KernelRun: one invocation on a device: its buffers with guard bands, its program, its results.
+//
+// Every buffer lies between two guard bands. Inputs, outputs and workspace and all guards start as 0xFF bytes (NaN,
+// -1), so that a read past an end and an element never written both show; guards are checked after the run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/kernel.h"
+#include "src/opencl/opencl.h"
+
+namespace preflight {
+
+class KernelRun {
+ public:
+  KernelRun(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options);
+
+  // For launchers.
+  [[nodiscard]] const DeviceInfo& device() const { return session_.info(); }
+  [[nodiscard]] const opencl::Buffer& buffer(std::string_view name) const;  // an input or output of the batch
+  [[nodiscard]] const opencl::Buffer& workspace() const { return buffer(kWorkspace); }
+  opencl::KernelObject kernel(const std::string& function);
+  void run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group);
+
+  // For the runner.
+  void finish() { session_.finish(); }
+  [[nodiscard]] std::vector<Tensor> outputs();
+  [[nodiscard]] std::vector<std::string> broken_canaries();
+
+  static constexpr std::string_view kWorkspace = "workspace";
+
+ private:
+  struct Guarded {
+    std::string name;
+    std::int64_t bytes = 0;
+    opencl::Buffer whole;
+    opencl::Buffer inner;
+  };
+  void add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content);
+  [[nodiscard]] const Guarded& find(std::string_view name) const;
+
+  opencl::Session& session_;
+  const SampleBatch& batch_;
+  std::string source_;
+  std::string build_options_;
+  std::vector<Guarded> buffers_;
+};
+
+}  // namespace preflight

@@ -1,0 +1,48 @@
+// The kernel table: every kernel the tool can run.
+//
+// To add kernel X:
+//   1. configs/cases/X.txt       case lines: page edges, ragged, shared pages, empty request, every regime
+//   2. src/sample/case_line.cpp  add "X" to the options it takes (new options: a member of KernelCase and a row there)
+//   3. src/sample/X.cpp          Result<SampleBatch> sample::X(const KernelCase&), declared in samples.h
+//   4. src/reference/X.cpp       std::vector<Expected> reference::X(const SampleBatch&), declared in reference.h
+//   5. ocl_kernels/X.cl          head comment: formula, tensors, work-group, accumulators, synchronisation, host's
+//   duties
+//   6. src/kernels/X.cpp         namespace X { why_not, build_options, launch, tolerance, work }, declared in
+//   launchers.h
+//   7. a row here; planted defects in src/kernels/defects.cpp
+// tests/kernels run every case line of every row, and every defect. Nothing else has to know.
+#include "preflight/kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/kernels/launchers.h"
+#include "src/sample/samples.h"
+
+namespace preflight {
+namespace {
+
+constexpr std::array kKernels{
+    Kernel{.name = "mla_decode",
+           .source = "mla_decode.cl",
+           .why_not = mla_decode::why_not,
+           .sample = sample::mla_decode,
+           .workspace_bytes = mla_decode::workspace_bytes,
+           .build_options = mla_decode::build_options,
+           .launch = mla_decode::launch,
+           .reference = reference::mla_decode,
+           .tolerance = mla_decode::tolerance,
+           .work = mla_decode::work,
+           .cases = "mla_decode.txt"},
+};
+
+}  // namespace
+
+std::span<const Kernel> kernel_table() { return kKernels; }
+
+const Kernel* find_kernel(std::string_view name) {
+  const auto found = std::ranges::find(kKernels, name, &Kernel::name);
+  return found == kKernels.end() ? nullptr : &*found;
+}
+
+}  // namespace preflight

@@ -1,0 +1,22 @@
+// The launchers' functions, one namespace per kernel: the members of its row in kernel_table.cpp.
+#pragma once
+
+#include "preflight/kernel.h"
+
+namespace preflight {
+
+#define PREFLIGHT_KERNEL(name)                                         \
+  namespace name {                                                     \
+  std::string why_not(const KernelCase& c);                            \
+  std::string build_options(const KernelCase& c, const DeviceInfo& d); \
+  std::int64_t workspace_bytes(const KernelCase& c);                   \
+  void launch(KernelRun& run, const SampleBatch& batch);               \
+  Tolerance tolerance(const KernelCase& c, std::string_view output);   \
+  Work work(const KernelCase& c);                                      \
+  }
+
+PREFLIGHT_KERNEL(mla_decode)
+
+#undef PREFLIGHT_KERNEL
+
+}  // namespace preflight

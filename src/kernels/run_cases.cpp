@@ -1,0 +1,147 @@
+// Runs and judges cases: sample batch, kernel beside reference, verdict. The entry points of kernel_run.h.
+// Tested by tests/kernels/runner_test.cpp.
+#include <algorithm>
+#include <chrono>
+#include <future>
+
+#include <fmt/format.h>
+
+#include "preflight/kernel.h"
+#include "src/embedded.h"
+#include "src/kernels/kernel_run.h"
+
+namespace preflight {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double timed_run(const Kernel& kernel, KernelRun& run, const SampleBatch& batch) {
+  const auto start = Clock::now();
+  kernel.launch(run, batch);
+  run.finish();
+  return seconds_since(start);
+}
+
+Timing repeat_timing(const Kernel& kernel, KernelRun& run, const SampleBatch& batch, int repeat) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeat; ++i) seconds.push_back(timed_run(kernel, run, batch));
+  std::ranges::sort(seconds);
+  const Work work = kernel.work(batch.kernel_case);
+  return {seconds[seconds.size() / 2], seconds.front(), repeat, work.flops, work.bytes};
+}
+
+// The reference runs in a thread of its own, beside the compiler and the kernel.
+void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options,
+                   CaseReport& report) {
+  auto reference = std::async(std::launch::async, [&] {
+    const auto start = Clock::now();
+    auto expected = kernel.reference(batch);
+    report.reference_seconds = seconds_since(start);
+    return expected;
+  });
+  KernelRun run(session, kernel, batch, options);
+  report.kernel_seconds = timed_run(kernel, run, batch);
+  const std::vector<Tensor> got = run.outputs();
+  const std::vector<std::string> broken = run.broken_canaries();
+  std::vector<Tolerance> limits;
+  for (const Tensor& output : got) limits.push_back(kernel.tolerance(batch.kernel_case, output.name));
+  report.verdict = judge(got, reference.get(), limits, broken);
+  if (options.repeat > 0) report.timing = repeat_timing(kernel, run, batch, options.repeat);
+}
+
+bool ends_the_session(DeviceErrorKind kind) { return kind == DeviceErrorKind::kDeviceLost; }
+
+CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, const RunOptions& options,
+                   std::optional<DeviceError>& lost) {
+  CaseReport report{.kernel_case = kernel_case, .case_line = print_case(kernel_case)};
+  const Kernel* kernel = find_kernel(kernel_case.kernel);
+  if (kernel == nullptr) {
+    report.verdict = {VerdictWord::kSkipped, fmt::format("no kernel {} in this build", kernel_case.kernel), {}};
+    return report;
+  }
+  if (const std::string reason = kernel->why_not(kernel_case); !reason.empty()) {
+    report.verdict = {VerdictWord::kSkipped, reason, {}};
+    return report;
+  }
+  const auto batch = kernel->sample(kernel_case);
+  if (!batch) {
+    report.verdict = {VerdictWord::kError, batch.error().text(), {}};
+    return report;
+  }
+  try {
+    run_and_judge(session, *kernel, *batch, options, report);
+  } catch (const opencl::Failure& failure) {
+    const DeviceError& error = failure.error();
+    report.verdict = {
+        VerdictWord::kError, error.log.empty() ? error.message : fmt::format("{}\n{}", error.message, error.log), {}};
+    if (ends_the_session(error.kind)) lost = error;
+  }
+  return report;
+}
+
+CaseReport not_run(const KernelCase& kernel_case, const DeviceError& error) {
+  return {.kernel_case = kernel_case,
+          .case_line = print_case(kernel_case),
+          .verdict = {VerdictWord::kSkipped, error.message, {}}};
+}
+
+}  // namespace
+
+VerdictWord KernelReport::worst() const {
+  VerdictWord word = cases.empty() ? VerdictWord::kSkipped : VerdictWord::kPass;
+  for (const CaseReport& report : cases) word = std::max(word, report.verdict.word);
+  return word;
+}
+
+KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options) {
+  KernelReport report;
+  std::optional<opencl::Session> session;
+  try {
+    session.emplace(device);
+    report.device = session->info();
+  } catch (const opencl::Failure& failure) {
+    report.error = failure.error();
+  }
+  for (const KernelCase& kernel_case : cases) {
+    report.cases.push_back(report.error ? not_run(kernel_case, *report.error)
+                                        : run_one(*session, kernel_case, options, report.error));
+  }
+  return report;
+}
+
+KernelReport run_plan(const Plan& plan, const DeviceChoice& device, const RunOptions& options) {
+  KernelReport report = run_cases(plan.all_cases(), device, options);
+  report.skipped = plan.skipped;
+  return report;
+}
+
+Result<KernelReport> run_case(std::string_view case_line, const DeviceChoice& device, const RunOptions& options) {
+  auto kernel_case = parse_case(case_line);
+  if (!kernel_case) return tl::make_unexpected(kernel_case.error());
+  return run_cases({*kernel_case}, device, options);
+}
+
+Result<std::vector<KernelCase>> built_in_cases(std::string_view kernel) {
+  std::vector<KernelCase> cases;
+  for (const Kernel& row : kernel_table()) {
+    if (!kernel.empty() && row.name != kernel) continue;
+    const auto files = embedded::kernel_cases();
+    const auto file = std::ranges::find(files, row.cases, &embedded::EmbeddedFile::name);
+    if (file == files.end()) return failure(fmt::format("{} has no case file {}", row.name, row.cases));
+    auto parsed = parse_cases(file->text, file->name);
+    if (!parsed) return parsed;
+    cases.insert(cases.end(), parsed->begin(), parsed->end());
+  }
+  if (cases.empty()) return failure(fmt::format("no kernel is called '{}'", kernel));
+  return cases;
+}
+
+std::vector<std::string_view> kernel_names() {
+  std::vector<std::string_view> names;
+  for (const Kernel& row : kernel_table()) names.push_back(row.name);
+  return names;
+}
+
+}  // namespace preflight

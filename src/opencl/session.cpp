@@ -1,0 +1,157 @@
+// Session: context, in-order queue, memory, programs. A program that does not build carries its log.
+#include <fmt/format.h>
+
+#include "src/opencl/devices.h"
+
+namespace preflight::opencl {
+namespace {
+
+constexpr cl_int kNvidiaFault = -9999;  // NVIDIA's own code for an illegal access
+
+// A queue error after a launch means that the kernel took the device down, whatever name the driver gives it.
+void check_queue(cl_int status, std::string_view doing) {
+  if (status == CL_OUT_OF_RESOURCES || status == kNvidiaFault) {
+    fail(DeviceErrorKind::kDeviceLost,
+         fmt::format("OpenCL error {} while {}: the kernel crashed the device", status, doing));
+  }
+  check(status, doing);
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (api().GetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return {};
+  std::string log(size, '\0');
+  api().GetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  while (!log.empty() && log.back() == '\0') log.pop_back();
+  return log;
+}
+
+}  // namespace
+
+struct Session::State {
+  FoundDevice device;
+  std::shared_ptr<_cl_context> context;
+  std::shared_ptr<_cl_command_queue> queue;
+  std::map<std::string, std::shared_ptr<_cl_program>> programs;
+  std::map<std::string, KernelObject> kernels;
+};
+
+void KernelObject::set(std::size_t size, const void* value) {
+  check(api().SetKernelArg(kernel_.get(), next_, size, value), fmt::format("setting argument {} of {}", next_, name_));
+  ++next_;
+}
+
+Session::Session(const DeviceChoice& choice) : state_(std::make_unique<State>()) {
+  state_->device = choose_device(choice);
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(state_->device.platform), 0};
+  cl_int status = CL_SUCCESS;
+  cl_context context = api().CreateContext(properties, 1, &state_->device.id, nullptr, nullptr, &status);
+  check(status, fmt::format("opening {}", state_->device.info.name));
+  state_->context = {context, [](cl_context c) { api().ReleaseContext(c); }};
+  cl_command_queue queue = api().CreateCommandQueue(context, state_->device.id, 0, &status);
+  check(status, "creating a queue");
+  state_->queue = {queue, [](cl_command_queue q) { api().ReleaseCommandQueue(q); }};
+}
+
+Session::~Session() = default;
+
+const DeviceInfo& Session::info() const { return state_->device.info; }
+
+Buffer Session::allocate(std::int64_t bytes) {
+  const DeviceInfo& device = info();
+  if (bytes > device.max_allocation_bytes) {
+    fail(DeviceErrorKind::kOutOfMemory, fmt::format("a buffer of {} bytes is needed, {} allows {} in one allocation",
+                                                    bytes, device.name, device.max_allocation_bytes));
+  }
+  cl_int status = CL_SUCCESS;
+  cl_mem memory =
+      api().CreateBuffer(state_->context.get(), CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes), nullptr, &status);
+  check(status, fmt::format("allocating {} bytes", bytes));
+  return {{memory, [](cl_mem m) { api().ReleaseMemObject(m); }}, bytes};
+}
+
+Buffer Session::view(const Buffer& whole, std::int64_t offset, std::int64_t bytes) {
+  const cl_buffer_region region{static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes)};
+  cl_int status = CL_SUCCESS;
+  cl_mem memory = api().CreateSubBuffer(whole.get(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+  check(status, "making a view of a buffer");
+  return {{memory, [parent = whole](cl_mem m) { api().ReleaseMemObject(m); }}, bytes};
+}
+
+void Session::write(const Buffer& to, std::span<const std::byte> data, std::int64_t offset) {
+  if (data.empty()) return;
+  check_queue(api().EnqueueWriteBuffer(state_->queue.get(), to.get(), CL_TRUE, static_cast<std::size_t>(offset),
+                                       data.size(), data.data(), 0, nullptr, nullptr),
+              "copying to the device");
+}
+
+void Session::fill(const Buffer& buffer, std::byte value) {
+  if (buffer.bytes() == 0) return;
+  check_queue(api().EnqueueFillBuffer(state_->queue.get(), buffer.get(), &value, 1, 0,
+                                      static_cast<std::size_t>(buffer.bytes()), 0, nullptr, nullptr),
+              "filling a buffer");
+}
+
+void Session::read(const Buffer& from, std::span<std::byte> data, std::int64_t offset) {
+  if (data.empty()) return;
+  check_queue(api().EnqueueReadBuffer(state_->queue.get(), from.get(), CL_TRUE, static_cast<std::size_t>(offset),
+                                      data.size(), data.data(), 0, nullptr, nullptr),
+              "copying from the device");
+}
+
+KernelObject Session::kernel(const std::string& source, const std::string& options, const std::string& name) {
+  const std::string program_key = options + '\n' + source;
+  const std::string kernel_key = name + '\n' + program_key;
+  if (const auto known = state_->kernels.find(kernel_key); known != state_->kernels.end()) return known->second;
+  cl_int status = CL_SUCCESS;
+  std::shared_ptr<_cl_program>& program = state_->programs[program_key];
+  if (program == nullptr) {
+    const char* text = source.c_str();
+    const std::size_t length = source.size();
+    cl_program created = api().CreateProgramWithSource(state_->context.get(), 1, &text, &length, &status);
+    check(status, "creating a program");
+    std::shared_ptr<_cl_program> built{created, [](cl_program p) { api().ReleaseProgram(p); }};
+    status = api().BuildProgram(created, 1, &state_->device.id, options.c_str(), nullptr, nullptr);
+    if (status != CL_SUCCESS) {
+      fail(DeviceErrorKind::kBuildFailure,
+           fmt::format("{} does not build on {} (options: {})", name, info().name, options),
+           build_log(created, state_->device.id));
+    }
+    program = std::move(built);
+  }
+  cl_kernel handle = api().CreateKernel(program.get(), name.c_str(), &status);
+  check(status, fmt::format("creating kernel {}", name));
+  std::shared_ptr<_cl_kernel> owned{handle, [](cl_kernel k) { api().ReleaseKernel(k); }};
+  std::size_t max_group = 1;
+  check(api().GetKernelWorkGroupInfo(handle, state_->device.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof max_group, &max_group,
+                                     nullptr),
+        fmt::format("reading the work-group limit of {}", name));
+  return state_->kernels.emplace(kernel_key, KernelObject{owned, name, static_cast<std::int64_t>(max_group)})
+      .first->second;
+}
+
+void Session::run(const KernelObject& kernel, Grid items, Grid group) {
+  std::array<std::size_t, 3> global{};
+  std::array<std::size_t, 3> local{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (items[i] <= 0 || group[i] <= 0 || items[i] % group[i] != 0) {
+      fail(DeviceErrorKind::kInternal,
+           fmt::format("{}: {} work-items in dimension {} are not groups of {}", kernel.name(), items[i], i, group[i]));
+    }
+    global[i] = static_cast<std::size_t>(items[i]);
+    local[i] = static_cast<std::size_t>(group[i]);
+  }
+  const std::int64_t size = group[0] * group[1] * group[2];
+  if (size > kernel.max_group()) {
+    fail(DeviceErrorKind::kInternal,
+         fmt::format("{} needs work-groups of {}, {} allows {}", kernel.name(), size, info().name, kernel.max_group()));
+  }
+  check_queue(api().EnqueueNDRangeKernel(state_->queue.get(), kernel.get(), 3, nullptr, global.data(), local.data(), 0,
+                                         nullptr, nullptr),
+              fmt::format("launching {}", kernel.name()));
+}
+
+void Session::finish() { check_queue(api().Finish(state_->queue.get()), "waiting for the device"); }
+
+}  // namespace preflight::opencl

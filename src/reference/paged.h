@@ -1,0 +1,54 @@
+// What the attention references share: reading the paged cache, a dot product, a two-pass softmax. All in double.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "preflight/batch.h"
+
+namespace preflight::reference {
+
+// MLA models scale by the head dims before absorption: 128 without position, plus the rotary ones.
+inline constexpr std::int64_t kMlaNopeDim = 128;
+
+// Cache row of token t of request b, by the page table.
+inline std::int64_t token_slot(const SampleBatch& batch, std::int64_t b, std::int64_t t) {
+  const Tensor& table = batch.input("page_table");
+  const std::int64_t page_size = batch.kernel_case.page_size;
+  return table.get_int(b * table.shape[1] + t / page_size) * page_size + t % page_size;
+}
+
+inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {
+  std::vector<double> values(static_cast<std::size_t>(width));
+  for (std::int64_t d = 0; d < width; ++d) values[static_cast<std::size_t>(d)] = cache.get(row * width + d);
+  return values;
+}
+
+inline double dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// weights = exp(s - max) / (sum + extra logits); lse = ln of the denominator. No scores: lse -inf.
+struct Softmax {
+  std::vector<double> weights;
+  double lse = -std::numeric_limits<double>::infinity();
+
+  explicit Softmax(const std::vector<double>& scores, const double* sink = nullptr) {
+    double max = sink != nullptr ? *sink : -std::numeric_limits<double>::infinity();
+    for (const double s : scores) max = s > max ? s : max;
+    if (std::isinf(max)) {
+      weights.assign(scores.size(), 0.0);
+      return;
+    }
+    double sum = sink != nullptr ? std::exp(*sink - max) : 0.0;
+    for (const double s : scores) sum += std::exp(s - max);
+    for (const double s : scores) weights.push_back(std::exp(s - max) / sum);
+    lse = max + std::log(sum);
+  }
+};
+
+}  // namespace preflight::reference

@@ -1,0 +1,150 @@
+// Sample batches of the decode attention kernels: queries, paged cache, table. Tested by tests/sample_test.cpp.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "src/sample/page_pool.h"
+#include "src/sample/random.h"
+#include "src/sample/regime.h"
+#include "src/sample/samples.h"
+
+namespace preflight::sample {
+namespace {
+
+constexpr std::int64_t kMostCacheBytes = std::int64_t{16} << 30;
+
+Tensor normal_tensor(const KernelCase& kernel_case, const char* name, DType type, std::vector<std::int64_t> shape,
+                     double gain) {
+  Tensor tensor(name, type, std::move(shape));
+  const Random random(kernel_case.seed, name);
+  for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, gain * random.normal(i));
+  return tensor;
+}
+
+// Queries [B, H, dims], with the steering vector added when the regime steers.
+Tensor queries(const KernelCase& kernel_case, const char* name, std::int64_t dims, bool steer) {
+  const Regime regime(kernel_case.inputs);
+  Tensor q(name, kernel_case.dtype, {kernel_case.num_requests(), kernel_case.num_q_heads, dims});
+  const Random random(kernel_case.seed, name);
+  const Random direction(kernel_case.seed, "direction");
+  for (std::int64_t i = 0; i < q.count(); ++i) {
+    const double steering = steer && regime.steered ? direction.sign(i % dims) : 0.0;
+    q.set(i, regime.query_gain * random.normal(i) + steering);
+  }
+  return q;
+}
+
+// Value of dimension d of a key: N(0,1) plus as much of the direction as lifts every score by lift(t).
+class KeyFill {
+ public:
+  KeyFill(const KernelCase& kernel_case, std::int64_t steered_dims)
+      : case_(kernel_case),
+        regime_(kernel_case.inputs),
+        random_(kernel_case.seed, "keys"),
+        direction_(kernel_case.seed, "direction"),
+        per_lift_(1.0 / (softmax_scale(kernel_case) * static_cast<double>(steered_dims))) {}
+
+  [[nodiscard]] double steering(std::int64_t t, std::int64_t seqlen) const {
+    return regime_.steered ? regime_.lift(case_, t, seqlen) * per_lift_ : 0.0;
+  }
+  [[nodiscard]] double at(std::int64_t element, std::int64_t d, double steer) const {
+    return regime_.key_gain * random_.normal(element) + steer * direction_.sign(d);
+  }
+
+ private:
+  const KernelCase& case_;
+  Regime regime_;
+  Random random_;
+  Random direction_;
+  double per_lift_;
+};
+
+Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_per_token) {
+  auto pool = PagePool::make(kernel_case);
+  if (!pool) return pool;
+  const auto bytes = static_cast<double>(pool->num_pages()) * static_cast<double>(kernel_case.page_size) *
+                     static_cast<double>(bytes_per_token);
+  if (bytes > static_cast<double>(kMostCacheBytes)) {
+    return failure(fmt::format("the cache of this case needs {:.0f} bytes, more than {}", bytes, kMostCacheBytes));
+  }
+  return pool;
+}
+
+}  // namespace
+
+Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
+  const std::int64_t latent = kernel_case.kv_lora_rank;
+  const std::int64_t rope = kernel_case.qk_rope_head_dim;
+  const std::int64_t row = latent + rope;
+  const auto pool = checked_pool(kernel_case, row * size_of(kernel_case.cache_dtype()));
+  if (!pool) return tl::make_unexpected(pool.error());
+
+  SampleBatch batch{.kernel_case = kernel_case};
+  batch.inputs.push_back(queries(kernel_case, "q_nope", latent, false));
+  batch.inputs.push_back(queries(kernel_case, "q_rope", rope, true));
+  // Latent first, rotary part behind it; the values are the latent.
+  Tensor cache("kv_cache", kernel_case.cache_dtype(), {pool->num_pages(), kernel_case.page_size, row});
+  const KeyFill fill(kernel_case, rope);
+  for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
+    const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
+    for (std::int64_t t = 0; t < seqlen; ++t) {
+      if (!pool->first_owner(b, t)) continue;
+      const std::int64_t base = pool->slot(b, t) * row;
+      const double steer = fill.steering(t, seqlen);
+      for (std::int64_t d = 0; d < row; ++d) {
+        cache.set(base + d, fill.at(base + d, std::max<std::int64_t>(0, d - latent), d < latent ? 0.0 : steer));
+      }
+    }
+  }
+  batch.inputs.push_back(std::move(cache));
+  batch.inputs.push_back(pool->page_table());
+  batch.inputs.push_back(pool->cache_seqlens());
+  const std::int64_t requests = kernel_case.num_requests();
+  batch.outputs = {{"out", kernel_case.dtype, {requests, kernel_case.num_q_heads, latent}},
+                   {"lse", DType::kF32, {requests, kernel_case.num_q_heads}}};
+  return batch;
+}
+
+Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
+  const std::int64_t kv_heads = kernel_case.num_kv_heads;
+  const std::int64_t dim = kernel_case.head_dim;
+  const std::int64_t value_dim = kernel_case.value_dim();
+  const DType type = kernel_case.cache_dtype();
+  const auto pool = checked_pool(kernel_case, kv_heads * (dim + value_dim) * size_of(type));
+  if (!pool) return tl::make_unexpected(pool.error());
+
+  SampleBatch batch{.kernel_case = kernel_case};
+  batch.inputs.push_back(queries(kernel_case, "q", dim, true));
+  Tensor keys("k_cache", type, {pool->num_pages(), kernel_case.page_size, kv_heads, dim});
+  Tensor values("v_cache", type, {pool->num_pages(), kernel_case.page_size, kv_heads, value_dim});
+  const KeyFill fill(kernel_case, dim);
+  const Random value_random(kernel_case.seed, "values");
+  for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
+    const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
+    for (std::int64_t t = 0; t < seqlen; ++t) {
+      if (!pool->first_owner(b, t)) continue;
+      const std::int64_t slot = pool->slot(b, t);
+      const double steer = fill.steering(t, seqlen);
+      for (std::int64_t i = slot * kv_heads * dim; i < (slot + 1) * kv_heads * dim; ++i) {
+        keys.set(i, fill.at(i, i % dim, steer) / kernel_case.k_scale);
+      }
+      for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
+        values.set(i, value_random.normal(i) / kernel_case.v_scale);
+      }
+    }
+  }
+  batch.inputs.push_back(std::move(keys));
+  batch.inputs.push_back(std::move(values));
+  batch.inputs.push_back(pool->page_table());
+  batch.inputs.push_back(pool->cache_seqlens());
+  if (kernel_case.sinks) {
+    batch.inputs.push_back(normal_tensor(kernel_case, "sinks", kernel_case.dtype, {kernel_case.num_q_heads}, 2.0));
+  }
+  const std::int64_t requests = kernel_case.num_requests();
+  batch.outputs = {{"out", kernel_case.dtype, {requests, kernel_case.num_q_heads, value_dim}},
+                   {"lse", DType::kF32, {requests, kernel_case.num_q_heads}}};
+  return batch;
+}
+
+}  // namespace preflight::sample

@@ -1,0 +1,61 @@
+#include "src/sample/regime.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace preflight::sample {
+namespace {
+
+// Far above the sum of 4096 ordinary weights of the mid regime (e^10), yet no overflow.
+constexpr double kDominantLift = 20.0;
+constexpr double kDriftLift = 20.0;
+// MLA models scale by the head dims before absorption: 128 without position, plus the rotary ones.
+constexpr std::int64_t kMlaNopeDim = 128;
+
+bool is_mla(const KernelCase& kernel_case) { return kernel_case.kernel == "mla_decode"; }
+
+}  // namespace
+
+Regime::Regime(Inputs inputs) : inputs_(inputs) {
+  if (inputs == Inputs::kPeaked) query_gain = 100.0;
+  if (inputs == Inputs::kFlat) query_gain = key_gain = 0.1;
+  steered = inputs == Inputs::kDrift || inputs == Inputs::kLast || inputs == Inputs::kPage || inputs == Inputs::kEdge;
+}
+
+double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t seqlen) const {
+  const std::int64_t last = seqlen - 1;
+  const std::int64_t first_visible = kernel_case.window < 0 ? 0 : std::max<std::int64_t>(0, last - kernel_case.window);
+  switch (inputs_) {
+    case Inputs::kDrift:
+      return kDriftLift * static_cast<double>(t + 1) / static_cast<double>(seqlen);
+    case Inputs::kLast:
+      return t == last ? kDominantLift : 0.0;
+    case Inputs::kPage:
+      return t == last / kernel_case.page_size * kernel_case.page_size ? kDominantLift : 0.0;
+    case Inputs::kEdge:
+      return t == first_visible ? kDominantLift : 0.0;
+    case Inputs::kMid:
+    case Inputs::kPeaked:
+    case Inputs::kFlat:
+      break;
+  }
+  return 0.0;
+}
+
+double score_bound(const KernelCase& kernel_case) {
+  const Regime regime(kernel_case.inputs);
+  const auto dims = static_cast<double>(is_mla(kernel_case) ? kernel_case.kv_lora_rank + kernel_case.qk_rope_head_dim
+                                                            : kernel_case.head_dim);
+  constexpr double kSigmas = 6.0;
+  // q·k of `dims` independent products has standard deviation sqrt(dims); u adds its own noise and the lift.
+  const double deviation = regime.query_gain * regime.key_gain * std::sqrt(dims) * softmax_scale(kernel_case);
+  return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? kDominantLift * 1.5 : 0.0);
+}
+
+double softmax_scale(const KernelCase& kernel_case) {
+  if (kernel_case.softmax_scale > 0.0) return kernel_case.softmax_scale;
+  const std::int64_t dims = is_mla(kernel_case) ? kMlaNopeDim + kernel_case.qk_rope_head_dim : kernel_case.head_dim;
+  return 1.0 / std::sqrt(static_cast<double>(dims));
+}
+
+}  // namespace preflight::sample

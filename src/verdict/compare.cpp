@@ -1,0 +1,176 @@
+// The judge: metrics of one output, and the verdict over all. Tested by tests/verdict_test.cpp, by sabotage too.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "preflight/verdict.h"
+
+namespace preflight {
+namespace {
+
+// Same kind of non-number: both NaN, or the same infinity.
+bool same_pattern(double got, double want) {
+  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
+  if (std::isinf(got) || std::isinf(want)) return got == want;
+  return true;
+}
+
+struct Sums {
+  double difference = 0.0;
+  double got = 0.0;
+  double want = 0.0;
+  double product = 0.0;
+
+  void add(double g, double w) {
+    difference += (g - w) * (g - w);
+    got += g * g;
+    want += w * w;
+    product += g * w;
+  }
+  [[nodiscard]] double rel_rms() const {
+    if (difference == 0.0) return 0.0;
+    return want == 0.0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / want);
+  }
+  [[nodiscard]] double cosine_distance() const {
+    if (difference == 0.0 || (got == 0.0 && want == 0.0)) return 0.0;
+    if (got == 0.0 || want == 0.0) return 1.0;
+    return std::max(0.0, 1.0 - product / std::sqrt(got * want));
+  }
+};
+
+std::string position(const Tensor& tensor, std::int64_t index) {
+  std::string text;
+  for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+    text = fmt::format("{}{}{}", index % tensor.shape[i], text.empty() ? "" : ",", text);
+    index /= tensor.shape[i];
+  }
+  return text;
+}
+
+// Why equality would mean little, or "": nothing but zeros, or rows that cannot be told apart.
+std::string blindness(const std::vector<double>& want, std::int64_t width) {
+  const auto is_dull = [](double w) { return w == 0.0 || !std::isfinite(w); };
+  if (std::ranges::all_of(want, is_dull)) return "the expected values are all zero or not finite";
+  const std::int64_t rows = static_cast<std::int64_t>(want.size()) / width;
+  if (rows < 2 || width < 2) return {};
+  for (std::int64_t r = 1; r < rows; ++r) {
+    if (!std::equal(want.begin(), want.begin() + width, want.begin() + r * width)) return {};
+  }
+  return "every row is expected to be the same, so that swapped rows would not show";
+}
+
+}  // namespace
+
+std::string_view name_of(VerdictWord word) {
+  switch (word) {
+    case VerdictWord::kPass:
+      return "pass";
+    case VerdictWord::kMistrusted:
+      return "mistrusted";
+    case VerdictWord::kSkipped:
+      return "skipped";
+    case VerdictWord::kFail:
+      return "fail";
+    case VerdictWord::kError:
+      break;
+  }
+  return "error";
+}
+
+OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
+  OutputVerdict verdict{.name = got.name, .limit = limit};
+  const auto fail = [&](std::string reason) {
+    if (verdict.word == VerdictWord::kFail) return;
+    verdict.word = VerdictWord::kFail;
+    verdict.reason = std::move(reason);
+  };
+  if (got.count() != static_cast<std::int64_t>(want.size())) {
+    fail(fmt::format("{} has {} values, {} are expected", got.name, got.count(), want.size()));
+    return verdict;
+  }
+  const std::int64_t width = got.shape.empty() ? 1 : got.shape.back();
+  Sums whole;
+  Sums row;
+  double worst_outside = 0.0;
+  std::int64_t outside = -1;
+  for (std::int64_t i = 0; i < got.count(); ++i) {
+    const double g = got.get(i);
+    const double w = want[static_cast<std::size_t>(i)];
+    if (!same_pattern(g, w)) fail(fmt::format("{}[{}] is {}, expected {}", got.name, position(got, i), g, w));
+    if (std::isfinite(g) && std::isfinite(w)) {
+      const double difference = std::fabs(g - w);
+      if (difference > verdict.max_abs || verdict.worst < 0) {
+        verdict.max_abs = difference;
+        verdict.worst = i;
+      }
+      const bool within = limit.abs < 0.0 || difference <= std::max(limit.abs, limit.rel * std::fabs(w));
+      if (!within && difference > worst_outside) {
+        worst_outside = difference;
+        outside = i;
+      }
+      whole.add(g, w);
+      row.add(g, w);
+    }
+    if ((i + 1) % width == 0) {
+      if (limit.rel_rms >= 0.0 && row.rel_rms() > std::max(limit.rel_rms, verdict.rel_rms)) {
+        fail(fmt::format("{}[{}] row is off by {:.3g} of its size, {:.3g} is allowed", got.name,
+                         position(got, i - width + 1), row.rel_rms(), limit.rel_rms));
+      }
+      verdict.rel_rms = std::max(verdict.rel_rms, row.rel_rms());
+      row = {};
+    }
+  }
+  if (outside >= 0) {
+    fail(fmt::format("{}[{}] is {}, expected {}: off by {:.3g}", got.name, position(got, outside), got.get(outside),
+                     want[static_cast<std::size_t>(outside)], worst_outside));
+  }
+  verdict.cosine = whole.cosine_distance();
+  if (limit.rel_rms >= 0.0 && whole.rel_rms() > limit.rel_rms) {
+    fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got.name, whole.rel_rms(), limit.rel_rms));
+  }
+  if (limit.cosine >= 0.0 && verdict.cosine > limit.cosine) {
+    fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got.name, verdict.cosine,
+                     limit.cosine));
+  }
+  if (verdict.word == VerdictWord::kPass) {
+    verdict.reason = blindness(want, width);
+    if (!verdict.reason.empty()) verdict.word = VerdictWord::kMistrusted;
+  }
+  return verdict;
+}
+
+Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
+              const std::vector<std::string>& broken_canaries) {
+  Verdict verdict{.word = VerdictWord::kPass};
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto expected = std::ranges::find(want, got[i].name, &Expected::name);
+    if (expected == want.end()) {
+      return {VerdictWord::kError, fmt::format("the reference gives no {}", got[i].name), {}};
+    }
+    verdict.outputs.push_back(judge_output(got[i], expected->values, limits[i]));
+  }
+  if (!broken_canaries.empty()) {
+    verdict.word = VerdictWord::kFail;
+    verdict.reason = fmt::format("wrote outside the buffer of {}", fmt::join(broken_canaries, ", "));
+  }
+  for (const OutputVerdict& output : verdict.outputs) {
+    if (output.word == VerdictWord::kFail && verdict.word != VerdictWord::kFail) {
+      verdict.word = VerdictWord::kFail;
+      verdict.reason = output.reason;
+    }
+  }
+  if (verdict.word != VerdictWord::kPass) return verdict;
+  for (const OutputVerdict& output : verdict.outputs) {
+    if (output.word != VerdictWord::kMistrusted) continue;
+    verdict.word = VerdictWord::kMistrusted;
+    verdict.reason = fmt::format("{}: {}", output.name, output.reason);
+  }
+  if (verdict.outputs.empty()) {
+    verdict.word = VerdictWord::kMistrusted;
+    verdict.reason = "the kernel has no output";
+  }
+  return verdict;
+}
+
+}  // namespace preflight

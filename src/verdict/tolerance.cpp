@@ -1,0 +1,56 @@
+// Tolerances, derived from what rounds where. Tested by tests/verdict_test.cpp.
+//
+// Output of attention: a weighted mean with weights of sum 1, accumulated in fp32, rounded once to the output type.
+//   Rounding once to p bits of mantissa: error at most 2^-(p+1) of the value; uniformly distributed mantissas give an
+//   RMS of about 0.6 of that. bf16 (7): at most 3.9e-3 (limit 4e-3); fp16 (10): at most 4.9e-4 (6e-4); fp32 (23): 6e-8.
+//   Scores carry fp32 rounding of their own size: a score near S is off by about S * 2^-24 * sqrt(terms) in the worst
+//   ordering kept here, and an error e of a score changes its weight by the factor 1 + e. With blocked summation
+//   the factor sqrt(terms) is small; 16 covers rows of up to 576 products.
+//   fp32 sums of n weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
+// Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
+// Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
+#include "preflight/verdict.h"
+
+namespace preflight {
+namespace {
+
+constexpr double kFp32Epsilon = 0x1p-24;
+constexpr double kScoreErrorFactor = 16.0;
+
+double score_error(double score_bound) { return kScoreErrorFactor * kFp32Epsilon * score_bound; }
+
+double rounding(DType out) {
+  switch (out) {
+    case DType::kBf16:
+      return 4e-3;
+    case DType::kF16:
+      return 6e-4;
+    default:
+      return 1e-5;
+  }
+}
+
+}  // namespace
+
+Tolerance attention_tolerance(DType out, double score_bound) {
+  Tolerance limit;
+  limit.rel_rms = rounding(out) + score_error(score_bound);
+  limit.cosine = 5e-6;
+  return limit;
+}
+
+Tolerance lse_tolerance(double score_bound) {
+  Tolerance limit;
+  limit.abs = 1e-6 + score_error(score_bound);
+  limit.rel = 8.01 / 65536.0;
+  return limit;
+}
+
+Tolerance exact_tolerance() {
+  Tolerance limit;
+  limit.abs = 0.0;
+  limit.rel = 0.0;
+  return limit;
+}
+
+}  // namespace preflight
