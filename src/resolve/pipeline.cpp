@@ -194,7 +194,7 @@ void report_effective_values(Resolution& r) {
                         Field::mm_enable_dp_encoder}) {
     r.set_silently(f, effective_value(r, f));
   }
-  r.set_silently(Field::enable_dp_attention, r.integer(Field::attn_dp_size) > 1);
+  if (r.since(v0_5(22))) r.set_silently(Field::enable_dp_attention, r.integer(Field::attn_dp_size) > 1);
 }
 
 bool is_dummy_model(const Resolution& r) {
@@ -236,7 +236,7 @@ Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, 
     run(pipeline(r.release()), r);
     launch.stage = Stage::kCheck;
     run(check_pipeline(r.release()), r);
-    if (r.since(v0_5(23))) report_effective_values(r);
+    if (r.since(v0_5(20))) report_effective_values(r);
   } catch (RefusedByStep& refused) {
     launch.outcome = Outcome::kRefused;
     launch.refusal = std::move(refused.refusal);

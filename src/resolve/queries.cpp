@@ -44,7 +44,7 @@ std::string first_architecture(Resolution& r, std::string_view function) {
 bool use_mla(Resolution& r) { return r.model().is_mla(); }
 
 bool attn_dp_enabled(const Resolution& r) {
-  if (r.before(v0_5(19))) return r.on(Field::enable_dp_attention);
+  if (r.before(v0_5(22))) return r.on(Field::enable_dp_attention);
   return r.integer(Field::attn_dp_size) > 1 || r.is(Field::ep_join_mode, "scale");
 }
 

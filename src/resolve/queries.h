@@ -32,7 +32,7 @@ std::string first_architecture(Resolution& r, std::string_view function);
 // use_mla_backend(): the target model's attention is MLA.
 bool use_mla(Resolution& r);
 
-// attn_dp_enabled_of: attention data parallelism is on (enable_dp_attention before 0.5.19).
+// attn_dp_enabled_of: attention data parallelism is on (enable_dp_attention before 0.5.22).
 bool attn_dp_enabled(const Resolution& r);
 
 // parse_connector_type(model_path) == "instance": the weights come from another server.
