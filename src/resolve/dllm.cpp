@@ -17,10 +17,30 @@ std::string_view logging_name(const Resolution& r) {
   return r.before(v0_5(19)) ? "_handle_dllm_inference" : "handle_dllm_inference";
 }
 
-void require_cuda_for_renoising(Resolution& r) {
-  if (r.is(Field::dllm_algorithm, "Gemma4Renoise") && !r.is(Field::device, "cuda")) {
-    r.refuse("ValueError", "configure_server_args", "Gemma4Renoise needs CUDA or ROCm");
+// Gemma4Renoise.configure_server_args.
+void configure_renoising(Resolution& r) {
+  static constexpr std::string_view kHere = "configure_server_args";
+  const auto refuse = [&r](std::string message) { r.refuse("ValueError", std::string(kHere), std::move(message)); };
+  if (!r.is(Field::device, "cuda")) refuse("Gemma4Renoise needs CUDA or ROCm");
+  const ModelFacts& model = r.model();
+  if (r.integer(Field::pp_size) > 1) refuse("DiffusionGemma does not work with pipeline parallelism");
+  if (r.integer(Field::dcp_size) > 1 || r.integer(Field::attn_cp_size) > 1) {
+    refuse("DiffusionGemma does not work with context parallelism");
   }
+  if (model.quantization) refuse("DiffusionGemma cannot be quantized");
+  if (model.root("tie_word_embeddings").truthy() && model.root("text_config").is_none()) {
+    r.refuse("AttributeError", std::string(kHere), "the model's config.json has no text_config");
+  }
+  const Value* tied = model.root("text_config").find("tie_word_embeddings");
+  if (!model.root("tie_word_embeddings").truthy() || tied == nullptr || !tied->truthy()) {
+    refuse("DiffusionGemma needs tied word embeddings");
+  }
+  const bool full = graph_backend_is(r, kPrefill, "full");
+  if (full && !is_text(attention_backends(r).prefill, "fa4")) refuse("full prefill graphs need the fa4 backend");
+  r.declare("Gemma4Renoise", {{Field::disable_radix_cache, true},
+                              {Field::chunked_prefill_size, -1},
+                              {Field::cuda_graph_config, full ? r[Field::cuda_graph_config]
+                                                              : graph_with(r, kPrefill, {{"backend", "disabled"}})}});
 }
 
 // Gemma4Renoise is the one algorithm with attention backends of its own; the others follow the graph's needs.
@@ -119,7 +139,7 @@ void disable_other_features(Resolution& r) {
 void handle_dllm_inference(Resolution& r) {
   if (r.none(Field::dllm_algorithm)) return;
   fit_attention_backend(r);
-  if (r.since(v0_5(19))) require_cuda_for_renoising(r);
+  if (r.since(v0_5(19)) && r.is(Field::dllm_algorithm, "Gemma4Renoise")) configure_renoising(r);
   disable_overlap(r);
   fit_page_size(r);
   disable_cache_extensions(r);

@@ -18,6 +18,7 @@
 #include "src/resolve/model_adjustments.h"
 #include "src/resolve/model_path.h"
 #include "src/resolve/moe.h"
+#include "src/resolve/other_devices.h"
 #include "src/resolve/parallel.h"
 #include "src/resolve/pd_disaggregation.h"
 #include "src/resolve/platform.h"
@@ -45,13 +46,14 @@ constexpr PipelineStep kPostInit[] = {
     {.name = "handle_prefill_delayer_env_compat", .run = handle_prefill_delayer_env_compat},
     {.name = "handle_quantization_unquant", .run = handle_quantization_unquant},
     {.name = "handle_missing_default_values", .run = handle_missing_default_values},
-    {.name = "_handle_hpu_backends", .note = "acts on Habana devices only"},
+    {.name = "handle_hpu_backends", .run = handle_hpu_backends},
     {.name = "handle_cpu_backends", .run = handle_cpu_backends},
-    {.name = "_handle_npu_backends", .note = "acts on Ascend devices only"},
-    {.name = "_handle_mps_backends", .note = "acts on Apple devices only"},
+    {.name = "handle_npu_backends", .run = handle_npu_backends},
+    {.name = "handle_mps_backends", .run = handle_mps_backends},
     {.name = "handle_xpu_backends", .run = handle_xpu_backends},
     {.name = "apply_server_args_defaults", .note = "no out-of-tree platform plugin on XPU"},
     {.name = "handle_piecewise_cuda_graph", .run = handle_piecewise_cuda_graph},
+    {.name = "get_device_memory_capacity", .run = require_device_tools},
     {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
     {.name = "deterministic_enforces_no_allreduce_fusion", .run = deterministic_enforces_no_allreduce_fusion},
     {.name = "handle_model_specific_adjustments", .run = handle_model_specific_adjustments},
@@ -90,6 +92,7 @@ constexpr PipelineStep kPostInit[] = {
 };
 
 constexpr PipelineStep kPipeline[] = {
+    {.name = "validate_mps_runtime", .run = validate_mps_runtime},
     {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention},
     {.name = "handle_mega_moe", .run = handle_mega_moe},
     {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode},
@@ -119,13 +122,14 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "apply_model_prefill_cuda_graph_defaults", .run = apply_model_prefill_cuda_graph_defaults},
     {.name = "handle_dwdp", .run = handle_dwdp},
     {.name = "handle_cuda_graph_config", .run = handle_cuda_graph_config},
-    {.name = "handle_hpu_backends", .note = "acts on Habana devices only"},
+    {.name = "handle_hpu_backends", .run = handle_hpu_backends},
     {.name = "handle_cpu_backends", .run = handle_cpu_backends},
-    {.name = "handle_npu_backends", .note = "acts on Ascend devices only"},
-    {.name = "handle_mps_backends", .note = "acts on Apple devices only"},
+    {.name = "handle_npu_backends", .run = handle_npu_backends},
+    {.name = "handle_mps_backends", .run = handle_mps_backends},
     {.name = "handle_xpu_backends", .run = handle_xpu_backends},
     {.name = "handle_symm_mem_device_support", .run = handle_symm_mem_device_support},
     {.name = "handle_platform_defaults", .note = "no out-of-tree platform plugin on XPU"},
+    {.name = "get_device_memory_capacity", .run = require_device_tools},
     {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
     {.name = "handle_model_specific_adjustments", .run = handle_model_specific_adjustments},
     {.name = "default_unset_prefill_decode_interval", .run = default_unset_prefill_decode_interval},
