@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/args/argument_parser.h"
+#include "src/args/config_file.h"
 
 namespace preflight::args {
 namespace {
@@ -46,6 +47,7 @@ void note_radix_eviction_policy(ServerArgs& args) {
 
 ParseOutcome parse(Release release, const std::vector<std::string>& argv, const std::vector<SourceRange>& positions) {
   CommandLine line = command_line(argv, positions);
+  if (auto refused = merge_config_file(release, line)) return std::move(*refused);
   ParseOutcome outcome = parse_words(release, std::move(line));
   auto* args = std::get_if<ServerArgs>(&outcome);
   if (args == nullptr) return outcome;

@@ -1,0 +1,276 @@
+// Source: srt/server_args_config_parser.py (0.5.13), srt/utils/server_args_config_parser.py (0.5.23).
+// Tested by tests/args_config_test.cpp.
+#include "src/args/config_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "src/args/option_index.h"
+#include "src/args/python_text.h"
+#include "src/args/yaml_objects.h"
+
+namespace preflight::args {
+namespace {
+
+constexpr std::string_view kParse = "_parse_yaml_config";
+constexpr std::string_view kConvert = "_convert_config_to_args";
+
+ParseRefusal refusal(std::string exception, std::string_view function, std::string message, SourceRange where = {}) {
+  return {{std::move(exception), std::string(function), std::move(message)}, std::move(where), {}};
+}
+
+// pathlib's suffix of the last component: "" for names such as ".yaml" and "name.".
+std::string_view suffix_of(std::string_view path) {
+  for (;;) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    if (path == "." || path.ends_with("/.")) {
+      path.remove_suffix(1);
+    } else {
+      break;
+    }
+  }
+  const std::string_view name = path.substr(path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
+  const auto point = name.rfind('.');
+  return point == name.npos || point == 0 || point + 1 == name.size() ? std::string_view() : name.substr(point);
+}
+
+bool is_yaml_suffix(std::string_view suffix) {
+  std::string lower(suffix);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower == ".yaml" || lower == ".yml";
+}
+
+std::string_view exception_of(int error) {
+  switch (error) {
+    case ENOENT:
+      return "FileNotFoundError";
+    case EACCES:
+    case EPERM:
+      return "PermissionError";
+    case EISDIR:
+      return "IsADirectoryError";
+    case ENOTDIR:
+      return "NotADirectoryError";
+    default:
+      return "OSError";
+  }
+}
+
+// Before the file is opened: suffix and existence.
+std::optional<ParseRefusal> refused_path(const std::string& path) {
+  constexpr std::string_view kFunction = "_validate_yaml_file";
+  if (!is_yaml_suffix(suffix_of(path))) {
+    return refusal("ValueError", kFunction, fmt::format("--config takes a .yaml or .yml file, not {}", path));
+  }
+  const auto missing = [&] {
+    return refusal("ValueError", kFunction, fmt::format("--config: {} does not exist", path));
+  };
+  if (path.find('\0') != std::string::npos) return missing();
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return std::nullopt;
+  if (errno == ENOENT || errno == ENOTDIR || errno == EBADF || errno == ELOOP) return missing();
+  return refusal(std::string(exception_of(errno)), kFunction, fmt::format("--config: {} cannot be looked up", path));
+}
+
+// The file's text, with Python's text mode: UTF-8, "\n" line ends. Throws YamlFault with Python's exception.
+std::u32string read_text(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) throw YamlFault{"IsADirectoryError", "a directory"};
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::u32string text;
+  text.reserve(bytes.size());
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto [code, length] = character_at(bytes, i);
+    if (code >= 0xDC80 && code <= 0xDCFF) throw YamlFault{"UnicodeDecodeError", "the file is not UTF-8"};
+    i += length;
+    if (code == U'\r') {
+      if (i < bytes.size() && bytes[i] == '\n') ++i;
+      text += U'\n';
+    } else {
+      text += code;
+    }
+  }
+  const auto printable = [](char32_t c) {
+    return c == U'\t' || c == U'\n' || (c >= 0x20 && c <= 0x7E) || c == 0x85 || (c >= 0xA0 && c <= 0xFFFD) ||
+           c >= 0x10000;
+  };
+  if (!std::all_of(text.begin(), text.end(), printable)) throw YamlFault{"ReaderError", "a control character"};
+  return text;
+}
+
+// What the merger knows about the parser: the keys that stand for switches, and those it cannot convert.
+struct ConfigKeys {
+  enum Kind { kSwitch = 1, kUnsupported = 2 };
+  std::unordered_map<std::string, int> kinds;
+  [[nodiscard]] bool is(const std::string& key, Kind kind) const {
+    const auto it = kinds.find(key);
+    return it != kinds.end() && (it->second & kind) != 0;
+  }
+};
+
+std::string normalized(std::string_view key) {
+  std::string out(key);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+ConfigKeys config_keys(Release release, const OptionIndex& index) {
+  // Releases with the newer merger accept every long spelling of an option, older ones its destination only.
+  const bool by_spelling = release >= v0_5(23);
+  const auto keys_of = [&](const Option& option) {
+    std::vector<std::string> keys = {std::string(field_name(option.row->dest))};
+    if (!by_spelling) return keys;
+    for (const auto name : option.names) {
+      if (name.starts_with("--")) keys.push_back(normalized(name.substr(2)));
+    }
+    return keys;
+  };
+  const auto supported = [&](const Option& option) {
+    return option.action == ActionKind::kStoreTrue || option.action == ActionKind::kStore ||
+           (by_spelling && option.arity == Arity::kOne);
+  };
+  ConfigKeys out;
+  std::unordered_map<std::string, bool> usable;
+  for (const auto& option : index.options()) {
+    if (option.action == ActionKind::kHelp || !supported(option)) continue;
+    for (auto& key : keys_of(option)) {
+      if (option.action == ActionKind::kStoreTrue) out.kinds[key] |= ConfigKeys::kSwitch;
+      usable[std::move(key)] = true;
+    }
+  }
+  for (const auto& option : index.options()) {
+    if (option.action == ActionKind::kHelp || supported(option)) continue;
+    for (const auto& key : keys_of(option)) {
+      if (!by_spelling || !usable.contains(key)) out.kinds[key] |= ConfigKeys::kUnsupported;
+    }
+  }
+  return out;
+}
+
+// The words of one file, each with the place of its key.
+class Conversion {
+ public:
+  Conversion(Release release, const std::string& path)
+      : dumps_dicts_(release >= v0_5(23)), keys_(config_keys(release, OptionIndex::of(release))), path_(path) {}
+
+  std::vector<std::string> words;
+  std::vector<SourceRange> where;
+
+  std::optional<ParseRefusal> convert(const YamlObject& root) {
+    for (const auto& [key, value] : root.pairs) {
+      place_ = SourceRange{.file = path_, .line = key->mark.line + 1, .column = key->mark.column + 1};
+      try {
+        if (auto refused = option(*key, *value)) return refused;
+      } catch (const YamlFault& fault) {  // json.dumps
+        return refusal(fault.exception, kConvert, fmt::format("--config: {}: {}", yaml_str(*key), fault.message),
+                       place_);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<ParseRefusal> option(const YamlObject& key, const YamlObject& value) {
+    if (key.kind != YamlObject::kText) {  // only text has the replace() that SGLang calls
+      const bool replaces = key.kind == YamlObject::kDate || key.kind == YamlObject::kBytes;
+      return refusal(replaces ? "TypeError" : "AttributeError", kConvert,
+                     fmt::format("--config: the key {} is not text; quote it", yaml_str(key)), place_);
+    }
+    const std::string name = normalized(key.text);
+    if (keys_.is(name, ConfigKeys::kUnsupported)) {
+      return refusal("ValueError", kConvert,
+                     fmt::format("--config cannot hold {}; give it on the command line", key.text), place_);
+    }
+    if (value.kind == YamlObject::kBool) {
+      const bool is_switch = keys_.is(name, ConfigKeys::kSwitch);
+      if (!is_switch || value.boolean) add("--" + key.text);
+      if (!is_switch) add(value.boolean ? "true" : "false");
+    } else if (value.kind == YamlObject::kList) {
+      if (!value.items.empty()) add("--" + key.text);
+      for (const auto* item : value.items) add(yaml_str(*item));
+    } else {
+      const bool as_json = dumps_dicts_ && value.kind == YamlObject::kDict;
+      std::string text = as_json ? yaml_json_dumps(value) : yaml_str(value);
+      add("--" + key.text);
+      add(std::move(text));
+    }
+    return std::nullopt;
+  }
+
+  void add(std::string word) {
+    words.push_back(std::move(word));
+    where.push_back(place_);
+  }
+
+  bool dumps_dicts_;
+  ConfigKeys keys_;
+  std::string path_;
+  SourceRange place_;
+};
+
+}  // namespace
+
+std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line) {
+  const auto first = std::find(line.words.begin(), line.words.end(), "--config");
+  if (first == line.words.end()) return std::nullopt;
+  const auto at = static_cast<std::size_t>(first - line.words.begin());
+  constexpr std::string_view kExtract = "_extract_config_file_path";
+  if (const auto second = std::find(first + 1, line.words.end(), "--config"); second != line.words.end()) {
+    return refusal("ValueError", kExtract, "--config may be given once only",
+                   line.where[static_cast<std::size_t>(second - line.words.begin())]);
+  }
+  if (at + 1 == line.words.size()) {
+    return refusal("ValueError", kExtract, "--config needs a file", line.where[at]);
+  }
+  const std::string path = line.words[at + 1];
+  if (path.empty()) return std::nullopt;
+  if (auto refused = refused_path(path)) {
+    refused->where = line.where[at + 1];
+    return refused;
+  }
+  Conversion conversion(release, path);
+  try {
+    const YamlDocument document(read_text(path));
+    const YamlObjects objects(document);
+    const YamlObject* root = objects.root();
+    if (root != nullptr && root->kind != YamlObject::kNone) {
+      if (root->kind != YamlObject::kDict) {
+        return refusal("ValueError", kParse, fmt::format("--config: {} holds no options at its top level", path),
+                       line.where[at + 1]);
+      }
+      if (auto refused = conversion.convert(*root)) return refused;
+    }
+  } catch (const YamlFault& fault) {
+    const int row = fault.mark.line + 1;
+    auto refused = refusal(fault.exception, kParse,
+                           fmt::format("--config: {}:{}:{}: {}", path, row, fault.mark.column + 1, fault.message),
+                           {.file = path, .line = row, .column = fault.mark.column + 1});
+    refused.warnings.push_back({"ERROR", std::string(kParse), fmt::format("{} cannot be read as YAML", path)});
+    return refused;
+  }
+  const auto splice = [&](auto& from, auto& into) {
+    into.insert(into.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.begin() + static_cast<std::ptrdiff_t>(at)));
+    into.insert(into.end(), std::make_move_iterator(from.begin() + static_cast<std::ptrdiff_t>(at + 2)),
+                std::make_move_iterator(from.end()));
+    from = std::move(into);
+  };
+  line.from_config = conversion.words.size();
+  splice(line.words, conversion.words);
+  splice(line.where, conversion.where);
+  return std::nullopt;
+}
+
+}  // namespace preflight::args
