@@ -19,6 +19,7 @@
 //             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
 
 #include "common.clh"
+#include "merge_splits.clh"
 
 #ifndef LATENT
 #define LATENT 512
@@ -200,30 +201,6 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   }
 }
 
-// Merges the splits of a row (b, h): out = sum_s O_s 2^(m_s - M) / sum_s l_s 2^(m_s - M) with M = max m_s; empty splits
-// (l_s = 0) are skipped. One work-item per 16 values. Grid (LATENT / 16, B * H).
 kernel void mla_decode_merge(global const float* workspace, global elem_t* out, global float* lse, int splits) {
-  const int d = get_global_id(0) * 16;
-  const size_t row = get_global_id(1);
-  const size_t partial_rows = get_global_size(1) * splits;
-  global const float* partial_out = workspace;
-  global const float* partial_max = workspace + partial_rows * LATENT;
-  global const float* partial_sum = partial_max + partial_rows;
-  float maximum = -INFINITY;
-  for (int s = 0; s < splits; ++s) {
-    if (partial_sum[row * splits + s] > 0.0f) maximum = fmax(maximum, partial_max[row * splits + s]);
-  }
-  float total = 0.0f;
-  float16 sum = 0.0f;
-  for (int s = 0; s < splits; ++s) {
-    const float part = partial_sum[row * splits + s];
-    if (part <= 0.0f) continue;
-    const float factor = exp2(partial_max[row * splits + s] - maximum);
-    total += part * factor;
-    sum += vload16(0, partial_out + (row * splits + s) * LATENT + d) * factor;
-  }
-  float values[16];
-  vstore16(total > 0.0f ? sum / total : (float16)(0.0f), 0, values);
-  for (int i = 0; i < 16; ++i) store_elem(out, row * LATENT + d + i, values[i]);
-  if (d == 0) lse[row] = total > 0.0f ? LN2 * (maximum + log2(total)) : -INFINITY;
+  merge_splits(workspace, out, lse, splits, LATENT);
 }

@@ -34,6 +34,17 @@ constexpr std::array kKernels{
            .tolerance = mla_decode::tolerance,
            .work = mla_decode::work,
            .cases = "mla_decode.txt"},
+    Kernel{.name = "paged_decode",
+           .source = "paged_decode.cl",
+           .why_not = paged_decode::why_not,
+           .sample = sample::paged_decode,
+           .workspace_bytes = paged_decode::workspace_bytes,
+           .build_options = paged_decode::build_options,
+           .launch = paged_decode::launch,
+           .reference = reference::paged_decode,
+           .tolerance = paged_decode::tolerance,
+           .work = paged_decode::work,
+           .cases = "paged_decode.txt"},
 };
 
 }  // namespace

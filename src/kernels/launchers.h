@@ -16,6 +16,7 @@ namespace preflight {
   }
 
 PREFLIGHT_KERNEL(mla_decode)
+PREFLIGHT_KERNEL(paged_decode)
 
 #undef PREFLIGHT_KERNEL
 

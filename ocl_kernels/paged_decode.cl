@@ -1,0 +1,253 @@
+// Paged decode attention (MHA, GQA, MQA): one query token per request against a paged cache of keys and values.
+//
+//   s_t = scale * q . k_t, capped: cap * tanh(s_t / cap);  kept: seqlen - 1 - t <= window;  w = softmax(s and sink)
+//   out = v_scale * sum_t w_t v_t,  lse = ln(sum_t exp(s_t) + exp(sink));  q head h reads KV head h / group
+//
+// Tensors     q [B, H, HEAD_DIM], out [B, H, VALUE_DIM], sinks [H]       ELEM
+//             k_cache [pages, page_size, KVH, HEAD_DIM], v_cache […, VALUE_DIM]   KV_ELEM
+//             page_table [B, columns], cache_seqlens [B] (tokens)        int
+//             lse [B, H]                                                 float, natural log, the sink included
+//             workspace: see merge_splits.clh; float, splits > 1 only
+// Work-group  LANES items: KV_TILE KV heads, GROUP_TILE q heads of each, of one request, over the pages of one split.
+//             Cache rows are read once from global memory, in token order, for all q heads of the tile.
+// Arithmetic  fp32; scores in base 2; the maximum starts at -INF, or at the sink (with sum 1, split 0 only); one rounding
+//             at the end. Tokens past the end or before the window are never read: a block that would reach past the
+//             end reads the last token again, with weight exp2(-INF) = 0.
+// Barriers    four per token tile, in uniform control flow.
+// Empty       nothing visible: out 0, lse the sink or -INF; an empty split leaves its sum 0.
+// Host        grid (LANES * tiles, splits, B), tiles = KVH / KV_TILE * ceil(group / GROUP_TILE), KV_TILE > 1 only with one
+//             group tile; HEAD_DIM and VALUE_DIM multiples of 16; GROUP_TILE of HEAD_BLOCK; TOKEN_TILE of 16;
+//             HEAD_BLOCK * TOKEN_BLOCK = 8; then paged_decode_merge.
+
+#include "common.clh"
+#include "merge_splits.clh"
+
+#ifndef HEAD_DIM
+#define HEAD_DIM 128
+#endif
+#ifndef VALUE_DIM
+#define VALUE_DIM HEAD_DIM
+#endif
+#ifndef KV_TILE
+#define KV_TILE 1
+#endif
+#ifndef GROUP_TILE
+#define GROUP_TILE 4
+#endif
+#ifndef HEAD_BLOCK
+#define HEAD_BLOCK 4
+#endif
+#ifndef TOKEN_TILE
+#define TOKEN_TILE 32
+#endif
+#ifndef LANES
+#define LANES 1
+#endif
+
+#define TOKEN_BLOCK (8 / HEAD_BLOCK)  // tokens x heads whose scores are built together
+#define VALUE_TOKENS 8                // tokens added to the output at a time
+#define HEADS (KV_TILE * GROUP_TILE)
+
+// Sums of eight vectors, by halving pairs.
+inline float8 sum_each(const float8* a) {
+  float8 halves[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) halves[i] = (float8)(a[2 * i].lo + a[2 * i].hi, a[2 * i + 1].lo + a[2 * i + 1].hi);
+  const float8 low = (float8)(halves[0].even + halves[0].odd, halves[1].even + halves[1].odd);
+  const float8 high = (float8)(halves[2].even + halves[2].odd, halves[3].even + halves[3].odd);
+  return (float8)(low.even + low.odd, high.even + high.odd);
+}
+
+// The rows of the tile in the cache, one per token; the last token's again from t_end on.
+void find_slots(local long* slots, global const int* table, int page_size, int t0, int t_end) {
+  for (int i = get_local_id(0); i < TOKEN_TILE; i += LANES) {
+    const int t = min(t0 + i, t_end - 1);
+    slots[i] = (long)table[t / page_size] * page_size + t % page_size;
+  }
+}
+
+// weights[h][t] = scores in base 2; -INF from t_end on. The vector runs along the head dimension.
+void score_tile(local float* weights, local const float* q, global const kv_t* keys, local const long* slots,
+                int num_kv_heads, int first_kv_head, int t0, int t_end, float softcap) {
+  const int blocks = GROUP_TILE / HEAD_BLOCK;
+  for (int i = get_local_id(0); i < TOKEN_TILE / TOKEN_BLOCK * KV_TILE * blocks; i += LANES) {
+    const int t = i / (KV_TILE * blocks) * TOKEN_BLOCK;
+    const int head = i % (KV_TILE * blocks) * HEAD_BLOCK;
+    if (t0 + t < t_end) {
+      global const kv_t* rows[TOKEN_BLOCK];
+#pragma unroll
+      for (int j = 0; j < TOKEN_BLOCK; ++j) {
+        rows[j] = keys + ((size_t)slots[t + j] * num_kv_heads + first_kv_head + head / GROUP_TILE) * HEAD_DIM;
+      }
+      float8 sum[8];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) sum[j] = 0.0f;
+      for (int d = 0; d < HEAD_DIM; d += 8) {
+        float8 key[TOKEN_BLOCK];
+#pragma unroll
+        for (int j = 0; j < TOKEN_BLOCK; ++j) key[j] = load_kv8(rows[j], d);
+#pragma unroll
+        for (int k = 0; k < HEAD_BLOCK; ++k) {
+          const float8 query = vload8(0, q + (head + k) * HEAD_DIM + d);
+#pragma unroll
+          for (int j = 0; j < TOKEN_BLOCK; ++j) sum[k * TOKEN_BLOCK + j] = fma(query, key[j], sum[k * TOKEN_BLOCK + j]);
+        }
+      }
+      float8 scores = sum_each(sum);
+      if (softcap > 0.0f) scores = softcap * tanh(scores / softcap);
+      float values[8];
+      vstore8(scores * LOG2E, 0, values);
+#pragma unroll
+      for (int k = 0; k < HEAD_BLOCK; ++k) {
+        for (int j = 0; j < TOKEN_BLOCK; ++j) {
+          weights[(head + k) * TOKEN_TILE + t + j] = t0 + t + j < t_end ? values[k * TOKEN_BLOCK + j] : -INFINITY;
+        }
+      }
+    } else {
+      for (int k = 0; k < HEAD_BLOCK; ++k) {
+        for (int j = 0; j < TOKEN_BLOCK; ++j) weights[(head + k) * TOKEN_TILE + t + j] = -INFINITY;
+      }
+    }
+  }
+}
+
+inline float max_of(float16 v) {
+  const float8 a = fmax(v.lo, v.hi);
+  const float4 b = fmax(a.lo, a.hi);
+  const float2 c = fmax(b.lo, b.hi);
+  return fmax(c.x, c.y);
+}
+
+inline float sum_of(float16 v) {
+  const float8 a = v.lo + v.hi;
+  const float4 b = a.lo + a.hi;
+  return b.x + b.y + (b.z + b.w);
+}
+
+// Scores to weights exp2(s - maximum); updates maximum, sum, and the factor for what was summed before.
+void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale) {
+  for (int h = get_local_id(0); h < HEADS; h += LANES) {
+    local float* row = weights + h * TOKEN_TILE;
+    float16 most = vload16(0, row);
+    for (int t = 16; t < TOKEN_TILE; t += 16) most = fmax(most, vload16(0, row + t));
+    const float new_maximum = fmax(maximum[h], max_of(most));
+    float16 total = 0.0f;
+    for (int t = 0; t < TOKEN_TILE; t += 16) {
+      const float16 weight = exp2(vload16(0, row + t) - new_maximum);
+      vstore16(weight, 0, row + t);
+      total += weight;
+    }
+    rescale[h] = exp2(maximum[h] - new_maximum);
+    sum[h] = sum[h] * rescale[h] + sum_of(total);
+    maximum[h] = new_maximum;
+  }
+}
+
+// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[h][t] * v_t[d].
+void accumulate_tile(local float* acc, local const float* weights, global const kv_t* values, local const long* slots,
+                     local const float* rescale, int num_kv_heads, int first_kv_head, int tokens) {
+  const int blocks = GROUP_TILE / HEAD_BLOCK;
+  const int chunks = VALUE_DIM / 16;
+  for (int t = 0; t < tokens; t += VALUE_TOKENS) {
+    for (int i = get_local_id(0); i < KV_TILE * chunks * blocks; i += LANES) {
+      const int kv = i / (chunks * blocks);
+      const int d = i / blocks % chunks * 16;
+      const int head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
+      float16 sum[HEAD_BLOCK];
+#pragma unroll
+      for (int k = 0; k < HEAD_BLOCK; ++k) {
+        sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 ? rescale[head + k] : 1.0f);
+      }
+#pragma unroll
+      for (int j = 0; j < VALUE_TOKENS; ++j) {
+        const float16 value =
+            load_kv16(values, ((size_t)slots[t + j] * num_kv_heads + first_kv_head + kv) * VALUE_DIM + d);
+#pragma unroll
+        for (int k = 0; k < HEAD_BLOCK; ++k) {
+          sum[k] = fma(value, (float16)(weights[(head + k) * TOKEN_TILE + t + j]), sum[k]);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < HEAD_BLOCK; ++k) vstore16(sum[k], 0, acc + (head + k) * VALUE_DIM + d);
+    }
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
+    global const elem_t* queries, global const kv_t* k_cache, global const kv_t* v_cache, global const int* page_table,
+    global const int* cache_seqlens, global const elem_t* sinks, global elem_t* out, global float* lse,
+    global float* workspace, int has_sinks, int num_heads, int num_kv_heads, int page_size, int columns, int window,
+    float scale, float softcap, float v_scale) {
+  local float q[HEADS * HEAD_DIM];
+  local float acc[HEADS * VALUE_DIM];
+  local float weights[HEADS * TOKEN_TILE];
+  local long slots[TOKEN_TILE];
+  local float maximum[HEADS];
+  local float sum[HEADS];
+  local float rescale[HEADS];
+
+  const int group = num_heads / num_kv_heads;
+  const int group_tiles = CEIL_DIV(group, GROUP_TILE);
+  const int first_kv_head = get_group_id(0) / group_tiles * KV_TILE;
+  const int first_in_group = get_group_id(0) % group_tiles * GROUP_TILE;
+  const int split = get_group_id(1);
+  const int splits = get_num_groups(1);
+  const int b = get_group_id(2);
+  const int seqlen = cache_seqlens[b];
+  global const int* table = page_table + (size_t)b * columns;
+
+  // Whole pages per split, of those the window reaches; the last splits possibly empty.
+  const int first_visible = window < 0 ? 0 : max(0, seqlen - 1 - window);
+  const int first_page = first_visible / page_size;
+  const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size) - first_page, splits);
+  const int split_begin = (first_page + split * pages_per_split) * page_size;
+  const int t_begin = max(first_visible, split_begin);
+  const int t_end = min(seqlen, split_begin + pages_per_split * page_size);
+
+  // Heads of the tile that exist; the others compute on zeros and are not stored.
+  for (int i = get_local_id(0); i < HEADS * HEAD_DIM; i += LANES) {
+    const int g = first_in_group + i / HEAD_DIM % GROUP_TILE;
+    const size_t h = (first_kv_head + i / (HEAD_DIM * GROUP_TILE)) * group + g;
+    q[i] = g < group ? load_elem(queries, ((size_t)b * num_heads + h) * HEAD_DIM + i % HEAD_DIM) * scale : 0.0f;
+  }
+  for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
+  for (int i = get_local_id(0); i < HEADS; i += LANES) {
+    const int g = first_in_group + i % GROUP_TILE;
+    const int seeded = has_sinks && split == 0 && g < group;
+    maximum[i] = seeded ? load_elem(sinks, (first_kv_head + i / GROUP_TILE) * group + g) * LOG2E : -INFINITY;
+    sum[i] = seeded ? 1.0f : 0.0f;
+  }
+  for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    find_slots(slots, table, page_size, t0, t_end);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    score_tile(weights, q, k_cache, slots, num_kv_heads, first_kv_head, t0, t_end, softcap);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    softmax_tile(weights, maximum, sum, rescale);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    accumulate_tile(acc, weights, v_cache, slots, rescale, num_kv_heads, first_kv_head, min(TOKEN_TILE, t_end - t0));
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  const size_t partial_rows = (size_t)get_num_groups(2) * num_heads * splits;
+  for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) {
+    const int head = i / VALUE_DIM;
+    const int g = first_in_group + head % GROUP_TILE;
+    const size_t row = (size_t)b * num_heads + (first_kv_head + head / GROUP_TILE) * group + g;
+    const float value = acc[i] * v_scale;
+    if (g < group && splits == 1) {
+      store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f ? value / sum[head] : 0.0f);
+      if (i % VALUE_DIM == 0) lse[row] = sum[head] > 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
+    } else if (g < group) {
+      if (sum[head] > 0.0f) workspace[(row * splits + split) * VALUE_DIM + i % VALUE_DIM] = value;
+      if (i % VALUE_DIM == 0) {
+        workspace[partial_rows * VALUE_DIM + row * splits + split] = maximum[head];
+        workspace[partial_rows * (VALUE_DIM + 1) + row * splits + split] = sum[head];
+      }
+    }
+  }
+}
+
+kernel void paged_decode_merge(global const float* workspace, global elem_t* out, global float* lse, int splits) {
+  merge_splits(workspace, out, lse, splits, VALUE_DIM);
+}

@@ -1,0 +1,129 @@
+// Launches ocl_kernels/paged_decode.cl: tiles by local memory and by how many work-groups the device can use.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "preflight/sizing.h"
+#include "src/kernels/kernel_run.h"
+#include "src/kernels/launchers.h"
+#include "src/kernels/storage.h"
+#include "src/sample/regime.h"
+
+namespace preflight::paged_decode {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+struct Tiles {
+  std::int64_t kv_heads = 1;
+  std::int64_t group = 1;       // q heads of each KV head, a multiple of head_block
+  std::int64_t head_block = 1;  // 1, 2 or 4
+  std::int64_t tokens = 32;
+  std::int64_t lanes = 1;
+};
+
+std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
+  constexpr std::int64_t kSlotBytes = 8;
+  const std::int64_t per_head = c.head_dim + c.value_dim() + tiles.tokens + 3;
+  return kFloatBytes * tiles.kv_heads * tiles.group * per_head + kSlotBytes * tiles.tokens;
+}
+
+// As many heads as local memory holds. On a CPU one item takes all KV heads of a token, so that memory is read in
+// order, as long as every core gets two work-groups; on a GPU a group has one KV head and many items.
+Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
+  const std::int64_t group = c.num_q_heads / c.num_kv_heads;
+  Tiles tiles;
+  tiles.lanes = device.is_cpu ? 1 : std::min<std::int64_t>(64, device.max_work_group_size);
+  tiles.tokens = device.is_cpu ? 32 : 64;
+  tiles.head_block = group >= 3 ? 4 : group;
+  tiles.group = sizing::align_up(group, tiles.head_block);
+  while (tiles.group > tiles.head_block && local_bytes(c, tiles) > device.local_memory_bytes) {
+    tiles.group = sizing::align_up(tiles.group / 2, tiles.head_block);
+  }
+  if (!device.is_cpu || tiles.group < group) return tiles;
+  const std::int64_t wanted_groups = 2 * device.compute_units;
+  for (std::int64_t kv_heads = 2; kv_heads <= c.num_kv_heads; kv_heads *= 2) {
+    Tiles candidate = tiles;
+    candidate.kv_heads = kv_heads;
+    const bool divides = c.num_kv_heads % kv_heads == 0;
+    const bool fits = local_bytes(c, candidate) <= device.local_memory_bytes;
+    const bool enough_groups = c.num_requests() * c.kv_splits * c.num_kv_heads / kv_heads >= wanted_groups;
+    if (divides && fits && enough_groups) tiles = candidate;
+  }
+  return tiles;
+}
+
+}  // namespace
+
+std::string why_not(const KernelCase& c) {
+  if (size_of(c.dtype) < 2 || c.dtype == DType::kI32 || c.dtype == DType::kI64) {
+    return fmt::format("queries of type {} are not implemented", name_of(c.dtype));
+  }
+  const DType cache = c.cache_dtype();
+  if (cache != c.dtype && size_of(cache) != 1) {
+    return fmt::format("a {} cache with {} queries is not implemented", name_of(cache), name_of(c.dtype));
+  }
+  if (c.num_q_heads % c.num_kv_heads != 0) {
+    return fmt::format("{} query heads are no multiple of {} KV heads", c.num_q_heads, c.num_kv_heads);
+  }
+  if (c.head_dim % 16 != 0 || c.value_dim() % 16 != 0) {
+    return fmt::format("head dims {} and {} are not multiples of 16", c.head_dim, c.value_dim());
+  }
+  return {};
+}
+
+std::string build_options(const KernelCase& c, const DeviceInfo& device) {
+  const Tiles tiles = choose_tiles(c, device);
+  return fmt::format(
+      "-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} "
+      "-DTOKEN_TILE={} "
+      "-DLANES={}",
+      elem_code(c.dtype), elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), tiles.kv_heads, tiles.group,
+      tiles.head_block, tiles.tokens, tiles.lanes);
+}
+
+// fp32 partial outputs, maxima and sums, each [B, H, splits, …].
+std::int64_t workspace_bytes(const KernelCase& c) {
+  if (c.kv_splits == 1) return 0;
+  return c.num_requests() * c.num_q_heads * c.kv_splits * (c.value_dim() + 2) * kFloatBytes;
+}
+
+void launch(KernelRun& run, const SampleBatch& batch) {
+  const KernelCase& c = batch.kernel_case;
+  const Tiles tiles = choose_tiles(c, run.device());
+  const std::int64_t group_tiles = sizing::ceil_div(c.num_q_heads / c.num_kv_heads, tiles.group);
+  opencl::KernelObject decode = run.kernel("paged_decode");
+  decode.args(run.buffer("q"), run.buffer("k_cache"), run.buffer("v_cache"), run.buffer("page_table"),
+              run.buffer("cache_seqlens"), c.sinks ? run.buffer("sinks") : run.buffer("q"), run.buffer("out"),
+              run.buffer("lse"), run.workspace(), static_cast<std::int32_t>(c.sinks),
+              static_cast<std::int32_t>(c.num_q_heads), static_cast<std::int32_t>(c.num_kv_heads),
+              static_cast<std::int32_t>(c.page_size), static_cast<std::int32_t>(c.columns()),
+              static_cast<std::int32_t>(c.window), static_cast<float>(sample::softmax_scale(c) * c.k_scale),
+              static_cast<float>(c.softcap), static_cast<float>(c.v_scale));
+  run.run(decode, {tiles.lanes * (c.num_kv_heads / tiles.kv_heads) * group_tiles, c.kv_splits, c.num_requests()},
+          {tiles.lanes, 1, 1});
+  if (c.kv_splits == 1) return;
+  opencl::KernelObject merge = run.kernel("paged_decode_merge");
+  merge.args(run.workspace(), run.buffer("out"), run.buffer("lse"), static_cast<std::int32_t>(c.kv_splits));
+  run.run(merge, {c.value_dim() / 16, c.num_requests() * c.num_q_heads, 1}, {1, 1, 1});
+}
+
+Tolerance tolerance(const KernelCase& c, std::string_view output) {
+  const double bound = sample::score_bound(c);
+  return output == "lse" ? lse_tolerance(bound) : attention_tolerance(c.dtype, bound);
+}
+
+Work work(const KernelCase& c) {
+  Work work;
+  const auto dims = static_cast<double>(c.head_dim + c.value_dim());
+  const auto heads = static_cast<double>(c.num_q_heads);
+  const auto cache_row = static_cast<double>(c.num_kv_heads * size_of(c.cache_dtype())) * dims;
+  for (const std::int64_t seqlen : c.cache_seqlens) {
+    const auto visible = static_cast<double>(c.window < 0 ? seqlen : std::min(seqlen, c.window + 1));
+    work.flops += 2.0 * heads * dims * visible;
+    work.bytes += cache_row * visible + static_cast<double>(size_of(c.dtype)) * heads * dims;
+  }
+  return work;
+}
+
+}  // namespace preflight::paged_decode
