@@ -1,10 +1,165 @@
-// Mamba and linear-attention caches and backends.
+// Mamba and linear-attention caches and backends. Upstream: arg_groups/mamba_hook.py, model_hook.py
+// (handle_mamba_radix_cache) and overrides.py (_mamba_radix_cache_resolution); releases that assign: the methods of
+// ServerArgs of the same names. Tested by tests/resolve_model_test.cpp.
 #include "src/resolve/mamba.h"
 
+#include <algorithm>
+
+#include "src/resolve/model_queries.h"
+
 namespace preflight::resolve {
+namespace {
 
-void handle_mamba_backend(Resolution& /*r*/) {}
+bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view function) {
+  const std::string& arch = first_architecture(r, function);
+  if (arch == "GraniteMoeHybridForCausalLM") return has_mamba_layer(r, model, function);
+  return model.model_type == "gigachat3_5" || contains({"KimiLinearForCausalLM",
+                                                        "KimiK3ForConditionalGeneration",
+                                                        "BailingMoeV2_5ForCausalLM",
+                                                        "BailingMoeV3ForCausalLM",
+                                                        "BailingMoeV3VLForConditionalGeneration",
+                                                        "Qwen3NextForCausalLM",
+                                                        "Qwen3_5MoeForConditionalGeneration",
+                                                        "InternS2PreviewForConditionalGeneration",
+                                                        "InternS2MobiusForConditionalGeneration",
+                                                        "Qwen3_5ForConditionalGeneration",
+                                                        "Qwen3_5MoeForCausalLM",
+                                                        "Qwen3_5ForCausalLM",
+                                                        "Qwen4ExpForConditionalGeneration",
+                                                        "MiniCPMV4_6ForConditionalGeneration",
+                                                        "MiniCPMV4_7ForConditionalGeneration",
+                                                        "NemotronHForCausalLM",
+                                                        "NemotronHPuzzleForCausalLM",
+                                                        "NemotronH_Omni_Reasoning_V3",
+                                                        "FalconH1ForCausalLM",
+                                                        "JetNemotronForCausalLM",
+                                                        "JetVLMForConditionalGeneration",
+                                                        "Lfm2ForCausalLM",
+                                                        "Lfm2MoeForCausalLM",
+                                                        "ZayaForCausalLM",
+                                                        "Glm5NextForConditionalGeneration",
+                                                        "GigaChat35ForCausalLM",
+                                                        "GigaChat35ForCausalLMNextN"},
+                                                       arch);
+}
 
-void handle_int8_mamba_checkpoint(Resolution& /*r*/) {}
+// The extra buffer has no kernels on XPU, so "auto" always becomes no_buffer.
+void resolve_radix_cache(Resolution& r) {
+  constexpr std::string_view kPass = "_mamba_radix_cache_resolution";
+  if (!keeps_state(r, r.model(), kPass) || r.on(Field::disable_radix_cache)) return;
+  std::vector<FieldValue> declared = {{Field::uses_mamba_radix_cache, true}};
+  if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
+    declared.emplace_back(Field::mamba_radix_cache_strategy, "no_buffer");
+    declared.emplace_back(Field::disable_overlap_schedule, true);
+  }
+  r.declare(kPass, std::move(declared));
+}
+
+void validate_no_buffer(Resolution& r) {
+  constexpr std::string_view kFunction = "validate_mamba_no_buffer";
+  r.require(r.none(Field::page_size) || r[Field::page_size] == Value(1), kFunction,
+            "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it");
+  r.require(r.on(Field::disable_overlap_schedule), kFunction,
+            "the radix cache of this model (no_buffer) needs --disable-overlap-schedule");
+  r.require(!r.is(Field::attention_backend, "trtllm_mha"), kFunction,
+            "the radix cache of this model (no_buffer) does not go with trtllm_mha");
+}
+
+}  // namespace
+
+bool has_mamba_layer(Resolution& r, const ModelFacts& model, std::string_view function) {
+  if (!has_attribute(model, "layer_types")) return false;
+  const Value types = model.root("layer_types");
+  if (!types.is_list()) {
+    r.refuse("TypeError", std::string(function), "layer_types of the configuration is not a list");
+  }
+  return std::find(types.as_list().begin(), types.as_list().end(), Value("mamba")) != types.as_list().end();
+}
+
+void handle_mamba_radix_cache(Resolution& r) {
+  resolve_radix_cache(r);
+  if (!r.on(Field::uses_mamba_radix_cache)) {
+    if (mamba_extra_buffer(r)) {
+      r.refuse("ValueError", "handle_mamba_radix_cache",
+               "--mamba-radix-cache-strategy " + r.text(Field::mamba_radix_cache_strategy) +
+                   " is for models with Mamba state");
+    }
+    return;
+  }
+  if (mamba_extra_buffer(r)) {
+    r.refuse("AssertionError", "validate_mamba_extra_buffer",
+             "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");
+  }
+  validate_no_buffer(r);
+}
+
+void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
+  constexpr std::string_view kFunction = "_handle_mamba_radix_cache";
+  r.set(kFunction, Field::uses_mamba_radix_cache, true);
+  if (!support.radix_cache) {
+    r.warn(kFunction, "the radix cache is off: this architecture does not support it");
+    r.set(kFunction, Field::disable_radix_cache, true);
+    return;
+  }
+  const bool extra_buffer = r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
+  r.require(support.extra_buffer || !extra_buffer, kFunction,
+            "--mamba-scheduler-strategy extra_buffer does not work with this architecture");
+  if (extra_buffer) {
+    if (r.on(Field::disable_radix_cache)) {
+      r.refuse("ValueError", std::string(kFunction),
+               "--mamba-scheduler-strategy extra_buffer has no use with --disable-radix-cache; use no_buffer");
+    }
+    r.refuse("AssertionError", std::string(kFunction),
+             "XPU has no kernels for --mamba-scheduler-strategy extra_buffer");
+  }
+  if (r.on(Field::disable_radix_cache)) return;
+  if (!r.none(Field::page_size) && r[Field::page_size] != Value(1)) {
+    r.warn(kFunction, "the radix cache of this model needs pages of 1 token; the page size becomes 1");
+    r.set(kFunction, Field::page_size, 1);
+  }
+  if (!r.none(Field::speculative_algorithm)) {
+    r.refuse("ValueError", std::string(kFunction),
+             "speculative decoding of this model does not go with its radix cache (no_buffer); use "
+             "--disable-radix-cache");
+  }
+  r.warn(kFunction, "the overlap schedule is off: the radix cache of this model (no_buffer) does not go with it");
+  r.set(kFunction, Field::disable_overlap_schedule, true);
+  if (r.is(Field::attention_backend, "trtllm_mha")) {
+    r.warn(kFunction, "the radix cache is off: trtllm_mha has no pages of 1 token");
+    r.set(kFunction, Field::disable_radix_cache, true);
+    r.set(kFunction, Field::disable_overlap_schedule, false);
+  }
+}
+
+void handle_mamba_backend(Resolution& r) {
+  const std::string function = r.since(v0_5(20)) ? "handle_mamba_backend" : "_handle_mamba_backend";
+  const auto refuse = [&](const char* message) { r.refuse("ValueError", function, message); };
+  if (r.since(v0_5(20))) {
+    if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");
+    const std::int64_t states = r.integer(Field::mamba_max_states_per_path);
+    if (states == 0 || states < -1) refuse("--mamba-max-states-per-path is neither -1 nor positive");
+    if (r.on(Field::enable_mamba_cache_stochastic_rounding)) {
+      if (!r.is(Field::mamba_ssm_dtype, "float16")) {
+        refuse("--enable-mamba-cache-stochastic-rounding needs --mamba-ssm-dtype float16");
+      }
+      refuse("--enable-mamba-cache-stochastic-rounding works on NVIDIA devices only");
+    }
+  }
+  if (r.is(Field::mamba_backend, "flashinfer")) {
+    refuse("--mamba-backend flashinfer needs FlashInfer, which does not exist for XPU");
+  }
+}
+
+void handle_int8_mamba_checkpoint(Resolution& r) {
+  if (!r.on(Field::enable_int8_mamba_checkpoint)) return;
+  const auto refuse = [&](const char* message) { r.refuse("ValueError", "handle_int8_mamba_checkpoint", message); };
+  if (r.on(Field::enable_hierarchical_cache)) {
+    refuse("--enable-int8-mamba-checkpoint does not go with --enable-hierarchical-cache");
+  }
+  if (!r.none(Field::radix_cache_backend)) {
+    refuse("--enable-int8-mamba-checkpoint works with the built-in radix cache only");
+  }
+  if (r.on(Field::enable_lmcache)) refuse("--enable-int8-mamba-checkpoint does not go with --enable-lmcache");
+}
 
 }  // namespace preflight::resolve

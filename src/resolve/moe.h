@@ -12,4 +12,7 @@ void validate_flashinfer_a2a_token_budget(Resolution& r);
 void validate_mega_moe_token_budget_for_model(Resolution& r);
 void validate_deepep_v2(Resolution& r);
 
+// handle_a2a_moe of the releases that assign (up to 0.5.18).
+void assign_a2a_moe(Resolution& r);
+
 }  // namespace preflight::resolve

@@ -19,4 +19,7 @@ void pipeline_parallel_overlap_disable(Resolution& r);
 void resolve_boundary_reduction(Resolution& r);
 void handle_layernorm_sp(Resolution& r);
 
+// The attention-DP width that a DeepSeek context-parallel layout runs (dp_size counts as such there).
+std::int64_t context_parallel_attn_dp_size(Resolution& r);
+
 }  // namespace preflight::resolve
