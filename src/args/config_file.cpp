@@ -88,26 +88,7 @@ std::u32string read_text(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  std::u32string text;
-  text.reserve(bytes.size());
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto [code, length] = character_at(bytes, i);
-    if (code >= 0xDC80 && code <= 0xDCFF) throw YamlFault{"UnicodeDecodeError", "the file is not UTF-8"};
-    i += length;
-    if (code == U'\r') {
-      if (i < bytes.size() && bytes[i] == '\n') ++i;
-      text += U'\n';
-    } else {
-      text += code;
-    }
-  }
-  const auto printable = [](char32_t c) {
-    return c == U'\t' || c == U'\n' || (c >= 0x20 && c <= 0x7E) || c == 0x85 || (c >= 0xA0 && c <= 0xFFFD) ||
-           c >= 0x10000;
-  };
-  if (!std::all_of(text.begin(), text.end(), printable)) throw YamlFault{"ReaderError", "a control character"};
-  return text;
+  return yaml_text(std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
 }
 
 // What the merger knows about the parser: the keys that stand for switches, and those it cannot convert.

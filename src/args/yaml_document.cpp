@@ -1,7 +1,11 @@
 // Behaviour: PyYAML 6.0, parser.py and composer.py, folded into one descent that asks for tokens in the same order.
 #include "src/args/yaml_document.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+
+#include "src/args/python_text.h"
 
 namespace preflight::args {
 namespace {
@@ -10,6 +14,28 @@ constexpr std::string_view kStandard = "tag:yaml.org,2002:";
 constexpr int kDeepest = 485;  // Python's recursion limit ends PyYAML's composer about here
 
 }  // namespace
+
+std::u32string yaml_text(const std::string& bytes) {
+  std::u32string text;
+  text.reserve(bytes.size());
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto [code, length] = character_at(bytes, i);
+    if (code >= 0xDC80 && code <= 0xDCFF) throw YamlFault{"UnicodeDecodeError", "the file is not UTF-8"};
+    i += length;
+    if (code == U'\r') {
+      if (i < bytes.size() && bytes[i] == '\n') ++i;
+      text += U'\n';
+    } else {
+      text += code;
+    }
+  }
+  const auto printable = [](char32_t c) {
+    return c == U'\t' || c == U'\n' || (c >= 0x20 && c <= 0x7E) || c == 0x85 || (c >= 0xA0 && c <= 0xFFFD) ||
+           c >= 0x10000;
+  };
+  if (!std::all_of(text.begin(), text.end(), printable)) throw YamlFault{"ReaderError", "a control character"};
+  return text;
+}
 
 YamlDocument::YamlDocument(std::u32string text) : scanner_(std::move(text)) {
   tag_handles_ = {{"!", "!"}, {"!!", std::string(kStandard)}};

@@ -22,6 +22,9 @@ struct YamlNode {
   YamlMark mark = {};
 };
 
+// A file's bytes in Python's text mode (UTF-8, "\n" line ends), as PyYAML's reader accepts them. Throws YamlFault.
+std::u32string yaml_text(const std::string& bytes);
+
 class YamlDocument {
  public:
   // Throws YamlFault.

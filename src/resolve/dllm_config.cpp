@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <yaml-cpp/yaml.h>
+#include "src/args/yaml_objects.h"
 
 namespace preflight::resolve::dllm {
 namespace {
@@ -68,61 +68,72 @@ void check_edit_tokens(Resolution& r, const ModelFacts& model, const Architectur
   }
 }
 
-// A plain YAML scalar as PyYAML resolves it, as far as a block size can use it: a number, a truth value, else text.
-Value scalar(const YAML::Node& node) {
-  if (node.IsNull()) return {};
-  const std::string& text = node.Scalar();
-  if (node.Tag() == "!") return text;  // quoted
-  std::int64_t integer = 0;
-  if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-      error == std::errc{} && end == text.data() + text.size()) {
-    return integer;
+// What safe_load made of a scalar: a block size is used as a number only, so text stays text.
+Value plain_value(const args::YamlObject& object) {
+  using Kind = args::YamlObject::Kind;
+  switch (object.kind) {
+    case Kind::kNone:
+      return {};
+    case Kind::kBool:
+      return object.boolean;
+    case Kind::kFloat:
+      return object.number;
+    case Kind::kInt: {
+      std::int64_t value = 0;
+      const char* end = object.text.data() + object.text.size();
+      return std::from_chars(object.text.data(), end, value).ec == std::errc{} ? Value(value) : Value(object.text);
+    }
+    default:
+      return object.text;
   }
-  double real = 0;
-  if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
-      error == std::errc{} && end == text.data() + text.size() && text.find('.') != std::string::npos) {
-    return real;
-  }
-  for (const auto& [word, truth] : {std::pair{"true", true}, {"false", false}, {"yes", true}, {"no", false}}) {
-    if (text == word) return truth;
-  }
-  return text;
 }
 
-YAML::Node load(Resolution& r) {
+bool truthy(const args::YamlObject& object) {
+  using Kind = args::YamlObject::Kind;
+  switch (object.kind) {
+    case Kind::kList:
+    case Kind::kTuple:
+      return !object.items.empty();
+    case Kind::kSet:
+      return !object.items.empty() || !object.pairs.empty();
+    case Kind::kDict:
+      return !object.pairs.empty();
+    case Kind::kDate:
+      return true;
+    default:
+      return plain_value(object).truthy();
+  }
+}
+
+Value block_size_in(Resolution& r, const args::YamlObject* root, Value fallback) {
+  if (root == nullptr || root->kind != args::YamlObject::kDict) {
+    if (r.before(v0_5(19))) {
+      r.refuse("AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
+    }
+    if (root != nullptr && truthy(*root)) {
+      r.refuse("ValueError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
+    }
+    return fallback;
+  }
+  for (const auto& [key, value] : root->pairs) {
+    if (key->kind == args::YamlObject::kText && key->text == "block_size") return plain_value(*value);
+  }
+  return fallback;
+}
+
+Value configured_block_size(Resolution& r, Value fallback) {
+  if (r.none(Field::dllm_algorithm_config)) return fallback;
   const std::string path = r.text(Field::dllm_algorithm_config);
   const auto text = r.models().text_of(path);
   if (!text) {
     r.refuse("FileNotFoundError", std::string(kStep), "--dllm-algorithm-config " + path + " cannot be read");
   }
   try {
-    return YAML::Load(*text);
-  } catch (const YAML::ParserException& fault) {
-    // yaml-cpp does not tell PyYAML's scanner from its parser; a second value on one line is the scanner's.
-    const bool scanner = fault.msg.find("illegal map value") != std::string::npos;
-    r.refuse(scanner ? "ScannerError" : "ParserError", std::string(kStep), "--dllm-algorithm-config: " + fault.msg);
+    const args::YamlObjects objects{args::YamlDocument(args::yaml_text(*text))};
+    return block_size_in(r, objects.root(), std::move(fallback));
+  } catch (const args::YamlFault& fault) {
+    r.refuse(fault.exception, std::string(kStep), "--dllm-algorithm-config: " + fault.message);
   }
-}
-
-bool falsy(const YAML::Node& node) {
-  if (!node.IsDefined() || node.IsNull()) return true;
-  if (node.IsScalar()) return !scalar(node).truthy();
-  return node.size() == 0;
-}
-
-Value configured_block_size(Resolution& r, Value fallback) {
-  if (r.none(Field::dllm_algorithm_config)) return fallback;
-  const YAML::Node root = load(r);
-  if (!root.IsMap()) {
-    if (r.before(v0_5(19))) {
-      r.refuse("AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
-    }
-    if (!falsy(root)) r.refuse("ValueError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
-    return fallback;
-  }
-  const YAML::Node size = root["block_size"];
-  if (!size.IsDefined()) return fallback;
-  return size.IsScalar() || size.IsNull() ? scalar(size) : Value::list({});
 }
 
 }  // namespace
