@@ -35,9 +35,25 @@ bool HfConfig::is_instance(std::string_view class_name) const {
          std::find(class_->bases.begin(), class_->bases.end(), class_name) != class_->bases.end();
 }
 
+const std::string* HfConfig::property(std::string_view name) const {
+  if (class_ == nullptr) return nullptr;
+  for (const auto& [key, function] : class_->properties) {
+    if (key == name) return &function;
+  }
+  return nullptr;
+}
+
+bool HfConfig::has(std::string_view name) const { return find(name) != nullptr || property(name) != nullptr; }
+
 Value HfConfig::get(std::string_view name) const {
   const Attribute* attribute = find(name);
-  if (attribute == nullptr) return Value();
+  Attribute computed;
+  if (attribute == nullptr) {
+    const std::string* function = property(name);
+    if (function == nullptr) return Value();
+    computed = property_value(*this, *function);
+    attribute = &computed;
+  }
   if (const auto* config = std::get_if<HfConfigPtr>(attribute)) return (*config)->to_value();
   return std::get<Value>(*attribute);
 }
@@ -50,8 +66,9 @@ HfConfigPtr HfConfig::sub(std::string_view name) const {
 
 bool HfConfig::is_none(std::string_view name) const {
   const Attribute* attribute = find(name);
-  const auto* value = attribute == nullptr ? nullptr : std::get_if<Value>(attribute);
-  return attribute == nullptr || (value != nullptr && value->is_none());
+  if (attribute == nullptr) return property(name) == nullptr || get(name).is_none();
+  const auto* value = std::get_if<Value>(attribute);
+  return value != nullptr && value->is_none();
 }
 
 void HfConfig::assign(std::string_view name, Attribute attribute) {

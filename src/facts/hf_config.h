@@ -20,7 +20,7 @@ struct ConfigClass;
 class HfConfig;
 using HfConfigPtr = std::shared_ptr<HfConfig>;
 
-class HfConfig {
+class HfConfig : public std::enable_shared_from_this<HfConfig> {
  public:
   using Attribute = std::variant<Value, HfConfigPtr>;
   explicit HfConfig(const ConfigClass* config_class = nullptr) : class_(config_class) {}
@@ -30,7 +30,7 @@ class HfConfig {
   [[nodiscard]] bool is_instance(std::string_view class_name) const;
 
   // hasattr; true for None too.
-  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] bool has(std::string_view name) const;
   // getattr(config, name, None) as a plain value; a configuration object becomes its dict.
   [[nodiscard]] Value get(std::string_view name) const;
   // The attribute when it is a configuration object, else null.
@@ -47,6 +47,7 @@ class HfConfig {
 
  private:
   [[nodiscard]] const Attribute* find(std::string_view name) const;
+  [[nodiscard]] const std::string* property(std::string_view name) const;
   [[nodiscard]] std::string_view resolve(std::string_view name) const;
   void assign(std::string_view name, Attribute attribute);
 

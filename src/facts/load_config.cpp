@@ -1,8 +1,8 @@
-// load_config: get_config() alone, for draft models; and the files that launch arguments name.
+// get_config() for a path, and the files beside it. Tested by tests/facts_config_test.cpp.
 #include <fstream>
 #include <iterator>
 
-#include "src/facts/model_builder.h"
+#include "src/facts/read_config.h"
 
 namespace preflight::facts {
 
@@ -12,21 +12,29 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+HfConfigPtr read_hf_config(ModelBuilder& b) {
+  const auto& request = b.request;
+  HfConfigPtr config = b.source.memo().config(request.release, request.path, request.trust_remote_code.truthy(), [&] {
+    return read_config(b.source, request.release, request.path, request.trust_remote_code.truthy());
+  });
+  if (!request.override_args.is_string() || request.override_args.as_string() == "{}") return config;
+  const auto overrides = Value::parse_json(request.override_args.as_string());
+  if (!overrides)
+    raise("JSONDecodeError", "__init__", "--json-model-override-args is no JSON: " + overrides.error().text());
+  override_config(request.release, config, *overrides);
+  return config;
+}
+
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
-  ModelRequest model;
-  model.release = request.release;
-  model.path = request.path;
-  model.trust_remote_code = request.trust_remote_code;
-  if (request.override_args.is_dict()) model.override_args = request.override_args.json();
-  ModelFacts facts;
-  ConfigOutcome outcome;
-  ModelBuilder builder{source, model, facts, outcome.log, nullptr, nullptr, {}};
   try {
-    outcome.result = read_hf_config(builder)->to_value();
-  } catch (Raised& raised) {
-    outcome.result = std::move(raised.refusal);
+    const HfConfigPtr config = source.memo().config(request.release, request.path, false, [&] {
+      return read_config(source, request.release, request.path, false);
+    });
+    override_config(request.release, config, request.override_args);
+    return {config->to_value(), {}};
+  } catch (const Raised& raised) {
+    return {raised.refusal, {}};
   }
-  return outcome;
 }
 
 }  // namespace preflight::facts

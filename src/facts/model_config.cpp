@@ -167,7 +167,8 @@ std::string derive_dtype(const ModelBuilder& b) {
 void warn_of_generation_config(ModelBuilder& b) {
   // Later releases log a missing generation_config.json at DEBUG.
   if (b.since(v0_5(14)) || b.source.has_file(b.request.path, "generation_config.json")) return;
-  b.warn("get_generation_config", "the model directory has no generation_config.json; SGLang goes on without it");
+  b.warn("get_generation_config",
+         fmt::format("{} has no generation_config.json; SGLang goes on without it", b.request.path));
 }
 
 Value rope_dict(const HfConfigPtr& config) { return config->get("rope_parameters"); }
@@ -201,7 +202,28 @@ void build(ModelBuilder& b) {
 
 }  // namespace
 
+namespace {
+
+// Everything an outcome depends on, as a key.
+std::string request_key(const ModelRequest& r) {
+  std::string key = r.release.text() + '\n' + r.path + '\n' + (r.is_draft ? 'd' : 't');
+  for (const Value* v : {&r.context_length, &r.dtype, &r.quantization, &r.override_args, &r.enable_multimodal,
+                         &r.is_embedding, &r.speculative_algorithm, &r.model_impl, &r.trust_remote_code,
+                         &r.disable_hybrid_swa_memory, &r.language_model_only, &r.quantize_and_serve}) {
+    v->append_json(key);
+    key += '\n';
+  }
+  for (const char* name : {"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "SGLANG_IS_IN_CI"}) {
+    if (const auto it = r.env.find(name); it != r.env.end()) key += name + ('=' + it->second);
+  }
+  return key;
+}
+
+}  // namespace
+
 ModelOutcome build_model(ModelSource& source, const ModelRequest& request) {
+  const std::string key = request_key(request);
+  if (const ModelOutcome* known = source.memo().outcome(key)) return *known;
   auto facts = std::make_shared<ModelFacts>();
   facts->path = request.path;
   ModelOutcome outcome;
@@ -212,7 +234,7 @@ ModelOutcome build_model(ModelSource& source, const ModelRequest& request) {
   } catch (const Raised& raised) {
     outcome.result = raised.refusal;
   }
-  return outcome;
+  return source.memo().remember(key, std::move(outcome));
 }
 
 }  // namespace preflight::facts

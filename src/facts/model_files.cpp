@@ -9,6 +9,7 @@ namespace preflight::facts {
 
 void ModelFiles::stand_in(const std::string& path, Value config) {
   configs_[path] = std::make_shared<const Value>(std::move(config));
+  memo().forget();
 }
 
 Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& path) {
@@ -22,6 +23,14 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
   auto shared = std::make_shared<const Value>(std::move(*value));
   configs_[path] = shared;
   return shared;
+}
+
+std::optional<Value> ModelFiles::json_file(const std::string& path, const std::string& name) {
+  if (!has_file(path, name)) return std::nullopt;
+  const auto text = text_of((std::filesystem::path(path) / name).string());
+  if (!text) return std::nullopt;
+  auto value = Value::parse_json(*text);
+  return value ? std::optional(std::move(*value)) : std::nullopt;
 }
 
 bool ModelFiles::has_file(const std::string& path, const std::string& name) {

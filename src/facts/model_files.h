@@ -22,6 +22,7 @@ class ModelFiles : public ModelSource {
 
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override;
   bool has_file(const std::string& path, const std::string& name) override;
+  std::optional<Value> json_file(const std::string& path, const std::string& name) override;
 
  private:
   std::map<std::string, std::shared_ptr<const Value>> configs_;

@@ -167,12 +167,11 @@ Value checkpoint_quantization(ModelBuilder& b) {
   return inner.truthy() ? parse_modelopt(b, inner) : Value();
 }
 
-// moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order, and 4-bit AWQ.
+// moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order; for AWQ it wants an NVIDIA GPU.
 bool fits_moe_wna16(const Value& config) {
-  const std::string method = lower(text_field(config, "quant_method"));
   const Value bits = field(config, "bits");
-  if (method == "gptq") return !field(config, "desc_act").truthy() && (bits == Value(4) || bits == Value(8));
-  return method == "awq" && bits == Value(4);
+  return lower(text_field(config, "quant_method")) == "gptq" && !field(config, "desc_act").truthy() &&
+         (bits == Value(4) || bits == Value(8));
 }
 
 // The first registered method that claims the checkpoint. Marlin's claims need an NVIDIA GPU.

@@ -208,6 +208,13 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
     f.head_dim = f.qk_nope_head_dim + f.qk_rope_head_dim;
     init_mla_scaling(b, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
   } else {
+    const bool mistral =
+        b.is_arch("MistralModel") || b.is_arch("MixtralForCausalLM") || b.is_arch("MistralForCausalLM");
+    if (mistral && !newer && b.text->has("head_dim") && b.text->is_none("head_dim")) {
+      f.head_dim = floor_div(ModelBuilder::need_int(b.hf, "hidden_size", kShapes),
+                             ModelBuilder::need_int(b.hf, "num_attention_heads", kShapes), kShapes);
+      b.text->set("head_dim", f.head_dim);
+    }
     f.attention_arch = pure_ssm ? AttentionArch::kSsm : AttentionArch::kMha;
   }
 }

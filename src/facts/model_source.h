@@ -13,6 +13,7 @@
 
 #include "preflight/facts.h"
 #include "preflight/result.h"
+#include "src/facts/model_memo.h"
 
 namespace preflight::facts {
 
@@ -59,6 +60,10 @@ class ModelSource {
   virtual std::optional<Value> json_file(const std::string& /*path*/, const std::string& /*name*/) {
     return std::nullopt;
   }
+  ModelMemo& memo() { return memo_; }
+
+ private:
+  ModelMemo memo_;
 };
 
 ModelOutcome build_model(ModelSource& source, const ModelRequest& request);

@@ -1,64 +1,325 @@
-// Reading config.json into a configuration object, as SGLang's hf_transformers package does. Tested by
-// tests/facts_model_test.cpp.
+// Reading config.json into a configuration object, as SGLang's hf_transformers package does: AutoConfig, SGLang's own
+// registry of classes, the repairs for some model families, --json-model-override-args. Tested by
+// tests/facts_config_test.cpp.
+#include "src/facts/read_config.h"
+
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "src/facts/config_classes.h"
-#include "src/facts/model_builder.h"
+#include "src/facts/config_rules.h"
 
 namespace preflight::facts {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTextConfigs = {"thinker_config", "llm_config", "language_config",
-                                                          "text_config"};
+constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
+constexpr std::string_view kParse = "parse";
 
-HfConfigPtr plain_config(const Value& dict) {
-  auto config = std::make_shared<HfConfig>(nullptr);
-  for (const auto& [key, value] : dict.as_dict()) config->set(key, value);
-  return config;
+Value field(const Value& dict, std::string_view key) {
+  const Value* v = dict.find(key);
+  return v == nullptr ? Value() : *v;
+}
+
+std::string text_field(const Value& dict, std::string_view key) {
+  const Value v = field(dict, key);
+  return v.is_string() ? v.as_string() : std::string();
+}
+
+std::string first_name(const Value& architectures) {
+  if (!architectures.is_list() || architectures.as_list().empty()) return "";
+  const Value& first = architectures.as_list()[0];
+  return first.is_string() ? first.as_string() : std::string();
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Checkpoints that come in Mistral's own format, told by their path.
+bool is_mistral_format(const std::string& path) {
+  const std::string name = lower(path);
+  return contains(name, "mistral-large-3") || contains(name, "mistral-small-4") || contains(name, "leanstral") ||
+         (contains(name, "eagle") && contains(name, "mistral"));
+}
+
+class Reader {
+ public:
+  Reader(ModelSource& source, Release release, const std::string& path, bool trust_remote_code)
+      : source_(source),
+        tables_(ConfigTables::of(release)),
+        release_(release),
+        path_(path),
+        trust_(trust_remote_code) {}
+
+  HfConfigPtr read() {
+    if (is_mistral_format(path_)) {
+      raise("FileNotFoundError", "get_hf_file_to_dict",
+            "the path asks for Mistral's own format, and there is no params.json");
+    }
+    const auto stored = source_.config_of(path_);
+    const std::string_view opens = newer() ? "_try_load_longcat_config" : kParse;
+    if (!stored) raise("OSError", opens, stored.error().text());
+    if (!*stored) raise("OSError", opens, fmt::format("{} has no config.json", path_));
+    if (!(*stored)->is_dict()) raise("TypeError", opens, "config.json holds no object");
+    dict_ = **stored;
+    HfConfigPtr config = load();
+    repair_loaded(config);
+    const HfConfigPtr text = hf_text_config(config, "get_hf_text_config");
+    flatten(config, text);
+    config = reload(config);
+    finish(config);
+    return config;
+  }
+
+ private:
+  [[nodiscard]] bool newer() const { return release_ >= kNewer; }
+  [[nodiscard]] bool is_longcat(const Value& architectures) const {
+    if (!architectures.is_list()) return false;
+    return std::any_of(architectures.as_list().begin(), architectures.as_list().end(), [](const Value& a) {
+      return a == Value("LongcatCausalLM") || a == Value("LongcatFlashForCausalLM") ||
+             a == Value("LongcatFlashNgramForCausalLM");
+    });
+  }
+
+  // 0.5.13 puts a legacy rope_theta next to the other rotary parameters before any class sees them.
+  [[nodiscard]] Value prepared(Value dict) const {
+    const Value scaling = field(dict, "rope_scaling");
+    if (newer() || !scaling.is_dict() || field(dict, "rope_theta").is_none() || scaling.find("rope_theta") != nullptr)
+      return dict;
+    return dict.with("rope_scaling", scaling.with("rope_theta", field(dict, "rope_theta")));
+  }
+
+  HfConfigPtr make(const ConfigClass& config_class, const Value& dict, std::string_view function) const {
+    return construct(config_class, prepared(dict), newer() ? function : std::string_view("patched"));
+  }
+
+  HfConfigPtr load() {
+    if (newer() && is_longcat(field(dict_, "architectures"))) {
+      return make(*tables_.registered("longcat_flash"), dict_, "_try_load_longcat_config");
+    }
+    if (newer() && !field(dict_, "model_type").truthy() && !field(dict_, "architectures").truthy() &&
+        dict_.find("d_model") != nullptr && dict_.find("ssm_cfg") != nullptr) {
+      return raw_mamba();
+    }
+    const Value* named = dict_.find("model_type");
+    const ConfigClass* known = named != nullptr && named->is_string() ? tables_.type(named->as_string()) : nullptr;
+    const Value map = field(dict_, "auto_map");
+    if (map.is_dict() && map.find("AutoConfig") != nullptr) {
+      if (known == nullptr && !trust_)
+        raise("ValueError", kParse, "the model brings its own code; --trust-remote-code allows it");
+      if (trust_ && (known == nullptr || !known->own))
+        raise("OSError", kParse, "the model's own configuration code is not in the directory");
+    }
+    if (named == nullptr) raise("ValueError", kParse, "config.json has no model_type");
+    if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {
+      known = tables_.type("ministral");
+      dict_ = dict_.with("model_type", "ministral");
+    }
+    if (known == nullptr) {
+      raise("ValueError", kParse,
+            fmt::format("this release's transformers does not know model type {}", named->repr()));
+    }
+    return make(*known, dict_, kParse);
+  }
+
+  // The original state-spaces checkpoints: no model type, Mamba's sizes under other names.
+  HfConfigPtr raw_mamba() {
+    const Value pad =
+        dict_.find("pad_vocab_size_multiple") == nullptr ? Value(1) : field(dict_, "pad_vocab_size_multiple");
+    Value vocab = dict_.find("vocab_size") == nullptr ? Value(50280) : field(dict_, "vocab_size");
+    if (pad.is_int() && vocab.is_int() && pad.as_int() > 1)
+      vocab = (vocab.as_int() + pad.as_int() - 1) / pad.as_int() * pad.as_int();
+    const Value state = field(field(dict_, "ssm_cfg"), "d_state");
+    if (dict_.find("n_layer") == nullptr) raise("KeyError", "_try_load_raw_mamba_config", "config.json lacks n_layer");
+    const Value arguments = Value::dict({{"vocab_size", vocab},
+                                         {"hidden_size", field(dict_, "d_model")},
+                                         {"num_hidden_layers", field(dict_, "n_layer")},
+                                         {"state_size", state.is_none() ? Value(16) : state},
+                                         {"architectures", Value::list({"MambaForCausalLM"})}});
+    return construct(*tables_.registered("mamba"), arguments, "_try_load_raw_mamba_config");
+  }
+
+  void repair_loaded(const HfConfigPtr& config) const {
+    const std::string first = first_name(config->get("architectures"));
+    if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
+      raise("IndexError", kParse, "architectures in config.json is empty");
+    }
+    if (!newer() && first == "GlmMoeDsaForCausalLM") {
+      for (const char* key : {"qk_rope_head_dim", "index_topk_freq"}) {
+        if (dict_.find(key) != nullptr) config->set(key, field(dict_, key));
+      }
+      if (config->has("qk_head_dim") && config->has("qk_nope_head_dim")) {
+        config->set("qk_head_dim", config->get("qk_nope_head_dim").as_int() + config->get("qk_rope_head_dim").as_int());
+      }
+    }
+    if (first == "Phi4MMForCausalLM") {
+      config->set(
+          "vision_config",
+          construct(*tables_.type("siglip_vision_model"),
+                    Value::dict({{"hidden_size", 1152}, {"image_size", 448}, {"num_hidden_layers", 26}}), kParse));
+    }
+    if (is_longcat(config->get("architectures")) && config->get("architectures").as_list().size() == 1) {
+      config->set("model_type", "longcat_flash");
+    }
+  }
+
+  static void flatten(const HfConfigPtr& config, const HfConfigPtr& text) {
+    if (text == config) return;
+    for (const auto& [key, attribute] : text->attributes()) {
+      if (config->has(key)) continue;
+      if (const auto* sub = std::get_if<HfConfigPtr>(&attribute)) {
+        config->set(key, *sub);
+      } else if (!std::get<Value>(attribute).is_none()) {
+        config->set(key, std::get<Value>(attribute));
+      }
+    }
+  }
+
+  // from_pretrained of a class: the part of the file that names its model type, else all of it.
+  [[nodiscard]] Value part_for(const ConfigClass& config_class) const {
+    const std::string type = text_field(dict_, "model_type");
+    if (type.empty() || type == config_class.model_type) return dict_;
+    Value part = dict_;
+    for (const auto& item : dict_.as_dict()) {
+      if (item.second.is_dict() && text_field(item.second, "model_type") == config_class.model_type) part = item.second;
+    }
+    return part;
+  }
+
+  HfConfigPtr reload(const HfConfigPtr& config) const {
+    const std::string model = text_field(field(dict_, "auto_map"), "AutoModel");
+    const bool ocr = model == "modeling_deepseekocr.DeepseekOCRForCausalLM";
+    const bool ocr2 = model == "modeling_deepseekocr2.DeepseekOCR2ForCausalLM";
+    std::string type = config->get("model_type").is_string() ? config->get("model_type").as_string() : std::string();
+    if (ocr2 || (type == "deepseek_vl_v2" && ocr)) type = "deepseek-ocr";
+    const ConfigClass* config_class = tables_.registered(type);
+    if (config_class == nullptr || config->is_instance("DeepseekV41Config")) return config;
+    const bool state_space = config->config_class() != nullptr && config->config_class()->own &&
+                             (config->is_instance("Mamba2Config") || config->is_instance("MambaConfig") ||
+                              config->is_instance("FalconMambaConfig"));
+    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part_for(*config_class), kParse);
+    if (ocr || ocr2) {
+      for (const char* name : {"text_config", "language_config"}) {
+        if (const HfConfigPtr sub = loaded->sub(name); sub && sub->get("v_head_dim") == Value(0)) {
+          sub->set("v_head_dim", 128);
+          overrode_v_head_dim_ = true;
+        }
+      }
+      loaded->set("architectures", Value::list({"DeepseekOCRForCausalLM"}));
+    }
+    return loaded;
+  }
+
+  // Gemma 4 states the sliding layers' shapes first; SGLang wants those of the full-attention layers in front.
+  void gemma4_shapes(const HfConfigPtr& config) const {
+    const HfConfigPtr text = config->sub("text_config");
+    if (!text)
+      raise("AttributeError", newer() ? "_apply_gemma4_attention_overrides" : kParse, "config.json has no text_config");
+    const Value swa_dim = text->get("head_dim");
+    const Value swa_heads = text->get("num_key_value_heads");
+    Value dim = swa_dim;
+    Value heads = swa_heads;
+    if (newer()) {
+      const Value layers = text->get("per_layer_config");
+      if (layers.is_dict() && !layers.as_dict().empty()) {
+        const Value& first = layers.as_dict()[0].second;
+        if (const Value* d = first.find("head_dim")) dim = *d;
+        if (const Value* h = first.find("num_key_value_heads")) heads = *h;
+        text->set("per_layer_config", Value());
+      }
+    } else {
+      if (!text->is_none("global_head_dim")) dim = text->get("global_head_dim");
+      if (!text->is_none("num_global_key_value_heads")) heads = text->get("num_global_key_value_heads");
+    }
+    text->set("swa_head_dim", swa_dim);
+    text->set("swa_v_head_dim", swa_dim);
+    text->set("swa_num_key_value_heads", swa_heads);
+    text->set("head_dim", dim);
+    text->set("num_key_value_heads", heads);
+    if (!text->has("v_head_dim")) text->set("v_head_dim", dim);
+    if (!config->has("eoa_token_id") && config->has("eoa_token_index"))
+      config->set("eoa_token_id", config->get("eoa_token_index"));
+  }
+
+  void finish(const HfConfigPtr& config) const {
+    const std::string type =
+        config->get("model_type").is_string() ? config->get("model_type").as_string() : std::string();
+    if (type == "internvl_chat") {
+      if (const HfConfigPtr llm = config->sub("llm_config")) {
+        for (const auto& [key, attribute] : llm->attributes()) {
+          if (!config->has(key) && std::holds_alternative<Value>(attribute))
+            config->set(key, std::get<Value>(attribute));
+        }
+      }
+    }
+    if (type == "multi_modality") config->set("architectures", Value::list({"MultiModalityCausalLM"}));
+    static constexpr std::array<std::string_view, 6> kGemma4 = {"gemma4",          "gemma4_assistant",
+                                                                "gemma4_unified",  "gemma4_unified_assistant",
+                                                                "diffusion_gemma", "embedding_gemma2"};
+    if (std::find(kGemma4.begin(), kGemma4.begin() + (newer() ? 6 : 4), type) != kGemma4.begin() + (newer() ? 6 : 4))
+      gemma4_shapes(config);
+    if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
+  }
+
+  ModelSource& source_;
+  const ConfigTables& tables_;
+  Release release_;
+  const std::string& path_;
+  bool trust_;
+  Value dict_;
+  mutable bool overrode_v_head_dim_ = false;
+};
+
+HfConfigPtr converted(const Value& dict, const ConfigTables& tables) {
+  const ConfigClass* plain = tables.find("PreTrainedConfig");
+  return construct(*plain, dict, "get_hf_text_config");
 }
 
 }  // namespace
 
 HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function) {
-  const Value names = config->get("architectures");
-  if (names.is_list() && !names.as_list().empty() && names.as_list()[0].is_string()) {
-    const std::string& first = names.as_list()[0].as_string();
-    if (first.starts_with("Llava") && first.ends_with("ForCausalLM")) {
-      config->set("dtype", "float16");
-      return config;
-    }
+  const std::string first = first_name(config->get("architectures"));
+  if (first.starts_with("Llava") && first.ends_with("ForCausalLM")) {
+    config->set("dtype", "float16");
+    return config;
   }
   const Value dtype = config->get("dtype");
-  for (const auto name : kTextConfigs) {
+  for (const char* name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
     HfConfigPtr sub = config->sub(name);
     if (!sub) {
       const Value dict = config->get(name);
-      if (!dict.is_dict()) continue;
-      sub = plain_config(dict);
+      if (!dict.is_dict() || config->config_class() == nullptr) continue;
+      sub = converted(dict, *config->config_class()->tables);
       config->set(name, sub);
     }
     if (sub->is_none("dtype") && !dtype.is_none()) sub->set("dtype", dtype);
   }
   HfConfigPtr text;
+  const auto require_heads = [&](const char* name) {
+    text = config->sub(name);
+    if (!text || !text->has("num_attention_heads")) {
+      raise("AssertionError", function,
+            fmt::format("{} of the model's configuration has no num_attention_heads", name));
+    }
+  };
   if (config->has("thinker_config")) {
-    const HfConfigPtr thinker = config->sub("thinker_config");
-    text = thinker;
-    if (thinker && thinker->sub("text_config")) {
-      text = thinker->sub("text_config");
-      text->set("dtype", thinker->get("dtype"));
+    text = config->sub("thinker_config");
+    if (text && text->sub("text_config")) {
+      const Value thinker_dtype = text->get("dtype");
+      text = text->sub("text_config");
+      text->set("dtype", thinker_dtype);
     }
   } else if (config->has("llm_config")) {
-    text = config->sub("llm_config");
-    if (!text || !text->has("num_attention_heads"))
-      raise("AssertionError", function, "llm_config has no num_attention_heads");
+    require_heads("llm_config");
   } else if (config->has("language_config")) {
     text = config->sub("language_config");
   } else if (config->has("text_config")) {
-    text = config->sub("text_config");
-    if (!text || !text->has("num_attention_heads"))
-      raise("AssertionError", function, "text_config has no num_attention_heads");
+    require_heads("text_config");
   }
   if (!text) return config;
   for (const char* key : {"pad_token_id", "bos_token_id", "eos_token_id", "tie_word_embeddings"}) {
@@ -71,18 +332,29 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
   return text;
 }
 
-HfConfigPtr read_hf_config(ModelBuilder& b) {
-  const auto stored = b.source.config_of(b.request.path);
-  if (!stored) raise("OSError", "parse", stored.error().text());
-  if (!*stored) raise("OSError", "parse", fmt::format("no config.json is known for {}", b.request.path));
-  HfConfigPtr config = plain_config(**stored);
-  const HfConfigPtr text = hf_text_config(config, "get_hf_text_config");
-  if (text != config) {
-    for (const auto& [key, attribute] : text->attributes()) {
-      if (!config->has(key) && !text->is_none(key)) config->set(key, std::get<Value>(attribute));
+HfConfigPtr read_config(ModelSource& source, Release release, const std::string& path, bool trust_remote_code) {
+  return Reader(source, release, path, trust_remote_code).read();
+}
+
+void override_config(Release release, const HfConfigPtr& config, const Value& overrides) {
+  if (!overrides.truthy()) return;
+  if (!overrides.is_dict()) raise("AttributeError", "get_config", "--json-model-override-args holds no object");
+  for (const auto& [key, value] : overrides.as_dict()) {
+    const HfConfigPtr sub = config->sub(key);
+    if (release >= kNewer && sub && value.is_dict()) {
+      for (const auto& [name, inner] : value.as_dict()) set_checked(sub, name, inner, "get_config");
+      continue;
+    }
+    const Value current = config->get(key);
+    if (release >= kNewer && (key == "rope_scaling" || key == "rope_parameters") && value.is_dict() &&
+        current.is_dict()) {
+      Value merged = current;
+      for (const auto& [name, inner] : value.as_dict()) merged = merged.with(name, inner);
+      config->set(key, merged);
+    } else {
+      set_checked(config, key, value, "get_config");
     }
   }
-  return config;
 }
 
 }  // namespace preflight::facts

@@ -1,0 +1,38 @@
+#include "src/facts/model_memo.h"
+
+#include "src/facts/model_builder.h"
+
+namespace preflight::facts {
+
+std::shared_ptr<HfConfig> ModelMemo::config(Release release, const std::string& path, bool trust_remote_code,
+                                            const std::function<std::shared_ptr<HfConfig>()>& read) {
+  const std::string key = release.text() + (trust_remote_code ? "+" : "-") + path;
+  auto it = configs_.find(key);
+  if (it == configs_.end()) {
+    Entry entry;
+    try {
+      entry.config = read();
+    } catch (const Raised& raised) {
+      entry.refusal = raised.refusal;
+    }
+    it = configs_.emplace(key, std::move(entry)).first;
+  }
+  if (!it->second.config) throw Raised{it->second.refusal};
+  return it->second.config->deep_copy();
+}
+
+const ModelOutcome* ModelMemo::outcome(const std::string& request) const {
+  const auto it = outcomes_.find(request);
+  return it == outcomes_.end() ? nullptr : it->second.get();
+}
+
+const ModelOutcome& ModelMemo::remember(const std::string& request, ModelOutcome outcome) {
+  return *(outcomes_[request] = std::make_shared<const ModelOutcome>(std::move(outcome)));
+}
+
+void ModelMemo::forget() {
+  configs_.clear();
+  outcomes_.clear();
+}
+
+}  // namespace preflight::facts

@@ -1,0 +1,15 @@
+// The parts of SGLang's hf_transformers package that give a model's configuration object.
+#pragma once
+
+#include <string>
+
+#include "src/facts/model_builder.h"
+
+namespace preflight::facts {
+
+// What get_config() does before the override arguments.
+HfConfigPtr read_config(ModelSource& source, Release release, const std::string& path, bool trust_remote_code);
+// --json-model-override-args on the configuration.
+void override_config(Release release, const HfConfigPtr& config, const Value& overrides);
+
+}  // namespace preflight::facts
