@@ -68,14 +68,15 @@ void default_moe_runner(Resolution& r) {
   if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");
   if (is_text(runner, "flashinfer_megamoe")) {
     runner = "flashinfer_trtllm";
-  } else if (runner.as_string().starts_with("lora_")) {
+  } else if (r.since(v0_5(23)) && runner.as_string().starts_with("lora_")) {
     runner = "auto";
   }
   r.declare(kPass, {{Field::speculative_moe_runner_backend, std::move(runner)}});
 }
 
+// Earlier releases check this among the disaggregation options, before aliases are resolved.
 void check_decode_radix_cache(Resolution& r) {
-  if (r.before(v0_5(19))) return;
+  if (r.before(v0_5(23))) return;
   if (!r.is(Field::disaggregation_mode, "decode") || !r.on(Field::disaggregation_decode_enable_radix_cache)) return;
   if (r.none(Field::speculative_algorithm)) return;
   if (r.one_of(Field::speculative_algorithm, {"DSPARK", "EAGLE", "EAGLE3"})) return;

@@ -214,12 +214,13 @@ BlockDraft parse_dflash_draft(const Resolution& r, const Value& config) {
 
 BlockDraft parse_dspark_draft(const Resolution& r, const Value& given) {
   Reader in(given);
-  const bool minimax = member(given, "architectures") == Value::list({"DSparkMiniMaxDraftModel"});
+  const bool minimax = r.since(v0_5(23)) && member(given, "architectures") == Value::list({"DSparkMiniMaxDraftModel"});
   const Value config = minimax ? with_minimax_names(given, in) : given;
   const BlockDraft base = parse_dflash_draft(r, config);
   in.check(base.valid);
   Value nested = Value::dict({});
   for (const std::string_view key : {"dflash_config", "dspark_config"}) {
+    if (key == "dflash_config" && r.before(v0_5(23))) continue;
     const Value part = member(config, key);
     if (!part.is_dict()) continue;
     for (const auto& [name, value] : part.as_dict()) nested = nested.with(name, value);

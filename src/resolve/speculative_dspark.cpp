@@ -36,7 +36,8 @@ void check_data_parallel(Resolution& r, bool npu) {
 void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);
   const bool npu = device.starts_with("npu");
-  if (!device.starts_with("cuda") && !npu && !device.starts_with("xpu")) {
+  const bool xpu = r.since(v0_5(23)) && device.starts_with("xpu");
+  if (!device.starts_with("cuda") && !npu && !xpu) {
     refuse(r, "DSPARK does not run on device " + device);
   }
   check_data_parallel(r, npu);
@@ -64,7 +65,7 @@ void default_draft_model(Resolution& r) {
   std::string folder = r.text(Field::model_path);
   if (!folder.ends_with('/')) folder += '/';
   folder += "dspark";
-  if (!r.models().has_file(folder, "config.json")) {
+  if (r.before(v0_5(23)) || !r.models().has_file(folder, "config.json")) {
     refuse(r, "DSPARK needs --speculative-draft-model-path: the target's checkpoint holds no draft");
   }
   r.declare(kStep, {{Field::speculative_draft_model_path, folder}});

@@ -110,13 +110,15 @@ void check_rejection_sampling(Resolution& r) {
   if (r[Field::speculative_eagle_topk] != Value(1)) {
     refuse(r, "rejection sampling needs --speculative-eagle-topk 1");
   }
-  if (r.on(Field::enable_deterministic_inference) && !r.text(Field::device).starts_with("cuda")) {
+  const bool deterministic = r.on(Field::enable_deterministic_inference);
+  if (deterministic && r.since(v0_5(23)) && !r.text(Field::device).starts_with("cuda")) {
     refuse(r, "deterministic rejection sampling needs CUDA");
   }
   if (r[Field::speculative_accept_threshold_single] != Value(1.0) ||
       r[Field::speculative_accept_threshold_acc] != Value(1.0)) {
     refuse(r, "rejection sampling ignores the accept thresholds: leave them at 1.0");
   }
+  if (deterministic && r.before(v0_5(23))) refuse(r, "rejection sampling is not deterministic");
 }
 
 void fit_draft_tokens(Resolution& r) {
