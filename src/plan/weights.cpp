@@ -1,0 +1,302 @@
+// Parameter counts by part of the model; see weights.h.
+#include "src/plan/weights.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace preflight::plan {
+namespace {
+
+std::int64_t integer(const Value& config, std::initializer_list<std::string_view> keys, std::int64_t fallback = 0) {
+  for (const auto key : keys) {
+    if (const Value* v = config.find(key); v != nullptr && v->is_int()) return v->as_int();
+  }
+  return fallback;
+}
+
+bool any_architecture(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
+  });
+}
+
+// Bytes of one parameter, by where it stands. Quantisers leave embeddings, norms and the output head alone.
+struct ElementSizes {
+  double plain = 2.0;
+  double linear = 2.0;   // attention and dense layers
+  double experts = 2.0;  // routed experts
+  bool exact = true;
+};
+
+double packed(std::int64_t bits, std::int64_t group) {
+  // A 16-bit scale and a packed zero point for every group.
+  const double g = group > 0 ? static_cast<double>(group) : 1e9;
+  return static_cast<double>(bits) / 8 + 2.0 / g + static_cast<double>(bits) / 8 / g;
+}
+
+ElementSizes element_sizes(const ModelFacts& m) {
+  ElementSizes s;
+  s.plain = m.dtype == "float32" ? 4.0 : 2.0;
+  s.linear = s.experts = s.plain;
+  if (!m.quantization || m.quantization->empty()) return s;
+  const std::string& q = *m.quantization;
+  const Value& config = m.hf_quant_config;
+  const auto starts = [&](std::string_view p) { return q.starts_with(p); };
+  if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt_fp8")) {
+    s.linear = s.experts = 1.0;
+    if (const Value* block = config.find("weight_block_size"); block != nullptr && block->is_list()) {
+      s.linear = s.experts = 1.0 + 4.0 / (128.0 * 128.0);
+    }
+  } else if (starts("awq") || starts("gptq") || starts("auto-round")) {
+    s.linear = s.experts =
+        packed(integer(config, {"bits", "w_bit", "wbits"}, 4), integer(config, {"group_size", "q_group_size"}, 128));
+  } else if (starts("mxfp4")) {
+    s.experts = 0.5 + 1.0 / 32;  // the rest stays as it is
+  } else if (starts("compressed-tensors")) {
+    const Value* groups = config.find("config_groups");
+    std::int64_t bits = 8;
+    if (groups != nullptr && groups->is_dict() && !groups->as_dict().empty()) {
+      if (const Value* weights = groups->as_dict().front().second.find("weights"); weights != nullptr) {
+        bits = integer(*weights, {"num_bits"}, 8);
+      }
+    }
+    s.linear = s.experts = bits < 8 ? packed(bits, 128) : 1.0;
+  } else {
+    s.linear = s.experts = 1.0;
+    s.exact = false;
+  }
+  // Parts may be left unquantised by name; how much that is, is not computed.
+  for (const auto key : {"modules_to_not_convert", "ignore", "ignored_layers"}) {
+    const Value* list = config.find(key);
+    if (list != nullptr && list->is_list() && list->as_list().size() > 1) s.exact = false;
+  }
+  return s;
+}
+
+struct Layer {
+  double attention = 0;  // parameters that attention tensor parallelism cuts
+  double copied = 0;     // parameters every rank holds
+  double dense = 0;      // cut by tensor parallelism
+  double experts = 0;    // cut by expert and expert-tensor parallelism
+};
+
+struct Shape {
+  const ModelFacts& m;
+  const Value& text;
+  double hidden = 0;
+  bool exact = true;
+
+  [[nodiscard]] double number(std::initializer_list<std::string_view> keys, std::int64_t fallback = 0) const {
+    return static_cast<double>(integer(text, keys, fallback));
+  }
+};
+
+void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t split) {
+  const double heads = static_cast<double>(s.m.num_attention_heads);
+  const double kv = static_cast<double>(s.m.num_key_value_heads);
+  const double key = static_cast<double>(s.m.head_dim);
+  const double value = s.m.v_head_dim > 0 ? static_cast<double>(s.m.v_head_dim) : key;
+  const Value* gate = s.text.find("attn_output_gate");
+  const bool gated = (gate != nullptr && gate->truthy()) || any_architecture(s.m, {"Qwen3Next"});
+  l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
+  // Fewer key/value heads than ranks: each rank holds one, whole.
+  const double copies = kv > 0 && split > s.m.num_key_value_heads ? static_cast<double>(split) / kv : 1.0;
+  l.attention += s.hidden * kv * (key + value) * copies;
+}
+
+void add_mla(const Shape& s, Layer& l) {
+  const double heads = static_cast<double>(s.m.num_attention_heads);
+  const double nope = static_cast<double>(s.m.qk_nope_head_dim);
+  const double rope = static_cast<double>(s.m.qk_rope_head_dim);
+  const double latent = static_cast<double>(s.m.kv_lora_rank);
+  const double value = static_cast<double>(s.m.v_head_dim);
+  const double q_rank = s.number({"q_lora_rank"});
+  if (q_rank > 0) {
+    l.copied += s.hidden * q_rank;
+    l.attention += q_rank * heads * (nope + rope);
+  } else {
+    l.attention += s.hidden * heads * (nope + rope);
+  }
+  l.copied += s.hidden * (latent + rope);
+  l.attention += latent * heads * (nope + value) + heads * value * s.hidden;
+}
+
+void add_gated_delta(const Shape& s, Layer& l) {
+  const double keys = s.number({"linear_num_key_heads"}, 16) * s.number({"linear_key_head_dim"}, 128);
+  const double heads = s.number({"linear_num_value_heads"}, 32);
+  const double values = heads * s.number({"linear_value_head_dim"}, 128);
+  const double kernel = s.number({"linear_conv_kernel_dim"}, 4);
+  l.attention += s.hidden * (2 * keys + 2 * values + 2 * heads) + kernel * (2 * keys + values) + values * s.hidden;
+}
+
+void add_mamba2(const Shape& s, Layer& l) {
+  const double heads = s.number({"mamba_num_heads", "mamba_n_heads"});
+  const double inner = heads * s.number({"mamba_head_dim", "mamba_d_head"});
+  const double groups = s.number({"n_groups", "mamba_n_groups"}, 1);
+  const double state = s.number({"ssm_state_size", "mamba_d_state"}, 128);
+  l.attention += s.hidden * (2 * inner + 2 * groups * state + heads) + inner * s.hidden;
+}
+
+void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
+
+void add_experts(const Shape& s, Layer& l, bool gated) {
+  const double count = s.number({"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
+  const double width = s.number({"moe_intermediate_size", "intermediate_size"});
+  const double sides = gated ? 3 : 2;
+  l.experts += count * sides * s.hidden * width;
+  l.copied += count * s.hidden;
+  double shared =
+      s.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
+  if (shared == 0) shared = s.number({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}) * width;
+  if (any_architecture(s.m, {"Llama4"})) shared = width;
+  l.dense += sides * s.hidden * shared;
+}
+
+bool gated_mlp(const ModelFacts& m) {
+  // Two matrices a layer: BERT-like encoders, Nemotron-H, Phi-2.
+  return !any_architecture(m,
+                           {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT2", "OPT", "Whisper"});
+}
+
+bool expert_layer(const Shape& s, std::int64_t layer) {
+  if (s.number({"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"}) <= 1) return false;
+  if (layer < integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"})) return false;
+  if (const Value* only = s.text.find("mlp_only_layers"); only != nullptr && only->is_list()) {
+    const auto& list = only->as_list();
+    if (std::find(list.begin(), list.end(), Value(layer)) != list.end()) return false;
+  }
+  const std::int64_t step =
+      integer(s.text, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"}, 1);
+  return step <= 1 || (layer + 1) % step == 0;
+}
+
+// Nemotron-H writes its layers as letters: M Mamba, * attention, - dense, E experts.
+std::string layer_letters(const Shape& s) {
+  const Value* pattern = s.text.find("hybrid_override_pattern");
+  return pattern != nullptr && pattern->is_string() ? pattern->as_string() : std::string();
+}
+
+bool linear_layer(const Shape& s, std::int64_t layer) {
+  if (any_architecture(s.m, {"Qwen3Next", "Qwen3_5"})) {
+    const std::int64_t interval = integer(s.text, {"full_attention_interval"}, 4);
+    return interval > 0 && (layer + 1) % interval != 0;
+  }
+  if (const Value* types = s.text.find("layer_types");
+      types != nullptr && types->is_list() && layer < static_cast<std::int64_t>(types->as_list().size())) {
+    const Value& type = types->as_list()[static_cast<std::size_t>(layer)];
+    return type == Value("mamba") || type == Value("linear_attention");
+  }
+  return false;
+}
+
+Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, const WeightSplit& split) {
+  Layer l;
+  const bool gated = gated_mlp(s.m);
+  const double width = s.number({"intermediate_size"});
+  if (index < static_cast<std::int64_t>(letters.size())) {
+    switch (letters[static_cast<std::size_t>(index)]) {
+      case 'M':
+        add_mamba2(s, l);
+        break;
+      case '*':
+        add_ordinary_attention(s, l, split.attention_tp);
+        break;
+      case 'E':
+        add_experts(s, l, gated);
+        break;
+      default:
+        add_dense(s, l, width, gated);
+    }
+    return l;
+  }
+  const bool parallel = any_architecture(s.m, {"FalconH1"});  // Mamba and attention side by side
+  if (parallel || (linear_layer(s, index) && any_architecture(s.m, {"Granite"}))) {
+    add_mamba2(s, l);
+  } else if (linear_layer(s, index)) {
+    add_gated_delta(s, l);
+  }
+  if (parallel || !linear_layer(s, index)) {
+    if (s.m.is_mla()) {
+      add_mla(s, l);
+    } else {
+      add_ordinary_attention(s, l, split.attention_tp);
+    }
+  }
+  if (expert_layer(s, index)) {
+    add_experts(s, l, gated);
+    // Gemma 4 runs a dense layer beside its experts.
+    if (any_architecture(s.m, {"Gemma4"})) add_dense(s, l, width, gated);
+  } else {
+    add_dense(s, l, s.number({"intermediate_size_mlp"}, integer(s.text, {"intermediate_size"})), gated);
+  }
+  return l;
+}
+
+// Rough: a plain transformer encoder of the given width and depth, held whole by every rank.
+double vision_parameters(const ModelFacts& m) {
+  const Value vision = m.root("vision_config");
+  if (!vision.is_dict()) return 0;
+  const double width = static_cast<double>(integer(vision, {"embed_dim", "hidden_size"}));
+  const double depth = static_cast<double>(integer(vision, {"depth", "num_hidden_layers"}));
+  const double inner =
+      static_cast<double>(integer(vision, {"intermediate_size"}, 4 * static_cast<std::int64_t>(width)));
+  return depth * (4 * width * width + 2 * width * inner);
+}
+
+}  // namespace
+
+std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
+  Shape s{.m = model, .text = model.hf_text_config, .hidden = static_cast<double>(model.hidden_size)};
+  const std::int64_t layers = model.num_hidden_layers;
+  if (model.hidden_size <= 0 || layers <= 0 || model.num_attention_heads <= 0 || !model.hf_text_config.is_dict()) {
+    return std::nullopt;
+  }
+  if (any_architecture(model, {"KimiLinear", "Lfm2", "Mamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
+      (any_architecture(model, {"Gemma4"}) && integer(model.hf_text_config, {"hidden_size_per_layer_input"}) > 0)) {
+    return std::nullopt;  // layers of a shape not modelled here
+  }
+  const ElementSizes bytes = element_sizes(model);
+  s.exact = bytes.exact;
+
+  WeightEstimate e;
+  double total = 0;
+  double rank = 0;
+  double parameters = 0;
+  const auto add = [&](double count, double size, double ranks, double stages) {
+    parameters += count;
+    total += count * size;
+    rank += count * size / ranks / stages;
+  };
+  const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
+  const double stages = d(split.pp);
+
+  const double table = static_cast<double>(model.vocab_size) * s.hidden;
+  add(table, bytes.plain, d(split.attention_tp), 1);
+  const Value tied = model.root("tie_word_embeddings");
+  const bool shares_head = tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
+  if (model.is_generation && !shares_head) add(table, bytes.plain, d(split.attention_tp), 1);
+
+  const std::string letters = layer_letters(s);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const Layer l = layer_of(s, i, letters, split);
+    add(l.attention, bytes.linear, d(split.attention_tp), stages);
+    add(l.copied, bytes.linear, 1, stages);
+    add(l.dense, bytes.linear, d(split.tp), stages);
+    add(l.experts, bytes.experts, d(split.moe_tp) * d(split.ep), stages);
+  }
+  if (model.is_multimodal) {
+    if (const double vision = vision_parameters(model); vision > 0) {
+      add(vision, bytes.plain, 1, 1);
+      s.exact = s.exact && vision * bytes.plain < 0.05 * total;
+    }
+  }
+  e.parameters = static_cast<std::int64_t>(parameters);
+  e.total_bytes = static_cast<std::int64_t>(total);
+  e.per_rank_bytes = static_cast<std::int64_t>(rank);
+  e.exact = s.exact;
+  return e;
+}
+
+}  // namespace preflight::plan

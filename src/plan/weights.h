@@ -1,0 +1,34 @@
+// Weights: how many bytes a model's parameters take, in all and on one rank, from its configuration alone.
+//
+// Counts what SGLang allocates for parameters: embeddings, attention (ordinary, MLA, gated delta, Mamba-2), dense and
+// expert layers, the output head, the vision tower roughly. Element sizes follow the quantisation of the checkpoint.
+// Used by the memory rule and the memory sheet. Tested by tests/weights_test.cpp against published parameter counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "preflight/facts.h"
+
+namespace preflight::plan {
+
+struct WeightSplit {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t attention_tp = 1;  // smaller than tp under attention data parallelism
+  std::int64_t moe_tp = 1;        // ranks that share one expert
+  std::int64_t ep = 1;
+};
+
+struct WeightEstimate {
+  std::int64_t parameters = 0;  // of the whole model
+  std::int64_t total_bytes = 0;
+  std::int64_t per_rank_bytes = 0;  // of the fullest pipeline stage
+  // False when a part was approximated (vision tower, unusual layers, partial quantisation).
+  bool exact = true;
+};
+
+// nullopt when the configuration does not tell the sizes.
+std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split = {});
+
+}  // namespace preflight::plan
