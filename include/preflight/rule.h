@@ -29,7 +29,7 @@ enum class Certainty { kCertain, kLikely, kNeedsHardware };
 struct RuleExample {
   std::string_view model = {};      // name of a model directory; empty = unused slot
   std::string_view args = {};       // split at spaces; single quotes group
-  std::string_view device = "b60";  // name of a device profile (src/rules/example_devices.h)
+  std::string_view device = "b60";  // name of a device profile (configs/devices), with xN for N of them
   std::string_view env = {};        // NAME=value
   Release since = v0_5(0);          // narrower than the rule where arguments differ between releases
   Release until = v0_5(9999);       // exclusive
@@ -73,8 +73,9 @@ struct Rule {
 struct CheckOptions {
   // Date of the sgl-kernel-xpu build; the pairing rules need it.
   std::optional<std::chrono::year_month_day> kernel_date = {};
-  bool changes = true;    // report values SGLang changed although they were given
-  bool log_lines = true;  // report SGLang's own warnings
+  bool environment_notes = false;  // say what depends on installed packages, which a launch does not show
+  bool changes = true;             // report values SGLang changed although they were given
+  bool log_lines = true;           // report SGLang's own warnings
 };
 
 // "2026-08-21"; nothing else.
@@ -102,7 +103,7 @@ const Rule* find_rule(std::string_view id_or_ref);
 
 CheckResult check(const Launch& launch, const CheckOptions& options = {});
 
-// The launch ended in the argument parser, before there was one to resolve.
-Diagnostic usage_diagnostic(const UsageError& usage, Release release);
+// The whole table as a page of Markdown: docs/rules.md.
+std::string render_rules_markdown();
 
 }  // namespace preflight

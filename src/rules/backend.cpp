@@ -1,0 +1,172 @@
+// BK: attention backends that cannot run on an Intel GPU, or not with this model or device.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+// Backends made for other vendors. SGLang's resolution refuses some of them for some models; the rest pass.
+constexpr std::array<std::string_view, 15> kForeign = {"fa3",
+                                                       "fa4",
+                                                       "flashinfer",
+                                                       "flashmla",
+                                                       "trtllm_mha",
+                                                       "trtllm_mla",
+                                                       "cutlass_mla",
+                                                       "cutedsl_mla",
+                                                       "tokenspeed_mla",
+                                                       "hpc_ops",
+                                                       "dual_chunk_flash_attn",
+                                                       "aiter",
+                                                       "wave",
+                                                       "ascend",
+                                                       "llada2_cfg_flashinfer"};
+
+std::optional<Finding> foreign_backend(const LaunchFacts& f) {
+  const auto foreign = [](std::string_view b) {
+    return std::find(kForeign.begin(), kForeign.end(), b) != kForeign.end();
+  };
+  const bool in_decode = foreign(f.decode_backend());
+  if (!in_decode && !foreign(f.prefill_backend())) return std::nullopt;
+  const std::string_view name = in_decode ? f.decode_backend() : f.prefill_backend();
+  const bool by_default = !f.given(Field::attention_backend) && !f.given(Field::prefill_attention_backend) &&
+                          !f.given(Field::decode_attention_backend);
+  Finding finding{.message = fmt::format("attention backend {} does not exist on an Intel GPU", name),
+                  .field = f.field_naming(name)};
+  if (by_default && f.on(Field::enable_deterministic_inference)) {
+    finding.field = Field::enable_deterministic_inference;
+    finding.message = fmt::format(
+        "deterministic inference without a backend chose {}, which does not exist on an "
+        "Intel GPU",
+        name);
+    finding.fix = f.since(19) ? "name a backend: --attention-backend triton or intel_xpu"
+                              : "name a backend: --attention-backend triton";
+    finding.extra_refs = {"DET-2"};
+  } else if (name == "aiter" && f.page_size() > 1) {
+    // On its own vendor's GPUs this pair had a defect too; say so, as it is often copied from there.
+    finding.message += " (and with MLA and --page-size above 1 it gave wrong results on its own GPUs before 0.5.13)";
+  }
+  return finding;
+}
+
+std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
+  if (!f.uses_xpu() || f.is_battlemage_or_later()) return std::nullopt;
+  const bool left_over = !f.is(Field::attention_backend, "intel_xpu") && !f.device().has_fp64;
+  return Finding{
+      .message = fmt::format("intel_xpu kernels are built for Battlemage and later, not for {}{}", f.device().name,
+                             left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
+                                         "not the split options"
+                                       : ""),
+      .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> window_with_cross_attention(const LaunchFacts& f) {
+  if (!f.uses_xpu() || !f.model().is_encoder_decoder || !runtime_window(f.model())) return std::nullopt;
+  return Finding{.message = "intel_xpu does not combine a sliding window with an encoder-decoder model",
+                 .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> triton_with_cross_attention(const LaunchFacts& f) {
+  if (!f.any_phase_on("triton") || !f.model().is_encoder_decoder) return std::nullopt;
+  return Finding{.message = "triton attention has no cross-attention for an encoder-decoder model",
+                 .field = f.field_naming("triton")};
+}
+
+std::optional<Finding> encoder_decoder_paging(const LaunchFacts& f) {
+  if (!f.uses_xpu() || !f.model().is_encoder_decoder) return std::nullopt;
+  return Finding{.message = fmt::format("SGLang {} runs encoder-decoder models on intel_xpu wrongly with page size {}",
+                                        f.release().text(), f.page_size()),
+                 .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> encoder_decoder_graph(const LaunchFacts& f) {
+  if (!f.uses_xpu() || !f.model().is_encoder_decoder || !f.any_graph()) return std::nullopt;
+  return Finding{.message = "encoder-decoder models on intel_xpu run eagerly only, and a graph is on"};
+}
+
+constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
+constexpr std::string_view kRegistry = "sglang/srt/layers/attention/attention_registry.py";
+
+const Rule kRules[] = {
+    {.id = "BK001",
+     .refs = {"BK-1"},
+     .field = Field::attention_backend,
+     .summary = "the attention backend is made for another vendor's GPUs",
+     .why = "Resolution accepts the name; the worker dies while it builds the backend: fa3 on an assertion about the "
+            "CUDA capability, the others on an import.",
+     .fix = "--attention-backend triton or intel_xpu",
+     .source = "sglang/srt/layers/attention/attention_registry.py, sglang/srt/utils/common.py",
+     .need = RuleNeed::kNothing,
+     .check = foreign_backend,
+     .fires_on =
+         {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend fa3"},
+           {.model = "qwen3-0.6b", .args = "--device xpu --enable-deterministic-inference", .since = v0_5(12)}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend intel_xpu"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --enable-deterministic-inference --attention-backend triton"}}}},
+    {.id = "BK002",
+     .refs = {"R-21"},
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::attention_backend,
+     .summary = "intel_xpu on a device its kernels are not built for",
+     .why = "The first attention call fails: without fp64 the kernel refuses the device, on Data Center GPU Max there "
+            "is no binary for it.",
+     .fix = "--attention-backend triton, and no split option that names intel_xpu",
+     .source = "sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
+     .need = RuleNeed::kNothing,
+     .check = device_not_built_for,
+     .fires_on =
+         {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu", .device = "max1550"},
+           {.model = "qwen3-0.6b", .args = "--device xpu --decode-attention-backend intel_xpu", .device = "a770"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu", .device = "a770"}}}},
+    {.id = "BK003",
+     .refs = {"R-2"},
+     .field = Field::attention_backend,
+     .summary = "sliding window and cross-attention together on intel_xpu",
+     .why = "An assertion in the backend's constructor.",
+     .fix = "no backend of this release runs such a model on XPU",
+     .source = kBackend,
+     .check = window_with_cross_attention},
+    {.id = "BK004",
+     .refs = {"R-26"},
+     .field = Field::attention_backend,
+     .summary = "an encoder-decoder model on triton attention",
+     .why = "An assertion when the backend is created.",
+     .fix = "--attention-backend intel_xpu, from 0.5.20",
+     .source = kRegistry,
+     .check = triton_with_cross_attention},
+    {.id = "BK005",
+     .refs = {"R-7", "R-8"},
+     .field = Field::attention_backend,
+     .summary = "encoder-decoder on intel_xpu before 0.5.20",
+     .why = "A batch of two requests trips an assertion; a single request reads the cross-attention cache at the wrong "
+            "granularity and answers wrongly without a message.",
+     .fix = "SGLang 0.5.20 or later",
+     .source = kBackend,
+     .until = v0_5(20),
+     .check = encoder_decoder_paging},
+    {.id = "BK006",
+     .refs = {"R-9"},
+     .field = Field::cuda_graph_config,
+     .summary = "encoder-decoder on intel_xpu with a graph",
+     .why = "An assertion in the backend's constructor: the cross-attention gather cannot be captured.",
+     .fix = "no decode graph",
+     .source = kBackend,
+     .since = v0_5(20),
+     .check = encoder_decoder_graph},
+};
+
+}  // namespace
+
+std::span<const Rule> backend_rules() { return kRules; }
+
+}  // namespace preflight::rules

@@ -1,0 +1,153 @@
+// CH, LG: derived from the launch's chain and log; no condition of its own. One finding per given field whose resolved
+// value differs from the given one, with the steps that changed it.
+#include "src/rules/changes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/args/option_index.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+
+namespace preflight::rules {
+namespace {
+
+// Long lists (graph batch sizes) would drown the sentence.
+std::string shown(const Value& v) {
+  std::string text = v.is_string() ? v.as_string() : v.repr();
+  constexpr std::size_t kLimit = 60;
+  return text.size() <= kLimit ? text : text.substr(0, kLimit) + "...";
+}
+
+std::string option_name(Field field, const LaunchFacts& f) {
+  if (const GivenOption* given = f.launch().args.last_given(field)) return given->option;
+  for (const auto& option : args::OptionIndex::of(f.release()).options()) {
+    if (option.row != nullptr && option.field == field) return std::string(option.names.front());
+  }
+  return std::string(field_name(field));
+}
+
+// "32 -> 1 (step) -> 128 (step)": the way of one field.
+struct Way {
+  std::string text;
+  std::string last_step;
+};
+
+Way way_of(Field field, const LaunchFacts& f) {
+  Way way{.text = shown(f.launch().args[field]), .last_step = {}};
+  Value now = f.launch().args[field];
+  for (const Change& change : f.launch().chain) {
+    for (const auto& [changed, value] : change.fields) {
+      if (changed != field || value.identical(now)) continue;
+      now = value;
+      way.last_step = change.step;
+      way.text += fmt::format(" -> {} ({})", shown(value), change.step);
+    }
+  }
+  if (!now.identical(f[field])) way.text += fmt::format(" -> {}", shown(f[field]));
+  return way;
+}
+
+// Normalisations that mean the same: 64 for "64", NEXTN for EAGLE, upper case.
+bool same_meaning(const Value& given, const Value& resolved) {
+  if (given == resolved) return true;
+  if (!given.is_string() || !resolved.is_string()) return false;
+  const std::string& a = given.as_string();
+  const std::string& b = resolved.as_string();
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// Choices worth a line even when nobody asked: they decide which rules apply, or switch a feature off.
+constexpr std::array<Field, 6> kTelling = {Field::attention_backend,
+                                           Field::page_size,
+                                           Field::disable_radix_cache,
+                                           Field::disable_overlap_schedule,
+                                           Field::speculative_num_draft_tokens,
+                                           Field::max_running_requests};
+
+const Rule kRules[] = {
+    {.id = "CH001",
+     .severity = Severity::kChange,
+     .summary = "SGLang runs with another value than the one given",
+     .why = "A later step of resolution overwrote the argument, with at most one line in the log.",
+     .fix = "give the value it ends with, or change what forces it",
+     .source = "the step named in the message",
+     .need = RuleNeed::kNothing},
+    {.id = "CH002",
+     .severity = Severity::kInfo,
+     .summary = "a value SGLang chose because none was given",
+     .why = "The choice decides what else applies to the launch.",
+     .fix = "give the option to choose otherwise",
+     .source = "the step named in the message",
+     .need = RuleNeed::kNothing},
+    {.id = "LG001",
+     .severity = Severity::kInfo,
+     .summary = "a warning that SGLang will log",
+     .why = "It goes to the server's log while the launch proceeds.",
+     .fix = "",
+     .source = "the function named in the message",
+     .need = RuleNeed::kNothing},
+};
+
+}  // namespace
+
+std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
+  std::vector<Diagnostic> out;
+  const auto seen = [&](Field field) {
+    return std::any_of(out.begin(), out.end(), [&](const Diagnostic& d) { return d.field == field; });
+  };
+  for (const GivenOption& given : f.launch().args.given) {
+    const Field field = given.field;
+    if (seen(field) || same_meaning(f.launch().args[field], f[field])) continue;
+    const Way way = way_of(field, f);
+    if (way.last_step.empty()) continue;  // set outside the chain: nothing to tell about
+    Diagnostic d;
+    d.rule = kRules[0].id;
+    d.severity = Severity::kChange;
+    d.field = field;
+    d.message = fmt::format("{}: {}", option_name(field, f), way.text);
+    d.why = kRules[0].why;
+    d.fix = fmt::format("give {} {}, or change what forces it", option_name(field, f), shown(f[field]));
+    d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
+    d.where = f.launch().args.last_given(field)->where;
+    out.push_back(std::move(d));
+  }
+  for (const Field field : kTelling) {
+    if (f.given(field) || seen(field) || f.launch().args[field].identical(f[field])) continue;
+    const Way way = way_of(field, f);
+    if (way.last_step.empty()) continue;
+    Diagnostic d;
+    d.rule = kRules[1].id;
+    d.severity = Severity::kInfo;
+    d.field = field;
+    d.message = fmt::format("{} not given: {}", option_name(field, f), way.text);
+    d.why = kRules[1].why;
+    d.fix = kRules[1].fix;
+    d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+std::vector<Diagnostic> log_diagnostics(const LaunchFacts& f) {
+  std::vector<Diagnostic> out;
+  for (const LogLine& line : f.launch().log) {
+    Diagnostic d;
+    d.rule = kRules[2].id;
+    d.severity = Severity::kInfo;
+    d.message = line.message.empty() ? fmt::format("SGLang logs a {} in {}", line.level, line.function) : line.message;
+    d.why = fmt::format("SGLang logs this as {} in {}.", line.level, line.function);
+    d.source = fmt::format("{}, SGLang {}", line.function, f.release().text());
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+std::span<const Rule> change_rules() { return kRules; }
+
+}  // namespace preflight::rules

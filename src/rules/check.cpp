@@ -1,0 +1,90 @@
+// check(): walks the rule table over a resolved launch. Rules do not see each other; every one that holds is reported.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "preflight/rule.h"
+#include "src/rules/changes.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/refusals.h"
+
+namespace preflight {
+namespace {
+
+using rules::LaunchFacts;
+
+// Families whose checks run over a launch that SGLang accepts; refusals, changes and log lines come from elsewhere.
+bool is_walked(const Rule& rule) {
+  return rule.check != nullptr && !rule.id.starts_with("RF") && !rule.id.starts_with("US");
+}
+
+std::string why_not_checked(const Rule& rule, const LaunchFacts& facts) {
+  if (!facts.launch().accepted()) return "SGLang ends the launch before";
+  if (rule.need == RuleNeed::kModel && !facts.has_model()) return "the model's configuration is not known";
+  if (rule.need == RuleNeed::kKernelDate && !facts.options().kernel_date)
+    return "the kernel package's date is not given";
+  return {};
+}
+
+Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& facts) {
+  Diagnostic d;
+  d.rule = rule.id;
+  for (const auto ref : rule.refs) {
+    if (!ref.empty()) d.refs.emplace_back(ref);
+  }
+  for (const auto ref : finding.extra_refs) d.refs.emplace_back(ref);
+  d.severity = finding.severity.value_or(rule.severity);
+  d.field = finding.field ? finding.field : rule.field;
+  d.message = std::move(finding.message);
+  d.why = rule.why;
+  d.fix = finding.fix.empty() ? std::string(rule.fix) : std::move(finding.fix);
+  d.source = rule.source;
+  if (d.field) {
+    if (const GivenOption* given = facts.launch().args.last_given(*d.field)) d.where = given->where;
+  }
+  return d;
+}
+
+int severity_rank(const Diagnostic& d) { return -static_cast<int>(d.severity); }
+
+}  // namespace
+
+CheckResult check(const Launch& launch, const CheckOptions& options) {
+  const LaunchFacts facts(launch, options);
+  CheckResult result;
+  if (launch.outcome == Outcome::kUsage && launch.usage) {
+    result.diagnostics.push_back(rules::usage_diagnostic(*launch.usage, launch.release()));
+  } else if (launch.outcome == Outcome::kRefused && launch.refusal) {
+    result.diagnostics.push_back(rules::refusal_diagnostic(facts));
+  }
+  for (const Rule& rule : all_rules()) {
+    if (!is_walked(rule)) continue;
+    if (!rule.holds_in(launch.release())) {
+      ++result.coverage.not_applicable;
+      continue;
+    }
+    if (std::string reason = why_not_checked(rule, facts); !reason.empty()) {
+      result.coverage.not_checked.push_back({&rule, std::move(reason)});
+      continue;
+    }
+    ++result.coverage.applied;
+    if (auto finding = rule.check(facts)) {
+      result.diagnostics.push_back(diagnostic_of(rule, std::move(*finding), facts));
+    }
+  }
+  const auto append = [&](std::vector<Diagnostic> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(result.diagnostics));
+  };
+  if (options.changes && launch.outcome != Outcome::kUsage && !launch.resolved.empty()) {
+    append(rules::change_diagnostics(facts));
+  }
+  if (options.log_lines) append(rules::log_diagnostics(facts));
+  std::stable_sort(result.diagnostics.begin(), result.diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return severity_rank(a) < severity_rank(b); });
+  return result;
+}
+
+}  // namespace preflight

@@ -1,0 +1,29 @@
+// The families of the rule table. Ids: two letters per family, numbers in the order rules were added, never reused.
+#pragma once
+
+#include <span>
+
+#include "preflight/rule.h"
+
+namespace preflight::rules {
+
+std::span<const Rule> placement_rules();       // PL  devices, memory, tensor-parallel divisibility
+std::span<const Rule> backend_rules();         // BK  attention backends that cannot run on XPU, or not with this model
+std::span<const Rule> paging_rules();          // PG  page sizes and page tables
+std::span<const Rule> mla_rules();             // ML  MLA on intel_xpu
+std::span<const Rule> kernel_limit_rules();    // AT  preconditions of the ordinary attention kernel
+std::span<const Rule> local_rules();           // LC  local, sliding-window and chunked attention
+std::span<const Rule> speculative_rules();     // SP  speculative decoding
+std::span<const Rule> graph_rules();           // GR  graphs and torch.compile
+std::span<const Rule> communication_rules();   // DC  decode context parallelism, collectives
+std::span<const Rule> quantization_rules();    // QN  quantised checkpoints
+std::span<const Rule> moe_rules();             // MO  mixture of experts
+std::span<const Rule> hybrid_rules();          // HY  linear attention and its cache
+std::span<const Rule> vision_rules();          // VI  vision attention
+std::span<const Rule> serving_rules();         // SA  sampling, LoRA, caches, disaggregation
+std::span<const Rule> kernel_pairing_rules();  // KR  sgl-kernel-xpu build against SGLang release
+std::span<const Rule> argument_rules();        // AR  how arguments were written
+std::span<const Rule> refusal_rules();         // RF  SGLang refuses; US its parser does
+std::span<const Rule> change_rules();          // CH  values SGLang changed; LG its own warnings
+
+}  // namespace preflight::rules

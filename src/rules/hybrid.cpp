@@ -1,0 +1,233 @@
+// HY: hybrids of full and linear attention: their cache, and the kernels of the linear part.
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+constexpr std::array<Field, 4> kLinearBackends = {Field::linear_attn_backend, Field::linear_attn_prefill_backend,
+                                                  Field::linear_attn_decode_backend, Field::linear_attn_verify_backend};
+
+std::optional<Field> linear_backend(const LaunchFacts& f, std::initializer_list<std::string_view> names) {
+  for (const Field field : kLinearBackends) {
+    if (f.one_of(field, names)) return field;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> radix_page(const LaunchFacts& f) {
+  if (!is_hybrid(f.model()) || !f.radix_cache() || f.mamba_strategy() != "no_buffer" || f.page_size() <= 1) {
+    return std::nullopt;
+  }
+  return Finding{.message = fmt::format("the prefix cache of this hybrid wants page size 1, and {} ends with {}",
+                                        f.uses_xpu() ? "intel_xpu" : "the launch", f.page_size())};
+}
+
+std::optional<Finding> tree_despite_disabled(const LaunchFacts& f) {
+  const bool chunked = f.integer(Field::chunked_prefill_size, 1) > 0;
+  if (!is_hybrid(f.model()) || f.radix_cache() || chunked || f.page_size() <= 1) return std::nullopt;
+  if (f.mamba_strategy() != "no_buffer") return std::nullopt;
+  return Finding{.message = fmt::format("without chunked prefill the prefix tree is built although it is disabled, and "
+                                        "it wants page size 1, not {}",
+                                        f.page_size())};
+}
+
+std::optional<Finding> extra_buffer(const LaunchFacts& f) {
+  if (!is_hybrid(f.model()) || !f.radix_cache() || !f.mamba_strategy().starts_with("extra_buffer")) return std::nullopt;
+  return Finding{.message = fmt::format("{} chose the {} strategy for the hybrid prefix cache", f.release().text(),
+                                        f.mamba_strategy())};
+}
+
+std::optional<Finding> gated_delta_too_old(const LaunchFacts& f) {
+  if (!is_gdn(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("{} cannot run gated-delta layers on XPU", f.release().text())};
+}
+
+std::optional<Finding> mamba_too_old(const LaunchFacts& f) {
+  if (!is_mamba2(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("{} cannot run Mamba layers on XPU", f.release().text())};
+}
+
+std::optional<Finding> kda_decode(const LaunchFacts& f) {
+  if (!is_kda(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("packed decode of Kimi-Linear calls CUDA in {}", f.release().text())};
+}
+
+std::optional<Finding> foreign_linear_backend(const LaunchFacts& f) {
+  if (!is_gdn(f.model())) return std::nullopt;
+  const auto field = linear_backend(f, {"cutedsl", "flashinfer", "flashkda", "nvidia_kda", "ptx_kda", "helion"});
+  if (!field) return std::nullopt;
+  return Finding{.message = fmt::format("linear attention backend {} does not exist on an Intel GPU", f.text(*field)),
+                 .field = field};
+}
+
+std::optional<Finding> kda_on_xpu(const LaunchFacts& f) {
+  const auto field = linear_backend(f, {"intel_xpu"});
+  if (!field || !is_kda(f.model())) return std::nullopt;
+  return Finding{.message = "Kimi-Linear has no intel_xpu kernels for its linear layers", .field = field};
+}
+
+std::optional<Finding> silently_triton(const LaunchFacts& f) {
+  const auto field = linear_backend(f, {"intel_xpu"});
+  if (!field || !f.model().has_architecture("Qwen3NextForCausalLM")) return std::nullopt;
+  return Finding{.message = "Qwen3-Next runs its linear layers on triton, although intel_xpu was chosen",
+                 .field = field};
+}
+
+std::optional<Finding> linear_device(const LaunchFacts& f) {
+  const auto field = linear_backend(f, {"intel_xpu"});
+  if (!field || !is_gdn(f.model()) || f.is_battlemage_or_later()) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the fused linear attention kernel is built for Battlemage, not for {}", f.device().name),
+      .field = field};
+}
+
+constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
+
+const Rule kRules[] = {
+    {.id = "HY001",
+     .refs = {"MB-7"},
+     .field = Field::page_size,
+     .summary = "a hybrid's prefix cache with pages above 1",
+     .why = "The page size is set to 1 for the prefix cache first and to 128 for intel_xpu afterwards; the scheduler "
+            "then asserts page size 1 while it starts.",
+     .fix = "--disable-radix-cache, or --attention-backend triton",
+     .source = "sglang/srt/mem_cache/mamba_radix_cache.py; since 0.5.19 sglang/srt/mem_cache/unified_cache/components",
+     .check = radix_page,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --attention-backend intel_xpu --tp-size 8",
+                    .until = v0_5(14)},
+                   {.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --attention-backend intel_xpu --tp-size 8",
+                    .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --attention-backend intel_xpu --page-size 128 --disable-radix-cache"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
+    {.id = "HY002",
+     .refs = {"MB-7b"},
+     .certainty = Certainty::kLikely,
+     .field = Field::chunked_prefill_size,
+     .summary = "a hybrid without chunked prefill, with pages above 1",
+     .why = "Up to 0.5.21 a disabled prefix cache is replaced by a plain one only when prefill is chunked; otherwise "
+            "the tree is built and asserts page size 1.",
+     .fix = "leave chunked prefill on, or 0.5.22",
+     .source = "sglang/srt/mem_cache/registry.py",
+     .until = v0_5(22),
+     .check = tree_despite_disabled,
+     .fires_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --attention-backend intel_xpu --disable-radix-cache "
+                            "--chunked-prefill-size -1",
+                    .until = v0_5(14)}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --attention-backend intel_xpu --disable-radix-cache"}}}},
+    {.id = "HY003",
+     .refs = {"MB-23"},
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::mamba_radix_cache_strategy,
+     .summary = "a hybrid's prefix cache with the extra buffer on XPU",
+     .why = "Only 0.5.18 and 0.5.19 allow it on XPU; the releases around them exclude the platform, and SGLang's own "
+            "XPU runs switch the prefix cache off.",
+     .fix = "--disable-radix-cache",
+     .source = "sglang/srt/arg_groups/overrides.py",
+     .since = v0_5(18),
+     .until = v0_5(20),
+     .check = extra_buffer},
+    {.id = "HY004",
+     .refs = {"MB-20"},
+     .summary = "Qwen3-Next or Qwen3.5 on an Intel GPU before 0.5.13",
+     .why = "The gated norm asks torch.cuda for a device property at the first forward pass.",
+     .fix = "0.5.13",
+     .source = "sglang/srt/layers/attention/fla/layernorm_gated.py",
+     .until = v0_5(13),
+     .check = gated_delta_too_old},
+    {.id = "HY005",
+     .refs = {"MB-21"},
+     .summary = "Nemotron-H, Falcon-H1 or Granite hybrids on an Intel GPU before 0.5.13",
+     .why = "NameError for the convolution at the first forward pass.",
+     .fix = "0.5.13",
+     .source = "sglang/srt/layers/attention/mamba/mamba.py",
+     .until = v0_5(13),
+     .check = mamba_too_old},
+    {.id = "HY006",
+     .refs = {"MB-22"},
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .summary = "Kimi-Linear decode on an Intel GPU before 0.5.19",
+     .why = "The packed decode path of its linear layers makes a CUDA-only call.",
+     .fix = "0.5.19",
+     .source = "sglang/srt/layers/attention/linear/kda_backend.py",
+     .since = v0_5(13),
+     .until = v0_5(19),
+     .check = kda_decode,
+     .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --tp-size 8 --disable-radix-cache"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
+    {.id = "HY007",
+     .refs = {"LA-5"},
+     .field = Field::linear_attn_backend,
+     .summary = "a linear attention backend made for another vendor's GPUs",
+     .why = "ValueError while the backend is built.",
+     .fix = "--linear-attn-backend triton",
+     .source = kLinear,
+     .check = foreign_linear_backend,
+     .fires_on =
+         {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --linear-attn-backend flashinfer"},
+           {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --linear-attn-decode-backend cutedsl"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend triton"}}}},
+    {.id = "HY008",
+     .refs = {"LA-6"},
+     .field = Field::linear_attn_backend,
+     .summary = "Kimi-Linear with linear attention on intel_xpu",
+     .why = "ValueError while the backend is built: the kernels serve the gated delta rule only.",
+     .fix = "--linear-attn-backend triton",
+     .source = kLinear,
+     .since = v0_5(19),
+     .check = kda_on_xpu,
+     .fires_on = {{{.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu"}}}},
+    {.id = "HY009",
+     .refs = {"LA-4"},
+     .severity = Severity::kWarning,
+     .field = Field::linear_attn_backend,
+     .summary = "Qwen3-Next with linear attention on intel_xpu runs triton",
+     .why = "Only the fused path of Qwen3.5 calls the kernel; there is no message.",
+     .fix = "nothing to gain from the option",
+     .source = "sglang/srt/hardware_backend/xpu/attention/xpu_gdn_backend.py, sglang/srt/models/qwen3_next.py",
+     .since = v0_5(19),
+     .check = silently_triton,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu"}}}},
+    {.id = "HY010",
+     .refs = {"LA-7"},
+     .certainty = Certainty::kLikely,
+     .field = Field::linear_attn_backend,
+     .summary = "the fused linear attention kernel on a device it is not built for",
+     .why = "The kernel refuses the device at the first forward pass.",
+     .fix = "--linear-attn-backend triton",
+     .source = "sgl-kernel-xpu gdn_attention",
+     .since = v0_5(19),
+     .check = linear_device,
+     .fires_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu",
+                    .device = "max1550"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> hybrid_rules() { return kRules; }
+
+}  // namespace preflight::rules

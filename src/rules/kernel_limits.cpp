@@ -1,0 +1,179 @@
+// AT: preconditions of the ordinary (not MLA) attention kernel behind intel_xpu. SGLang checks none of them.
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "preflight/sizing.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+
+namespace preflight::rules {
+namespace {
+
+std::optional<Finding> head_size(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.ordinary_attention_on_xpu()) return std::nullopt;
+  for (const std::int64_t size : {m.head_dim, m.swa_head_dim}) {
+    if (size > 0 && !sizing::fa_decode_head_dim_supported(size)) {
+      return Finding{.message = fmt::format("head size {} is none of 64, 96, 128, 192, 256, 512", size),
+                     .field = f.field_naming("intel_xpu")};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> group_size(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.ordinary_attention_on_xpu() || m.num_attention_heads <= 0 || m.num_key_value_heads <= 0) return std::nullopt;
+  const std::int64_t atp = f.attention_tp();
+  const std::int64_t q = m.num_attention_heads / atp;
+  const std::int64_t kv = m.num_kv_heads_per_rank(atp);
+  if (q <= 0) return std::nullopt;
+  const std::int64_t group = (q / kv) * std::max<std::int64_t>(1, f.dcp());
+  if (std::bit_ceil(static_cast<std::uint64_t>(group)) <= 16) return std::nullopt;
+  return Finding{.message = fmt::format("{} query heads share one key/value head on each rank; the kernel takes up to "
+                                        "16",
+                                        group)};
+}
+
+std::optional<Finding> element_types(const LaunchFacts& f) {
+  if (!f.ordinary_attention_on_xpu()) return std::nullopt;
+  const ModelFacts& m = f.model();
+  if (m.dtype == "float32") {
+    return Finding{.message = "intel_xpu attention computes in float16 and bfloat16, and the model runs in float32",
+                   .field = Field::dtype,
+                   .fix = "--dtype bfloat16, or --attention-backend triton"};
+  }
+  if (f.kv_is_fp8()) {
+    return Finding{.message =
+                       fmt::format("a {} KV cache needs scales that SGLang does not pass to the kernel", f.kv_dtype())};
+  }
+  if (f.kv_dtype() == "bfloat16" && m.dtype == "float16") {
+    return Finding{.message = "the KV cache is bfloat16 and the model float16; the kernel wants one type"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> attention_sinks(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.ordinary_attention_on_xpu() || !m.has_attention_sinks || m.head_dim == 64) return std::nullopt;
+  return Finding{.message = fmt::format("attention sinks work with head size 64 only; the model has {}", m.head_dim),
+                 .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> soft_cap(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.ordinary_attention_on_xpu() || m.attn_logit_softcapping <= 0.0) return std::nullopt;
+  return Finding{.message = fmt::format("the model caps attention logits at {}, and the kernel ignores the cap",
+                                        m.attn_logit_softcapping),
+                 .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> value_head_size(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.ordinary_attention_on_xpu() || m.head_dim <= 0 || m.v_head_dim <= 0 || m.v_head_dim == m.head_dim) {
+    return std::nullopt;
+  }
+  return Finding{.message = fmt::format("values have {} elements a head and keys {}; intel_xpu reads both with {}",
+                                        m.v_head_dim, m.head_dim, m.head_dim),
+                 .field = f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> image_tokens(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!m.has_architecture("Gemma3ForConditionalGeneration") || !m.is_multimodal || !f.prefill_on_xpu()) {
+    return std::nullopt;
+  }
+  return Finding{.message = "image tokens of Gemma 3 get causal instead of bidirectional attention on intel_xpu",
+                 .field = f.prefill_field()};
+}
+
+constexpr std::string_view kKernel = "sgl-kernel-xpu src/sycl/flash_attention.cpp";
+constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
+constexpr std::string_view kTriton = "--attention-backend triton";
+
+const Rule kRules[] = {
+    {.id = "AT001",
+     .refs = {"K-10"},
+     .field = Field::attention_backend,
+     .summary = "a head size the attention kernel of intel_xpu is not built for",
+     .why = "The kernel refuses the first prefill. Nothing pads the heads.",
+     .fix = kTriton,
+     .source = kKernel,
+     .check = head_size,
+     .fires_on = {{{.model = "phi-2-like", .args = "--device xpu --attention-backend intel_xpu"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"},
+                   {.model = "phi-2-like", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "AT002",
+     .refs = {"K-11"},
+     .field = Field::tp_size,
+     .summary = "too many query heads share one key/value head",
+     .why = "The kernel refuses the group size at the first prefill or decode.",
+     .fix = "--attention-backend triton, or more tensor parallelism where it splits the query heads further",
+     .source = kKernel,
+     .check = group_size,
+     .fires_on = {{{.model = "multi-query-like", .args = "--device xpu --attention-backend intel_xpu"}}},
+     .quiet_on = {{{.model = "multi-query-like", .args = "--device xpu --attention-backend intel_xpu --tp-size 2"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --attention-backend intel_xpu --tp-size 4"}}}},
+    {.id = "AT003",
+     .refs = {"K-12"},
+     .field = Field::kv_cache_dtype,
+     .summary = "element types the attention kernel of intel_xpu does not take",
+     .why = "The kernel refuses the first prefill or decode.",
+     .fix = "--kv-cache-dtype auto, or --attention-backend triton",
+     .source = kKernel,
+     .check = element_types,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --dtype float32"},
+                   {.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend intel_xpu --kv-cache-dtype fp8_e5m2"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu --dtype float16"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend triton --dtype float32"}}}},
+    {.id = "AT004",
+     .refs = {"K-13"},
+     .field = Field::attention_backend,
+     .summary = "attention sinks with a head size other than 64 on intel_xpu",
+     .why = "The kernel refuses the first prefill.",
+     .fix = kTriton,
+     .source = kKernel,
+     .check = attention_sinks},
+    {.id = "AT005",
+     .refs = {"K-18"},
+     .field = Field::attention_backend,
+     .summary = "intel_xpu ignores the model's logit soft cap",
+     .why = "The value reaches the kernel, which stores it and never applies it: silently wrong output.",
+     .fix = kTriton,
+     .source = kKernel,
+     .check = soft_cap,
+     .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend intel_xpu"}}},
+     .quiet_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton"},
+                   {.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend intel_xpu"}}}},
+    {.id = "AT006",
+     .refs = {"R-15"},
+     .field = Field::attention_backend,
+     .summary = "keys and values of different size on intel_xpu before 0.5.20",
+     .why = "The value cache is viewed with the key's head size: a shape error, or wrong data.",
+     .fix = "--attention-backend triton, or 0.5.20",
+     .source = kBackend,
+     .until = v0_5(20),
+     .check = value_head_size},
+    {.id = "AT007",
+     .refs = {"R-24"},
+     .severity = Severity::kWarning,
+     .field = Field::attention_backend,
+     .summary = "Gemma 3 sees images through a causal mask on intel_xpu before 0.5.23",
+     .why = "Answers about images degrade without a message.",
+     .fix = "--prefill-attention-backend triton",
+     .source = "sglang/srt/models/gemma3_mm.py, sglang/srt/layers/attention/xpu_backend.py",
+     .until = v0_5(23),
+     .check = image_tokens,
+     .fires_on = {{{.model = "gemma-3-27b-it",
+                    .args = "--device xpu --attention-backend intel_xpu --enable-multimodal --tp-size 4"}}},
+     .quiet_on = {{{.model = "gemma-3-27b-it",
+                    .args = "--device xpu --attention-backend triton --enable-multimodal --tp-size 4"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> kernel_limit_rules() { return kRules; }
+
+}  // namespace preflight::rules

@@ -1,0 +1,166 @@
+// Answers about a resolved launch; see launch_facts.h.
+#include "src/rules/launch_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "src/facts/device_profiles.h"
+
+namespace preflight::rules {
+
+std::int64_t LaunchFacts::integer(Field f, std::int64_t fallback) const {
+  const Value& v = launch_[f];
+  return v.is_int() || v.is_bool() ? v.as_int() : fallback;
+}
+
+double LaunchFacts::number(Field f, double fallback) const {
+  const Value& v = launch_[f];
+  return v.is_number() ? v.as_number() : fallback;
+}
+
+std::string_view LaunchFacts::text(Field f) const {
+  const Value& v = launch_[f];
+  return v.is_string() ? std::string_view(v.as_string()) : std::string_view();
+}
+
+bool LaunchFacts::one_of(Field f, std::initializer_list<std::string_view> values) const {
+  return std::find(values.begin(), values.end(), text(f)) != values.end();
+}
+
+bool LaunchFacts::env_on(std::string_view name) const {
+  const auto it = launch_.env.find(std::string(name));
+  if (it == launch_.env.end()) return false;
+  std::string v = it->second;
+  std::transform(v.begin(), v.end(), v.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return v == "1" || v == "true" || v == "yes" || v == "y" || v == "on";
+}
+
+std::string_view LaunchFacts::prefill_backend() const {
+  const std::string_view split = text(Field::prefill_attention_backend);
+  return split.empty() ? base_backend() : split;
+}
+
+std::string_view LaunchFacts::decode_backend() const {
+  const std::string_view split = text(Field::decode_attention_backend);
+  return split.empty() ? base_backend() : split;
+}
+
+Field LaunchFacts::prefill_field() const {
+  return text(Field::prefill_attention_backend).empty() ? Field::attention_backend : Field::prefill_attention_backend;
+}
+
+Field LaunchFacts::decode_field() const {
+  return text(Field::decode_attention_backend).empty() ? Field::attention_backend : Field::decode_attention_backend;
+}
+
+Field LaunchFacts::field_naming(std::string_view backend) const {
+  return decode_on(backend) ? decode_field() : prefill_field();
+}
+
+std::int64_t LaunchFacts::attention_dp() const {
+  // From 0.5.22 a size of its own; dp_size returns to 1 there. Before, a switch over dp_size.
+  if (since(22)) return std::max<std::int64_t>(1, integer(Field::attn_dp_size, 1));
+  return on(Field::enable_dp_attention) ? std::max<std::int64_t>(1, integer(Field::dp_size, 1)) : 1;
+}
+
+std::int64_t LaunchFacts::ordinary_dp() const {
+  const std::int64_t dp = std::max<std::int64_t>(1, integer(Field::dp_size, 1));
+  return before(22) && on(Field::enable_dp_attention) ? 1 : dp;
+}
+
+std::int64_t LaunchFacts::attention_tp() const {
+  const std::int64_t cp = std::max<std::int64_t>(1, integer(Field::attn_cp_size, 1));
+  return std::max<std::int64_t>(1, tp() / attention_dp() / cp);
+}
+
+std::int64_t LaunchFacts::moe_tp() const {
+  return std::max<std::int64_t>(1, tp() / std::max<std::int64_t>(1, ep()) / std::max<std::int64_t>(1, moe_dp()));
+}
+
+std::string LaunchFacts::algorithm() const {
+  std::string a(text(Field::speculative_algorithm));
+  std::transform(a.begin(), a.end(), a.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return a;
+}
+
+bool LaunchFacts::eagle_family() const {
+  static constexpr std::array<std::string_view, 5> kFamily = {"EAGLE", "EAGLE3", "NEXTN", "STANDALONE",
+                                                              "FROZEN_KV_MTP"};
+  const std::string a = algorithm();
+  return std::find(kFamily.begin(), kFamily.end(), a) != kFamily.end();
+}
+
+std::string_view LaunchFacts::verify_backend() const {
+  return is(Field::speculative_attention_mode, "decode") ? decode_backend() : prefill_backend();
+}
+
+std::string_view LaunchFacts::draft_decode_backend() const {
+  const std::string_view own = text(Field::speculative_draft_attention_backend);
+  return own.empty() ? decode_backend() : own;
+}
+
+std::string_view LaunchFacts::draft_extend_backend() const {
+  const std::string_view own = text(Field::speculative_draft_attention_backend);
+  return own.empty() ? verify_backend() : own;
+}
+
+std::string_view LaunchFacts::graph_backend(std::string_view phase) const {
+  const Value* p = launch_[Field::cuda_graph_config].find(phase);
+  const Value* b = p == nullptr ? nullptr : p->find("backend");
+  return b != nullptr && b->is_string() ? std::string_view(b->as_string()) : std::string_view();
+}
+
+bool LaunchFacts::decode_graph_full() const { return since(15) && graph_backend("decode") == "full"; }
+
+bool LaunchFacts::any_graph() const {
+  if (before(15)) return false;
+  const auto enabled = [&](std::string_view phase) {
+    const std::string_view b = graph_backend(phase);
+    return !b.empty() && b != "disabled";
+  };
+  return enabled("decode") || enabled("prefill");
+}
+
+std::string_view LaunchFacts::mamba_strategy() const {
+  return text(before(14) ? Field::mamba_scheduler_strategy : Field::mamba_radix_cache_strategy);
+}
+
+std::string LaunchFacts::kv_dtype() const {
+  const std::string_view given_dtype = text(Field::kv_cache_dtype);
+  if (given_dtype == "bf16") return "bfloat16";
+  if (!given_dtype.empty() && given_dtype != "auto") return std::string(given_dtype);
+  if (!has_model()) return {};
+  const ModelFacts& m = model();
+  // ModelRunner's configure_kv_cache_dtype: an FP8 scheme of the checkpoint decides under `auto`.
+  if (const Value* algo = m.hf_quant_config.find("kv_cache_quant_algo");
+      algo != nullptr && algo->is_string() && (algo->as_string() == "FP8" || algo->as_string() == "fp8")) {
+    return "fp8_e4m3";
+  }
+  const bool modelopt = m.quantization && m.quantization->starts_with("modelopt");
+  if (const Value* scheme = m.hf_quant_config.find("kv_cache_scheme"); modelopt && scheme != nullptr) {
+    const Value* bits = scheme->find("num_bits");
+    const Value* type = scheme->find("type");
+    if (bits != nullptr && bits->is_int() && bits->as_int() == 8 && type != nullptr && *type == Value("float")) {
+      return "fp8_e4m3";
+    }
+  }
+  return m.dtype;
+}
+
+std::string_view LaunchFacts::vision_backend() const {
+  const std::string_view chosen = text(Field::mm_attention_backend);
+  if (!chosen.empty()) return chosen;
+  if (since(19)) return "xpu_attn";
+  return since(13) && env_on("SGLANG_USE_SGL_XPU") ? "xpu_attn" : "triton_attn";
+}
+
+bool LaunchFacts::is_battlemage_or_later() const {
+  for (const auto& p : facts::device_profiles()) {
+    if (p.device.name == device().name) return p.architecture == "bmg" || p.architecture == "lnl";
+  }
+  // Data Center GPU Max passes SGLang's fp64 probe, yet no kernel is built for it.
+  return device().has_fp64 && device().name.find("Data Center GPU Max") == std::string::npos;
+}
+
+}  // namespace preflight::rules

@@ -1,0 +1,128 @@
+// Model families by architecture; see model_kinds.h. Lists follow srt/configs/hybrid_arch.py and model_config.py.
+#include "src/rules/model_kinds.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace preflight::rules {
+namespace {
+
+bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
+  });
+}
+
+std::int64_t first_int(const ModelFacts& m, std::initializer_list<std::string_view> keys) {
+  for (const auto key : keys) {
+    if (const auto v = config_int(m, key, -1); v >= 0) return v;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t fallback) {
+  if (const Value v = m.text(key); v.is_int()) return v.as_int();
+  if (const Value v = m.root(key); v.is_int()) return v.as_int();
+  return fallback;
+}
+
+bool is_gdn(const ModelFacts& m) {
+  return architecture_starts_with(m, {"Qwen3Next", "Qwen3_5", "InternS2Preview", "JetNemotron", "JetVLM"});
+}
+
+bool is_kda(const ModelFacts& m) { return architecture_starts_with(m, {"KimiLinear"}); }
+
+bool is_mamba2(const ModelFacts& m) {
+  if (architecture_starts_with(m, {"GraniteMoeHybrid"})) {
+    const Value layers = m.text("layer_types");
+    return layers.is_list() && std::any_of(layers.as_list().begin(), layers.as_list().end(),
+                                           [](const Value& v) { return v == Value("mamba"); });
+  }
+  return architecture_starts_with(m, {"NemotronH", "FalconH1"});
+}
+
+bool is_hybrid(const ModelFacts& m) {
+  return is_gdn(m) || is_kda(m) || is_mamba2(m) ||
+         architecture_starts_with(m, {"Lfm2", "BailingMoeV2_5", "BailingMoeLinear", "Zaya"});
+}
+
+std::int64_t linear_attention_heads(const ModelFacts& m) {
+  if (is_gdn(m)) return first_int(m, {"linear_num_value_heads"});
+  if (is_mamba2(m)) return first_int(m, {"mamba_num_heads", "mamba_n_heads"});
+  if (is_kda(m)) {
+    const Value linear = m.text("linear_attn_config");
+    const Value* heads = linear.find("num_heads");
+    return heads != nullptr && heads->is_int() ? heads->as_int() : 0;
+  }
+  return 0;
+}
+
+bool is_deepseek_sparse(const ModelFacts& m) {
+  return architecture_starts_with(m, {"DeepseekV32", "GlmMoeDsa", "DeepseekV3"}) && m.text("index_topk").is_int();
+}
+
+Experts experts(const ModelFacts& m) {
+  Experts e;
+  e.count = first_int(m, {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
+  // Some dense configurations carry the key with a value of 0 or 1.
+  if (e.count <= 1) return Experts{};
+  e.per_token = first_int(m, {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k"});
+  e.intermediate_size = first_int(m, {"moe_intermediate_size", "intermediate_size"});
+  return e;
+}
+
+bool has_quantization(const ModelFacts& m, std::string_view method) {
+  if (!m.quantization) return false;
+  const std::string_view q = *m.quantization;
+  return q == method || (q.starts_with(method) && q.substr(method.size()).starts_with("_marlin"));
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> fp8_block(const ModelFacts& m) {
+  const Value* block = m.hf_quant_config.find("weight_block_size");
+  if (block == nullptr || !block->is_list() || block->as_list().size() != 2) return std::nullopt;
+  const auto& list = block->as_list();
+  if (!list[0].is_int() || !list[1].is_int() || list[0].as_int() <= 0 || list[1].as_int() <= 0) return std::nullopt;
+  return std::pair{list[0].as_int(), list[1].as_int()};
+}
+
+bool is_fp8_checkpoint(const ModelFacts& m) {
+  const Value* method = m.hf_quant_config.find("quant_method");
+  return has_quantization(m, "fp8") && method != nullptr && *method == Value("fp8");
+}
+
+std::optional<std::int64_t> runtime_window(const ModelFacts& m) {
+  // The classes that define get_attention_sliding_window_size().
+  if (architecture_starts_with(m, {"Gemma2", "Gemma3", "Gemma4", "GptOss", "Olmo2", "Exaone4", "Afmoe"})) {
+    const std::int64_t window = config_int(m, "sliding_window", 0);
+    return window > 0 ? std::optional(window) : std::nullopt;
+  }
+  if (m.is_hybrid_swa && m.sliding_window_size) return m.sliding_window_size;
+  return m.attention_chunk_size;
+}
+
+std::string activation(const ModelFacts& m) {
+  for (const auto key : {"mlp_hidden_act", "hidden_activation", "hidden_act"}) {
+    if (const Value v = m.text(key); v.is_string()) return v.as_string();
+  }
+  return {};
+}
+
+std::int64_t vision_head_dim(const ModelFacts& m) {
+  const Value vision = m.root("vision_config");
+  if (!vision.is_dict()) return 0;
+  const auto integer = [&](std::initializer_list<std::string_view> keys) -> std::int64_t {
+    for (const auto key : keys) {
+      if (const Value* v = vision.find(key); v != nullptr && v->is_int()) return v->as_int();
+    }
+    return 0;
+  };
+  if (const auto own = integer({"head_dim"}); own > 0) return own;
+  // Qwen2-VL names the width embed_dim and uses hidden_size for the language side.
+  const std::int64_t width = integer({"embed_dim", "hidden_size"});
+  const std::int64_t heads = integer({"num_heads", "num_attention_heads"});
+  return heads > 0 && width % heads == 0 ? width / heads : 0;
+}
+
+}  // namespace preflight::rules

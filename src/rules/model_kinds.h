@@ -1,0 +1,49 @@
+// Families of models that rules speak of, told by architecture as SGLang tells them, and what their configuration says
+// about experts, heads of linear attention, and quantisation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "preflight/facts.h"
+
+namespace preflight::rules {
+
+// Linear attention. A hybrid keeps a recurrent state beside the KV cache.
+bool is_gdn(const ModelFacts& m);     // Qwen3-Next, Qwen3.5: gated delta rule
+bool is_kda(const ModelFacts& m);     // Kimi-Linear
+bool is_mamba2(const ModelFacts& m);  // Nemotron-H, Falcon-H1, Granite hybrid
+bool is_hybrid(const ModelFacts& m);  // any of these, LFM2 and other models with a recurrent state
+// Value heads (GDN), Mamba heads or KDA heads, 0 when none or not known.
+std::int64_t linear_attention_heads(const ModelFacts& m);
+
+bool is_deepseek_sparse(const ModelFacts& m);  // DeepSeek-V3.2 and relatives: index_topk in the configuration
+
+struct Experts {
+  std::int64_t count = 0;              // routed experts, 0 = dense model
+  std::int64_t per_token = 0;          // top-k
+  std::int64_t intermediate_size = 0;  // of one expert
+};
+Experts experts(const ModelFacts& m);
+
+// Quantisation of the checkpoint, by the method SGLang resolved.
+bool has_quantization(const ModelFacts& m, std::string_view method);                  // "awq" also matches "awq_marlin"
+std::optional<std::pair<std::int64_t, std::int64_t>> fp8_block(const ModelFacts& m);  // weight_block_size
+bool is_fp8_checkpoint(const ModelFacts& m);
+
+// The sliding window the attention backend is told: of models that report one, of hybrid window pools, or the local
+// attention chunk. A `sliding_window` in the configuration of any other model plays no part.
+std::optional<std::int64_t> runtime_window(const ModelFacts& m);
+
+// hidden_act under whichever name the configuration uses.
+std::string activation(const ModelFacts& m);
+
+// Head size of the vision tower, 0 when not known.
+std::int64_t vision_head_dim(const ModelFacts& m);
+
+// An int of the text configuration, else of the root; fallback when neither has it.
+std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t fallback = 0);
+
+}  // namespace preflight::rules

@@ -1,0 +1,103 @@
+// MO: mixture-of-experts kernels. From 0.5.19 the XPU kernel package runs them unless --moe-runner-backend is triton.
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+bool on_kernel_package(const LaunchFacts& f) {
+  return experts(f.model()).count > 0 && !f.is(Field::moe_runner_backend, "triton");
+}
+
+std::optional<Finding> fp8_experts(const LaunchFacts& f) {
+  if (!on_kernel_package(f) || !is_fp8_checkpoint(f.model()) || !fp8_block(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("block-scaled FP8 experts with --moe-runner-backend {}",
+                                        f.text(Field::moe_runner_backend))};
+}
+
+std::optional<Finding> device_without_kernel(const LaunchFacts& f) {
+  if (!on_kernel_package(f) || f.is_battlemage_or_later()) return std::nullopt;
+  return Finding{.message = fmt::format("the expert kernels are built for Battlemage, not for {}", f.device().name)};
+}
+
+std::optional<Finding> triton_activation(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "triton")) return std::nullopt;
+  if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;  // quantised experts take another path
+  const std::string act = activation(m);
+  if (act.empty() || act == "silu") return std::nullopt;
+  return Finding{.message = fmt::format("experts with activation {} on the triton runner, which knows silu only", act)};
+}
+
+std::optional<Finding> native_topk(const LaunchFacts& f) {
+  const Experts e = experts(f.model());
+  if (e.count <= 256 && e.per_token <= 8) return std::nullopt;
+  return Finding{.message = fmt::format("{} experts, {} a token: routing runs in plain torch, the kernel takes up to "
+                                        "256 and 8",
+                                        e.count, e.per_token)};
+}
+
+const Rule kRules[] = {
+    {.id = "MO001",
+     .refs = {"MOE-1"},
+     .field = Field::moe_runner_backend,
+     .summary = "FP8 experts outside the triton runner",
+     .why = "An assertion at the first forward pass. Kernels newer than August 2026 have an FP8 path, yet SGLang does "
+            "not hand them the block shape.",
+     .fix = "--moe-runner-backend triton",
+     .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
+     .since = v0_5(19),
+     .check = fp8_experts,
+     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend triton"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "MO002",
+     .refs = {"MOE-2"},
+     .field = Field::moe_runner_backend,
+     .summary = "experts on a device the kernel package is not built for",
+     .why = "The first forward pass is refused.",
+     .fix = "--moe-runner-backend triton",
+     .source = "sgl-kernel-xpu python/sgl_kernel/moe.py",
+     .since = v0_5(19),
+     .check = device_without_kernel,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .device = "max1550"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"},
+                   {.model = "qwen3-30b-a3b",
+                    .args = "--device xpu --tp-size 4 --moe-runner-backend triton",
+                    .device = "max1550"}}}},
+    {.id = "MO003",
+     .refs = {"MOE-3"},
+     .certainty = Certainty::kLikely,
+     .field = Field::moe_runner_backend,
+     .summary = "experts with another activation than silu on the triton runner",
+     .why = "An assertion at the first forward pass.",
+     .fix = "drop --moe-runner-backend triton",
+     .source = "sglang/srt/layers/quantization/unquant.py",
+     .since = v0_5(19),
+     .check = triton_activation,
+     .fires_on = {{{.model = "gemma-4-26b-a4b-it", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+                   {.model = "gpt-oss-20b",
+                    .args = "--device xpu --tp-size 8 --moe-runner-backend triton",
+                    .since = v0_5(20)}}}},
+    {.id = "MO004",
+     .refs = {"MOE-4"},
+     .severity = Severity::kInfo,
+     .summary = "more experts than the routing kernel takes",
+     .why = "Routing falls back to plain torch operations: slower, without a message.",
+     .fix = "nothing to do; expect lower throughput",
+     .source = "sglang/srt/layers/moe/topk.py",
+     .since = v0_5(13),
+     .check = native_topk,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b", .args = "--device xpu --tp-size 8 --disable-radix-cache"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> moe_rules() { return kRules; }
+
+}  // namespace preflight::rules

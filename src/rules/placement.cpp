@@ -1,0 +1,207 @@
+// PL: devices, static memory and tensor-parallel divisibility. All of these stop a worker while it starts.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/plan/weights.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+// "1, 2, 4, 7": sizes that divide `n`, up to `limit`.
+std::string divisors(std::int64_t n, std::int64_t limit) {
+  std::string list;
+  for (std::int64_t d = 1; d <= std::min(n, limit); ++d) {
+    if (n % d == 0) list += (list.empty() ? "" : ", ") + std::to_string(d);
+  }
+  return list;
+}
+
+std::string where_tp(const LaunchFacts& f) {
+  return f.attention_tp() == f.tp() ? fmt::format("--tp-size {}", f.tp())
+                                    : fmt::format("attention tensor parallelism {} (tp {} over {} attention replicas)",
+                                                  f.attention_tp(), f.tp(), f.tp() / f.attention_tp());
+}
+
+std::optional<Finding> device_count(const LaunchFacts& f) {
+  const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
+  const std::int64_t step = std::max<std::int64_t>(1, f.integer(Field::gpu_id_step, 1));
+  const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
+  const std::int64_t nodes_per_stage = std::max<std::int64_t>(1, nodes / std::max<std::int64_t>(1, f.pp()));
+  const std::int64_t tp_here = std::max<std::int64_t>(1, f.tp() / nodes_per_stage);
+  const std::int64_t highest = f.integer(Field::base_gpu_id, 0) + (f.ordinary_dp() - 1) * f.tp() * f.pp() * step +
+                               (pp_here - 1) * tp_here + (tp_here - 1) * step;
+  if (highest < f.device().count) return std::nullopt;
+  return Finding{.message = fmt::format("the launch needs GPU {} but the machine has {} (GPU 0 to {})", highest,
+                                        f.device().count, f.device().count - 1)};
+}
+
+std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
+  const auto weights = plan::estimate_weights(
+      f.model(), {.tp = f.tp(), .pp = f.pp(), .attention_tp = f.attention_tp(), .moe_tp = f.moe_tp(), .ep = f.ep()});
+  const double fraction = f.number(Field::mem_fraction_static, 0.0);
+  if (!weights || fraction <= 0.0 || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
+  const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
+  const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * 1024 * 1024 * 1024;
+  const double need = static_cast<double>(weights->per_rank_bytes) - offloaded;
+  const double budget = fraction * device;
+  // An estimate must not refuse a working launch: where the shapes are not all known it needs a clear margin.
+  const double sure = weights->exact ? 1.0 : 1.15;
+  if (need < 0.95 * budget || (!weights->exact && need < sure * budget)) return std::nullopt;
+  const double gib = 1024.0 * 1024 * 1024;
+  Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU; the static budget is {:.3f} of {:.1f} "
+                                         "GiB = {:.1f} GiB",
+                                         need / gib, fraction, device / gib, budget / gib)};
+  if (need >= device) {
+    finding.fix = "more tensor parallelism or a quantised checkpoint: no --mem-fraction-static holds these weights";
+  } else if (need > 0.9 * device) {
+    finding.fix = "more tensor parallelism or a quantised checkpoint: too little would be left for activations";
+  } else {
+    finding.fix = fmt::format(
+        "--mem-fraction-static {:.2f} or more, a smaller --chunked-prefill-size, or more tensor "
+        "parallelism",
+        std::min(0.95, need / device + 0.08));
+  }
+  if (need < sure * budget) {
+    finding.severity = Severity::kWarning;
+    finding.message += ": next to nothing is left for the KV cache";
+  }
+  return finding;
+}
+
+std::optional<Finding> query_heads(const LaunchFacts& f) {
+  const std::int64_t heads = f.model().num_attention_heads;
+  const std::int64_t atp = f.attention_tp();
+  if (heads <= 0 || heads % atp == 0) return std::nullopt;
+  return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
+                 .fix = fmt::format("a tensor-parallel size that divides {}: {}", heads, divisors(heads, 64))};
+}
+
+std::optional<Finding> kv_heads(const LaunchFacts& f) {
+  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t atp = f.attention_tp();
+  if (f.model().is_mla() || kv <= 0) return std::nullopt;
+  if (kv >= atp ? kv % atp == 0 : atp % kv == 0) return std::nullopt;
+  std::string fitting;
+  for (std::int64_t t = 1; t <= 64; ++t) {
+    const bool kv_fits = kv >= t ? kv % t == 0 : t % kv == 0;
+    if (kv_fits && f.model().num_attention_heads % t == 0) fitting += (fitting.empty() ? "" : ", ") + std::to_string(t);
+  }
+  return Finding{
+      .message = fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f)),
+      .fix = fmt::format("a tensor-parallel size of {}", fitting)};
+}
+
+std::optional<Finding> linear_heads(const LaunchFacts& f) {
+  const std::int64_t heads = linear_attention_heads(f.model());
+  if (heads <= 0 || heads % f.attention_tp() == 0) return std::nullopt;
+  return Finding{.message = fmt::format("{} linear-attention heads do not divide by {}", heads, where_tp(f)),
+                 .fix = fmt::format("a tensor-parallel size that divides {}: {}", heads, divisors(heads, 64))};
+}
+
+std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
+  const std::int64_t heads = f.model().num_attention_heads;
+  if (!f.uses_xpu() || heads <= 0 || heads % f.tp() == 0) return std::nullopt;
+  return Finding{
+      .message = fmt::format("intel_xpu divides the {} attention heads by the whole --tp-size {}{}", heads, f.tp(),
+                             f.attention_dp() > 1 ? ", also under attention data parallelism" : ""),
+      .fix = fmt::format("--attention-backend triton, or a tensor-parallel size of {}", divisors(heads, 64))};
+}
+
+constexpr std::string_view kModels = "sglang/srt/models, sglang/srt/layers/linear.py";
+
+const Rule kRules[] = {
+    {.id = "PL001",
+     .refs = {"DEV-3"},
+     .field = Field::tp_size,
+     .summary = "more ranks than GPUs",
+     .why = "The rank that is given a GPU index beyond the last one dies with a RuntimeError while the worker starts.",
+     .fix = "fewer ranks, or a lower --base-gpu-id",
+     .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
+     .need = RuleNeed::kNothing,
+     .check = device_count,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 8", .device = "b60x4"},
+                   {.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 7 --tp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4", .device = "b60x4"},
+                   {.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 6 --tp-size 2"}}}},
+    {.id = "PL002",
+     .refs = {"MEM-1"},
+     .field = Field::mem_fraction_static,
+     .summary = "the weights fill the static memory budget",
+     .why = "After loading, nothing is left for the KV cache: RuntimeError up to 0.5.17, ValueError since. From 0.5.20 "
+            "the default budget of a 24 GB card is 0.639 (before: 0.846), because chunked prefill doubled and XPU "
+            "reserves 2 GiB more.",
+     .fix = "a larger --mem-fraction-static, a smaller --chunked-prefill-size, more tensor parallelism, or a quantised "
+            "checkpoint",
+     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
+               "sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
+     .check = weights_over_budget,
+     .fires_on = {{{.model = "llama-3.1-70b-instruct", .args = "--device xpu --tp-size 2"},
+                   {.model = "gemma-2-9b-it", .args = "--device xpu", .since = v0_5(20)}}},
+     .quiet_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu"},
+                   {.model = "llama-3.1-70b-instruct",
+                    .args = "--device xpu --tp-size 8 --mem-fraction-static 0.85"}}}},
+    {.id = "PL003",
+     .refs = {"TP-1"},
+     .field = Field::tp_size,
+     .summary = "the attention heads do not divide by the tensor-parallel size",
+     .why = "An assertion without advice in the model's attention layer, after the process group is up.",
+     .fix = "a tensor-parallel size that divides the number of attention heads",
+     .source = kModels,
+     .check = query_heads,
+     .fires_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"},
+                   {.model = "glm-4.7-flash", .args = "--device xpu --tp-size 8", .since = v0_5(13)}}},
+     .quiet_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 4"},
+                   {.model = "qwen2.5-7b-instruct",
+                    .args = "--device xpu --tp-size 8 --dp-size 8 --enable-dp-attention"}}}},
+    {.id = "PL004",
+     .refs = {"TP-2"},
+     .field = Field::tp_size,
+     .summary = "the key/value heads and the tensor-parallel size fit neither way",
+     .why = "Key/value heads are split over the ranks or copied to them; a remainder is an assertion while the model "
+            "is built.",
+     .fix = "a tensor-parallel size that divides the key/value heads, or is a multiple of them",
+     .source = kModels,
+     .check = kv_heads,
+     .fires_on = {{{.model = "phi-4", .args = "--device xpu --tp-size 8"},
+                   {.model = "phi-4", .args = "--device xpu --tp-size 4"}}},
+     .quiet_on = {{{.model = "phi-4", .args = "--device xpu --tp-size 2"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "PL005",
+     .refs = {"TP-3"},
+     .field = Field::tp_size,
+     .summary = "the linear-attention heads do not divide by the tensor-parallel size",
+     .why = "An assertion while the shape of the recurrent state is computed.",
+     .fix = "a tensor-parallel size that divides the linear-attention heads",
+     .source = "sglang/srt/configs/mamba_utils.py",
+     .check = linear_heads,
+     .fires_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --tp-size 3"}}},
+     .quiet_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --tp-size 2"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "PL006",
+     .refs = {"R-1"},
+     .field = Field::tp_size,
+     .summary = "intel_xpu wants the attention heads to divide by the plain tensor-parallel size",
+     .why = "A bare assertion in the backend's constructor. It ignores attention data parallelism, which the model "
+            "itself allows.",
+     .fix = "--attention-backend triton, or a tensor-parallel size that divides the heads",
+     .source = "sglang/srt/layers/attention/xpu_backend.py",
+     .since = v0_5(12),
+     .check = heads_over_plain_tp,
+     .fires_on = {{{.model = "glm-4.7-flash",
+                    .args = "--device xpu --decode-attention-backend intel_xpu --tp-size 8 --dp-size 8 "
+                            "--enable-dp-attention --moe-runner-backend triton"},
+                   {.model = "qwen2.5-7b-instruct", .args = "--device xpu --attention-backend intel_xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --attention-backend intel_xpu --tp-size 4"},
+                   {.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> placement_rules() { return kRules; }
+
+}  // namespace preflight::rules

@@ -1,0 +1,270 @@
+// QN: quantised checkpoints on Intel GPUs.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+std::optional<Finding> expert_block(const LaunchFacts& f) {
+  const auto block = fp8_block(f.model());
+  const Experts e = experts(f.model());
+  if (!block || e.count == 0 || e.intermediate_size <= 0 || f.env_on("SGLANG_SHARED_EXPERT_TP1")) return std::nullopt;
+  const std::int64_t ranks = f.moe_tp();
+  if (e.intermediate_size % ranks == 0 && (e.intermediate_size / ranks) % block->first == 0) return std::nullopt;
+  const std::int64_t blocks = e.intermediate_size / block->first;
+  return Finding{.message = fmt::format("an expert of width {} over {} ranks leaves {}, no multiple of the FP8 block "
+                                        "of {}",
+                                        e.intermediate_size, ranks, e.intermediate_size / ranks, block->first),
+                 .fix = fmt::format("--ep-size {}, or a --tp-size that divides {}", f.tp(), blocks)};
+}
+
+// Sizes of one dense layer that tensor parallelism cuts, as the block check sees them.
+std::optional<Finding> dense_block(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const auto block = fp8_block(m);
+  if (!block || !is_fp8_checkpoint(m) || f.tp() <= 1 || is_hybrid(m)) return std::nullopt;
+  struct Cut {
+    std::string_view layer;
+    std::int64_t size;
+    std::int64_t ranks;
+    std::int64_t block;
+  };
+  const auto [block_n, block_k] = *block;
+  const std::int64_t atp = f.attention_tp();
+  std::vector<Cut> cuts;
+  const bool dense_layers = experts(m).count == 0 || config_int(m, "first_k_dense_replace") > 0;
+  const std::int64_t width = config_int(m, "intermediate_size");
+  if (dense_layers && width > 0 && f[Field::moe_dense_tp_size].is_none() && f.attention_dp() == 1) {
+    cuts.push_back({"gate and up projection", width, f.tp(), block_n});
+    cuts.push_back({"down projection", width, f.tp(), block_k});
+  }
+  if (m.is_mla()) {
+    if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
+  } else {
+    const std::int64_t kv = m.num_kv_heads_per_rank(atp) * atp;
+    cuts.push_back({"query projection", m.num_attention_heads * m.head_dim, atp, block_n});
+    cuts.push_back({"key projection", kv * m.head_dim, atp, block_n});
+    if (atp > 1) cuts.push_back({"output projection", m.num_attention_heads * m.v_head_dim, atp, block_k});
+  }
+  for (const Cut& c : cuts) {
+    if (c.size <= 0 || (c.size % c.ranks == 0 && (c.size / c.ranks) % c.block == 0)) continue;
+    return Finding{.message = fmt::format("the {} of {} elements over {} ranks leaves {}, no multiple of the FP8 block "
+                                          "of {}",
+                                          c.layer, c.size, c.ranks, c.size / c.ranks, c.block)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> awq_experts(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "awq") || experts(f.model()).count == 0) return std::nullopt;
+  return Finding{.message = fmt::format("an AWQ checkpoint with {} experts", experts(f.model()).count)};
+}
+
+std::optional<Finding> activation_type(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool awq_or_gptq = has_quantization(m, "awq") || has_quantization(m, "gptq");
+  const bool two_types =
+      has_quantization(m, "fp8") || has_quantization(m, "compressed-tensors") || has_quantization(m, "mxfp4");
+  if (!awq_or_gptq && !two_types) return std::nullopt;
+  const bool half_only = awq_or_gptq && f.before(19);
+  if (m.dtype == "float16" || (m.dtype == "bfloat16" && !half_only)) return std::nullopt;
+  return Finding{.message = fmt::format("{} takes {} activations, and the model runs in {}", *m.quantization,
+                                        half_only ? "float16" : "float16 or bfloat16", m.dtype),
+                 .fix = half_only ? "--dtype float16, or 0.5.19" : "--dtype bfloat16 or float16"};
+}
+
+std::optional<Finding> gptq_kernel(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "gptq")) return std::nullopt;
+  return Finding{.message = fmt::format("{} has no GPTQ kernel for XPU", f.release().text())};
+}
+
+std::optional<Finding> gptq_forms(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!has_quantization(m, "gptq")) return std::nullopt;
+  if (experts(m).count > 0) return Finding{.message = "a GPTQ checkpoint with experts"};
+  const Value* group = m.hf_quant_config.find("group_size");
+  if (group != nullptr && group->is_int()) {
+    constexpr std::array<std::int64_t, 4> kGroups = {32, 64, 128, 256};
+    if (std::find(kGroups.begin(), kGroups.end(), group->as_int()) == kGroups.end()) {
+      return Finding{.message = fmt::format("GPTQ group size {} is none of 32, 64, 128, 256", group->as_int())};
+    }
+  }
+  const Value* reordered = m.hf_quant_config.find("desc_act");
+  if (reordered != nullptr && reordered->truthy() && f.tp() > 1) {
+    return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()), .field = Field::tp_size};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> compressed_tensors(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "compressed-tensors")) return std::nullopt;
+  return Finding{.message = fmt::format("{} asks torch.cuda for its capability before it reads a compressed-tensors "
+                                        "checkpoint",
+                                        f.release().text())};
+}
+
+std::optional<Finding> compressed_tensors_scheme(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!has_quantization(m, "compressed-tensors")) return std::nullopt;
+  const Value* groups = m.hf_quant_config.find("config_groups");
+  if (groups == nullptr || !groups->is_dict()) return std::nullopt;
+  const auto member = [](const Value* v, std::string_view key) { return v == nullptr ? nullptr : v->find(key); };
+  for (const auto& [name, group] : groups->as_dict()) {
+    const Value* weights = group.find("weights");
+    const Value* inputs = group.find("input_activations");
+    const Value* bits = member(weights, "num_bits");
+    const Value* type = member(weights, "type");
+    const Value* symmetric = member(weights, "symmetric");
+    if (bits == nullptr || type == nullptr || !bits->is_int() || !type->is_string()) return std::nullopt;
+    const bool weight_only = inputs == nullptr || inputs->is_none();
+    const bool fp8 = bits->as_int() == 8 && type->as_string() == "float" && !weight_only;
+    const bool int4 = f.since(21) && weight_only && bits->as_int() == 4 && type->as_string() == "int" &&
+                      symmetric != nullptr && symmetric->truthy();
+    if (!fp8 && !int4) {
+      return Finding{.message = fmt::format("compressed-tensors with {}-bit {} weights{}", bits->as_int(),
+                                            type->as_string(), weight_only ? " alone" : " and quantised activations"),
+                     .fix = f.since(21) ? "W8A8 FP8, or symmetric 4-bit weights" : "W8A8 FP8"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> fp8_block_shape(const LaunchFacts& f) {
+  const auto block = fp8_block(f.model());
+  if (!block || !is_fp8_checkpoint(f.model())) return std::nullopt;
+  if (block->second == 128 && (block->first == 128 || block->first == 1)) return std::nullopt;
+  return Finding{.message = fmt::format("FP8 blocks of {} by {}; the scaled product takes 128 by 128 or 1 by 128",
+                                        block->first, block->second)};
+}
+
+std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
+  const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
+  if (!sparse || !is_deepseek_sparse(f.model()) || f.page_size() == 64) return std::nullopt;
+  return Finding{.message = fmt::format("the sparse attention index wants page size 64 and the launch resolves to {}",
+                                        f.page_size())};
+}
+
+const Rule kRules[] = {
+    {.id = "QN001",
+     .refs = {"Q-BLK"},
+     .field = Field::tp_size,
+     .summary = "experts do not divide into FP8 blocks",
+     .why = "ValueError while the model is built.",
+     .fix = "a smaller --tp-size, or --ep-size equal to it",
+     .source = "sglang/srt/model_executor/model_runner.py, sglang/srt/layers/quantization/fp8.py",
+     .check = expert_block,
+     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"},
+                   {.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 8 --ep-size 8"}}}},
+    {.id = "QN002",
+     .refs = {"Q-BLK-D"},
+     .field = Field::tp_size,
+     .summary = "a dense layer does not divide into FP8 blocks",
+     .why = "ValueError while the model is built, after minutes when the checkpoint is large.",
+     .fix = "a smaller --tp-size",
+     .source = "sglang/srt/layers/quantization/fp8.py, sglang/srt/layers/quantization/fp8_utils.py",
+     .check = dense_block,
+     .fires_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 32", .device = "b60x32"}}},
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu --tp-size 2"},
+                   {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu"}}}},
+    {.id = "QN003",
+     .refs = {"Q-AWQ-1"},
+     .field = Field::quantization,
+     .summary = "an AWQ checkpoint with experts",
+     .why = "From 0.5.19 NotImplementedError while the model is built; before, the experts are created unquantised and "
+            "loading fails.",
+     .fix = "another quantisation of this model",
+     .source = "sglang/srt/layers/quantization/awq/awq.py",
+     .check = awq_experts,
+     .fires_on = {{{.model = "deepseek-r1-awq", .args = "--device xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu"}}}},
+    {.id = "QN004",
+     .refs = {"Q-DT-1"},
+     .field = Field::dtype,
+     .summary = "the quantisation method does not take this activation type",
+     .why = "ValueError while the model is loaded.",
+     .fix = "--dtype float16",
+     .source = "sglang/srt/model_loader/loader.py",
+     .check = activation_type,
+     .fires_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --dtype bfloat16", .until = v0_5(19)},
+                   {.model = "qwen3-8b-fp8", .args = "--device xpu --dtype float32"}}},
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --dtype float16"},
+                   {.model = "qwen3-8b-awq", .args = "--device xpu --dtype bfloat16", .since = v0_5(19)}}}},
+    {.id = "QN005",
+     .refs = {"Q-GPTQ-1"},
+     .field = Field::quantization,
+     .summary = "a GPTQ checkpoint before 0.5.19",
+     .why = "The weights are prepared by a kernel that XPU does not have: an error after loading.",
+     .fix = "0.5.19, or another quantisation",
+     .source = "sglang/srt/layers/quantization/gptq.py",
+     .until = v0_5(19),
+     .check = gptq_kernel,
+     .fires_on = {{{.model = "qwen3-8b-gptq-int4", .args = "--device xpu"}}},
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu"}}}},
+    {.id = "QN006",
+     .refs = {"Q-GPTQ-2"},
+     .field = Field::quantization,
+     .summary = "a form of GPTQ that XPU does not run",
+     .why = "NotImplementedError while the model is built.",
+     .fix = "another quantisation",
+     .source = "sglang/srt/layers/quantization/gptq/gptq.py, sglang/srt/hardware_backend/xpu/quantization",
+     .since = v0_5(19),
+     .check = gptq_forms,
+     .quiet_on = {{{.model = "qwen3-8b-gptq-int4", .args = "--device xpu"}}}},
+    {.id = "QN007",
+     .refs = {"Q-CT-1"},
+     .field = Field::quantization,
+     .summary = "a compressed-tensors checkpoint before 0.5.19",
+     .why = "The capability of a CUDA device is asked for while the model is built, and there is none.",
+     .fix = "0.5.19, or another quantisation",
+     .source = "sglang/srt/layers/quantization/compressed_tensors/compressed_tensors.py",
+     .until = v0_5(19),
+     .check = compressed_tensors,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu"}}},
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+    {.id = "QN008",
+     .refs = {"Q-CT-1"},
+     .field = Field::quantization,
+     .summary = "a compressed-tensors scheme that XPU does not run",
+     .why = "NotImplementedError while the model is built.",
+     .fix = "W8A8 FP8; from 0.5.21 also symmetric 4-bit weights",
+     .source = "sglang/srt/layers/quantization/compressed_tensors/compressed_tensors.py",
+     .since = v0_5(19),
+     .check = compressed_tensors_scheme,
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct-fp8-dynamic", .args = "--device xpu"}}}},
+    {.id = "QN009",
+     .refs = {"Q-FP8-1"},
+     .field = Field::quantization,
+     .summary = "FP8 blocks of a shape the scaled product does not take",
+     .why = "ValueError at the first linear layer.",
+     .fix = "a checkpoint with 128 by 128 blocks",
+     .source = "sglang/srt/layers/quantization/fp8_utils.py",
+     .since = v0_5(21),
+     .check = fp8_block_shape,
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+    {.id = "QN010",
+     .refs = {"MS-DSA"},
+     .field = Field::page_size,
+     .summary = "sparse MLA attention before 0.5.20",
+     .why = "The index pool asserts page size 64 while it is built, and resolution has set another.",
+     .fix = "0.5.20",
+     .source = "sglang/srt/mem_cache/memory_pool.py",
+     .since = v0_5(12),
+     .until = v0_5(20),
+     .check = sparse_index_page,
+     .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 8"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> quantization_rules() { return kRules; }
+
+}  // namespace preflight::rules

@@ -1,0 +1,346 @@
+// RF: SGLang refuses the launch. The exception is reported as it is; where its cause is known, a rule names it.
+//
+// A refusal rule's check tells whether it explains this launch's refusal. The first that does wins, RF001 is the rest.
+// Refusals carry the exception type and function of the release; the conditions are read from the launch, so that a
+// function renamed between releases stays one rule.
+#include "src/rules/refusals.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/args/option_index.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+bool raised(const LaunchFacts& f, std::string_view exception, std::initializer_list<std::string_view> functions) {
+  const Refusal& r = *f.launch().refusal;
+  return (exception.empty() || r.exception == exception) &&
+         std::any_of(functions.begin(), functions.end(), [&](std::string_view name) {
+           return r.function == name || (r.function.starts_with('_') && r.function.substr(1) == name);
+         });
+}
+
+std::optional<Finding> any_refusal(const LaunchFacts& /*f*/) { return Finding{}; }
+
+std::optional<Finding> mla_prefill(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"handle_attention_backend_compatibility"}) || !f.has_model()) return std::nullopt;
+  if (!f.model().is_mla() || !f.prefill_on_xpu() || f.since(20)) return std::nullopt;
+  return Finding{.field = f.prefill_field()};
+}
+
+std::optional<Finding> deterministic_backend(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"handle_deterministic_inference", "deterministic_attention_backend"})) {
+    return std::nullopt;
+  }
+  return Finding{.field = Field::attention_backend};
+}
+
+std::optional<Finding> tree_with_pages(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"handle_eagle_family"}) || f.topk() <= 1 || f.page_size() <= 1) return std::nullopt;
+  return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size};
+}
+
+std::optional<Finding> partial_tree(const LaunchFacts& f) {
+  const bool none = f[Field::speculative_num_steps].is_none() || f[Field::speculative_eagle_topk].is_none() ||
+                    f[Field::speculative_num_draft_tokens].is_none();
+  if (!raised(f, "", {"handle_eagle_family"}) || !none) return std::nullopt;
+  if (f.launch().refusal->exception != "TypeError" && f.launch().refusal->exception != "AssertionError") {
+    return std::nullopt;
+  }
+  return Finding{.field = Field::speculative_num_steps};
+}
+
+std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
+  const std::string a = f.algorithm();
+  if (!raised(f, "ValueError", {"handle_ngram", "handle_dflash", "handle_dspark"}) || a.empty()) return std::nullopt;
+  const int first = a == "NGRAM" ? 21 : a == "DSPARK" ? 23 : 20;
+  if (f.since(first)) return std::nullopt;
+  return Finding{.field = Field::speculative_algorithm,
+                 .fix = fmt::format("SGLang 0.5.{} or later, or another algorithm", first)};
+}
+
+std::optional<Finding> chunk_in_pages(const LaunchFacts& f) {
+  const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
+  if (!raised(f, "AssertionError", {"check_server_args"}) || chunk <= 0 || f.page_size() <= 0) return std::nullopt;
+  if (chunk % f.page_size() == 0) return std::nullopt;
+  return Finding{.field = Field::chunked_prefill_size,
+                 .fix = fmt::format("a --chunked-prefill-size that is a multiple of {}", f.page_size())};
+}
+
+std::optional<Finding> ranks_over_nodes(const LaunchFacts& f) {
+  const std::int64_t nodes = f.integer(Field::nnodes, 1);
+  if (!raised(f, "AssertionError", {"check_server_args"}) || nodes <= 0 || (f.tp() * f.pp()) % nodes == 0) {
+    return std::nullopt;
+  }
+  return Finding{.field = Field::nnodes};
+}
+
+std::optional<Finding> four_bit_cache(const LaunchFacts& f) {
+  if (!raised(f, "", {"handle_kv4_compatibility", "handle_mxfp8_kv_cache_compatibility"})) return std::nullopt;
+  return Finding{.field = Field::kv_cache_dtype};
+}
+
+std::optional<Finding> host_cache_without_tree(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"handle_cache_compatibility"})) return std::nullopt;
+  if (!f.on(Field::enable_hierarchical_cache) || f.radix_cache()) return std::nullopt;
+  return Finding{.field = Field::disable_radix_cache};
+}
+
+std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
+  if (!raised(f, "", {"validate_mamba_no_buffer", "validate_mamba_extra_buffer", "handle_mamba_radix_cache"})) {
+    return std::nullopt;
+  }
+  Finding finding{.field = f.given(Field::page_size) ? Field::page_size : Field::disable_radix_cache};
+  if (f.launch().refusal->function == "validate_mamba_no_buffer" && f.page_size() > 1) finding.extra_refs = {"MB-7"};
+  return finding;
+}
+
+std::optional<Finding> context_parallel_decode(const LaunchFacts& f) {
+  if (!raised(f, "", {"check_xpu_dcp", "handle_decode_context_parallelism"})) return std::nullopt;
+  return Finding{.field = Field::dcp_size};
+}
+
+std::optional<Finding> longer_context(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"derive_context_length"})) return std::nullopt;
+  return Finding{.field = Field::context_length};
+}
+
+std::optional<Finding> quantization_mismatch(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"verify_quantization"})) return std::nullopt;
+  return Finding{.field = Field::quantization};
+}
+
+std::optional<Finding> unknown_architecture(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"parse"}) || !f.launch().refused_by_model) return std::nullopt;
+  return Finding{.field = Field::model_path};
+}
+
+std::optional<Finding> pipeline_schedule(const LaunchFacts& f) {
+  if (!raised(f, "AssertionError", {"check_server_args", "check_pipeline_parallel_compat"}) || f.pp() <= 1) {
+    return std::nullopt;
+  }
+  if (f.algorithm().empty() && f.on(Field::disable_overlap_schedule)) return std::nullopt;
+  return Finding{.field = Field::pp_size};
+}
+
+// The option our own words name first, when it was given or exists: what the caret points at.
+std::optional<Field> field_in(std::string_view message, const LaunchFacts& f) {
+  const args::OptionIndex& index = args::OptionIndex::of(f.release());
+  std::optional<Field> first;
+  for (auto at = message.find("--"); at != std::string_view::npos; at = message.find("--", at + 2)) {
+    const auto end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-", at);
+    const args::Option* option = index.find(message.substr(at, end == std::string_view::npos ? end : end - at));
+    if (option == nullptr) continue;
+    if (f.given(option->field)) return option->field;
+    if (!first) first = option->field;
+  }
+  return first;
+}
+
+constexpr std::string_view kArgs = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups";
+
+const Rule kRules[] = {
+    {.id = "RF002",
+     .refs = {"AT-9"},
+     .field = Field::attention_backend,
+     .summary = "intel_xpu for the prefill of an MLA model before 0.5.20",
+     .why = "Resolution allows intel_xpu for MLA decode only.",
+     .fix = "--decode-attention-backend intel_xpu alone: prefill then runs on triton",
+     .source = kArgs,
+     .until = v0_5(20),
+     .check = mla_prefill},
+    {.id = "RF003",
+     .refs = {"DET-3", "DET-4"},
+     .field = Field::attention_backend,
+     .summary = "a backend that is not on the list for deterministic inference",
+     .why = "intel_xpu is on the list from 0.5.19, triton always.",
+     .fix = "--attention-backend triton",
+     .source = kArgs,
+     .check = deterministic_backend},
+    {.id = "RF004",
+     .refs = {"SP-11"},
+     .field = Field::speculative_eagle_topk,
+     .summary = "a draft tree with pages above 1 on this backend",
+     .why = "Only triton (and two backends of other vendors) may verify a tree over pages. On intel_xpu the page size "
+            "is 64 or 128, so trees are always refused there. LlamaForCausalLM gets a tree by default.",
+     .fix = "--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1",
+     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .check = tree_with_pages},
+    {.id = "RF005",
+     .refs = {"SP-9"},
+     .field = Field::speculative_num_steps,
+     .summary = "the three sizes of a draft are given in part",
+     .why = "SGLang derives all three or none; given in part, Python stumbles over the missing one.",
+     .fix =
+         "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens, or none of them",
+     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .check = partial_tree},
+    {.id = "RF006",
+     .refs = {"SP-1", "SP-3", "SP-4"},
+     .field = Field::speculative_algorithm,
+     .summary = "a speculative algorithm that this release keeps from XPU",
+     .why = "DFLASH is open to XPU from 0.5.20, NGRAM from 0.5.21, DSPARK from 0.5.23.",
+     .fix = "a later release, or another algorithm",
+     .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .check = algorithm_for_others},
+    {.id = "RF007",
+     .refs = {"CK-8"},
+     .field = Field::chunked_prefill_size,
+     .summary = "the prefill chunk is no multiple of the page size",
+     .why = "A page belongs to one chunk. Attention data parallelism divides the chunk and can cause it.",
+     .fix = "a multiple of the page size",
+     .source = kArgs,
+     .check = chunk_in_pages},
+    {.id = "RF008",
+     .refs = {"CK-1"},
+     .field = Field::nnodes,
+     .summary = "the ranks do not divide over the nodes",
+     .why = "Each node runs the same number of ranks.",
+     .fix = "--tp-size times --pp-size divisible by --nnodes",
+     .source = kArgs,
+     .check = ranks_over_nodes},
+    {.id = "RF009",
+     .refs = {"CK-2"},
+     .field = Field::pp_size,
+     .summary = "pipeline stages with speculation or the overlap schedule",
+     .why = "The combination is refused.",
+     .fix = "--disable-overlap-schedule, and no speculation",
+     .source = kArgs,
+     .check = pipeline_schedule},
+    {.id = "RF010",
+     .refs = {"KV-1", "KV-2"},
+     .field = Field::kv_cache_dtype,
+     .summary = "a KV cache type for other vendors' GPUs",
+     .why = "Four-bit and MXFP8 caches are refused off CUDA.",
+     .fix = "--kv-cache-dtype auto",
+     .source = kArgs,
+     .check = four_bit_cache},
+    {.id = "RF011",
+     .refs = {"CC-1"},
+     .field = Field::disable_radix_cache,
+     .summary = "a hierarchical cache without a prefix cache",
+     .why = "The host level extends the prefix tree.",
+     .fix = "drop one of --enable-hierarchical-cache and --disable-radix-cache",
+     .source = kArgs,
+     .check = host_cache_without_tree},
+    {.id = "RF012",
+     .refs = {"MB-8"},
+     .field = Field::disable_radix_cache,
+     .summary = "the prefix cache of a hybrid does not fit the launch",
+     .why = "Without the extra buffer, which XPU does not have in most releases, the prefix cache of a hybrid wants "
+            "page size 1 and no overlap schedule.",
+     .fix = "--disable-radix-cache",
+     .source = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups/mamba_hook.py",
+     .check = hybrid_cache},
+    {.id = "RF013",
+     .refs = {"R-20"},
+     .field = Field::dcp_size,
+     .summary = "decode context parallelism that resolution refuses",
+     .why = "It runs on intel_xpu only, without MLA and without speculation, and with head counts that fit.",
+     .fix = "drop --dcp-size",
+     .source = kArgs,
+     .check = context_parallel_decode},
+    {.id = "RF014",
+     .refs = {"MC-1"},
+     .field = Field::context_length,
+     .summary = "a context longer than the model's own",
+     .why = "Positions beyond the model's range give wrong output; the environment variable "
+            "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 allows it.",
+     .fix = "a smaller --context-length, or rope scaling in --json-model-override-args",
+     .source = "sglang/srt/configs/model_config.py",
+     .check = longer_context},
+    {.id = "RF015",
+     .refs = {"MC-2"},
+     .field = Field::quantization,
+     .summary = "--quantization does not fit the checkpoint",
+     .why = "The checkpoint names its own method.",
+     .fix = "drop --quantization",
+     .source = "sglang/srt/configs/model_config.py",
+     .check = quantization_mismatch},
+    {.id = "RF016",
+     .field = Field::model_path,
+     .summary = "a model that this release does not know",
+     .why = "The model type is not among those of the installed transformers package.",
+     .fix = "a later release",
+     .source = "transformers, as the release pins it",
+     .check = unknown_architecture},
+    {.id = "RF001",
+     .summary = "SGLang refuses the launch",
+     .why = "An exception ends the launch while arguments are resolved.",
+     .fix = "",
+     .source = kArgs,
+     .need = RuleNeed::kNothing,
+     .check = any_refusal},
+    {.id = "US001",
+     .summary = "an option that this release does not have",
+     .why = "The argument parser ends the launch with status 2.",
+     .fix = "the nearest option, or a release that has it",
+     .source = "Python's argparse over SGLang's options",
+     .need = RuleNeed::kNothing},
+    {.id = "US002",
+     .summary = "an abbreviation that fits several options",
+     .why = "The argument parser ends the launch with status 2.",
+     .fix = "write the option in full",
+     .source = "Python's argparse over SGLang's options",
+     .need = RuleNeed::kNothing},
+    {.id = "US003",
+     .summary = "a value that is not among an option's choices",
+     .why = "The argument parser ends the launch with status 2.",
+     .fix = "one of the choices",
+     .source = "Python's argparse over SGLang's options",
+     .need = RuleNeed::kNothing},
+    {.id = "US004",
+     .summary = "the argument parser refuses the launch",
+     .why = "A missing value, a value of the wrong kind, or a missing required option: status 2.",
+     .fix = "see the message",
+     .source = "Python's argparse over SGLang's options",
+     .need = RuleNeed::kNothing},
+};
+
+}  // namespace
+
+Diagnostic refusal_diagnostic(const LaunchFacts& f) {
+  const Refusal& refusal = *f.launch().refusal;
+  const Rule* rule = nullptr;
+  std::optional<Finding> finding;
+  for (const Rule& r : kRules) {
+    if (r.check == nullptr || (!refusal.rule.empty() && r.id != refusal.rule && r.id != "RF001")) continue;
+    finding = r.check(f);
+    if (finding) {
+      rule = &r;
+      break;
+    }
+  }
+  Diagnostic d;
+  d.rule = rule->id;
+  for (const auto ref : rule->refs) {
+    if (!ref.empty()) d.refs.emplace_back(ref);
+  }
+  for (const auto ref : finding->extra_refs) d.refs.emplace_back(ref);
+  d.message = refusal.message.empty() ? std::string(rule->summary) : refusal.message;
+  d.why = fmt::format("SGLang {} ends with {} in {}. {}", f.release().text(), refusal.exception, refusal.function,
+                      rule->id == "RF001" ? std::string_view() : rule->why);
+  while (d.why.ends_with(' ')) d.why.pop_back();
+  d.fix = finding->fix.empty() ? std::string(rule->fix) : finding->fix;
+  d.source = rule->id == "RF001" ? fmt::format("{}, SGLang {}", refusal.function, f.release().text())
+                                 : std::string(rule->source);
+  // What the message names beats the rule's usual suspect.
+  const std::optional<Field> named = field_in(refusal.message, f);
+  const std::optional<Field> usual = finding->field ? finding->field : rule->field;
+  d.field = named && (f.given(*named) || !usual) ? named : usual;
+  if (d.field) {
+    if (const GivenOption* given = f.launch().args.last_given(*d.field)) d.where = given->where;
+  }
+  return d;
+}
+
+std::span<const Rule> refusal_rules() { return kRules; }
+
+}  // namespace preflight::rules

@@ -1,0 +1,11 @@
+// A launch that ends early, as one finding: SGLang's exception (RF), or its parser's complaint (US).
+#pragma once
+
+#include "preflight/rule.h"
+
+namespace preflight::rules {
+
+Diagnostic refusal_diagnostic(const LaunchFacts& facts);
+Diagnostic usage_diagnostic(const UsageError& usage, Release release);
+
+}  // namespace preflight::rules

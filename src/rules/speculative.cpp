@@ -1,0 +1,168 @@
+// SP: speculative decoding on Intel GPUs. It runs on triton from 0.5.15 and on intel_xpu from 0.5.20.
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+std::optional<Finding> draft_on_xpu(const LaunchFacts& f) {
+  if (!f.eagle_family()) return std::nullopt;
+  const bool decode = f.draft_steps() > 1 && f.draft_decode_backend() == "intel_xpu";
+  const bool extend = f.draft_extend_backend() == "intel_xpu";
+  if (!decode && !extend) return std::nullopt;
+  const bool own = f.is(Field::speculative_draft_attention_backend, "intel_xpu");
+  return Finding{
+      .message = fmt::format("{} drafts on intel_xpu, which {} does not build", f.algorithm(), f.release().text()),
+      .field = own ? Field::speculative_draft_attention_backend : f.field_naming("intel_xpu")};
+}
+
+std::optional<Finding> tree_on_mla(const LaunchFacts& f) {
+  if (!f.eagle_family() || f.topk() <= 1 || !f.model().is_mla()) return std::nullopt;
+  if (f.draft_decode_backend() != "intel_xpu" && f.verify_backend() != "intel_xpu") return std::nullopt;
+  return Finding{.message = fmt::format("a draft tree (topk {}) for an MLA model on intel_xpu", f.topk())};
+}
+
+std::optional<Finding> no_speculation(const LaunchFacts& f) {
+  if (!f.eagle_family()) return std::nullopt;
+  return Finding{.message = fmt::format("{} cannot run on an Intel GPU in {}, whatever the backend", f.algorithm(),
+                                        f.release().text())};
+}
+
+std::optional<Finding> greedy_verification(const LaunchFacts& f) {
+  if (!f.eagle_family() && !(f.since(21) && f.algorithm() == "NGRAM")) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("with {} every request is decoded greedily: temperature, top-p, top-k and seeds "
+                                 "are ignored",
+                                 f.algorithm())};
+}
+
+std::optional<Finding> greedy_dflash(const LaunchFacts& f) {
+  if (f.algorithm() != "DFLASH") return std::nullopt;
+  return Finding{.message = "DFLASH decodes greedily when the installed kernel package lacks the sampling operation"};
+}
+
+std::optional<Finding> gdn_verify(const LaunchFacts& f) {
+  if (!f.eagle_family() || !is_gdn(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("speculative decoding of a gated-delta model calls a convolution that {} does "
+                                        "not have on XPU",
+                                        f.release().text())};
+}
+
+std::optional<Finding> graph_with_speculation(const LaunchFacts& f) {
+  if (f.algorithm().empty() || !f.decode_on_xpu() || !f.decode_graph_full()) return std::nullopt;
+  return Finding{.message = "intel_xpu captures no speculative decode graph in this release"};
+}
+
+#define EAGLE3_ARGS                                                                             \
+  "--speculative-algorithm EAGLE3 --speculative-draft-model-path {models}/llama-3.1-8b-eagle3 " \
+  "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5 --dtype float16"
+
+const Rule kRules[] = {
+    {.id = "SP001",
+     .refs = {"R-4"},
+     .field = Field::attention_backend,
+     .summary = "drafting on intel_xpu before 0.5.20",
+     .why = "The draft worker finds no such backend in its factory: ValueError while it is built.",
+     .fix = "--attention-backend triton and --speculative-draft-attention-backend triton, or 0.5.20",
+     .source = "sglang/srt/speculative/draft_utils.py",
+     .until = v0_5(20),
+     .need = RuleNeed::kNothing,
+     .check = draft_on_xpu,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend intel_xpu " EAGLE3_ARGS}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend triton " EAGLE3_ARGS},
+                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend intel_xpu"}}}},
+    {.id = "SP002",
+     .refs = {"R-5"},
+     .field = Field::speculative_eagle_topk,
+     .summary = "a draft tree for an MLA model on intel_xpu",
+     .why =
+         "Resolution looks at --attention-backend only; with triton there and intel_xpu for decode the launch passes "
+         "and the first draft step fails on an assertion.",
+     .fix = "--speculative-eagle-topk 1",
+     .source = "sglang/srt/layers/attention/xpu_backend.py",
+     .since = v0_5(20),
+     .check = tree_on_mla,
+     .fires_on = {{{.model = "glm-4.7-flash",
+                    .args =
+                        "--device xpu --decode-attention-backend intel_xpu --tp-size 4 --speculative-algorithm NEXTN "
+                        "--speculative-num-steps 3 --speculative-eagle-topk 4 --speculative-num-draft-tokens 8"}}},
+     .quiet_on = {{{.model = "glm-4.7-flash",
+                    .args =
+                        "--device xpu --decode-attention-backend intel_xpu --tp-size 4 --speculative-algorithm NEXTN "
+                        "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"}}}},
+    {.id = "SP003",
+     .refs = {"SPX-1"},
+     .field = Field::speculative_algorithm,
+     .summary = "speculative decoding on an Intel GPU before 0.5.15",
+     .why = "The kernels that build the draft tree are imported for other vendors only: KeyError or NameError at the "
+            "latest with the first draft.",
+     .fix = "0.5.15 or later",
+     .source = "sglang/srt/speculative/eagle_worker.py, sglang/srt/speculative/eagle_utils.py",
+     .until = v0_5(15),
+     .need = RuleNeed::kNothing,
+     .check = no_speculation,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu " EAGLE3_ARGS}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
+    {.id = "SP004",
+     .refs = {"SPX-2"},
+     .severity = Severity::kWarning,
+     .field = Field::speculative_algorithm,
+     .summary = "speculative decoding ignores sampling parameters on an Intel GPU",
+     .why = "Verification is greedy there, with no log line. Requests that ask for a temperature get none.",
+     .fix = "no option changes it; tell those who send requests, or leave speculation out",
+     .source = "sglang/srt/speculative/eagle_utils.py",
+     .since = v0_5(15),
+     .need = RuleNeed::kNothing,
+     .check = greedy_verification,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu " EAGLE3_ARGS}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
+    {.id = "SP005",
+     .refs = {"SPX-2a"},
+     .severity = Severity::kInfo,
+     .field = Field::speculative_algorithm,
+     .summary = "DFLASH may decode greedily",
+     .why = "It falls back with a log line when the sampling operation is missing.",
+     .fix = "a newer sgl-kernel-xpu",
+     .source = "sglang/srt/speculative",
+     .since = v0_5(20),
+     .need = RuleNeed::kNothing,
+     .check = greedy_dflash,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend triton --speculative-algorithm DFLASH "
+                            "--speculative-draft-model-path {models}/llama3.1-8b-instruct-dflash-ultrachat"}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
+    {.id = "SP006",
+     .refs = {"SPX-3"},
+     .field = Field::speculative_algorithm,
+     .summary = "speculative decoding of a gated-delta hybrid in 0.5.17 and 0.5.18",
+     .why = "TypeError at the first verification: the XPU convolution lacks an argument.",
+     .fix = "0.5.19",
+     .source = "sglang/srt/layers/attention/linear/gdn_backend.py",
+     .since = v0_5(17),
+     .until = v0_5(19),
+     .check = gdn_verify},
+    {.id = "SP007",
+     .refs = {"R-10"},
+     .certainty = Certainty::kLikely,
+     .field = Field::cuda_graph_config,
+     .summary = "speculation with a decode graph on intel_xpu before 0.5.20",
+     .why = "An assertion when the graph is captured.",
+     .fix = "no decode graph, or 0.5.20",
+     .source = "sglang/srt/layers/attention/xpu_backend.py",
+     .since = v0_5(15),
+     .until = v0_5(20),
+     .need = RuleNeed::kNothing,
+     .check = graph_with_speculation},
+};
+
+#undef EAGLE3_ARGS
+
+}  // namespace
+
+std::span<const Rule> speculative_rules() { return kRules; }
+
+}  // namespace preflight::rules

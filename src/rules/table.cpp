@@ -1,0 +1,60 @@
+// The rule table: the families in the order they are reported, and look-ups.
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "preflight/rule.h"
+#include "src/rules/families.h"
+
+namespace preflight {
+namespace {
+
+std::vector<Rule> join_families() {
+  using namespace rules;
+  std::vector<Rule> all;
+  for (const auto family :
+       {placement_rules(), backend_rules(), paging_rules(), mla_rules(), kernel_limit_rules(), local_rules(),
+        speculative_rules(), graph_rules(), communication_rules(), quantization_rules(), moe_rules(), hybrid_rules(),
+        vision_rules(), serving_rules(), kernel_pairing_rules(), argument_rules(), refusal_rules(), change_rules()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Rule> all_rules() {
+  static const std::vector<Rule> all = join_families();
+  return all;
+}
+
+const Rule* find_rule(std::string_view id_or_ref) {
+  const auto rules = all_rules();
+  for (const Rule& r : rules) {
+    if (r.id == id_or_ref) return &r;
+  }
+  if (id_or_ref.empty()) return nullptr;
+  for (const Rule& r : rules) {
+    if (std::find(r.refs.begin(), r.refs.end(), id_or_ref) != r.refs.end()) return &r;
+  }
+  return nullptr;
+}
+
+std::optional<std::chrono::year_month_day> parse_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
+  const auto number = [&](std::size_t at, std::size_t length) -> std::optional<unsigned> {
+    unsigned n = 0;
+    const char* end = text.data() + at + length;
+    const auto [stop, error] = std::from_chars(text.data() + at, end, n);
+    return error == std::errc() && stop == end ? std::optional(n) : std::nullopt;
+  };
+  const auto y = number(0, 4);
+  const auto m = number(5, 2);
+  const auto d = number(8, 2);
+  if (!y || !m || !d) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year{static_cast<int>(*y)}, std::chrono::month{*m},
+                                         std::chrono::day{*d}};
+  return date.ok() ? std::optional(date) : std::nullopt;
+}
+
+}  // namespace preflight

@@ -1,0 +1,91 @@
+// VI: attention inside vision towers.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+// The tower runs: Gemma 3 and Llama 4 need --enable-multimodal, and SGLang's is_multimodal says so already.
+bool tower_runs(const LaunchFacts& f) { return f.model().is_multimodal && !f.on(Field::language_only); }
+
+std::optional<Finding> device_without_varlen(const LaunchFacts& f) {
+  if (!tower_runs(f) || f.vision_backend() != "xpu_attn" || f.is_battlemage_or_later()) return std::nullopt;
+  return Finding{.message = fmt::format("vision attention {} is built for Battlemage and later, not for {}",
+                                        f.given(Field::mm_attention_backend) ? "xpu_attn" : "xpu_attn (the default)",
+                                        f.device().name)};
+}
+
+std::optional<Finding> foreign_vision_backend(const LaunchFacts& f) {
+  constexpr std::array<std::string_view, 6> kForeign = {"fa3",        "fa4",         "flashinfer_cudnn",
+                                                        "aiter_attn", "ascend_attn", "amx_attn"};
+  const std::string_view backend = f.text(Field::mm_attention_backend);
+  if (!tower_runs(f) || std::find(kForeign.begin(), kForeign.end(), backend) == kForeign.end()) return std::nullopt;
+  return Finding{.message = fmt::format("vision attention {} does not exist on an Intel GPU", backend),
+                 .fix = f.since(13) ? "--mm-attention-backend xpu_attn, triton_attn or sdpa"
+                                    : "--mm-attention-backend triton_attn or sdpa"};
+}
+
+std::optional<Finding> vision_head_size(const LaunchFacts& f) {
+  constexpr std::array<std::int64_t, 8> kSizes = {64, 72, 80, 96, 128, 192, 256, 512};
+  if (!tower_runs(f) || f.vision_backend() != "xpu_attn") return std::nullopt;
+  const std::int64_t size = vision_head_dim(f.model());
+  if (size <= 0 || std::find(kSizes.begin(), kSizes.end(), size) != kSizes.end()) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the vision tower's head size {} is none of 64, 72, 80, 96, 128, 192, 256, 512", size)};
+}
+
+constexpr std::string_view kVision = "sglang/srt/layers/attention/vision.py";
+
+const Rule kRules[] = {
+    {.id = "VI001",
+     .refs = {"R-22"},
+     .field = Field::mm_attention_backend,
+     .summary = "vision attention of the XPU kernel package on a device it is not built for",
+     .why = "NotImplementedError with the first image. It is the default from 0.5.19.",
+     .fix = "--mm-attention-backend triton_attn",
+     .source = "sglang/srt/layers/attention/vision.py; sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
+     .since = v0_5(13),
+     .check = device_without_varlen,
+     .fires_on =
+         {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 2", .device = "a770", .since = v0_5(19)},
+           {.model = "qwen3-vl-8b-instruct",
+            .args = "--device xpu --tp-size 2 --mm-attention-backend xpu_attn",
+            .device = "a770"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct",
+                    .args = "--device xpu --tp-size 2 --mm-attention-backend triton_attn",
+                    .device = "a770"},
+                   {.model = "qwen3-vl-8b-instruct", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "VI002",
+     .refs = {"MM-1"},
+     .field = Field::mm_attention_backend,
+     .summary = "a vision attention backend made for another vendor's hardware",
+     .why = "An exception while the vision tower is built.",
+     .fix = "--mm-attention-backend triton_attn",
+     .source = kVision,
+     .check = foreign_vision_backend,
+     .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend fa3"}}},
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend triton_attn"},
+                   {.model = "qwen3-8b", .args = "--device xpu --mm-attention-backend fa3"}}}},
+    {.id = "VI003",
+     .refs = {"K-16"},
+     .field = Field::mm_attention_backend,
+     .summary = "a vision head size the XPU kernel is not built for",
+     .why = "The kernel refuses the first image; nothing pads the heads.",
+     .fix = "--mm-attention-backend triton_attn",
+     .source = "sgl-kernel-xpu src/sycl/flash_attention.cpp",
+     .since = v0_5(13),
+     .check = vision_head_size,
+     .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend xpu_attn"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> vision_rules() { return kRules; }
+
+}  // namespace preflight::rules
