@@ -24,17 +24,17 @@ std::string normal_group(Resolution& r, const std::string& group, const std::str
   }
   if (names.empty()) {
     r.refuse("ValueError", "_normalize_device_group",
-             fmt::format("--disaggregation-ib-device names no device for {}.", whose));
+             fmt::format("The InfiniBand devices name none for {}.", whose));
   }
   if (given != names.size()) {
-    r.warn("_normalize_device_group", fmt::format("--disaggregation-ib-device repeats devices for {}.", whose));
+    r.warn("_normalize_device_group", fmt::format("The InfiniBand devices repeat a name for {}.", whose));
   }
   return fmt::format("{}", fmt::join(names, ","));
 }
 
 Value parsed_mapping(Resolution& r, const std::string& text) {
   const auto refuse = [&](const char* exception, std::string_view why) {
-    r.refuse(exception, "parse_ib_device_config", fmt::format("--disaggregation-ib-device {}: {}.", text, why));
+    r.refuse(exception, "parse_ib_device_config", fmt::format("InfiniBand devices {}: {}.", text, why));
   };
   const bool is_file = text.ends_with(".json");
   std::string json = text;
@@ -59,15 +59,15 @@ Value parsed_mapping(Resolution& r, const std::string& text) {
 
 }  // namespace
 
-Value validated_ib_devices(Resolution& r) {
+Value validated_ib_devices(Resolution& r, Field field) {
   const std::string function = r.since(v0_5(19)) ? "validate_ib_devices" : "_validate_ib_devices";
-  const Value& option = r[Field::disaggregation_ib_device];
+  const Value& option = r[field];
   if (option.is_none()) {
-    r.warn(function, "--disaggregation-ib-device is not given; mooncake searches for devices by itself.");
+    r.warn(function, "No InfiniBand device is named; mooncake searches for devices by itself.");
     return option;
   }
   const std::string text(python_strip(option.as_string()));
-  if (text.empty()) r.refuse("ValueError", function, "--disaggregation-ib-device is empty; name devices.");
+  if (text.empty()) r.refuse("ValueError", function, "The list of InfiniBand devices is empty; name devices.");
   if (!text.ends_with(".json") && !text.starts_with('{')) return normal_group(r, text, "all GPUs");
   Value normal = Value::dict({});
   const Value mapping = parsed_mapping(r, text);

@@ -287,7 +287,7 @@ void handle_encoder_disaggregation(Resolution& r) {
   check_encoder_options(r, function);
   const bool transfers = r.is(Field::disaggregation_transfer_backend, "mooncake") && (is_prefill(r) || is_decode(r));
   if (transfers || r.is(Field::encoder_transfer_backend, "mooncake")) {
-    r.change(kSource, Field::disaggregation_ib_device, validated_ib_devices(r));
+    r.change(kSource, Field::disaggregation_ib_device, validated_ib_devices(r, Field::disaggregation_ib_device));
   }
   const ModelFacts& model = r.model();
   if (model.architectures.empty()) {

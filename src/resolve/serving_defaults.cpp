@@ -24,7 +24,8 @@ std::string dashed(Field field) {
 }
 
 void rename_image_processor(Resolution& r, const std::string& function) {
-  if (!r.on(Field::disable_fast_image_processor)) return;
+  // In 0.5.13 the switch stands alone; the backend that replaces it was seen first in 0.5.18.
+  if (!r.on(Field::disable_fast_image_processor) || !field_exists(Field::image_processor_backend, r.release())) return;
   if (!r.one_of(Field::image_processor_backend, {"auto", "pil"})) {
     r.refuse("ValueError", function,
              fmt::format("--disable-fast-image-processor asks for the PIL processor, --image-processor-backend for {}; "
