@@ -23,8 +23,7 @@ std::string normal_group(Resolution& r, const std::string& group, const std::str
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   if (names.empty()) {
-    r.refuse("ValueError", "_normalize_device_group",
-             fmt::format("The InfiniBand devices name none for {}.", whose));
+    r.refuse("ValueError", "_normalize_device_group", fmt::format("The InfiniBand devices name none for {}.", whose));
   }
   if (given != names.size()) {
     r.warn("_normalize_device_group", fmt::format("The InfiniBand devices repeat a name for {}.", whose));
