@@ -25,11 +25,47 @@ HfConfigPtr read_hf_config(ModelBuilder& b) {
   return config;
 }
 
+namespace {
+
+// A model directory whose configuration lies in another file than config.json.
+class RenamedConfig : public ModelSource {
+ public:
+  RenamedConfig(ModelSource& source, std::string file) : source_(source), file_(std::move(file)) {}
+
+  Result<std::shared_ptr<const Value>> config_of(const std::string& path) override {
+    const bool absolute = file_.starts_with('/');
+    const auto text = source_.text_of(absolute ? file_ : path + "/" + file_);
+    if (!text) return std::shared_ptr<const Value>();
+    auto value = Value::parse_json(*text);
+    if (!value) return failure(value.error().message, file_);
+    return std::make_shared<const Value>(std::move(*value));
+  }
+  bool has_file(const std::string& path, const std::string& name) override { return source_.has_file(path, name); }
+  std::optional<std::string> text_of(const std::string& file) override { return source_.text_of(file); }
+  std::optional<Value> json_file(const std::string& path, const std::string& name) override {
+    return source_.json_file(path, name);
+  }
+
+ private:
+  ModelSource& source_;
+  std::string file_;
+};
+
+HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request) {
+  if (!request.configuration_file.empty()) {
+    RenamedConfig renamed(source, request.configuration_file);
+    return read_config(renamed, request.release, request.path, request.trust_remote_code);
+  }
+  return source.memo().config(request.release, request.path, request.trust_remote_code, [&] {
+    return read_config(source, request.release, request.path, request.trust_remote_code);
+  });
+}
+
+}  // namespace
+
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
   try {
-    const HfConfigPtr config = source.memo().config(request.release, request.path, false, [&] {
-      return read_config(source, request.release, request.path, false);
-    });
+    const HfConfigPtr config = config_for(source, request);
     override_config(request.release, config, request.override_args);
     return {config->to_value(), {}};
   } catch (const Raised& raised) {
