@@ -1,31 +1,20 @@
 // Chunked prefill size, graph batch sizes and the static memory fraction from the device's memory.
 //
-// Sources: arg_groups/memory_hook.py (0.5.20 and later), ServerArgs._handle_gpu_memory_settings before. Floating-point
+// Source: arg_groups/memory_hook.py (0.5.20 and later); memory_by_flags.cpp has the older form. Floating-point
 // expressions keep upstream's order of operations, so that results are equal to the last bit.
 // Tested by tests/resolve_memory_test.cpp.
 #include "src/resolve/memory.h"
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
 #include "src/resolve/graph_sizes.h"
+#include "src/resolve/memory_detail.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
 
 namespace preflight::resolve {
-namespace {
-
-constexpr std::string_view kSource = "_handle_gpu_memory_settings";
-constexpr std::int64_t kGiB = 1024;  // MiB
-
-std::string settings_function(const Resolution& r) { return upstream_name(r, "handle_gpu_memory_settings"); }
-
-// What a device of this size gets by default.
-struct Capacity {
-  std::int64_t chunked_prefill_size;
-  std::int64_t graph_max_bs;
-};
+namespace memory {
 
 Capacity capacity_of(const Resolution& r, const Value& memory_mib) {
   if (memory_mib.is_none()) return {4096, 160};
@@ -61,79 +50,9 @@ double reduced_for_vision(Resolution& r, double fraction) {
   return fraction * (0.95 * adjustment);
 }
 
-// Symmetric memory is refused on XPU since 0.5.20; before, only its pool size is noted.
-void preallocate_symmetric_memory(Resolution& r) {
-  if (!r.on(Field::enable_symm_mem) || r.env_text("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE") != nullptr) return;
-  r.env()["SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"] = "4";
-  r.warn(settings_function(r), "symmetric memory preallocates 4 GB unless SGLANG_SYMM_MEM_PREALLOC_GB_SIZE says else");
-}
-
-// ---- releases with one flag per graph setting (up to 0.5.13) ----
-
 std::int64_t activation_tokens(const Resolution& r) {
   const std::int64_t chunk = r.integer(Field::chunked_prefill_size);
   return std::max<std::int64_t>(chunk > 0 ? chunk : r.integer(Field::max_prefill_tokens), 2048);
-}
-
-void default_decode_graph_flags(Resolution& r) {
-  if (!r.is(Field::device, "cpu")) {
-    if (r.none(Field::cuda_graph_bs)) {
-      r.set(kSource, Field::cuda_graph_bs, decode_graph_sizes(r, r[Field::cuda_graph_max_bs]));
-    } else {
-      r.set(kSource, Field::cuda_graph_max_bs, python::max_of(r, kSource, r[Field::cuda_graph_bs]));
-    }
-    return;
-  }
-  if (!r.none(Field::cuda_graph_bs)) {
-    r.set(kSource, Field::torch_compile_max_bs, python::max_of(r, kSource, r[Field::cuda_graph_bs]));
-  } else {
-    if (!r.on(Field::torch_compile_max_bs)) {
-      r.set(kSource, Field::torch_compile_max_bs, r[Field::cuda_graph_max_bs]);
-    }
-    r.set(kSource, Field::cuda_graph_bs, cpu_graph_sizes(r));
-  }
-  r.require(r.integer(Field::torch_compile_max_bs) > 0, kSource, "graph batch sizes must be positive");
-  r.set(kSource, Field::cuda_graph_max_bs, r[Field::torch_compile_max_bs]);
-}
-
-void default_piecewise_graph_flags(Resolution& r) {
-  const auto cap = [&](std::int64_t most) {
-    r.set(kSource, Field::piecewise_cuda_graph_max_tokens,
-          std::min(r.integer(Field::piecewise_cuda_graph_max_tokens), most));
-  };
-  if (r.none(Field::piecewise_cuda_graph_max_tokens)) {
-    r.set(kSource, Field::piecewise_cuda_graph_max_tokens, use_mla(r) ? Value(2048) : r[Field::chunked_prefill_size]);
-    if (!r.none(Field::max_total_tokens)) cap(r.integer(Field::max_total_tokens));
-    if (is_llama_2(r)) cap(4096);
-  }
-  if (!r.none(Field::context_length)) cap(r.integer(Field::context_length));
-  if (r.none(Field::piecewise_cuda_graph_tokens)) {
-    r.set(kSource, Field::piecewise_cuda_graph_tokens,
-          prefill_graph_sizes(r, r[Field::piecewise_cuda_graph_max_tokens]));
-  }
-}
-
-double reserved_mib_by_flags(Resolution& r, const Value& memory_mib) {
-  const auto max_bs = static_cast<double>(r.integer(Field::cuda_graph_max_bs));
-  const auto dp_size = static_cast<double>(r.integer(Field::dp_size));
-  double reserved = 512 + static_cast<double>(activation_tokens(r)) * 1.5;
-  reserved += max_bs * 2;
-  reserved += static_cast<double>(r.integer(Field::tp_size) * r.integer(Field::pp_size)) / 8 * 1024;
-  if (r.on(Field::enable_dp_attention)) {
-    reserved += max_bs * dp_size * 3;
-    if (max_bs > 300) reserved += max_bs * dp_size * 1.5;
-  }
-  if (!r.on(Field::disable_piecewise_cuda_graph)) {
-    reserved +=
-        use_mla(r) ? 1.5 * 1024 : static_cast<double>(r[Field::piecewise_cuda_graph_tokens].as_list().size()) * 8;
-  }
-  if (!memory_mib.is_none() && memory_mib.as_int() > 60 * kGiB) reserved = std::max(reserved, 10.0 * 1024);
-  if (r.is(Field::speculative_algorithm, "STANDALONE")) {
-    reserved += 6 * 1024;  // a whole draft model and its graphs
-  } else if (!r.none(Field::speculative_algorithm) && !r.is(Field::speculative_algorithm, "NGRAM")) {
-    reserved += 4 * 1024;
-  }
-  return reserved;
 }
 
 double fraction_left(double reserved_mib, const Value& memory_mib, double unknown) {
@@ -142,26 +61,22 @@ double fraction_left(double reserved_mib, const Value& memory_mib, double unknow
   return python::round_to((mib - reserved_mib) / mib, 3);
 }
 
-void settings_by_flags(Resolution& r) {
-  const Value memory_mib = device_memory_mib(r);
-  const Capacity capacity = capacity_of(r, memory_mib);
-  if (r.none(Field::chunked_prefill_size)) {
-    r.set(kSource, Field::chunked_prefill_size, capacity.chunked_prefill_size);
-  }
-  if (r.none(Field::cuda_graph_max_bs)) r.set(kSource, Field::cuda_graph_max_bs, capacity.graph_max_bs);
-  default_decode_graph_flags(r);
-  default_piecewise_graph_flags(r);
-  if (r.none(Field::mem_fraction_static)) {
-    r.set(kSource, Field::mem_fraction_static, fraction_left(reserved_mib_by_flags(r, memory_mib), memory_mib, 0.88));
-    if (r.model().is_multimodal && !r.on(Field::language_only)) {
-      r.set("adjust_mem_fraction_for_vlm", Field::mem_fraction_static,
-            reduced_for_vision(r, r.number(Field::mem_fraction_static)));
-    }
-  }
-  preallocate_symmetric_memory(r);
-}
+}  // namespace memory
 
-// ---- releases with cuda_graph_config ----
+namespace {
+
+using memory::Capacity;
+using memory::kGiB;
+using memory::kSource;
+
+std::string settings_function(const Resolution& r) { return upstream_name(r, "handle_gpu_memory_settings"); }
+
+// Symmetric memory is refused on XPU since 0.5.20; before, only its pool size is noted.
+void preallocate_symmetric_memory(Resolution& r) {
+  if (!r.on(Field::enable_symm_mem) || r.env_text("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE") != nullptr) return;
+  r.env()["SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"] = "4";
+  r.warn(settings_function(r), "symmetric memory preallocates 4 GB unless SGLANG_SYMM_MEM_PREALLOC_GB_SIZE says else");
+}
 
 // Working copy of one phase; declared together once every default is in.
 struct GraphPhase {
@@ -214,7 +129,7 @@ void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
       most = std::min<std::int64_t>(most, 8192);
     }
     if (!r.none(Field::max_total_tokens)) most = std::min(most, r.integer(Field::max_total_tokens));
-    if (is_llama_2(r)) most = std::min<std::int64_t>(most, 4096);
+    if (memory::is_llama_2(r)) most = std::min<std::int64_t>(most, 4096);
     prefill.set("max_bs", most);
   }
   if (prefill.get("bs").is_none()) prefill.set("bs", prefill_graph_sizes(r, prefill.get("max_bs")));
@@ -241,7 +156,7 @@ double reserved_mib_for_graphs(Resolution& r) {
 }
 
 double activation_tokens_by_role(Resolution& r) {
-  if (!r.is(Field::disaggregation_mode, "decode")) return static_cast<double>(activation_tokens(r));
+  if (!r.is(Field::disaggregation_mode, "decode")) return static_cast<double>(memory::activation_tokens(r));
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
   const std::string function = settings_function(r);
   const double running =
@@ -267,14 +182,13 @@ void default_memory_fraction(Resolution& r, const Value& memory_mib) {
   const bool runs_vision = r.model().is_multimodal && !r.on(Field::language_only) &&
                            !r.on(Field::language_model_only) && !r.is(Field::disaggregation_mode, "decode");
   // Sizing the cache after graph capture is for CUDA only, so the reserve always counts here.
-  double fraction = fraction_left(reserved_mib(r, memory_mib), memory_mib, 0.95);
-  if (runs_vision) fraction = reduced_for_vision(r, fraction);
+  double fraction = memory::fraction_left(reserved_mib(r, memory_mib), memory_mib, 0.95);
+  if (runs_vision) fraction = memory::reduced_for_vision(r, fraction);
   r.declare(kSource, {{Field::mem_fraction_static, fraction}});
 }
 
-void settings_by_graph_config(Resolution& r) {
-  const Value memory_mib = device_memory_mib(r);
-  const Capacity capacity = capacity_of(r, memory_mib);
+void settings_by_graph_config(Resolution& r, const Value& memory_mib) {
+  const Capacity capacity = memory::capacity_of(r, memory_mib);
   if (r.none(Field::chunked_prefill_size)) {
     r.declare(kSource, {{Field::chunked_prefill_size, capacity.chunked_prefill_size}});
   }
@@ -287,7 +201,6 @@ void settings_by_graph_config(Resolution& r) {
       Value::dict({{std::string(kDecode), decode.settings}, {std::string(kPrefill), prefill.settings}});
   if (filled != r[Field::cuda_graph_config]) r.declare(kSource, {{Field::cuda_graph_config, filled}});
   default_memory_fraction(r, memory_mib);
-  preallocate_symmetric_memory(r);
 }
 
 }  // namespace
@@ -310,11 +223,13 @@ void handle_gpu_memory_settings(Resolution& r) {
   if (r.is(Field::device, "xpu") && r.device().count <= 0) {
     r.refuse("ValueError", "get_xpu_memory_capacity", "torch sees no XPU, so its memory is not known");
   }
+  const Value memory_mib = device_memory_mib(r);
   if (r.before(v0_5(14))) {
-    settings_by_flags(r);
+    memory::settings_by_flags(r, memory_mib);
   } else {
-    settings_by_graph_config(r);
+    settings_by_graph_config(r, memory_mib);
   }
+  preallocate_symmetric_memory(r);
 }
 
 }  // namespace preflight::resolve
