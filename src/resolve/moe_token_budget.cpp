@@ -5,6 +5,7 @@
 
 #include "src/resolve/moe.h"
 #include "src/resolve/model_queries.h"
+#include "src/resolve/speculative.h"
 
 namespace preflight::resolve {
 namespace {
@@ -22,8 +23,8 @@ std::int64_t decode_graph_tokens(Resolution& r) {
                                                r.integer(Field::max_running_requests), r.integer(Field::attn_dp_size));
     requests = std::min(requests, std::max<std::int64_t>(1, per_rank));
   }
-  const bool drafts = r.on(Field::speculative_algorithm) && r.on(Field::speculative_num_draft_tokens);
-  return requests * (drafts ? r.integer(Field::speculative_num_draft_tokens) : 1);
+  const Value drafted = r.on(Field::speculative_algorithm) ? max_speculative_num_draft_tokens(r) : Value();
+  return requests * (drafted.truthy() ? drafted.as_int() : 1);
 }
 
 void validate_flashinfer(Resolution& r) {

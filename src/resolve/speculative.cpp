@@ -286,10 +286,4 @@ Value max_speculative_num_draft_tokens(Resolution& r) {
   return widest;
 }
 
-void apply_kimi_k3_spec_backend_defaults(Resolution& r) {
-  // The draft's own attention backend is set on Blackwell only.
-  if (r.none(Field::speculative_algorithm) || !r.none(Field::linear_attn_verify_backend)) return;
-  r.declare("apply_kimi_k3_spec_backend_defaults", {{Field::linear_attn_verify_backend, "nv_cutedsl"}});
-}
-
 }  // namespace preflight::resolve

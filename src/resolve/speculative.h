@@ -14,7 +14,4 @@ void handle_speculative_decoding(Resolution& r);
 // The widest draft (tokens per request) that speculation may use; None without a draft width.
 Value max_speculative_num_draft_tokens(Resolution& r);
 
-// Kimi hybrid models: the fused kernel verifies draft tokens whenever speculation is on.
-void apply_kimi_k3_spec_backend_defaults(Resolution& r);
-
 }  // namespace preflight::resolve
