@@ -189,6 +189,7 @@ constexpr PipelineStep kPipeline[] = {
 
 constexpr PipelineStep kCheck[] = {
     {.name = "check_server_args", .run = check_server_args},
+    {.name = "unknown host memory (not upstream's)", .run = note_unknown_host_memory},
 };
 
 // What upstream reports beside the chain (resolved_dict): a field left None answers its declared fallback, and the

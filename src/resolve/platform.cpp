@@ -49,10 +49,13 @@ void handle_xpu_backends(Resolution& r) {
 
 void handle_cpu_backends(Resolution& r) {
   if (!r.is(Field::device, "cpu")) return;
-  // An x86 host; what its memory decides later is not known here, and the verdict says so.
-  r.unmodelled(Field::device);
   if (r.none(Field::attention_backend)) r.change("_handle_cpu_backends", Field::attention_backend, "intel_amx");
-  r.change("_handle_cpu_backends", Field::sampling_backend, "pytorch");
+  r.change("_handle_cpu_backends", Field::sampling_backend, "pytorch");  // an x86 host is assumed
+}
+
+void note_unknown_host_memory(Resolution& r) {
+  const bool decided = !r.raw(Field::chunked_prefill_size).is_none() && !r.raw(Field::mem_fraction_static).is_none();
+  if (r.is(Field::device, "cpu") && !decided) r.unmodelled(Field::device);
 }
 
 void handle_symm_mem_device_support(Resolution& r) {

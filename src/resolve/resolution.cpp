@@ -67,7 +67,8 @@ void Resolution::set_attribute(std::string_view name, Value value) {
 }
 
 void Resolution::set(std::string_view step, Field field, Value value) {
-  if (!(*this)[field].identical(value)) {
+  // What is no field of this release is a private attribute there, which nothing records.
+  if (!(*this)[field].identical(value) && field_exists(field, release())) {
     launch_.chain.push_back({std::string(step), {{field, value}}, true});
   }
   set_silently(field, std::move(value));
