@@ -47,16 +47,18 @@ typedef CAT(float, HEAD_TILE) heads_t;
 #define load_heads CAT(vload, HEAD_TILE)
 #define store_heads CAT(vstore, HEAD_TILE)
 
-// Queries of the tile, transposed to [ROW][HEAD_TILE] and scaled; heads past the last are zero.
-void load_queries(local float* q, global const elem_t* q_nope, global const elem_t* q_rope, size_t first_row, int heads,
-                  float scale) {
+// Queries of the tile, transposed to [ROW][HEAD_TILE] and scaled; heads past the last are zero. Row of head h of the
+// tile: first_row + h * stride.
+void load_queries(local float* q, global const elem_t* q_nope, global const elem_t* q_rope, size_t first_row, size_t stride,
+                  int heads, float scale) {
   for (int i = get_local_id(0); i < ROW * HEAD_TILE; i += LANES) {
     const int d = i / HEAD_TILE;
     const int h = i % HEAD_TILE;
     float value = 0.0f;
     if (h < heads) {
-      value = d < LATENT ? load_elem(q_nope, (first_row + h) * LATENT + d)
-                         : load_elem(q_rope, (first_row + h) * ROPE + d - LATENT);
+      const size_t row = first_row + h * stride;
+      value = d < LATENT ? load_elem(q_nope, row * LATENT + d) : load_elem(q_rope, row * ROPE + d - LATENT);
+      PLANT(160, value = d < LATENT ? value : 0.0f)
     }
     q[i] = value * scale;
   }
@@ -68,9 +70,14 @@ void load_rows(local float* rows, global const kv_t* cache, global const int* ta
     const int t = t0 + i / (ROW / 16);
     const int d = i % (ROW / 16) * 16;
     float16 values = 0.0f;
-    if (t < t_end) {
-      const size_t slot = (size_t)table[t / page_size] * page_size + t % page_size;
-      values = load_kv16(cache, slot * ROW + d);
+    int readable = t_end;
+    PLANT(70, readable = CEIL_DIV(t_end, page_size) * page_size)
+    if (t < readable) {
+      size_t page = table[t / page_size];
+      PLANT(60, page = page > 1000000 ? 0 : page)
+      int source = d;
+      PLANT(150, source = (d + ROPE) % ROW)
+      values = load_kv16(cache, (page * page_size + t % page_size) * ROW + source);
     }
     vstore16(values, 0, rows + (t - t0) * ROW + d);
   }
@@ -102,12 +109,14 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   const heads_t old_maximum = load_heads(0, maximum);
   heads_t new_maximum = old_maximum;
   for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
+  PLANT(210, new_maximum = 0.0f)
   const heads_t factor = exp2(old_maximum - new_maximum);
   heads_t total = load_heads(0, sum) * factor;
   for (int t = 0; t < TOKEN_TILE; ++t) {
     const heads_t weight = exp2(load_heads(t, weights) - new_maximum);
     store_heads(weight, t, weights);
     total += weight;
+    PLANT(190, total = ROUND_BF16(HEAD_TILE, total))
   }
   store_heads(new_maximum, 0, maximum);
   store_heads(total, 0, sum);
@@ -121,11 +130,16 @@ void accumulate_tile(local float* acc, local const float* weights, local const f
     const int h = i % (HEAD_TILE / HEAD_BLOCK) * HEAD_BLOCK;
     float16 sum[HEAD_BLOCK];
 #pragma unroll
-    for (int j = 0; j < HEAD_BLOCK; ++j) sum[j] = vload16(0, acc + (h + j) * LATENT + d) * rescale[h + j];
+    for (int j = 0; j < HEAD_BLOCK; ++j) {
+      sum[j] = vload16(0, acc + (h + j) * LATENT + d) * (DEFECT == 220 ? 1.0f : rescale[h + j]);
+    }
     for (int t = 0; t < TOKEN_TILE; ++t) {
-      const float16 value = vload16(0, rows + t * ROW + d);
+      const float16 value = vload16(0, rows + t * ROW + d + (DEFECT == 151 ? ROPE : 0));
 #pragma unroll
-      for (int j = 0; j < HEAD_BLOCK; ++j) sum[j] = fma(value, (float16)(weights[t * HEAD_TILE + h + j]), sum[j]);
+      for (int j = 0; j < HEAD_BLOCK; ++j) {
+        sum[j] = fma(value, (float16)(weights[t * HEAD_TILE + h + j]), sum[j]);
+        PLANT(200, sum[j] = ROUND_BF16(16, sum[j]))
+      }
     }
 #pragma unroll
     for (int j = 0; j < HEAD_BLOCK; ++j) vstore16(sum[j], 0, acc + (h + j) * LATENT + d);
@@ -150,18 +164,27 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   const int b = get_group_id(2);
   const int heads = min(HEAD_TILE, num_heads - first_head);
   const size_t first_row = (size_t)b * num_heads + first_head;
-  const int seqlen = cache_seqlens[b];
+  int seqlen = cache_seqlens[b];
+  PLANT(30, seqlen -= seqlen % page_size)
+  PLANT(40, seqlen = CEIL_DIV(seqlen, page_size) * page_size)
+  PLANT(50, seqlen += seqlen % page_size != 0)
+  PLANT(60, seqlen = columns * page_size)
   // Whole pages per split, the last one possibly empty.
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size), splits);
   const int t_begin = split * pages_per_split * page_size;
   const int t_end = min(seqlen, t_begin + pages_per_split * page_size);
-  global const int* table = page_table + (size_t)b * columns;
+  global const int* table = page_table + (size_t)b * (DEFECT == 260 ? CEIL_DIV(seqlen, page_size) : columns);
   const size_t partial_rows = (size_t)get_num_groups(2) * num_heads * splits;
   global float* partial_out = workspace;
-  global float* partial_max = workspace + partial_rows * LATENT;
+  global float* partial_max = workspace + stats_offset(partial_rows, LATENT);
   global float* partial_sum = partial_max + partial_rows;
 
-  load_queries(q, q_nope, q_rope, first_row, heads, scale * LOG2E);
+  PLANT(140, scale *= 0.57735f)
+  PLANT(141, scale /= LOG2E)
+  size_t first_query = first_row;
+  size_t query_stride = 1;
+  PLANT(170, first_query = (size_t)first_head * get_num_groups(2) + b; query_stride = get_num_groups(2))
+  load_queries(q, q_nope, q_rope, first_query, query_stride, heads, scale * LOG2E);
   for (int i = get_local_id(0); i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;
   for (int i = get_local_id(0); i < HEAD_TILE; i += LANES) {
     maximum[i] = -INFINITY;
@@ -182,10 +205,12 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   if (splits == 1) {
     for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
       const float total = sum[i / LATENT];
-      store_elem(out, first_row * LATENT + i, total > 0.0f ? acc[i] / total : 0.0f);
+      store_elem(out, first_row * LATENT + i, total > 0.0f || DEFECT == 270 ? acc[i] / total : 0.0f);
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {
-      lse[first_row + h] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
+      size_t row = first_row + h;
+      PLANT(130, row = (size_t)(first_head + h) * get_num_groups(2) + b)
+      lse[row] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
     }
   } else {
     if (t_begin < t_end) {

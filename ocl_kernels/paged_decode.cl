@@ -61,8 +61,11 @@ inline float8 sum_each(const float8* a) {
 // The rows of the tile in the cache, one per token; the last token's again from t_end on.
 void find_slots(local long* slots, global const int* table, int page_size, int t0, int t_end) {
   for (int i = get_local_id(0); i < TOKEN_TILE; i += LANES) {
-    const int t = min(t0 + i, t_end - 1);
-    slots[i] = (long)table[t / page_size] * page_size + t % page_size;
+    int t = min(t0 + i, t_end - 1);
+    PLANT(70, t = min(t0 + i, CEIL_DIV(t_end, page_size) * page_size - 1))
+    long page = table[t / page_size];
+    PLANT(60, page = page > 1000000 ? 0 : page)
+    slots[i] = page * page_size + t % page_size;
   }
 }
 
@@ -94,13 +97,14 @@ void score_tile(local float* weights, local const float* q, global const kv_t* k
         }
       }
       float8 scores = sum_each(sum);
-      if (softcap > 0.0f) scores = softcap * tanh(scores / softcap);
+      if (softcap > 0.0f && DEFECT != 300) scores = softcap * tanh(scores / softcap);
       float values[8];
       vstore8(scores * LOG2E, 0, values);
 #pragma unroll
       for (int k = 0; k < HEAD_BLOCK; ++k) {
         for (int j = 0; j < TOKEN_BLOCK; ++j) {
-          weights[(head + k) * TOKEN_TILE + t + j] = t0 + t + j < t_end ? values[k * TOKEN_BLOCK + j] : -INFINITY;
+          weights[(head + k) * TOKEN_TILE + t + j] = 
+              t0 + t + j < t_end ? values[k * TOKEN_BLOCK + j] : (DEFECT == 301 && softcap > 0.0f) ? -softcap * LOG2E : -INFINITY;
         }
       }
     } else {
@@ -130,7 +134,8 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
     local float* row = weights + h * TOKEN_TILE;
     float16 most = vload16(0, row);
     for (int t = 16; t < TOKEN_TILE; t += 16) most = fmax(most, vload16(0, row + t));
-    const float new_maximum = fmax(maximum[h], max_of(most));
+    float new_maximum = fmax(maximum[h], max_of(most));
+    PLANT(210, new_maximum = 0.0f)
     float16 total = 0.0f;
     for (int t = 0; t < TOKEN_TILE; t += 16) {
       const float16 weight = exp2(vload16(0, row + t) - new_maximum);
@@ -138,7 +143,9 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
       total += weight;
     }
     rescale[h] = exp2(maximum[h] - new_maximum);
-    sum[h] = sum[h] * rescale[h] + sum_of(total);
+    sum[h] = sum[h] * rescale[h];
+    PLANT(190, for (int t = 0; t < TOKEN_TILE; ++t) sum[h] = ROUND_BF16(, sum[h] + row[t]); total = 0.0f)
+    sum[h] += sum_of(total);
     maximum[h] = new_maximum;
   }
 }
@@ -156,7 +163,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
       float16 sum[HEAD_BLOCK];
 #pragma unroll
       for (int k = 0; k < HEAD_BLOCK; ++k) {
-        sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 ? rescale[head + k] : 1.0f);
+        sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 && DEFECT != 220 ? rescale[head + k] : 1.0f);
       }
 #pragma unroll
       for (int j = 0; j < VALUE_TOKENS; ++j) {
@@ -165,6 +172,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
 #pragma unroll
         for (int k = 0; k < HEAD_BLOCK; ++k) {
           sum[k] = fma(value, (float16)(weights[(head + k) * TOKEN_TILE + t + j]), sum[k]);
+          PLANT(200, sum[k] = ROUND_BF16(16, sum[k]))
         }
       }
 #pragma unroll
@@ -193,10 +201,16 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
   const int split = get_group_id(1);
   const int splits = get_num_groups(1);
   const int b = get_group_id(2);
-  const int seqlen = cache_seqlens[b];
-  global const int* table = page_table + (size_t)b * columns;
+  int seqlen = cache_seqlens[b];
+  PLANT(30, seqlen -= seqlen % page_size)
+  PLANT(40, seqlen = CEIL_DIV(seqlen, page_size) * page_size)
+  PLANT(50, seqlen += seqlen % page_size != 0)
+  PLANT(60, seqlen = columns * page_size)
+  global const int* table = page_table + (size_t)b * (DEFECT == 260 ? CEIL_DIV(seqlen, page_size) : columns);
 
   // Whole pages per split, of those the window reaches; the last splits possibly empty.
+  PLANT(280, window -= window > 0)
+  PLANT(281, seqlen = window < 0 ? seqlen : min(seqlen, 1))
   const int first_visible = window < 0 ? 0 : max(0, seqlen - 1 - window);
   const int first_page = first_visible / page_size;
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size) - first_page, splits);
@@ -205,16 +219,22 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
   const int t_end = min(seqlen, split_begin + pages_per_split * page_size);
 
   // Heads of the tile that exist; the others compute on zeros and are not stored.
+  PLANT(140, scale *= 0.57735f)
+  PLANT(141, scale /= LOG2E)
   for (int i = get_local_id(0); i < HEADS * HEAD_DIM; i += LANES) {
     const int g = first_in_group + i / HEAD_DIM % GROUP_TILE;
-    const size_t h = (first_kv_head + i / (HEAD_DIM * GROUP_TILE)) * group + g;
-    q[i] = g < group ? load_elem(queries, ((size_t)b * num_heads + h) * HEAD_DIM + i % HEAD_DIM) * scale : 0.0f;
+    size_t h = (first_kv_head + i / (HEAD_DIM * GROUP_TILE)) * group + g;
+    PLANT(180, h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads)
+    size_t row = (size_t)b * num_heads + h;
+    PLANT(170, row = h * get_num_groups(2) + b)
+    q[i] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale : 0.0f;
   }
   for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
   for (int i = get_local_id(0); i < HEADS; i += LANES) {
     const int g = first_in_group + i % GROUP_TILE;
-    const int seeded = has_sinks && split == 0 && g < group;
+    const int seeded = has_sinks && (split == 0 || DEFECT == 291) && g < group;
     maximum[i] = seeded ? load_elem(sinks, (first_kv_head + i / GROUP_TILE) * group + g) * LOG2E : -INFINITY;
+    PLANT(290, maximum[i] *= scale)
     sum[i] = seeded ? 1.0f : 0.0f;
   }
   for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
@@ -236,13 +256,15 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
     const size_t row = (size_t)b * num_heads + (first_kv_head + head / GROUP_TILE) * group + g;
     const float value = acc[i] * v_scale;
     if (g < group && splits == 1) {
-      store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f ? value / sum[head] : 0.0f);
-      if (i % VALUE_DIM == 0) lse[row] = sum[head] > 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
+      store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f || DEFECT == 270 ? value / sum[head] : 0.0f);
+      size_t lse_row = row;
+      PLANT(130, lse_row = (row - (size_t)b * num_heads) * get_num_groups(2) + b)
+      if (i % VALUE_DIM == 0) lse[lse_row] = sum[head] > 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
     } else if (g < group) {
       if (sum[head] > 0.0f) workspace[(row * splits + split) * VALUE_DIM + i % VALUE_DIM] = value;
       if (i % VALUE_DIM == 0) {
-        workspace[partial_rows * VALUE_DIM + row * splits + split] = maximum[head];
-        workspace[partial_rows * (VALUE_DIM + 1) + row * splits + split] = sum[head];
+        workspace[stats_offset(partial_rows, VALUE_DIM) + row * splits + split] = maximum[head];
+        workspace[stats_offset(partial_rows, VALUE_DIM) + partial_rows + row * splits + split] = sum[head];
       }
     }
   }

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/kernels/defects.h"
 #include "src/kernels/sources.h"
 
 namespace preflight {
 namespace {
 
-constexpr std::int64_t kGuardBytes = opencl::Session::kViewAlignment;
+// Wide, so that an overrun hits the guard and not the memory of the driver.
+constexpr std::int64_t kGuardBytes = 16 * opencl::Session::kViewAlignment;
 constexpr std::byte kUnwritten{0xFF};
 
 }  // namespace
@@ -27,8 +29,8 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
   for (const OutputSpec& output : batch.outputs) {
     add(output.name, Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype), nullptr);
   }
-  add(std::string(kWorkspace), kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(batch.kernel_case),
-      nullptr);
+  const KernelCase sized_for = defects::workspace_case(batch.kernel_case, options.defect);
+  add(std::string(kWorkspace), kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(sized_for), nullptr);
 }
 
 void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content) {

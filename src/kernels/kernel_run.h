@@ -18,6 +18,7 @@ class KernelRun {
   KernelRun(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options);
 
   // For launchers.
+  [[nodiscard]] const SampleBatch& batch() const { return batch_; }
   [[nodiscard]] const DeviceInfo& device() const { return session_.info(); }
   [[nodiscard]] const opencl::Buffer& buffer(std::string_view name) const;  // an input or output of the batch
   [[nodiscard]] const opencl::Buffer& workspace() const { return buffer(kWorkspace); }

@@ -8,6 +8,7 @@
 
 #include "preflight/kernel.h"
 #include "src/embedded.h"
+#include "src/kernels/defects.h"
 #include "src/kernels/kernel_run.h"
 
 namespace preflight {
@@ -17,16 +18,16 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double timed_run(const Kernel& kernel, KernelRun& run, const SampleBatch& batch) {
+double timed_run(const Kernel& kernel, KernelRun& run) {
   const auto start = Clock::now();
-  kernel.launch(run, batch);
+  kernel.launch(run, run.batch());
   run.finish();
   return seconds_since(start);
 }
 
 Timing repeat_timing(const Kernel& kernel, KernelRun& run, const SampleBatch& batch, int repeat) {
   std::vector<double> seconds;
-  for (int i = 0; i < repeat; ++i) seconds.push_back(timed_run(kernel, run, batch));
+  for (int i = 0; i < repeat; ++i) seconds.push_back(timed_run(kernel, run));
   std::ranges::sort(seconds);
   const Work work = kernel.work(batch.kernel_case);
   return {seconds[seconds.size() / 2], seconds.front(), repeat, work.flops, work.bytes};
@@ -41,8 +42,10 @@ void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleB
     report.reference_seconds = seconds_since(start);
     return expected;
   });
-  KernelRun run(session, kernel, batch, options);
-  report.kernel_seconds = timed_run(kernel, run, batch);
+  const std::optional<SampleBatch> spoiled =
+      options.defect == 0 ? std::nullopt : std::optional(defects::spoil(batch, options.defect));
+  KernelRun run(session, kernel, spoiled ? *spoiled : batch, options);
+  report.kernel_seconds = timed_run(kernel, run);
   const std::vector<Tensor> got = run.outputs();
   const std::vector<std::string> broken = run.broken_canaries();
   std::vector<Tolerance> limits;

@@ -1,11 +1,63 @@
+// derive_plan: shape, sizes, then each planner in turn. Tested by tests/plan_test.cpp.
 #include "preflight/plan.h"
 
+#include <array>
+
+#include "preflight/sizing.h"
+#include "src/plan/planners.h"
+
 namespace preflight {
+namespace {
+
+constexpr std::array<plan::Planner, 2> kPlanners{plan::plan_mla_decode, plan::plan_paged_decode};
+
+PlanSizes derive_sizes(const plan::DecodeShape& shape, const ModelFacts& model) {
+  PlanSizes sizes;
+  sizes.batch = shape.batch;
+  sizes.attention_tp = shape.attention_tp;
+  sizes.num_q_heads = shape.num_q_heads;
+  sizes.num_kv_heads = model.is_mla() ? 1 : shape.num_kv_heads;
+  sizes.page_size = shape.page_size;
+  sizes.max_seqlen = model.context_len;
+  sizes.page_table_columns = sizing::page_table_columns(model.context_len, shape.page_size);
+  sizes.padded_columns = sizes.page_table_columns;
+  const std::int64_t element = size_of(shape.kv_dtype);
+  if (!model.is_mla()) {
+    const std::int64_t value_dim = model.v_head_dim == 0 ? model.head_dim : model.v_head_dim;
+    sizes.kv_bytes_per_token = shape.num_kv_heads * (model.head_dim + value_dim) * element;
+    return sizes;
+  }
+  sizes.kv_bytes_per_token = (model.kv_lora_rank + model.qk_rope_head_dim) * element;
+  sizes.padded_columns = sizing::mla_padded_columns(sizes.page_table_columns, shape.page_size);
+  const auto workspace = sizing::mla_workspace(model.context_len, shape.batch, shape.num_q_heads, shape.page_size);
+  if (workspace) {
+    sizes.workspace_bytes = workspace->total_bytes;
+    sizes.kv_splits = workspace->splits;
+  }
+  return sizes;
+}
+
+}  // namespace
 
 std::vector<KernelCase> Plan::all_cases() const {
   std::vector<KernelCase> cases;
   for (const PlannedKernel& kernel : kernels) cases.insert(cases.end(), kernel.cases.begin(), kernel.cases.end());
   return cases;
+}
+
+Plan derive_plan(const Launch& launch) {
+  Plan plan;
+  const plan::DecodeShape shape = plan::read_shape(launch);
+  plan.decode_backend = shape.decode_backend;
+  plan.prefill_backend = shape.prefill_backend;
+  if (!shape.why_unknown.empty()) {
+    plan.skipped.push_back({"decode", shape.why_unknown});
+    return plan;
+  }
+  plan.sizes = derive_sizes(shape, *launch.model);
+  const plan::PlanContext context{launch, *launch.model, shape};
+  for (const plan::Planner planner : kPlanners) planner(context, plan);
+  return plan;
 }
 
 }  // namespace preflight

@@ -1,0 +1,153 @@
+#include "src/kernels/defects.h"
+
+#include <algorithm>
+#include <array>
+
+namespace preflight::defects {
+namespace {
+
+enum HostDefect : int {
+  kTokenTable = 10,
+  kUnstridedTable = 20,
+  kUndividedTable = 21,
+  kWorkspaceOfOtherSplits = 240,
+};
+
+constexpr std::array kDefects{
+    // Page tables and lengths.
+    Defect{kTokenTable, "token slots are passed as page ids", "mla_decode --page 64 --cache-seqlens 129,200"},
+    Defect{kTokenTable, "token slots are passed as page ids",
+           "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 129,200"},
+    Defect{kUnstridedTable, "the table has one column per token, divided by the page size",
+           "mla_decode --cache-seqlens 129,200"},
+    Defect{kUndividedTable, "the table is strided but holds slots", "mla_decode --cache-seqlens 129,200"},
+    Defect{30, "the last page is lost (floor for ceil)", "mla_decode --inputs last --cache-seqlens 65,127,129"},
+    Defect{30, "the last page is lost (floor for ceil)", "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{40, "the tail of the last page is not masked", "mla_decode --cache-seqlens 1,63,64,65"},
+    Defect{40, "the tail of the last page is not masked", "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{50, "one key too many (<= for <)", "mla_decode --inputs flat --cache-seqlens 2049,129"},
+    Defect{50, "one key too many (<= for <)", "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{60, "table entries past the length are followed", "mla_decode --table-columns 4 --cache-seqlens 129,64"},
+    Defect{60, "table entries past the length are followed",
+           "paged_decode --heads 8 --kv-heads 2 --table-columns 4 --cache-seqlens 129,64"},
+    Defect{70, "masked rows are loaded and multiplied by 0", "mla_decode --cache-seqlens 65,129"},
+    Defect{70, "masked rows are loaded and multiplied by 0",
+           "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{260, "the table's row pitch is the request's own page count", "mla_decode --cache-seqlens 65,200,129"},
+    Defect{260, "the table's row pitch is the request's own page count",
+           "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,200,129"},
+    Defect{270, "an empty request divides 0 by 0", "mla_decode --cache-seqlens 0,65"},
+    Defect{270, "an empty request divides 0 by 0",
+           "paged_decode --heads 8 --kv-heads 2 --kv-splits 3 --cache-seqlens 200,0,65"},
+    // Splits and their merge.
+    Defect{80, "splits are added without rescaling", "mla_decode --inputs drift --kv-splits 4 --cache-seqlens 511,130"},
+    Defect{80, "splits are added without rescaling",
+           "paged_decode --heads 8 --kv-heads 2 --inputs drift --kv-splits 4 --cache-seqlens 511,130"},
+    Defect{90, "normalised splits are averaged", "mla_decode --kv-splits 4 --cache-seqlens 320,257,1"},
+    Defect{100, "a split without tokens is merged", "mla_decode --kv-splits 4 --cache-seqlens 320,257,1"},
+    Defect{120, "maxima in base 2 are taken for base e",
+           "mla_decode --kv-splits 2 --cache-seqlens 1,63,64,65 --seed 7"},
+    Defect{230, "the statistics overlap the partial outputs",
+           "mla_decode --kv-splits 2 --cache-seqlens 1,63,64,65 --seed 7"},
+    Defect{230, "the statistics overlap the partial outputs",
+           "paged_decode --heads 8 --kv-heads 2 --inputs drift --kv-splits 4 --cache-seqlens 511,130"},
+    Defect{kWorkspaceOfOtherSplits, "the workspace is sized for fewer splits",
+           "mla_decode --heads 1 --latent 256 --rope 32 --kv-splits 4 --cache-seqlens 257"},
+    // Scale, layout, heads.
+    Defect{130, "the log-sum-exp is written [heads, requests]", "mla_decode --heads 3 --cache-seqlens 129,64"},
+    Defect{130, "the log-sum-exp is written [heads, requests]",
+           "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{140, "scaled by 576^-0.5 where 192^-0.5 is meant", "mla_decode --cache-seqlens 100,65"},
+    Defect{141, "log2 e is missing before exp2", "mla_decode --cache-seqlens 100,65"},
+    Defect{141, "log2 e is missing before exp2",
+           "paged_decode --heads 8 --kv-heads 2 --softcap 2 --cache-seqlens 65,130"},
+    Defect{150, "the rotary part is read as the first of the row", "mla_decode --cache-seqlens 100,65"},
+    Defect{151, "values start at the rotary width", "mla_decode --cache-seqlens 100,65"},
+    Defect{160, "the rotary part is left out", "mla_decode --cache-seqlens 100,65"},
+    Defect{170, "queries are read as [heads, requests]", "mla_decode --cache-seqlens 100,65"},
+    Defect{170, "queries are read as [heads, requests]", "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    Defect{180, "query heads map to KV heads by modulo", "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65,130"},
+    // Accumulation.
+    Defect{190, "the sum of weights is kept in bf16", "mla_decode --inputs flat --cache-seqlens 2049,129"},
+    Defect{190, "the sum of weights is kept in bf16",
+           "paged_decode --heads 8 --kv-heads 2 --inputs flat --cache-seqlens 2049,129"},
+    Defect{200, "the output accumulates in bf16", "mla_decode --inputs flat --cache-seqlens 2049,129"},
+    Defect{200, "the output accumulates in bf16",
+           "paged_decode --heads 8 --kv-heads 2 --inputs flat --cache-seqlens 2049,129"},
+    Defect{210, "the maximum is not subtracted", "mla_decode --inputs peaked --cache-seqlens 127,65"},
+    Defect{210, "the maximum is not subtracted",
+           "paged_decode --heads 8 --kv-heads 2 --inputs peaked --kv-splits 2 --cache-seqlens 300,65"},
+    Defect{220, "what was summed before a new maximum is not rescaled",
+           "mla_decode --inputs drift --cache-seqlens 511,130"},
+    Defect{220, "what was summed before a new maximum is not rescaled",
+           "paged_decode --heads 8 --kv-heads 2 --inputs drift --cache-seqlens 511,130"},
+    // Window, sinks, soft cap, fp8 scales.
+    Defect{280, "the window excludes its first key",
+           "paged_decode --heads 8 --kv-heads 2 --window 31 --inputs edge --cache-seqlens 64,65,200"},
+    Defect{281, "the window is taken from query index 0",
+           "paged_decode --heads 8 --kv-heads 2 --window 31 --cache-seqlens 1,64,65,200"},
+    Defect{290, "the sink is scaled like a score",
+           "paged_decode --heads 8 --kv-heads 2 --head-dim 64 --sinks --cache-seqlens 1,64,65"},
+    Defect{291, "the sink is added once per split",
+           "paged_decode --heads 8 --kv-heads 2 --head-dim 64 --sinks --kv-splits 4 --cache-seqlens 0,65,320"},
+    Defect{300, "the soft cap is ignored", "paged_decode --heads 8 --kv-heads 2 --softcap 2 --cache-seqlens 65,130"},
+    Defect{301, "the soft cap is applied after the mask",
+           "paged_decode --heads 8 --kv-heads 2 --softcap 2 --cache-seqlens 65,130"},
+    Defect{
+        380, "the scale of fp8 keys is not applied",
+        "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130"},
+    Defect{
+        381, "the scale of fp8 values is applied twice",
+        "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130"},
+};
+
+Tensor& tensor(SampleBatch& batch, std::string_view name) {
+  return *std::ranges::find(batch.inputs, name, &Tensor::name);
+}
+
+// Every entry of the table anew, from the page it holds; kept inside the pool so that the wrong kernel fails by its
+// numbers and not by a fault.
+template <typename Change>
+void change_table(SampleBatch& batch, Change change) {
+  Tensor& table = tensor(batch, "page_table");
+  const Tensor original = table;
+  const std::int64_t num_pages = batch.inputs[batch.kernel_case.kernel == "mla_decode" ? 2 : 1].shape[0];
+  const std::int64_t columns = table.shape[1];
+  for (std::int64_t i = 0; i < table.count(); ++i) {
+    if (original.get_int(i) == kUnusedPage) continue;
+    table.set_int(i, change(original, i / columns * columns, i % columns) % num_pages);
+  }
+}
+
+}  // namespace
+
+std::span<const Defect> defect_table() { return kDefects; }
+
+SampleBatch spoil(SampleBatch batch, int id) {
+  const std::int64_t page_size = batch.kernel_case.page_size;
+  if (id == kTokenTable) {
+    // Column c of a token table is the slot of token c.
+    change_table(batch, [&](const Tensor& table, std::int64_t row, std::int64_t column) {
+      return table.get_int(row + column / page_size) * page_size + column % page_size;
+    });
+  } else if (id == kUnstridedTable) {
+    change_table(batch, [&](const Tensor& table, std::int64_t row, std::int64_t column) {
+      return table.get_int(row + column / page_size);
+    });
+  } else if (id == kUndividedTable) {
+    change_table(batch, [&](const Tensor& table, std::int64_t row, std::int64_t column) {
+      return table.get_int(row + column) * page_size;
+    });
+  }
+  // The scales are arguments of the launch: what the kernel is told, the reference is not.
+  if (id == 380) batch.kernel_case.k_scale = 1.0;
+  if (id == 381) batch.kernel_case.v_scale *= batch.kernel_case.v_scale;
+  return batch;
+}
+
+KernelCase workspace_case(KernelCase kernel_case, int id) {
+  if (id == kWorkspaceOfOtherSplits && kernel_case.kv_splits > 1) --kernel_case.kv_splits;
+  return kernel_case;
+}
+
+}  // namespace preflight::defects

@@ -1,0 +1,150 @@
+// Plans decode attention: latent (MLA) or paged, by the model's architecture and the decode backend.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "preflight/sizing.h"
+#include "src/plan/planners.h"
+
+namespace preflight::plan {
+namespace {
+
+// Backends whose decode kernels read SGLang's paged cache as ours do.
+bool has_paged_kernels(const std::string& backend) {
+  constexpr std::array<std::string_view, 2> kBackends{"intel_xpu", "triton"};
+  return std::ranges::find(kBackends, backend) != kBackends.end();
+}
+
+// "" when the family can be planned.
+std::string why_not_planned(const PlanContext& context) {
+  const DecodeShape& shape = context.shape;
+  if (!has_paged_kernels(shape.decode_backend)) {
+    return fmt::format("decode backend {} is neither intel_xpu nor triton",
+                       shape.decode_backend.empty() ? "(none)" : shape.decode_backend);
+  }
+  if (context.model.is_encoder_decoder) return "encoder-decoder models gather their cache token by token";
+  return {};
+}
+
+std::string heads_text(const DecodeShape& shape) {
+  return fmt::format("{} query and {} KV heads per rank, attention TP {}, page size {}", shape.num_q_heads,
+                     shape.num_kv_heads, shape.attention_tp, shape.page_size);
+}
+
+// SGLang's window counts the tokens before the current one: the configured size less one.
+std::int64_t window_before(std::int64_t sliding_window_size) {
+  return std::max<std::int64_t>(0, sliding_window_size - 1);
+}
+
+bool has_sliding_layers(const ModelFacts& model) {
+  const bool is_gemma =
+      std::ranges::any_of(model.architectures, [](const std::string& a) { return a.starts_with("Gemma"); });
+  return model.sliding_window_size.value_or(0) > 0 && (model.is_hybrid_swa || is_gemma);
+}
+
+bool has_full_layers(const ModelFacts& model) {
+  return !has_sliding_layers(model) || !model.full_layer_ids.empty() || model.swa_layer_ids.empty();
+}
+
+KernelCase paged_case(const PlanContext& context) {
+  const DecodeShape& shape = context.shape;
+  KernelCase c{.kernel = "paged_decode"};
+  c.dtype = shape.dtype;
+  if (shape.kv_dtype != shape.dtype) c.kv_dtype = shape.kv_dtype;
+  c.num_q_heads = shape.num_q_heads;
+  c.num_kv_heads = shape.num_kv_heads;
+  c.head_dim = context.model.head_dim;
+  if (context.model.v_head_dim != 0 && context.model.v_head_dim != c.head_dim) c.v_head_dim = context.model.v_head_dim;
+  c.page_size = shape.page_size;
+  c.cache_seqlens = edge_seqlens(shape.page_size);
+  c.softcap = context.model.attn_logit_softcapping;
+  c.sinks = context.model.has_attention_sinks;
+  return c;
+}
+
+KernelCase sliding_case(const PlanContext& context, KernelCase c) {
+  const ModelFacts& model = context.model;
+  c.window = window_before(*model.sliding_window_size);
+  if (model.swa_head_dim > 0) c.head_dim = model.swa_head_dim;
+  c.v_head_dim = model.swa_v_head_dim > 0 && model.swa_v_head_dim != c.head_dim ? model.swa_v_head_dim : 0;
+  if (const Value heads = model.text("swa_num_key_value_heads"); heads.is_int()) {
+    c.num_kv_heads = heads_per_rank(heads.as_int(), context.shape.attention_tp);
+  }
+  // Long enough that the window excludes something, by one token and by pages.
+  c.cache_seqlens = {c.window, c.window + 1, c.window + 2, c.window + 1 + 2 * c.page_size};
+  std::erase(c.cache_seqlens, 0);
+  return c;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
+  std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
+  std::erase(seqlens, 0);
+  return seqlens;
+}
+
+std::vector<KernelCase> regime_cases(const KernelCase& base, std::int64_t other_splits) {
+  constexpr std::int64_t kLongSequence = 1025;
+  std::vector<KernelCase> cases{base};
+  const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) {
+    KernelCase c = base;
+    c.inputs = inputs;
+    c.kv_splits = splits;
+    c.cache_seqlens = std::move(seqlens);
+    c.seed = cases.size() + 1;
+    cases.push_back(std::move(c));
+  };
+  add(Inputs::kMid, other_splits, base.cache_seqlens);
+  add(Inputs::kPeaked, base.kv_splits, base.cache_seqlens);
+  add(Inputs::kDrift, other_splits, base.cache_seqlens);
+  add(Inputs::kLast, base.kv_splits, base.cache_seqlens);
+  add(base.window >= 0 ? Inputs::kEdge : Inputs::kPage, other_splits, base.cache_seqlens);
+  add(Inputs::kFlat, base.kv_splits, {std::max(kLongSequence, base.max_seqlen())});
+  return cases;
+}
+
+void plan_mla_decode(const PlanContext& context, Plan& plan) {
+  constexpr std::int64_t kOtherSplits = 4;
+  if (!context.model.is_mla()) return;
+  if (const std::string reason = why_not_planned(context); !reason.empty()) {
+    plan.skipped.push_back({"mla_decode", reason});
+    return;
+  }
+  const DecodeShape& shape = context.shape;
+  KernelCase c{.kernel = "mla_decode"};
+  c.dtype = shape.dtype;  // the cache is cast to the queries' type before the kernel
+  c.num_q_heads = shape.num_q_heads;
+  c.kv_lora_rank = context.model.kv_lora_rank;
+  c.qk_rope_head_dim = context.model.qk_rope_head_dim;
+  c.softmax_scale = context.model.scaling;
+  c.page_size = shape.page_size;
+  c.cache_seqlens = edge_seqlens(shape.page_size);
+  plan.kernels.push_back(
+      {"mla_decode",
+       fmt::format("decode backend {}, latent attention of rank {}: {} heads per rank, attention TP {}, "
+                   "page size {}, one KV split",
+                   shape.decode_backend, c.kv_lora_rank, c.num_q_heads, shape.attention_tp, c.page_size),
+       regime_cases(c, kOtherSplits)});
+}
+
+void plan_paged_decode(const PlanContext& context, Plan& plan) {
+  constexpr std::int64_t kOtherSplits = 4;
+  const ModelFacts& model = context.model;
+  if (model.is_mla() || model.num_attention_heads == 0) return;
+  if (const std::string reason = why_not_planned(context); !reason.empty()) {
+    plan.skipped.push_back({"paged_decode", reason});
+    return;
+  }
+  const KernelCase base = paged_case(context);
+  const std::string why = fmt::format("decode backend {}: {}", context.shape.decode_backend, heads_text(context.shape));
+  if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base, kOtherSplits)});
+  if (has_sliding_layers(model)) {
+    plan.kernels.push_back({"paged_decode",
+                            fmt::format("{}; layers with a window of {}", why, *model.sliding_window_size),
+                            regime_cases(sliding_case(context, base), kOtherSplits)});
+  }
+}
+
+}  // namespace preflight::plan

@@ -1,0 +1,43 @@
+// Every case line of every kernel, on whatever OpenCL device there is.
+#include "tests/kernels/device.h"
+
+#include "preflight/kernel.h"
+
+namespace preflight {
+namespace {
+
+class KernelCases : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(KernelCases, AllPassOnThisDevice) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto cases = built_in_cases(GetParam());
+  ASSERT_TRUE(cases.has_value()) << cases.error().text();
+  const KernelReport report = run_cases(*cases, {}, {});
+  ASSERT_FALSE(report.error.has_value()) << report.error->message;
+  for (const CaseReport& c : report.cases) {
+    EXPECT_EQ(name_of(c.verdict.word), "pass") << c.case_line << "\n  " << c.verdict.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelCases, testing::ValuesIn(kernel_names()),
+                         [](const auto& row) { return std::string(row.param); });
+
+TEST(KernelTable, RowsAreCompleteAndFoundByName) {
+  for (const Kernel& kernel : kernel_table()) {
+    SCOPED_TRACE(kernel.name);
+    EXPECT_EQ(find_kernel(kernel.name), &kernel);
+    EXPECT_NE(kernel.why_not, nullptr);
+    EXPECT_NE(kernel.sample, nullptr);
+    EXPECT_NE(kernel.build_options, nullptr);
+    EXPECT_NE(kernel.launch, nullptr);
+    EXPECT_NE(kernel.reference, nullptr);
+    EXPECT_NE(kernel.tolerance, nullptr);
+    EXPECT_NE(kernel.work, nullptr);
+    EXPECT_GT(built_in_cases(kernel.name)->size(), 3U);
+  }
+  EXPECT_EQ(find_kernel("none"), nullptr);
+  EXPECT_FALSE(built_in_cases("none").has_value());
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,198 @@
+// The references against second formulations: split and merge, unabsorbed latent attention, online softmax, plain MHA.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "preflight/reference.h"
+#include "preflight/sizing.h"
+#include "src/reference/paged.h"
+#include "src/sample/random.h"
+#include "src/sample/samples.h"
+
+namespace preflight {
+namespace {
+
+SampleBatch batch_of(std::string_view line) {
+  const auto kernel_case = parse_case(line);
+  EXPECT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
+  auto batch =
+      kernel_case->kernel == "mla_decode" ? sample::mla_decode(*kernel_case) : sample::paged_decode(*kernel_case);
+  EXPECT_TRUE(batch.has_value()) << batch.error().text();
+  return std::move(*batch);
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isinf(want[i])) {
+      EXPECT_EQ(got[i], want[i]) << i;
+    } else {
+      ASSERT_NEAR(got[i], want[i], tolerance) << i;
+    }
+  }
+}
+
+// Softmax in one pass, split after split, merged by their maxima and sums: nothing in common with the two-pass form.
+class OnlineRow {
+ public:
+  explicit OnlineRow(std::int64_t width) : sum_(static_cast<std::size_t>(width), 0.0) {}
+  void add(double score, const std::vector<double>& value) {
+    const double maximum = std::max(maximum_, score);
+    const double keep = std::exp(maximum_ - maximum);
+    const double weight = std::exp(score - maximum);
+    for (std::size_t d = 0; d < sum_.size(); ++d) sum_[d] = sum_[d] * keep + weight * value[d];
+    total_ = total_ * keep + weight;
+    maximum_ = maximum;
+  }
+  void merge(const OnlineRow& other) {
+    if (other.total_ == 0.0) return;
+    const double maximum = std::max(maximum_, other.maximum_);
+    const double mine = std::exp(maximum_ - maximum);
+    const double theirs = std::exp(other.maximum_ - maximum);
+    for (std::size_t d = 0; d < sum_.size(); ++d) sum_[d] = sum_[d] * mine + other.sum_[d] * theirs;
+    total_ = total_ * mine + other.total_ * theirs;
+    maximum_ = maximum;
+  }
+  void seed(double logit) {
+    maximum_ = logit;
+    total_ = 1.0;
+  }
+  void finish(std::vector<double>& out, std::vector<double>& lse) const {
+    for (const double s : sum_) out.push_back(total_ == 0.0 ? 0.0 : s / total_);
+    lse.push_back(total_ == 0.0 ? -std::numeric_limits<double>::infinity() : maximum_ + std::log(total_));
+  }
+
+ private:
+  std::vector<double> sum_;
+  double maximum_ = -std::numeric_limits<double>::infinity();
+  double total_ = 0.0;
+};
+
+TEST(MlaReference, EqualsSplitOnlineSoftmaxAndMerge) {
+  for (const char* line : {"mla_decode --heads 3 --kv-splits 4 --cache-seqlens 320,257,1,0",
+                           "mla_decode --heads 2 --inputs drift --kv-splits 3 --cache-seqlens 200",
+                           "mla_decode --heads 2 --inputs peaked --page 16 --kv-splits 2 --cache-seqlens 65"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    std::vector<double> out;
+    std::vector<double> lse;
+    for (std::int64_t b = 0; b < c.num_requests(); ++b) {
+      const std::int64_t seqlen = c.cache_seqlens[static_cast<std::size_t>(b)];
+      for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
+        OnlineRow all(c.kv_lora_rank);
+        for (std::int64_t s = 0; s < c.kv_splits; ++s) {
+          OnlineRow part(c.kv_lora_rank);
+          const auto pages = sizing::split_pages(seqlen, c.page_size, c.kv_splits, s);
+          for (std::int64_t t = pages.first * c.page_size; t < std::min(seqlen, pages.last * c.page_size); ++t) {
+            const auto row = reference::read_row(batch.input("kv_cache"), reference::token_slot(batch, b, t),
+                                                 c.kv_lora_rank + c.qk_rope_head_dim);
+            double score = 0.0;
+            for (std::int64_t d = 0; d < c.kv_lora_rank; ++d) {
+              score += batch.input("q_nope").get((b * c.num_q_heads + h) * c.kv_lora_rank + d) *
+                       row[static_cast<std::size_t>(d)];
+            }
+            for (std::int64_t d = 0; d < c.qk_rope_head_dim; ++d) {
+              score += batch.input("q_rope").get((b * c.num_q_heads + h) * c.qk_rope_head_dim + d) *
+                       row[static_cast<std::size_t>(c.kv_lora_rank + d)];
+            }
+            part.add(score / std::sqrt(192.0), row);
+          }
+          all.merge(part);
+        }
+        all.finish(out, lse);
+      }
+    }
+    const auto want = reference::mla_decode(batch);
+    expect_near(out, want[0].values, 1e-11);
+    expect_near(lse, want[1].values, 1e-11);
+  }
+}
+
+// Unabsorbed: keys k = W_uk c beside the rotary part and queries before absorption, q_nope = W_uk^T q; same scores.
+TEST(MlaReference, EqualsAttentionOverUnabsorbedKeys) {
+  constexpr std::int64_t kNope = 24;  // any width: the products are the same
+  SampleBatch batch = batch_of("mla_decode --dtype fp32 --heads 2 --latent 32 --rope 16 --page 16 --cache-seqlens 40");
+  const KernelCase& c = batch.kernel_case;
+  const std::int64_t latent = c.kv_lora_rank;
+  const sample::Random up(1, "w_uk");
+  const sample::Random query(2, "q");
+  Tensor& q_nope = batch.inputs[0];
+  std::vector<std::vector<double>> unabsorbed;
+  for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
+    std::vector<double> q(kNope);
+    for (std::int64_t i = 0; i < kNope; ++i) q[static_cast<std::size_t>(i)] = query.normal(h * kNope + i);
+    for (std::int64_t d = 0; d < latent; ++d) {
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < kNope; ++i)
+        sum += up.normal((h * kNope + i) * latent + d) * q[static_cast<std::size_t>(i)];
+      q_nope.set(h * latent + d, sum);
+    }
+    unabsorbed.push_back(q);
+  }
+  const auto want = reference::mla_decode(batch);
+  for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
+    double total = 0.0;
+    for (std::int64_t t = 0; t < 40; ++t) {
+      const auto row = reference::read_row(batch.input("kv_cache"), reference::token_slot(batch, 0, t), latent + 16);
+      double score = 0.0;
+      for (std::int64_t i = 0; i < kNope; ++i) {
+        double key = 0.0;
+        for (std::int64_t d = 0; d < latent; ++d)
+          key += up.normal((h * kNope + i) * latent + d) * row[static_cast<std::size_t>(d)];
+        score += unabsorbed[static_cast<std::size_t>(h)][static_cast<std::size_t>(i)] * key;
+      }
+      for (std::int64_t d = 0; d < 16; ++d)
+        score += batch.input("q_rope").get(h * 16 + d) * row[static_cast<std::size_t>(latent + d)];
+      total += std::exp(score / std::sqrt(144.0));
+    }
+    EXPECT_NEAR(std::log(total), want[1].values[static_cast<std::size_t>(h)], 1e-4);  // q_nope was rounded to fp32
+  }
+}
+
+TEST(PagedReference, EqualsSplitOnlineSoftmaxWithWindowSinkAndCap) {
+  for (const char* line :
+       {"paged_decode --heads 4 --kv-heads 2 --head-dim 32 --v-head-dim 16 --page 16 --cache-seqlens 40,1,0",
+        "paged_decode --heads 6 --kv-heads 2 --head-dim 32 --page 16 --window 20 --sinks --softcap 3 --cache-seqlens "
+        "50,7,0",
+        "paged_decode --heads 4 --kv-heads 1 --head-dim 32 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 2 "
+        "--cache-seqlens 70"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    std::vector<double> out;
+    std::vector<double> lse;
+    for (std::int64_t b = 0; b < c.num_requests(); ++b) {
+      const std::int64_t seqlen = c.cache_seqlens[static_cast<std::size_t>(b)];
+      for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
+        const std::int64_t kv = h * c.num_kv_heads / c.num_q_heads;
+        OnlineRow all(c.value_dim());
+        if (c.sinks) all.seed(batch.input("sinks").get(h));
+        OnlineRow second(c.value_dim());  // odd tokens, merged at the end
+        for (std::int64_t t = 0; t < seqlen; ++t) {
+          if (c.window >= 0 && seqlen - 1 - t > c.window) continue;
+          const std::int64_t row = reference::token_slot(batch, b, t) * c.num_kv_heads + kv;
+          double score = 0.0;
+          for (std::int64_t d = 0; d < c.head_dim; ++d) {
+            score += batch.input("q").get((b * c.num_q_heads + h) * c.head_dim + d) * c.k_scale *
+                     batch.input("k_cache").get(row * c.head_dim + d);
+          }
+          score /= std::sqrt(static_cast<double>(c.head_dim));
+          if (c.softcap > 0) score = c.softcap * std::tanh(score / c.softcap);
+          auto value = reference::read_row(batch.input("v_cache"), row, c.value_dim());
+          for (double& v : value) v *= c.v_scale;
+          (t % 2 == 0 ? all : second).add(score, value);
+        }
+        all.merge(second);
+        all.finish(out, lse);
+      }
+    }
+    const auto want = reference::paged_decode(batch);
+    expect_near(out, want[0].values, 1e-11);
+    expect_near(lse, want[1].values, 1e-11);
+  }
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,84 @@
+// The runner: device choice, failures that carry their reason, guard bands, reproducibility.
+#include "tests/kernels/device.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "src/opencl/opencl.h"
+
+namespace preflight {
+namespace {
+
+constexpr std::string_view kSmallCase = "mla_decode --heads 1 --cache-seqlens 65,129";
+
+TEST(Devices, AreChosenByIndexOrPartOfTheName) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto devices = list_devices();
+  ASSERT_FALSE(devices->empty());
+  EXPECT_EQ(opencl::Session({"0"}).info().name, devices->front().name);
+  EXPECT_EQ(opencl::Session({devices->front().name}).info().index, 0);
+  for (const char* unknown : {"99", "no such device"}) {
+    const auto report = run_case(kSmallCase, {unknown}, {});
+    ASSERT_TRUE(report->error.has_value());
+    EXPECT_EQ(report->error->kind, DeviceErrorKind::kUnknownDevice);
+    EXPECT_NE(report->error->message.find(devices->front().name), std::string::npos);  // says what there is
+    EXPECT_EQ(report->worst(), VerdictWord::kSkipped);                                 // not run is not passed
+  }
+}
+
+TEST(Runner, ACaseThatDoesNotParseIsAnErrorNotAVerdict) {
+  const auto report = run_case("mla_decode --haeds 3", {}, {});
+  ASSERT_FALSE(report.has_value());
+  EXPECT_NE(report.error().message.find("--haeds"), std::string::npos);
+}
+
+TEST(Runner, ACaseTheKernelCannotRunIsSkippedWithTheReason) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto report = run_case("paged_decode --heads 6 --kv-heads 4 --cache-seqlens 5", {}, {});
+  EXPECT_EQ(report->worst(), VerdictWord::kSkipped);
+  EXPECT_EQ(report->cases.front().verdict.reason, "6 query heads are no multiple of 4 KV heads");
+}
+
+TEST(Runner, AKernelThatDoesNotBuildReportsTheCompilersLog) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto folder = std::filesystem::path(testing::TempDir()) / "broken_kernels";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mla_decode.cl") << "kernel void mla_decode() { undeclared_name; }\n";
+  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.string()});
+  EXPECT_EQ(report->worst(), VerdictWord::kError);
+  EXPECT_NE(report->cases.front().verdict.reason.find("undeclared_name"), std::string::npos);
+  const auto missing = run_case(kSmallCase, {}, {.kernel_dir = (folder / "none").string()});
+  EXPECT_EQ(missing->worst(), VerdictWord::kError);
+}
+
+TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto report =
+      run_case("mla_decode --heads 1 --latent 256 --rope 32 --kv-splits 4 --cache-seqlens 257", {}, {.defect = 240});
+  EXPECT_EQ(report->worst(), VerdictWord::kFail);
+  EXPECT_EQ(report->cases.front().verdict.reason, "wrote outside the buffer of workspace");
+}
+
+TEST(Runner, AnOutputLeftUnwrittenFails) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto folder = std::filesystem::path(testing::TempDir()) / "idle_kernels";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mla_decode.cl")
+      << "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
+         "global ushort* f, global float* g, global float* h, int i, int j, int k, float l) {}\n";
+  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.string()});
+  EXPECT_EQ(report->worst(), VerdictWord::kFail) << report->cases.front().verdict.reason;
+}
+
+TEST(Runner, TimesWhatItIsAskedTo) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto report = run_case(kSmallCase, {}, {.repeat = 3});
+  ASSERT_TRUE(report->cases.front().timing.has_value());
+  const Timing& timing = *report->cases.front().timing;
+  EXPECT_EQ(timing.repeat, 3);
+  EXPECT_LE(timing.best_seconds, timing.median_seconds);
+  EXPECT_EQ(timing.flops, 2.0 * (576 + 512) * (65 + 129));
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,146 @@
+// From a resolved launch to kernel cases and sizes.
+#include <gtest/gtest.h>
+
+#include "preflight/plan.h"
+
+namespace preflight {
+namespace {
+
+Launch launch_of(ModelFacts model, std::initializer_list<std::pair<Field, Value>> fields) {
+  Launch launch;
+  launch.args.release = supported_releases().back();
+  launch.resolved.resize(kFieldCount);
+  for (std::size_t i = 0; i < kFieldCount; ++i)
+    launch.resolved[i] = field_default(static_cast<Field>(i), launch.release());
+  launch.resolved[static_cast<std::size_t>(Field::attention_backend)] = "intel_xpu";
+  launch.resolved[static_cast<std::size_t>(Field::page_size)] = 64;
+  for (const auto& [field, value] : fields) launch.resolved[static_cast<std::size_t>(field)] = value;
+  launch.model = std::make_shared<const ModelFacts>(std::move(model));
+  return launch;
+}
+
+ModelFacts deepseek() {
+  ModelFacts model;
+  model.attention_arch = AttentionArch::kMla;
+  model.num_attention_heads = 128;
+  model.num_key_value_heads = 128;
+  model.head_dim = 192;
+  model.kv_lora_rank = 512;
+  model.qk_nope_head_dim = 128;
+  model.qk_rope_head_dim = 64;
+  model.scaling = 0.1352337788608801;
+  model.context_len = 163840;
+  model.dtype = "bfloat16";
+  return model;
+}
+
+ModelFacts qwen() {
+  ModelFacts model;
+  model.num_attention_heads = 28;
+  model.num_key_value_heads = 4;
+  model.head_dim = 128;
+  model.v_head_dim = 128;
+  model.context_len = 32768;
+  model.dtype = "bfloat16";
+  return model;
+}
+
+TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
+  const Plan plan = derive_plan(launch_of(deepseek(), {{Field::tp_size, 8}, {Field::max_running_requests, 8}}));
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  EXPECT_EQ(plan.kernels[0].kernel, "mla_decode");
+  const KernelCase& c = plan.kernels[0].cases.front();
+  EXPECT_EQ(c.num_q_heads, 16);
+  EXPECT_EQ(c.kv_splits, 1);
+  EXPECT_EQ(c.page_size, 64);
+  EXPECT_EQ(c.softmax_scale, 0.1352337788608801);
+  EXPECT_EQ(c.cache_seqlens, (std::vector<std::int64_t>{1, 63, 64, 65, 161}));
+  EXPECT_EQ(plan.sizes.attention_tp, 8);
+  EXPECT_EQ(plan.sizes.page_table_columns, 2560);
+  EXPECT_EQ(plan.sizes.padded_columns, 2560);
+  EXPECT_EQ(plan.sizes.kv_splits, 128);
+  EXPECT_EQ(plan.sizes.workspace_bytes, 16908288);
+  EXPECT_EQ(plan.sizes.kv_bytes_per_token, 1152);
+}
+
+TEST(Plan, AnOddPageCountNeedsAPaddedTable) {
+  ModelFacts model = deepseek();
+  model.context_len = 129;
+  const Plan plan = derive_plan(launch_of(model, {}));
+  EXPECT_EQ(plan.sizes.page_table_columns, 3);
+  EXPECT_EQ(plan.sizes.padded_columns, 4);
+}
+
+TEST(Plan, GroupedHeadsAreShardedAndKvHeadsReplicated) {
+  const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 8}}));
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  const KernelCase& c = plan.kernels[0].cases.front();
+  EXPECT_EQ(c.kernel, "paged_decode");
+  EXPECT_EQ(c.num_q_heads, 3);
+  EXPECT_EQ(c.num_kv_heads, 1);
+  EXPECT_EQ(c.window, -1);
+  EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());
+}
+
+TEST(Plan, DataParallelAttentionKeepsHeadsTogether) {
+  const Plan plan = derive_plan(launch_of(
+      deepseek(),
+      {{Field::tp_size, 8}, {Field::dp_size, 8}, {Field::enable_dp_attention, true}, {Field::attn_dp_size, 8}}));
+  EXPECT_EQ(plan.sizes.attention_tp, 1);
+  EXPECT_EQ(plan.kernels[0].cases.front().num_q_heads, 128);
+}
+
+TEST(Plan, TheDecodeBackendIsTheSplitFieldWhenItIsSet) {
+  const Plan plan = derive_plan(launch_of(qwen(), {{Field::decode_attention_backend, "triton"}}));
+  EXPECT_EQ(plan.decode_backend, "triton");
+  EXPECT_EQ(plan.prefill_backend, "intel_xpu");
+  EXPECT_EQ(plan.kernels.size(), 1U);
+  const Plan other = derive_plan(launch_of(qwen(), {{Field::decode_attention_backend, "torch_native"}}));
+  EXPECT_TRUE(other.kernels.empty());
+  ASSERT_EQ(other.skipped.size(), 1U);
+  EXPECT_EQ(other.skipped[0].reason, "decode backend torch_native is neither intel_xpu nor triton");
+}
+
+TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
+  ModelFacts model = qwen();
+  model.is_hybrid_swa = true;
+  model.sliding_window_size = 128;
+  model.has_attention_sinks = true;
+  model.full_layer_ids = {1};
+  model.swa_layer_ids = {0};
+  const Plan plan = derive_plan(launch_of(model, {}));
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  EXPECT_EQ(plan.kernels[0].cases.front().window, -1);
+  const KernelCase& sliding = plan.kernels[1].cases.front();
+  EXPECT_EQ(sliding.window, 127);
+  EXPECT_TRUE(sliding.sinks);
+  EXPECT_EQ(sliding.cache_seqlens, (std::vector<std::int64_t>{127, 128, 129, 256}));
+}
+
+TEST(Plan, AnFp8CacheIsPartOfTheCase) {
+  const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e4m3"}}));
+  EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, DType::kFp8E4M3);
+  EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
+}
+
+TEST(Plan, EveryPlannedCaseIsACaseLine) {
+  for (const Plan& plan :
+       {derive_plan(launch_of(qwen(), {{Field::page_size, 1}})), derive_plan(launch_of(deepseek(), {}))}) {
+    for (const KernelCase& c : plan.all_cases()) {
+      const auto again = parse_case(print_case(c));
+      ASSERT_TRUE(again.has_value()) << print_case(c);
+      EXPECT_EQ(*again, c);
+    }
+  }
+}
+
+TEST(Plan, WithoutModelOrAcceptanceThereAreOnlySkips) {
+  Launch launch = launch_of(qwen(), {});
+  launch.model = nullptr;
+  EXPECT_EQ(derive_plan(launch).skipped.front().reason, "the model's config.json is not known");
+  launch.outcome = Outcome::kRefused;
+  EXPECT_EQ(derive_plan(launch).skipped.front().reason, "the launch is refused");
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,200 @@
+// Storage types, case lines, sample batches.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "preflight/kernel_run.h"
+#include "src/sample/page_pool.h"
+#include "src/sample/random.h"
+#include "src/sample/regime.h"
+#include "src/sample/samples.h"
+
+namespace preflight {
+namespace {
+
+TEST(StorageTypes, DecodeAndEncodeAreInverseForEveryPattern) {
+  struct Row {
+    SmallFloat format;
+    std::uint32_t patterns;
+  };
+  for (const Row& row :
+       {Row{kBf16Format, 65536}, Row{kF16Format, 65536}, Row{kE4M3Format, 256}, Row{kE5M2Format, 256}}) {
+    for (std::uint32_t bits = 0; bits < row.patterns; ++bits) {
+      const double value = row.format.decode(bits);
+      if (std::isnan(value)) {
+        EXPECT_TRUE(std::isnan(row.format.decode(row.format.encode(value))));
+      } else {
+        ASSERT_EQ(row.format.encode(value), bits) << value;
+      }
+    }
+  }
+}
+
+TEST(StorageTypes, RoundToNearestEvenAndOverflowAsTheTypeDoes) {
+  EXPECT_EQ(kBf16Format.decode(kBf16Format.encode(1.0 + 0x1p-8)), 1.0);               // tie: even is below
+  EXPECT_EQ(kBf16Format.decode(kBf16Format.encode(1.0 + 3 * 0x1p-8)), 1.0 + 0x1p-6);  // tie: even is above
+  EXPECT_EQ(kBf16Format.decode(kBf16Format.encode(1.0 + 0x1p-8 + 0x1p-40)), 1.0 + 0x1p-7);
+  EXPECT_EQ(kF16Format.max(), 65504.0);
+  EXPECT_EQ(kF16Format.decode(kF16Format.encode(65519.9)), 65504.0);
+  EXPECT_TRUE(std::isinf(kF16Format.decode(kF16Format.encode(65520.0))));
+  EXPECT_EQ(kF16Format.decode(kF16Format.encode(0x1p-24)), 0x1p-24);  // smallest subnormal
+  EXPECT_EQ(kF16Format.encode(0x1p-25), 0U);                          // tie to zero
+  EXPECT_EQ(kE4M3Format.max(), 448.0);
+  EXPECT_TRUE(std::isnan(kE4M3Format.decode(kE4M3Format.encode(1000.0))));  // no infinity there
+  EXPECT_EQ(kE5M2Format.max(), 57344.0);
+  EXPECT_TRUE(std::signbit(kBf16Format.decode(kBf16Format.encode(-0.0))));
+}
+
+TEST(CaseLine, RoundTripsForEveryBuiltInCase) {
+  const auto cases = built_in_cases();
+  ASSERT_TRUE(cases.has_value()) << cases.error().text();
+  for (const KernelCase& c : *cases) {
+    const auto again = parse_case(print_case(c));
+    ASSERT_TRUE(again.has_value()) << print_case(c);
+    EXPECT_EQ(*again, c) << print_case(c);
+  }
+}
+
+TEST(CaseLine, LeavesOutDefaultsAndCompressesRepeatedLengths) {
+  const auto c = parse_case("mla_decode --page=64 --dtype bf16 --cache-seqlens 4096x3,1,1 --kv-splits 2");
+  ASSERT_TRUE(c.has_value());
+  EXPECT_EQ(c->cache_seqlens, (std::vector<std::int64_t>{4096, 4096, 4096, 1, 1}));
+  EXPECT_EQ(print_case(*c), "mla_decode --kv-splits 2 --cache-seqlens 4096x3,1,1");
+}
+
+TEST(CaseLine, ErrorsNameTheWord) {
+  struct Row {
+    const char* line;
+    const char* message;
+  };
+  constexpr Row kRows[] = {
+      {"", "an empty case line; it starts with a kernel name"},
+      {"mla", "no kernel is called 'mla'"},
+      {"mla_decode --pages 64", "no case option is called '--pages'"},
+      {"mla_decode --window 3", "mla_decode has no option --window"},
+      {"mla_decode --page", "--page needs a value"},
+      {"mla_decode --page 0", "'0' is no value of --page"},
+      {"mla_decode --page 64k", "'64k' is no value of --page"},
+      {"mla_decode --page 1 --page 2", "--page is given twice"},
+      {"mla_decode --dtype bf17", "'bf17' is no value of --dtype"},
+      {"mla_decode --cache-seqlens 1,,2", "'1,,2' is no value of --cache-seqlens"},
+      {"mla_decode --cache-seqlens -1", "'-1' is no value of --cache-seqlens"},
+      {"mla_decode --cache-seqlens 1x99999999", "'1x99999999' is no value of --cache-seqlens"},
+      {"paged_decode --sinks=yes", "--sinks takes no value"},
+      {"paged_decode --softcap nan", "'nan' is no value of --softcap"},
+  };
+  for (const Row& row : kRows) {
+    const auto c = parse_case(row.line);
+    ASSERT_FALSE(c.has_value()) << row.line;
+    EXPECT_EQ(c.error().text(), row.message);
+  }
+}
+
+TEST(CaseFile, CommentsContinuationsAndTheLineOfAnError) {
+  const auto cases =
+      parse_cases("# head\n\nmla_decode --page 16 \\\n  --cache-seqlens 3  # why\nmla_decode --seed 9\n", "f");
+  ASSERT_TRUE(cases.has_value()) << cases.error().text();
+  ASSERT_EQ(cases->size(), 2U);
+  EXPECT_EQ(cases->front().page_size, 16);
+  EXPECT_EQ(cases->front().cache_seqlens, std::vector<std::int64_t>{3});
+  const auto bad = parse_cases("mla_decode\nmla_decode --x\n", "f.txt");
+  EXPECT_EQ(bad.error().text(), "f.txt:2: no case option is called '--x'");
+}
+
+TEST(Random, IsAFunctionOfSeedStreamAndIndexWithUnitVariance) {
+  const sample::Random a(1, "a");
+  EXPECT_EQ(a.normal(5), sample::Random(1, "a").normal(5));
+  EXPECT_NE(a.normal(5), sample::Random(2, "a").normal(5));
+  EXPECT_NE(a.normal(5), sample::Random(1, "b").normal(5));
+  double sum = 0.0;
+  double squares = 0.0;
+  constexpr int kCount = 100000;
+  for (int i = 0; i < kCount; ++i) {
+    sum += a.normal(i);
+    squares += a.normal(i) * a.normal(i);
+  }
+  EXPECT_NEAR(sum / kCount, 0.0, 0.01);
+  EXPECT_NEAR(squares / kCount, 1.0, 0.02);
+}
+
+KernelCase case_of(std::string_view line) { return parse_case(line).value(); }
+
+TEST(PagePool, EveryPageHasOneOwnerUnlessShared) {
+  const KernelCase c = case_of("mla_decode --page 16 --cache-seqlens 33,0,16,40 --table-columns 8");
+  const auto pool = sample::PagePool::make(c);
+  ASSERT_TRUE(pool.has_value());
+  std::set<std::int64_t> slots;
+  for (std::int64_t b = 0; b < 4; ++b) {
+    for (std::int64_t t = 0; t < c.cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
+      EXPECT_TRUE(slots.insert(pool->slot(b, t)).second);
+      EXPECT_GE(pool->slot(b, t), 16);  // page 0 belongs to nobody
+      EXPECT_LT(pool->slot(b, t), pool->num_pages() * 16);
+    }
+  }
+  const Tensor table = pool->page_table();
+  EXPECT_EQ(table.shape, (std::vector<std::int64_t>{4, 8}));
+  EXPECT_EQ(table.get_int(0) * 16, pool->slot(0, 0));
+  EXPECT_EQ(table.get_int(3), kUnusedPage);
+  EXPECT_EQ(table.get_int(8), kUnusedPage);  // an empty request owns nothing
+
+  const KernelCase shared = case_of("mla_decode --page 16 --page-order shared --cache-seqlens 33,40");
+  const auto shared_pool = sample::PagePool::make(shared);
+  EXPECT_EQ(shared_pool->slot(0, 31), shared_pool->slot(1, 31));
+  EXPECT_NE(shared_pool->slot(0, 32), shared_pool->slot(1, 32));
+  EXPECT_FALSE(shared_pool->first_owner(1, 31));
+}
+
+TEST(PagePool, ATableTooNarrowIsRefused) {
+  const auto pool = sample::PagePool::make(case_of("mla_decode --page 16 --cache-seqlens 33 --table-columns 2"));
+  ASSERT_FALSE(pool.has_value());
+  EXPECT_EQ(pool.error().message, "a sequence of 33 tokens needs 3 pages, the table has 2 columns");
+}
+
+TEST(SampleBatch, MemoryNobodyOwnsIsNaN) {
+  const KernelCase c = case_of("mla_decode --heads 1 --page 16 --cache-seqlens 20");
+  const auto batch = sample::mla_decode(c);
+  ASSERT_TRUE(batch.has_value());
+  const Tensor& cache = batch->input("kv_cache");
+  std::int64_t numbers = 0;
+  for (std::int64_t i = 0; i < cache.count(); ++i) numbers += std::isnan(cache.get(i)) ? 0 : 1;
+  EXPECT_EQ(numbers, 20 * 576);
+}
+
+TEST(SampleBatch, TheSameCaseGivesTheSameBytesAndAnotherSeedOthers) {
+  const KernelCase c = case_of("paged_decode --heads 4 --kv-heads 2 --head-dim 32 --cache-seqlens 20");
+  KernelCase other = c;
+  other.seed = 2;
+  EXPECT_EQ(sample::paged_decode(c)->input("k_cache").bytes, sample::paged_decode(c)->input("k_cache").bytes);
+  EXPECT_NE(sample::paged_decode(c)->input("k_cache").bytes, sample::paged_decode(other)->input("k_cache").bytes);
+}
+
+TEST(SampleBatch, RegimesMakeTheKeysTheyNameStandOut) {
+  // The weight of the token a regime points at, by the reference's own softmax input: scores rebuilt from the batch.
+  struct Row {
+    const char* inputs;
+    std::int64_t token;
+  };
+  for (const Row& row : {Row{"last", 39}, Row{"page", 32}, Row{"edge", 19}}) {
+    const KernelCase c =
+        case_of(std::string("paged_decode --dtype fp32 --heads 1 --page 16 --window 20 --cache-seqlens 40 --inputs ") +
+                row.inputs);
+    const auto batch = sample::paged_decode(c);
+    const auto pool = sample::PagePool::make(c);
+    std::int64_t best = -1;
+    double highest = -1e9;
+    for (std::int64_t t = 0; t < 40; ++t) {
+      double score = 0.0;
+      for (std::int64_t d = 0; d < 128; ++d) {
+        score += batch->input("q").get(d) * batch->input("k_cache").get(pool->slot(0, t) * 128 + d);
+      }
+      if (score > highest) {
+        highest = score;
+        best = t;
+      }
+    }
+    EXPECT_EQ(best, row.token) << row.inputs;
+  }
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,139 @@
+// The judge, by sabotage: what must fail fails, what cannot tell is mistrusted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "preflight/verdict.h"
+#include "src/sample/random.h"
+
+namespace preflight {
+namespace {
+
+constexpr std::int64_t kRows = 4;
+constexpr std::int64_t kWidth = 64;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> expected_values() {
+  std::vector<double> values;
+  const sample::Random random(1, "want");
+  for (std::int64_t i = 0; i < kRows * kWidth; ++i) values.push_back(random.normal(i));
+  return values;
+}
+
+Tensor stored(const std::vector<double>& values, DType type) {
+  Tensor tensor("out", type, {kRows, static_cast<std::int64_t>(values.size()) / kRows});
+  for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);
+  return tensor;
+}
+
+VerdictWord judged(const std::vector<double>& got, const std::vector<double>& want, DType type = DType::kBf16) {
+  return judge_output(stored(got, type), want, attention_tolerance(type, 10.0)).word;
+}
+
+TEST(Judge, OneRoundingToTheStorageTypePasses) {
+  for (const DType type : {DType::kBf16, DType::kF16, DType::kF32}) {
+    EXPECT_EQ(judged(expected_values(), expected_values(), type), VerdictWord::kPass) << name_of(type);
+  }
+}
+
+TEST(Judge, EverySabotageFails) {
+  const std::vector<double> want = expected_values();
+  const auto sabotage = [&](auto&& change) {
+    std::vector<double> got = want;
+    change(got);
+    return judged(got, want);
+  };
+  EXPECT_EQ(sabotage([](auto& v) { std::swap_ranges(v.begin(), v.begin() + kWidth, v.begin() + kWidth); }),
+            VerdictWord::kFail);
+  EXPECT_EQ(sabotage([](auto& v) { v[70] = kNan; }), VerdictWord::kFail);
+  EXPECT_EQ(sabotage([](auto& v) { v[70] = kInf; }), VerdictWord::kFail);
+  EXPECT_EQ(sabotage([](auto& v) { std::fill(v.begin(), v.end(), 0.0); }), VerdictWord::kFail);
+  EXPECT_EQ(sabotage([](auto& v) {
+              for (double& x : v) x *= 1.01;
+            }),
+            VerdictWord::kFail);  // a wrong scale
+  EXPECT_EQ(sabotage([](auto& v) {
+              for (double& x : v) x = -x;
+            }),
+            VerdictWord::kFail);
+  // One row alone, by less than the whole output would notice.
+  EXPECT_EQ(sabotage([](auto& v) {
+              for (std::size_t i = 0; i < kWidth; ++i) v[i] *= 1.006;
+            }),
+            VerdictWord::kFail);
+}
+
+TEST(Judge, SaysWhereAndByHowMuch) {
+  std::vector<double> got = expected_values();
+  got[70] = kNan;
+  const OutputVerdict verdict =
+      judge_output(stored(got, DType::kF32), expected_values(), attention_tolerance(DType::kF32, 1));
+  EXPECT_EQ(verdict.reason.substr(0, 22), "out[1,6] is nan, expec");
+}
+
+TEST(Judge, NanAndInfinityAreExpectedWhereTheReferenceHasThem) {
+  std::vector<double> want = expected_values();
+  want[3] = kNan;
+  want[4] = -kInf;
+  EXPECT_EQ(judged(want, want), VerdictWord::kPass);
+  std::vector<double> got = want;
+  got[4] = kInf;
+  EXPECT_EQ(judged(got, want), VerdictWord::kFail);
+}
+
+TEST(Judge, EqualityThatCannotTellIsMistrusted) {
+  const std::vector<double> zeros(kRows * kWidth, 0.0);
+  EXPECT_EQ(judged(zeros, zeros), VerdictWord::kMistrusted);
+  std::vector<double> same_rows = expected_values();
+  for (std::int64_t r = 1; r < kRows; ++r) std::copy_n(same_rows.begin(), kWidth, same_rows.begin() + r * kWidth);
+  EXPECT_EQ(judged(same_rows, same_rows), VerdictWord::kMistrusted);
+}
+
+TEST(Judge, LogSumExpFollowsFlashMlasRule) {
+  const std::vector<double> want(kRows, 8.0);
+  const auto word = [&](double got) {
+    Tensor lse("lse", DType::kF32, {kRows});
+    for (std::int64_t i = 0; i < kRows; ++i) lse.set(i, i == 2 ? got : 8.0);
+    return judge_output(lse, want, lse_tolerance(1.0)).word;
+  };
+  EXPECT_EQ(word(8.0 + 8.0 * 1.2e-4), VerdictWord::kPass);
+  EXPECT_EQ(word(8.0 + 8.0 * 1.3e-4), VerdictWord::kFail);
+  EXPECT_EQ(word(-kInf), VerdictWord::kFail);
+}
+
+TEST(Judge, ExactMeansExact) {
+  std::vector<double> got = expected_values();
+  const std::vector<double> want = stored(got, DType::kF32).to_doubles();
+  EXPECT_EQ(judge_output(stored(want, DType::kF32), want, exact_tolerance()).word, VerdictWord::kPass);
+  got[9] += 1e-6;
+  EXPECT_EQ(judge_output(stored(got, DType::kF32), want, exact_tolerance()).word, VerdictWord::kFail);
+}
+
+TEST(Verdict, BrokenCanariesFailWhateverTheNumbers) {
+  const std::vector<double> want = expected_values();
+  const Tensor out = stored(want, DType::kF32);
+  const std::vector<Tolerance> limits{attention_tolerance(DType::kF32, 1)};
+  EXPECT_EQ(judge({out}, {{"out", want}}, limits, {}).word, VerdictWord::kPass);
+  EXPECT_EQ(judge({out}, {{"out", want}}, limits, {"workspace"}).word, VerdictWord::kFail);
+  EXPECT_EQ(judge({out}, {{"lse", want}}, limits, {}).word, VerdictWord::kError);
+  EXPECT_EQ(judge({}, {}, {}, {}).word, VerdictWord::kMistrusted);
+}
+
+TEST(Tolerance, TwiceTheLimitFailsAndHalfPasses) {
+  for (const DType type : {DType::kF16, DType::kF32}) {
+    const Tolerance limit = attention_tolerance(type, 10.0);
+    const std::vector<double> want = stored(expected_values(), type).to_doubles();
+    for (const double factor : {0.5, 2.0}) {
+      std::vector<double> got = want;
+      for (std::size_t i = 0; i < got.size(); ++i) got[i] *= 1.0 + (i % 2 == 0 ? 1 : -1) * factor * limit.rel_rms;
+      // Kept in doubles by way of fp32, so that storage adds nothing of its own.
+      const auto word = judge_output(stored(got, DType::kF32), want, limit).word;
+      EXPECT_EQ(word, factor < 1 ? VerdictWord::kPass : VerdictWord::kFail) << name_of(type) << " x" << factor;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace preflight
