@@ -191,10 +191,15 @@ class Conversion {
   }
 
   void add(std::string word) {
+    length_ += word.size();
+    if (length_ > kLongestLine) throw YamlFault{"MemoryError", "aliases multiply without end"};
     words.push_back(std::move(word));
     where.push_back(place_);
   }
 
+  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // bytes of all words
+
+  std::size_t length_ = 0;
   bool dumps_dicts_;
   ConfigKeys keys_;
   std::string path_;

@@ -15,7 +15,7 @@
 namespace preflight::args {
 namespace {
 
-constexpr std::size_t kLongestText = std::size_t{64} << 20;  // of one str(): aliases can multiply without end
+constexpr std::size_t kLongestText = std::size_t{16} << 20;  // of one str(): aliases can multiply without end
 
 bool is_container(const YamlObject& o) { return o.kind >= YamlObject::kList; }
 
