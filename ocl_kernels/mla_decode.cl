@@ -13,7 +13,7 @@
 // Arithmetic  fp32; scores in base 2 (log2 e is multiplied into the scale), running maximum starts at -INF, the sum is
 //             taken of unrounded weights; one rounding at the end. Tokens past the end are never read: their rows are
 //             zeros and their weights exp2(-INF) = 0.
-// Barriers    four per token tile, in uniform control flow.
+// Barriers    five per token tile, in uniform control flow.
 // Empty       a request of length 0 gets out 0, lse -INF; an empty split leaves partial_sum 0 and no partial_out.
 // Host        grid (LANES * ceil(H / HEAD_TILE), splits, B); columns * page_size >= cache_seqlens[b]; page ids valid up to
 //             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
@@ -36,11 +36,10 @@
 #ifndef TOKEN_BLOCK
 #define TOKEN_BLOCK 6
 #endif
-#ifndef LANES
-#define LANES 1
-#endif
+#include "token_slots.clh"
 
 #define ROW (LATENT + ROPE)
+#define SCORE_DIMS (ROW / 2)
 #define HEAD_BLOCK 4
 #define VALUE_BLOCK 16
 typedef CAT(float, HEAD_TILE) heads_t;
@@ -51,54 +50,53 @@ typedef CAT(float, HEAD_TILE) heads_t;
 // tile: first_row + h * stride.
 void load_queries(local float* q, global const elem_t* q_nope, global const elem_t* q_rope, size_t first_row, size_t stride,
                   int heads, float scale) {
-  for (int i = get_local_id(0); i < ROW * HEAD_TILE; i += LANES) {
-    const int d = i / HEAD_TILE;
-    const int h = i % HEAD_TILE;
-    float value = 0.0f;
-    if (h < heads) {
-      const size_t row = first_row + h * stride;
-      value = d < LATENT ? load_elem(q_nope, row * LATENT + d) : load_elem(q_rope, row * ROPE + d - LATENT);
-      PLANT(160, value = d < LATENT ? value : 0.0f)
+  for (int h = 0; h < HEAD_TILE; ++h) {
+    const size_t row = first_row + min(h, heads - 1) * stride;
+    const float gain = h < heads ? scale : 0.0f;
+    for (int d = get_local_id(0); d < LATENT; d += LANES) {
+      q[d * HEAD_TILE + h] = load_elem(q_nope, row * LATENT + d) * gain;
     }
-    q[i] = value * scale;
+    for (int d = get_local_id(0); d < ROPE; d += LANES) {
+      q[(LATENT + d) * HEAD_TILE + h] = load_elem(q_rope, row * ROPE + d) * (DEFECT == 160 ? 0.0f : gain);
+    }
   }
 }
 
-// Rows of tokens [t0, t0 + TOKEN_TILE) as floats; zeros from t_end on.
-void load_rows(local float* rows, global const kv_t* cache, global const int* table, int page_size, int t0, int t_end) {
-  for (int i = get_local_id(0); i < TOKEN_TILE * (ROW / 16); i += LANES) {
-    const int t = t0 + i / (ROW / 16);
-    const int d = i % (ROW / 16) * 16;
-    float16 values = 0.0f;
-    int readable = t_end;
-    PLANT(70, readable = CEIL_DIV(t_end, page_size) * page_size)
-    if (t < readable) {
-      size_t page = table[t / page_size];
-      PLANT(60, page = page > 1000000 ? 0 : page)
+// Rows of the tile as floats; zeros from `tokens` on.
+void load_rows(local float* rows, global const kv_t* cache, local const long* slots, int tokens) {
+  PLANT(70, tokens = TOKEN_TILE)
+  for (int t = 0; t < TOKEN_TILE; ++t) {
+    global const kv_t* from = cache + slots[t] * ROW;
+    local float* to = rows + t * ROW;
+    for (int d = get_local_id(0) * 16; d < ROW; d += LANES * 16) {
       int source = d;
       PLANT(150, source = (d + ROPE) % ROW)
-      values = load_kv16(cache, (page * page_size + t % page_size) * ROW + source);
+      vstore16(t < tokens ? load_kv16(from, source) : (float16)(0.0f), 0, to + d);
     }
-    vstore16(values, 0, rows + (t - t0) * ROW + d);
   }
 }
 
-// weights[t][h] = scores of the tile; -INF from t_end on. Heads are the vector lanes: no horizontal sums.
-void score_tile(local float* weights, local const float* q, local const float* rows, int t0, int t_end) {
-  for (int block = get_local_id(0); block < TOKEN_TILE / TOKEN_BLOCK; block += LANES) {
-    heads_t sum[TOKEN_BLOCK];
+// weights[t][h] = scores of the tile; -INF from `tokens` on. Heads are the vector lanes: no horizontal sums. The row is
+// taken in parts of SCORE_DIMS, whose queries stay in the nearest cache while all tokens pass.
+void score_tile(local float* weights, local const float* q, local const float* rows, int tokens) {
+  for (int d0 = 0; d0 < ROW; d0 += SCORE_DIMS) {
+    for (int block = get_local_id(0); block < TOKEN_TILE / TOKEN_BLOCK; block += LANES) {
+      heads_t sum[TOKEN_BLOCK];
 #pragma unroll
-    for (int j = 0; j < TOKEN_BLOCK; ++j) sum[j] = 0.0f;
-    local const float* row = rows + block * TOKEN_BLOCK * ROW;
-    for (int d = 0; d < ROW; ++d) {
-      const heads_t query = load_heads(d, q);
+      for (int j = 0; j < TOKEN_BLOCK; ++j) {
+        sum[j] = d0 == 0 ? (heads_t)(0.0f) : load_heads(block * TOKEN_BLOCK + j, weights);
+      }
+      local const float* row = rows + block * TOKEN_BLOCK * ROW;
+      for (int d = d0; d < d0 + SCORE_DIMS; ++d) {
+        const heads_t query = load_heads(d, q);
 #pragma unroll
-      for (int j = 0; j < TOKEN_BLOCK; ++j) sum[j] = fma(query, (heads_t)(row[j * ROW + d]), sum[j]);
-    }
+        for (int j = 0; j < TOKEN_BLOCK; ++j) sum[j] = fma(query, (heads_t)(row[j * ROW + d]), sum[j]);
+      }
 #pragma unroll
-    for (int j = 0; j < TOKEN_BLOCK; ++j) {
-      const int t = block * TOKEN_BLOCK + j;
-      store_heads(t0 + t < t_end ? sum[j] : (heads_t)(-INFINITY), t, weights);
+      for (int j = 0; j < TOKEN_BLOCK; ++j) {
+        const int t = block * TOKEN_BLOCK + j;
+        store_heads(t < tokens ? sum[j] : (heads_t)(-INFINITY), t, weights);
+      }
     }
   }
 }
@@ -133,11 +131,13 @@ void accumulate_tile(local float* acc, local const float* weights, local const f
     for (int j = 0; j < HEAD_BLOCK; ++j) {
       sum[j] = vload16(0, acc + (h + j) * LATENT + d) * (DEFECT == 220 ? 1.0f : rescale[h + j]);
     }
-    for (int t = 0; t < TOKEN_TILE; ++t) {
-      const float16 value = vload16(0, rows + t * ROW + d + (DEFECT == 151 ? ROPE : 0));
+    local const float* weight = weights + h;
+    local const float* row = rows + d + (DEFECT == 151 ? ROPE : 0);
+    for (int t = 0; t < TOKEN_TILE; ++t, weight += HEAD_TILE, row += ROW) {
+      const float16 value = vload16(0, row);
 #pragma unroll
       for (int j = 0; j < HEAD_BLOCK; ++j) {
-        sum[j] = fma(value, (float16)(weights[t * HEAD_TILE + h + j]), sum[j]);
+        sum[j] = fma(value, (float16)(weight[j]), sum[j]);
         PLANT(200, sum[j] = ROUND_BF16(16, sum[j]))
       }
     }
@@ -157,6 +157,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   local float maximum[HEAD_TILE];
   local float sum[HEAD_TILE];
   local float rescale[HEAD_TILE];
+  local long slots[TOKEN_TILE];
 
   const int first_head = get_group_id(0) * HEAD_TILE;
   const int split = get_group_id(1);
@@ -192,9 +193,11 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   }
   for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    load_rows(rows, kv_cache, table, page_size, t0, t_end);
+    find_slots(slots, table, page_size, t0, t_end);
     barrier(CLK_LOCAL_MEM_FENCE);
-    score_tile(weights, q, rows, t0, t_end);
+    load_rows(rows, kv_cache, slots, min(TOKEN_TILE, t_end - t0));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    score_tile(weights, q, rows, min(TOKEN_TILE, t_end - t0));
     barrier(CLK_LOCAL_MEM_FENCE);
     softmax_tile(weights, maximum, sum, rescale);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -213,10 +216,10 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
       lse[row] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
     }
   } else {
-    if (t_begin < t_end) {
-      for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
-        const size_t row = (first_row + i / LATENT) * splits + split;
-        partial_out[row * LATENT + i % LATENT] = acc[i];
+    for (int h = 0; h < heads && t_begin < t_end; ++h) {
+      global float* to = partial_out + ((first_row + h) * splits + split) * LATENT;
+      for (int d = get_local_id(0) * 16; d < LATENT; d += LANES * 16) {
+        vstore16(vload16(0, acc + h * LATENT + d), 0, to + d);
       }
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {

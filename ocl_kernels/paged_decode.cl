@@ -40,9 +40,7 @@
 #ifndef TOKEN_TILE
 #define TOKEN_TILE 32
 #endif
-#ifndef LANES
-#define LANES 1
-#endif
+#include "token_slots.clh"
 
 #define TOKEN_BLOCK (8 / HEAD_BLOCK)  // tokens x heads whose scores are built together
 #define VALUE_TOKENS 8                // tokens added to the output at a time
@@ -56,17 +54,6 @@ inline float8 sum_each(const float8* a) {
   const float8 low = (float8)(halves[0].even + halves[0].odd, halves[1].even + halves[1].odd);
   const float8 high = (float8)(halves[2].even + halves[2].odd, halves[3].even + halves[3].odd);
   return (float8)(low.even + low.odd, high.even + high.odd);
-}
-
-// The rows of the tile in the cache, one per token; the last token's again from t_end on.
-void find_slots(local long* slots, global const int* table, int page_size, int t0, int t_end) {
-  for (int i = get_local_id(0); i < TOKEN_TILE; i += LANES) {
-    int t = min(t0 + i, t_end - 1);
-    PLANT(70, t = min(t0 + i, CEIL_DIV(t_end, page_size) * page_size - 1))
-    long page = table[t / page_size];
-    PLANT(60, page = page > 1000000 ? 0 : page)
-    slots[i] = page * page_size + t % page_size;
-  }
 }
 
 // weights[h][t] = scores in base 2; -INF from t_end on. The vector runs along the head dimension.
@@ -156,27 +143,33 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
   const int blocks = GROUP_TILE / HEAD_BLOCK;
   const int chunks = VALUE_DIM / 16;
   for (int t = 0; t < tokens; t += VALUE_TOKENS) {
-    for (int i = get_local_id(0); i < KV_TILE * chunks * blocks; i += LANES) {
-      const int kv = i / (chunks * blocks);
-      const int d = i / blocks % chunks * 16;
-      const int head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
-      float16 sum[HEAD_BLOCK];
-#pragma unroll
-      for (int k = 0; k < HEAD_BLOCK; ++k) {
-        sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 && DEFECT != 220 ? rescale[head + k] : 1.0f);
-      }
+    for (int kv = 0; kv < KV_TILE; ++kv) {
+      global const kv_t* rows[VALUE_TOKENS];
 #pragma unroll
       for (int j = 0; j < VALUE_TOKENS; ++j) {
-        const float16 value =
-            load_kv16(values, ((size_t)slots[t + j] * num_kv_heads + first_kv_head + kv) * VALUE_DIM + d);
+        rows[j] = values + ((size_t)slots[t + j] * num_kv_heads + first_kv_head + kv) * VALUE_DIM;
+      }
+      for (int i = get_local_id(0); i < chunks * blocks; i += LANES) {
+        const int d = i / blocks * 16;
+        const int head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
+        local const float* weight = weights + head * TOKEN_TILE + t;
+        float16 sum[HEAD_BLOCK];
 #pragma unroll
         for (int k = 0; k < HEAD_BLOCK; ++k) {
-          sum[k] = fma(value, (float16)(weights[(head + k) * TOKEN_TILE + t + j]), sum[k]);
-          PLANT(200, sum[k] = ROUND_BF16(16, sum[k]))
+          sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 && DEFECT != 220 ? rescale[head + k] : 1.0f);
         }
-      }
 #pragma unroll
-      for (int k = 0; k < HEAD_BLOCK; ++k) vstore16(sum[k], 0, acc + (head + k) * VALUE_DIM + d);
+        for (int j = 0; j < VALUE_TOKENS; ++j) {
+          const float16 value = load_kv16(rows[j], d);
+#pragma unroll
+          for (int k = 0; k < HEAD_BLOCK; ++k) {
+            sum[k] = fma(value, (float16)(weight[k * TOKEN_TILE + j]), sum[k]);
+            PLANT(200, sum[k] = ROUND_BF16(16, sum[k]))
+          }
+        }
+#pragma unroll
+        for (int k = 0; k < HEAD_BLOCK; ++k) vstore16(sum[k], 0, acc + (head + k) * VALUE_DIM + d);
+      }
     }
   }
 }

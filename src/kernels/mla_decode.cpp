@@ -25,7 +25,7 @@ struct Tiles {
 std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   const std::int64_t row = c.kv_lora_rank + c.qk_rope_head_dim;
   const std::int64_t floats = tiles.heads * (row + c.kv_lora_rank + tiles.tokens + 3) + tiles.tokens * row;
-  return floats * size_of(DType::kF32);
+  return floats * size_of(DType::kF32) + tiles.tokens * size_of(DType::kI64);
 }
 
 // The largest tiles that the heads use and local memory holds. A CPU runs a work-group on one core, so one item with
