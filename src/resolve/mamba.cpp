@@ -76,6 +76,14 @@ bool has_mamba_layer(Resolution& r, const ModelFacts& model, std::string_view fu
   return std::find(types.as_list().begin(), types.as_list().end(), Value("mamba")) != types.as_list().end();
 }
 
+void mark_mamba_radix_cache(Resolution& r, std::string_view function, bool used) {
+  if (field_exists(Field::uses_mamba_radix_cache, r.release())) {
+    r.set(function, Field::uses_mamba_radix_cache, used);
+  } else {
+    r.set_silently(Field::uses_mamba_radix_cache, used);
+  }
+}
+
 void handle_mamba_radix_cache(Resolution& r) {
   resolve_radix_cache(r);
   if (!r.on(Field::uses_mamba_radix_cache)) {
@@ -95,7 +103,7 @@ void handle_mamba_radix_cache(Resolution& r) {
 
 void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
   constexpr std::string_view kFunction = "_handle_mamba_radix_cache";
-  r.set(kFunction, Field::uses_mamba_radix_cache, true);
+  mark_mamba_radix_cache(r, kFunction, true);
   if (!support.radix_cache) {
     r.warn(kFunction, "the radix cache is off: this architecture does not support it");
     r.set(kFunction, Field::disable_radix_cache, true);

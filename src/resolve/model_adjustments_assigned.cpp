@@ -199,7 +199,7 @@ void adjust_architecture(Resolution& r, const ModelFacts& model, const std::stri
 }  // namespace
 
 void assign_model_specific_adjustments(Resolution& r) {
-  r.set(kStep, Field::uses_mamba_radix_cache, false);
+  mark_mamba_radix_cache(r, kStep, false);
   if (model_is_remote_instance(r)) return;
   const ModelFacts& model = r.model();
   const std::string arch = first_architecture(r, kStep);
