@@ -1,5 +1,6 @@
 // Elastic expert parallelism: joining, scaling at run time. Upstream: arg_groups/parallel_hook.py (handle_elastic_ep);
 // up to 0.5.18 ServerArgs._handle_elastic_ep. Tested by tests/resolve_parallel_test.cpp.
+#include "src/resolve/ib_devices.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/parallel.h"
 
@@ -20,16 +21,6 @@ class Check {
   std::string function_;
 };
 
-// InfiniBand devices of the mooncake backend; which exist is a fact of the machine that will serve.
-Value infiniband_devices(Resolution& r) {
-  const Value devices = r[Field::mooncake_ib_device];
-  if (devices.is_none()) {
-    r.warn(r.since(v0_5(19)) ? "validate_ib_devices" : "_validate_ib_devices",
-           "--mooncake-ib-device is not given; mooncake looks for devices by itself");
-  }
-  return devices;
-}
-
 void check_backend(Resolution& r, const Check& check) {
   if (r.none(Field::elastic_ep_backend)) return;
   if (r.on(Field::enable_eplb)) {
@@ -39,7 +30,7 @@ void check_backend(Resolution& r, const Check& check) {
   }
   check(r[Field::pp_size] == Value(1), "--elastic-ep-backend needs --pp-size 1");
   if (r.is(Field::elastic_ep_backend, "mooncake")) {
-    r.change(kSource, Field::mooncake_ib_device, infiniband_devices(r));
+    r.change(kSource, Field::mooncake_ib_device, validated_ib_devices(r, Field::mooncake_ib_device));
   }
 }
 
