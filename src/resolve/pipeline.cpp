@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <variant>
 
 #include "src/resolve/attention.h"
 #include "src/resolve/cuda_graph.h"
@@ -208,6 +209,18 @@ bool is_dummy_model(const Resolution& r) {
   return path == "none" || path == "dummy";
 }
 
+// Arithmetic on a value of another kind, in a case no step foresees: Python raises a TypeError in that step.
+void run_step(const PipelineStep& step, Resolution& r) {
+  try {
+    step.run(r);
+  } catch (const std::bad_variant_access&) {
+    std::string function(step.name);
+    if (r.before(v0_5(19)) && !function.starts_with('_')) function.insert(0, 1, '_');
+    r.refuse("TypeError", std::move(function),
+             "an argument has no value, or one of another kind, where a number is needed");
+  }
+}
+
 void run(std::span<const PipelineStep> steps, Resolution& r) {
   for (const PipelineStep& step : steps) {
     if (r.release() < step.first || r.release() > step.last) continue;
@@ -215,7 +228,7 @@ void run(std::span<const PipelineStep> steps, Resolution& r) {
       if (r.since(v0_5(20))) resolve_boundary_reduction(r);
       return;
     }
-    if (step.run != nullptr) step.run(r);
+    if (step.run != nullptr) run_step(step, r);
   }
 }
 

@@ -48,6 +48,11 @@ bool Resolution::one_of(Field f, std::initializer_list<std::string_view> texts) 
   return std::any_of(texts.begin(), texts.end(), [&](std::string_view t) { return is(f, t); });
 }
 
+std::int64_t Resolution::integer(Field f) const {
+  const Value& v = (*this)[f];
+  return v.is_float() ? static_cast<std::int64_t>(v.as_number()) : v.as_int();
+}
+
 std::string Resolution::text(Field f) const {
   const Value& v = (*this)[f];
   return v.is_string() ? v.as_string() : std::string();

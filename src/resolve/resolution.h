@@ -54,7 +54,7 @@ class Resolution {
   [[nodiscard]] bool on(Field f) const { return (*this)[f].truthy(); }
   [[nodiscard]] bool is(Field f, std::string_view text) const;  // a str equal to text
   [[nodiscard]] bool one_of(Field f, std::initializer_list<std::string_view> texts) const;
-  [[nodiscard]] std::int64_t integer(Field f) const { return (*this)[f].as_int(); }
+  [[nodiscard]] std::int64_t integer(Field f) const;  // a float (from a YAML file) counts as its whole part
   [[nodiscard]] double number(Field f) const { return (*this)[f].as_number(); }
   [[nodiscard]] std::string text(Field f) const;                             // a str, or "" for None
   [[nodiscard]] const Value& raw(Field f) const { return launch_.args[f]; }  // as parsed
