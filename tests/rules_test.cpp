@@ -1,0 +1,194 @@
+// The rule table: every rule is complete, fires and is silent on its own examples in every supported release of its
+// range, and the committed page is what the table prints.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "preflight/rule.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+using testing::launch_of;
+using testing::outcome_text;
+
+const Diagnostic* finding_of(const CheckResult& result, std::string_view rule) {
+  const auto it = std::find_if(result.diagnostics.begin(), result.diagnostics.end(),
+                               [&](const Diagnostic& d) { return d.rule == rule; });
+  return it == result.diagnostics.end() ? nullptr : &*it;
+}
+
+TEST(RuleTable, IdsAreUniqueAndWellFormed) {
+  const std::regex form("[A-Z]{2}[0-9]{3}");
+  std::set<std::string_view> seen;
+  for (const Rule& r : all_rules()) {
+    EXPECT_TRUE(std::regex_match(std::string(r.id), form)) << r.id;
+    EXPECT_TRUE(seen.insert(r.id).second) << r.id << " is used twice";
+  }
+}
+
+TEST(RuleTable, EveryRuleSaysWhatWhyAndWhereItWasRead) {
+  for (const Rule& r : all_rules()) {
+    EXPECT_FALSE(r.summary.empty()) << r.id;
+    EXPECT_FALSE(r.why.empty()) << r.id;
+    EXPECT_FALSE(r.source.empty()) << r.id;
+    EXPECT_FALSE(r.summary.ends_with('.')) << r.id << ": a summary is no sentence";
+    EXPECT_LT(r.since, r.until) << r.id;
+    // RF001 repeats whatever SGLang says: the way out is in its message.
+    EXPECT_TRUE(r.severity != Severity::kError || r.id == "RF001" || !r.fix.empty()) << r.id;
+  }
+}
+
+TEST(RuleTable, RulesAreFoundByIdAndByReference) {
+  EXPECT_EQ(find_rule("PG002")->id, "PG002");
+  EXPECT_EQ(find_rule("K-6")->id, "PG002");
+  EXPECT_EQ(find_rule("K-999"), nullptr);
+  EXPECT_EQ(find_rule(""), nullptr);
+}
+
+TEST(RuleTable, EveryRuleFiresOnItsOwnExamples) {
+  for (const Rule& r : all_rules()) {
+    for (const RuleExample& e : r.fires_on) {
+      if (e.model.empty()) continue;
+      for (const Release release : supported_releases()) {
+        if (!r.holds_in(release) || release < e.since || release >= e.until) continue;
+        const Launch launch = launch_of(release, e);
+        const CheckResult result = check(launch);
+        EXPECT_NE(finding_of(result, r.id), nullptr) << r.id << " is silent in " << release.text() << " on " << e.model
+                                                     << " " << e.args << "\n  launch: " << outcome_text(launch);
+      }
+    }
+  }
+}
+
+TEST(RuleTable, EveryRuleIsSilentOnItsOwnCounterexamples) {
+  for (const Rule& r : all_rules()) {
+    for (const RuleExample& e : r.quiet_on) {
+      if (e.model.empty()) continue;
+      for (const Release release : supported_releases()) {
+        if (release < e.since || release >= e.until) continue;
+        const CheckResult result = check(launch_of(release, e));
+        const Diagnostic* d = finding_of(result, r.id);
+        EXPECT_EQ(d, nullptr) << r.id << " fires in " << release.text() << " on " << e.model << " " << e.args << ": "
+                              << d->message;
+      }
+    }
+  }
+}
+
+TEST(RuleTable, RulesAreSilentOutsideTheirReleases) {
+  for (const Rule& r : all_rules()) {
+    for (const RuleExample& e : r.fires_on) {
+      if (e.model.empty()) continue;
+      for (const Release release : supported_releases()) {
+        if (r.holds_in(release)) continue;
+        EXPECT_EQ(finding_of(check(launch_of(release, e)), r.id), nullptr) << r.id << " in " << release.text();
+      }
+    }
+  }
+}
+
+TEST(RuleTable, ThePageOfRulesIsUpToDate) {
+  const std::string path = std::string(PREFLIGHT_SOURCE_DIR) + "/docs/rules.md";
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << render_rules_markdown();
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string committed(std::istreambuf_iterator<char>(in), {});
+  EXPECT_TRUE(committed == render_rules_markdown()) << "docs/rules.md differs; UPDATE_GOLDEN=1 writes it anew";
+}
+
+TEST(Check, PointsAtTheArgumentThatWasGiven) {
+  const Launch launch = launch_of(supported_releases().back(),
+                                  {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend fa3"});
+  const CheckResult result = check(launch);
+  const Diagnostic* d = finding_of(result, "BK001");
+  ASSERT_NE(d, nullptr);
+  EXPECT_EQ(d->field, Field::attention_backend);
+  EXPECT_EQ(d->where.argv_index, 4);
+  EXPECT_EQ(d->refs, std::vector<std::string>{"BK-1"});
+}
+
+TEST(Check, TellsAGivenValueThatSglangChanges) {
+  for (const Release release : supported_releases()) {
+    const CheckResult result =
+        check(launch_of(release, {.model = "llama-3.1-8b-instruct",
+                                  .args = "--device xpu --attention-backend intel_xpu --page-size 32"}));
+    const Diagnostic* d = finding_of(result, "CH001");
+    ASSERT_NE(d, nullptr) << release.text();
+    EXPECT_EQ(d->severity, Severity::kChange);
+    EXPECT_EQ(d->field, Field::page_size);
+    EXPECT_NE(d->message.find("32 -> 128"), std::string::npos) << d->message;
+  }
+}
+
+TEST(Check, SaysWhichRulesCouldNotBeChecked) {
+  Launch launch = launch_of(supported_releases().back(), {.model = "qwen3-0.6b", .args = "--device xpu"});
+  const CheckResult known = check(launch);
+  launch.model = nullptr;
+  const CheckResult unknown = check(launch);
+  EXPECT_GT(known.coverage.applied, unknown.coverage.applied);
+  EXPECT_EQ(known.coverage.applied + static_cast<int>(known.coverage.not_checked.size()),
+            unknown.coverage.applied + static_cast<int>(unknown.coverage.not_checked.size()));
+  for (const NotChecked& n : unknown.coverage.not_checked) EXPECT_FALSE(n.reason.empty()) << n.rule->id;
+}
+
+TEST(Check, PairsTheKernelPackageWithTheRelease) {
+  const Launch launch =
+      launch_of(v0_5(23), {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"});
+  EXPECT_EQ(finding_of(check(launch), "KR004"), nullptr) << "no date, no statement";
+  const CheckResult old = check(launch, {.kernel_date = parse_date("2026-08-21")});
+  EXPECT_NE(finding_of(old, "KR004"), nullptr);
+  EXPECT_EQ(finding_of(check(launch, {.kernel_date = parse_date("2026-10-01")}), "KR004"), nullptr);
+  EXPECT_NE(finding_of(check(launch, {.kernel_date = parse_date("2026-07-01")}), "KR005"), nullptr);
+}
+
+TEST(Check, DatesAreIsoDates) {
+  EXPECT_TRUE(parse_date("2026-08-21"));
+  for (const char* bad : {"2026-8-21", "2026-13-01", "2026-02-30", "21.08.2026", "", "2026-08-21 "}) {
+    EXPECT_FALSE(parse_date(bad)) << bad;
+  }
+}
+
+TEST(Check, ARefusalBecomesOneErrorThatNamesItsCause) {
+  const Launch launch =
+      launch_of(v0_5(13), {.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend intel_xpu"});
+  ASSERT_EQ(launch.outcome, Outcome::kRefused) << outcome_text(launch);
+  const CheckResult result = check(launch);
+  const Diagnostic* d = finding_of(result, "RF002");
+  ASSERT_NE(d, nullptr) << outcome_text(launch);
+  EXPECT_EQ(d->severity, Severity::kError);
+  EXPECT_EQ(d->refs, std::vector<std::string>{"AT-9"});
+  EXPECT_EQ(d->field, Field::attention_backend);
+}
+
+TEST(Check, UsageErrorsSuggestTheOptionMeant) {
+  struct Row {
+    const char* args;
+    const char* fix;
+  };
+  const Row rows[] = {
+      {"--max-model-len 4096", "--context-length"},  // vLLM's name
+      {"--gpu-memory-utilization 0.9", "--mem-fraction-static"},
+      {"--enforce-eager", "drop it"},                        // no counterpart
+      {"--atention-backend triton", "--attention-backend"},  // a slip
+      {"---page-size 1", "--page-size"},                     // a slip seen in the wild
+  };
+  for (const Row& row : rows) {
+    const CheckResult result = check(launch_of(supported_releases().back(), {.model = "qwen3-0.6b", .args = row.args}));
+    ASSERT_FALSE(result.diagnostics.empty()) << row.args;
+    EXPECT_EQ(result.diagnostics[0].rule, "US001") << row.args;
+    EXPECT_NE(result.diagnostics[0].fix.find(row.fix), std::string::npos)
+        << row.args << ": " << result.diagnostics[0].fix;
+  }
+}
+
+}  // namespace
+}  // namespace preflight
