@@ -142,7 +142,7 @@ void add_mamba2(const Shape& s, Layer& l) {
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
 
 void add_experts(const Shape& s, Layer& l, bool gated) {
-  const double count = s.number({"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
+  const double count = static_cast<double>(routed_experts(s.m));
   const double width = s.number({"moe_intermediate_size", "intermediate_size"});
   const double sides = gated ? 3 : 2;
   l.experts += count * sides * s.hidden * width;
@@ -161,7 +161,7 @@ bool gated_mlp(const ModelFacts& m) {
 }
 
 bool expert_layer(const Shape& s, std::int64_t layer) {
-  if (s.number({"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"}) <= 1) return false;
+  if (routed_experts(s.m) == 0) return false;
   if (layer < integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"})) return false;
   if (const Value* only = s.text.find("mlp_only_layers"); only != nullptr && only->is_list()) {
     const auto& list = only->as_list();
@@ -247,6 +247,17 @@ double vision_parameters(const ModelFacts& m) {
 
 }  // namespace
 
+std::int64_t routed_experts(const ModelFacts& model) {
+  // The configuration class of dense Qwen3.5 models carries the experts of its sibling as defaults.
+  const bool dense_sibling = std::any_of(model.architectures.begin(), model.architectures.end(), [](const auto& a) {
+    return a.starts_with("Qwen3_5") && a.find("Moe") == std::string::npos;
+  });
+  if (dense_sibling) return 0;
+  const std::int64_t count =
+      integer(model.hf_text_config, {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
+  return count > 1 ? count : 0;  // some dense configurations carry the key with 0 or 1
+}
+
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
   Shape s{.m = model, .text = model.hf_text_config, .hidden = static_cast<double>(model.hidden_size)};
   const std::int64_t layers = model.num_hidden_layers;
@@ -258,7 +269,8 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     return std::nullopt;  // layers of a shape not modelled here
   }
   const ElementSizes bytes = element_sizes(model);
-  s.exact = bytes.exact;
+  // Gemma 4 mixes head sizes and shares keys with values in some layers.
+  s.exact = bytes.exact && !any_architecture(model, {"Gemma4"});
 
   WeightEstimate e;
   double total = 0;

@@ -28,6 +28,9 @@ struct WeightEstimate {
   bool exact = true;
 };
 
+// Routed experts of the model, 0 when it is dense.
+std::int64_t routed_experts(const ModelFacts& model);
+
 // nullopt when the configuration does not tell the sizes.
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split = {});
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "src/plan/weights.h"
+
 namespace preflight::rules {
 namespace {
 
@@ -65,9 +67,8 @@ bool is_deepseek_sparse(const ModelFacts& m) {
 
 Experts experts(const ModelFacts& m) {
   Experts e;
-  e.count = first_int(m, {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
-  // Some dense configurations carry the key with a value of 0 or 1.
-  if (e.count <= 1) return Experts{};
+  e.count = plan::routed_experts(m);
+  if (e.count == 0) return e;
   e.per_token = first_int(m, {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k"});
   e.intermediate_size = first_int(m, {"moe_intermediate_size", "intermediate_size"});
   return e;

@@ -97,7 +97,7 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
   d.source = rule->source;
   d.where = usage.where;
   const args::OptionIndex& index = args::OptionIndex::of(release);
-  const std::string flag = usage.flag.substr(0, usage.flag.find('='));
+  const std::string flag = usage.flag.substr(0, usage.flag.find_first_of("= "));
   if (const args::Option* option = index.find(flag)) {
     if (option->row != nullptr) d.field = option->field;
   }
