@@ -42,7 +42,16 @@
 #endif
 #include "token_slots.clh"
 
-#define TOKEN_BLOCK (8 / HEAD_BLOCK)  // tokens x heads whose scores are built together
+// Tokens whose scores are built together with those of HEAD_BLOCK heads: eight sums.
+#if HEAD_BLOCK == 4
+#define TOKEN_BLOCK 2
+#elif HEAD_BLOCK == 2
+#define TOKEN_BLOCK 4
+#else
+#define TOKEN_BLOCK 8
+#endif
+#define load_block CAT(vload, TOKEN_BLOCK)
+#define store_block CAT(vstore, TOKEN_BLOCK)
 #define VALUE_TOKENS 8                // tokens added to the output at a time
 #define HEADS (KV_TILE * GROUP_TILE)
 
@@ -56,14 +65,14 @@ inline float8 sum_each(const float8* a) {
   return (float8)(low.even + low.odd, high.even + high.odd);
 }
 
-// weights[h][t] = scores in base 2; -INF from t_end on. The vector runs along the head dimension.
+// weights[h][t] = scores in base 2 of the tile's first tokens. The vector runs along the head dimension.
 void score_tile(local float* weights, local const float* q, global const kv_t* keys, local const long* slots,
-                int num_kv_heads, int first_kv_head, int t0, int t_end, float softcap) {
+                int num_kv_heads, int first_kv_head, int tokens, float softcap) {
   const int blocks = GROUP_TILE / HEAD_BLOCK;
   for (int i = get_local_id(0); i < TOKEN_TILE / TOKEN_BLOCK * KV_TILE * blocks; i += LANES) {
     const int t = i / (KV_TILE * blocks) * TOKEN_BLOCK;
     const int head = i % (KV_TILE * blocks) * HEAD_BLOCK;
-    if (t0 + t < t_end) {
+    if (t < tokens) {
       global const kv_t* rows[TOKEN_BLOCK];
 #pragma unroll
       for (int j = 0; j < TOKEN_BLOCK; ++j) {
@@ -86,17 +95,10 @@ void score_tile(local float* weights, local const float* q, global const kv_t* k
       float8 scores = sum_each(sum);
       if (softcap > 0.0f && DEFECT != 300) scores = softcap * tanh(scores / softcap);
       float values[8];
-      vstore8(scores * LOG2E, 0, values);
+      vstore8(scores, 0, values);
 #pragma unroll
       for (int k = 0; k < HEAD_BLOCK; ++k) {
-        for (int j = 0; j < TOKEN_BLOCK; ++j) {
-          weights[(head + k) * TOKEN_TILE + t + j] = 
-              t0 + t + j < t_end ? values[k * TOKEN_BLOCK + j] : (DEFECT == 301 && softcap > 0.0f) ? -softcap * LOG2E : -INFINITY;
-        }
-      }
-    } else {
-      for (int k = 0; k < HEAD_BLOCK; ++k) {
-        for (int j = 0; j < TOKEN_BLOCK; ++j) weights[(head + k) * TOKEN_TILE + t + j] = -INFINITY;
+        store_block(load_block(k, values), 0, weights + (head + k) * TOKEN_TILE + t);
       }
     }
   }
@@ -115,10 +117,12 @@ inline float sum_of(float16 v) {
   return b.x + b.y + (b.z + b.w);
 }
 
-// Scores to weights exp2(s - maximum); updates maximum, sum, and the factor for what was summed before.
-void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale) {
+// Scores to weights exp2(s - maximum), 0 from `tokens` on; updates maximum, sum, and the factor for what was summed before.
+void softmax_tile(local float* weights, local float* maximum, local float* sum, local float* rescale, int tokens,
+                  float softcap) {
   for (int h = get_local_id(0); h < HEADS; h += LANES) {
     local float* row = weights + h * TOKEN_TILE;
+    for (int t = tokens; t < TOKEN_TILE; ++t) row[t] = DEFECT == 301 && softcap > 0.0f ? -softcap : -INFINITY;
     float16 most = vload16(0, row);
     for (int t = 16; t < TOKEN_TILE; t += 16) most = fmax(most, vload16(0, row + t));
     float new_maximum = fmax(maximum[h], max_of(most));
@@ -220,7 +224,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
     PLANT(180, h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads)
     size_t row = (size_t)b * num_heads + h;
     PLANT(170, row = h * get_num_groups(2) + b)
-    q[i] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale : 0.0f;
+    q[i] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale * LOG2E : 0.0f;
   }
   for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
   for (int i = get_local_id(0); i < HEADS; i += LANES) {
@@ -234,11 +238,12 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
     barrier(CLK_LOCAL_MEM_FENCE);
     find_slots(slots, table, page_size, t0, t_end);
     barrier(CLK_LOCAL_MEM_FENCE);
-    score_tile(weights, q, k_cache, slots, num_kv_heads, first_kv_head, t0, t_end, softcap);
+    const int tokens = min(TOKEN_TILE, t_end - t0);
+    score_tile(weights, q, k_cache, slots, num_kv_heads, first_kv_head, tokens, softcap * LOG2E);
     barrier(CLK_LOCAL_MEM_FENCE);
-    softmax_tile(weights, maximum, sum, rescale);
+    softmax_tile(weights, maximum, sum, rescale, tokens, softcap * LOG2E);
     barrier(CLK_LOCAL_MEM_FENCE);
-    accumulate_tile(acc, weights, v_cache, slots, rescale, num_kv_heads, first_kv_head, min(TOKEN_TILE, t_end - t0));
+    accumulate_tile(acc, weights, v_cache, slots, rescale, num_kv_heads, first_kv_head, tokens);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 

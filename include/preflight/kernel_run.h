@@ -61,6 +61,7 @@ tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices();
 struct RunOptions {
   int repeat = 0;          // timed repetitions after the judged run; 0 = no timing
   std::string kernel_dir;  // read kernel sources here instead of the embedded ones
+  bool as_gpu = false;     // choose work-groups as for a GPU on any device: tests that path on a CPU
   int defect = 0;          // plant this defect (src/kernels/defects.h); 0 = none. Tests only.
 };
 

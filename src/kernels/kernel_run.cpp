@@ -18,12 +18,25 @@ namespace {
 constexpr std::int64_t kGuardBytes = 16 * opencl::Session::kViewAlignment;
 constexpr std::byte kUnwritten{0xFF};
 
+// A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory.
+DeviceInfo tile_device(DeviceInfo device, const RunOptions& options) {
+  constexpr std::int64_t kGpuLocalBytes = 65536;
+  if (!options.as_gpu) return device;
+  device.is_cpu = false;
+  device.is_gpu = true;
+  device.local_memory_bytes = std::min(device.local_memory_bytes, kGpuLocalBytes);
+  return device;
+}
+
 }  // namespace
 
 KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch,
                      const RunOptions& options)
-    : session_(session), batch_(batch), source_(kernel_source(kernel.source, options.kernel_dir)) {
-  build_options_ = "-w -cl-std=CL1.2 " + kernel.build_options(batch.kernel_case, session.info());
+    : session_(session),
+      batch_(batch),
+      device_(tile_device(session.info(), options)),
+      source_(kernel_source(kernel.source, options.kernel_dir)) {
+  build_options_ = "-w -cl-std=CL1.2 " + kernel.build_options(batch.kernel_case, device_);
   if (options.defect != 0) build_options_ += fmt::format(" -DDEFECT={}", options.defect);
   for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);
   for (const OutputSpec& output : batch.outputs) {

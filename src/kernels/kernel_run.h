@@ -19,7 +19,7 @@ class KernelRun {
 
   // For launchers.
   [[nodiscard]] const SampleBatch& batch() const { return batch_; }
-  [[nodiscard]] const DeviceInfo& device() const { return session_.info(); }
+  [[nodiscard]] const DeviceInfo& device() const { return device_; }
   [[nodiscard]] const opencl::Buffer& buffer(std::string_view name) const;  // an input or output of the batch
   [[nodiscard]] const opencl::Buffer& workspace() const { return buffer(kWorkspace); }
   opencl::KernelObject kernel(const std::string& function);
@@ -44,6 +44,7 @@ class KernelRun {
 
   opencl::Session& session_;
   const SampleBatch& batch_;
+  DeviceInfo device_;  // what tiles are chosen for
   std::string source_;
   std::string build_options_;
   std::vector<Guarded> buffers_;

@@ -18,7 +18,7 @@ struct Tiles {
   std::int64_t kv_heads = 1;
   std::int64_t group = 1;       // q heads of each KV head, a multiple of head_block
   std::int64_t head_block = 1;  // 1, 2 or 4
-  std::int64_t tokens = 32;
+  std::int64_t tokens = 64;
   std::int64_t lanes = 1;
 };
 
@@ -34,7 +34,6 @@ Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   const std::int64_t group = c.num_q_heads / c.num_kv_heads;
   Tiles tiles;
   tiles.lanes = device.is_cpu ? 1 : std::min<std::int64_t>(64, device.max_work_group_size);
-  tiles.tokens = device.is_cpu ? 32 : 64;
   tiles.head_block = group >= 3 ? 4 : group;
   tiles.group = sizing::align_up(group, tiles.head_block);
   while (tiles.group > tiles.head_block && local_bytes(c, tiles) > device.local_memory_bytes) {

@@ -22,6 +22,21 @@ TEST_P(KernelCases, AllPassOnThisDevice) {
 INSTANTIATE_TEST_SUITE_P(All, KernelCases, testing::ValuesIn(kernel_names()),
                          [](const auto& row) { return std::string(row.param); });
 
+// A CPU would never take the path of many items to a group.
+TEST(DecodeKernels, PassWithWorkGroupsChosenAsForAGpu) {
+  PREFLIGHT_NEEDS_DEVICE();
+  for (const char* line :
+       {"mla_decode --kv-splits 4 --cache-seqlens 320,257,1", "mla_decode --heads 3 --cache-seqlens 0,65,129",
+        "mla_decode --dtype fp16 --heads 9 --inputs drift --cache-seqlens 300,65",
+        "paged_decode --heads 32 --kv-heads 8 --kv-splits 3 --cache-seqlens 1,64,320,257",
+        "paged_decode --heads 6 --kv-heads 2 --window 31 --softcap 3 --sinks --cache-seqlens 0,65,200",
+        "paged_decode --heads 8 --kv-heads 1 --head-dim 512 --inputs drift --cache-seqlens 65,130"}) {
+    const auto report = run_case(line, {}, {.as_gpu = true});
+    ASSERT_TRUE(report.has_value()) << report.error().text();
+    EXPECT_EQ(name_of(report->worst()), "pass") << line << "\n  " << report->cases.front().verdict.reason;
+  }
+}
+
 TEST(KernelTable, RowsAreCompleteAndFoundByName) {
   for (const Kernel& kernel : kernel_table()) {
     SCOPED_TRACE(kernel.name);
