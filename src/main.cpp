@@ -1,52 +1,86 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
+
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "preflight/result.h"
 #include "src/commands/commands.h"
+#include "src/commands/options.h"
 
+namespace preflight::commands {
 namespace {
 
-using namespace preflight;
+constexpr const char* kFooter =
+    "Exit status: 0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 internal error,\n"
+    "4 the kernel was wrong or failed, 5 the OpenCL device asked for is absent.\n"
+    "Example: xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
 
-Result<Release> release_option(const std::string& text) {
-  if (text.empty()) return supported_releases().back();
-  const auto release = parse_release(text);
-  if (release && is_supported(*release)) return *release;
-  std::string list;
-  for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
-  return failure(fmt::format("SGLang {} is not supported; supported are {}", text, list));
+int run(int argc, char** argv) {
+  // Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
+  std::vector<std::string> own;
+  std::vector<std::string> launch;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") {
+      launch.assign(argv + i + 1, argv + argc);
+      break;
+    }
+    own.emplace_back(argv[i]);
+  }
+
+  CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
+  app.name("xpu-preflight");
+  app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+
+  CheckFlags check_flags;
+  CLI::App* check_app = app.add_subcommand("check", "Check a launch and run its decode kernel on a sample batch");
+  add_launch_options(*check_app, check_flags.launch);
+  add_check_options(*check_app, check_flags);
+
+  LaunchFlags resolve_flags;
+  bool all = false;
+  CLI::App* resolve_app = app.add_subcommand("resolve", "Print the resolved configuration and what changed each value");
+  add_launch_options(*resolve_app, resolve_flags);
+  resolve_app->add_flag("--all", all, "Every field, not only what was given or changed");
+
+  CLI::App* releases_app = app.add_subcommand("releases", "List the supported SGLang releases, one a line");
+  LaunchFlags rules_flags;
+  CLI::App* rules_app = app.add_subcommand("rules", "List the rules");
+  add_output_options(*rules_app, rules_flags);
+  LaunchFlags explain_flags;
+  std::string subject;
+  CLI::App* explain_app =
+      app.add_subcommand("explain", "Explain one rule: what, why, since when, source, examples, fix");
+  explain_app->add_option("RULE", subject, "A rule id (PG003) or a reference id (K-6)")->required();
+  add_output_options(*explain_app, explain_flags);
+
+  try {
+    std::vector<std::string> reversed(own.rbegin(), own.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;
+  }
+
+  if (*releases_app) return releases();
+  if (*rules_app) return with_output(rules_flags, [](const OutputOptions& o) { return list_rules(o); });
+  if (*explain_app) return with_output(explain_flags, [&](const OutputOptions& o) { return explain(subject, o); });
+  if (*resolve_app) return run_resolve(resolve_flags, std::move(launch), all);
+  return run_check(check_flags, std::move(launch));
 }
 
 }  // namespace
+}  // namespace preflight::commands
 
 int main(int argc, char** argv) {
-  CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
-  app.require_subcommand(1);
-  std::string version;
-  commands::ResolveBatchOptions batch;
-
-  CLI::App* releases = app.add_subcommand("releases", "List the supported SGLang releases");
-  CLI::App* resolve = app.add_subcommand("resolve", "Print the resolved configuration");
-  resolve->add_option("--sglang-version", version, "SGLang release (default: the newest supported)");
-  resolve->add_option("--models", batch.models, "Directory of model directories, for {model} in cases");
-  resolve->add_option("--batch", batch.cases, "Cases as JSON lines; one outcome a line is printed")->required();
+  std::ios::sync_with_stdio(false);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? commands::kOk : commands::kBadInput;
+    return preflight::commands::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "xpu-preflight: out of memory\n";
+  } catch (const std::exception& e) {
+    std::cerr << "xpu-preflight: internal error: " << e.what() << '\n';
   }
-  if (*releases) {
-    for (const Release r : supported_releases()) std::cout << r.text() << '\n';
-    return commands::kOk;
-  }
-  const auto release = release_option(version);
-  if (!release) {
-    std::cerr << "xpu-preflight: " << release.error().text() << '\n';
-    return commands::kBadInput;
-  }
-  batch.release = *release;
-  return commands::resolve_batch(batch);
+  return preflight::commands::kInternalError;
 }

@@ -1,9 +1,14 @@
-// The subcommands of the tool, one file each; main.cpp parses their options and calls them.
+// The subcommands of the tool, one file each; main.cpp parses their options and calls them. All return an exit status.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "preflight/kernel_run.h"
 #include "preflight/release.h"
+#include "preflight/rule.h"
+#include "src/commands/case_file.h"
+#include "src/commands/launch_input.h"
 
 namespace preflight::commands {
 
@@ -17,13 +22,40 @@ enum Exit : int {
   kNoDevice = 5,       // an OpenCL device was asked for and is absent
 };
 
-struct ResolveBatchOptions {
-  Release release;
-  std::string models;  // directory of model directories, for {model} and {models}
-  std::string cases;   // JSON lines; "-" = standard input
+enum class Format { kText, kJson };
+
+struct OutputOptions {
+  Format format = Format::kText;
+  bool colour = false;
+  int width = 100;
+  bool details = false;
 };
 
-// One outcome per case line on standard output, in the recorder's format.
-int resolve_batch(const ResolveBatchOptions& options);
+struct KernelOptions {
+  bool run = true;
+  std::optional<std::string> device;  // --opencl-device; then its absence is exit 5
+  std::optional<std::uint64_t> seed;
+  bool progress = false;  // a line on standard error while cases run
+};
+
+struct CheckCommand {
+  LaunchInput input;
+  CheckOptions rules;
+  KernelOptions kernel;
+  OutputOptions output;
+  std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
+};
+
+int check(const CheckCommand& command);
+int check_batch(const CheckCommand& command, const CaseFile& file);
+int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output);
+int list_opencl_devices(const OutputOptions& output);
+
+int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool all);
+int resolve_batch(const CaseFile& file);
+
+int releases();
+int list_rules(const OutputOptions& output);
+int explain(const std::string& what, const OutputOptions& output);
 
 }  // namespace preflight::commands

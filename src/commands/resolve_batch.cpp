@@ -1,139 +1,17 @@
-// `resolve --batch`: case lines in, outcome lines out, one at a time, so that memory stays flat.
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
+// `resolve --batch`: case lines in, outcome lines out.
 #include <iostream>
 
-#include <fmt/format.h>
-
-#include "src/args/parse.h"
+#include "src/commands/case_file.h"
 #include "src/commands/commands.h"
-#include "src/facts/model_files.h"
-#include "src/report/outcome_json.h"
-#include "src/resolve/pipeline.h"
 
 namespace preflight::commands {
-namespace {
 
-std::string replaced(std::string s, std::string_view from, const std::string& to) {
-  for (auto at = s.find(from); at != std::string::npos; at = s.find(from, at + to.size())) {
-    s.replace(at, from.size(), to);
-  }
-  return s;
-}
-
-// A case's --config text as a file, gone with the object.
-class TemporaryYaml {
- public:
-  explicit TemporaryYaml(const std::string& text) {
-    std::string name = "/tmp/xpu-preflight-XXXXXX.yaml";
-    const int fd = mkstemps(name.data(), 5);
-    if (fd < 0) return;
-    path_ = name;
-    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    close(fd);
-    if (!written) path_.clear();
-  }
-  TemporaryYaml(const TemporaryYaml&) = delete;
-  TemporaryYaml& operator=(const TemporaryYaml&) = delete;
-  ~TemporaryYaml() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-std::string string_of(const Value& item, std::string_view key) {
-  const Value* v = item.find(key);
-  return v != nullptr && v->is_string() ? v->as_string() : std::string();
-}
-
-DeviceFacts device_of(const Value& item) {
-  DeviceFacts device;
-  const Value* d = item.find("device");
-  if (d == nullptr) return device;
-  if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) device.memory_mib = v->as_int();
-  if (const Value* v = d->find("count"); v != nullptr && v->is_int()) device.count = static_cast<int>(v->as_int());
-  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) device.name = v->as_string();
-  if (const Value* v = d->find("has_fp64"); v != nullptr && v->is_bool()) device.has_fp64 = v->as_bool();
-  return device;
-}
-
-Launch resolve_case(const ResolveBatchOptions& options, const Value& item, facts::ModelFiles& models,
-                    report::PathNames& names) {
-  const std::string models_dir = options.models;
-  const std::string model = models_dir + "/" + string_of(item, "model");
-  const auto with_paths = [&](std::string s) {
-    return replaced(replaced(std::move(s), "{models}", models_dir), "{model}", model);
-  };
-  const Value* yaml = item.find("config");
-  const TemporaryYaml config(yaml != nullptr && yaml->is_string() ? with_paths(yaml->as_string()) : std::string());
-  const std::string config_path = yaml != nullptr && yaml->is_string() ? config.path() : std::string();
-  std::vector<std::string> argv;
-  if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
-    for (const auto& a : args->as_list()) {
-      argv.push_back(replaced(with_paths(a.is_string() ? a.as_string() : a.repr()), "{config}", config_path));
-    }
-  }
-  names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
-  Environment env;
-  if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
-    for (const auto& [k, v] : e->as_dict()) env[k] = v.is_string() ? v.as_string() : v.repr();
-  }
-  ParseOutcome parsed = args::parse(options.release, argv);
-  if (auto* args = std::get_if<ServerArgs>(&parsed)) {
-    return resolve::resolve(std::move(*args), models, device_of(item), std::move(env));
-  }
-  Launch launch;
-  launch.args.release = options.release;
-  launch.stage = Stage::kParse;
-  if (auto* usage = std::get_if<UsageError>(&parsed)) {
-    launch.outcome = Outcome::kUsage;
-    launch.log = std::move(usage->warnings);
-    launch.usage = std::move(*usage);
-  } else {
-    launch.outcome = Outcome::kRefused;
-    auto& refused = std::get<ParseRefusal>(parsed);
-    launch.log = std::move(refused.warnings);
-    launch.refusal = std::move(refused.refusal);
-  }
-  return launch;
-}
-
-}  // namespace
-
-int resolve_batch(const ResolveBatchOptions& options) {
-  std::ifstream file;
-  if (options.cases != "-") {
-    file.open(options.cases, std::ios::binary);
-    if (!file) {
-      std::cerr << fmt::format("xpu-preflight: cannot read {}\n", options.cases);
-      return kBadInput;
-    }
-  }
-  std::istream& in = options.cases == "-" ? std::cin : file;
-  facts::ModelFiles models;
-  std::string line;
-  std::size_t number = 0;
-  while (std::getline(in, line)) {
-    ++number;
-    if (line.empty()) continue;
-    const auto item = Value::parse_json(line);
-    if (!item || !item->is_dict()) {
-      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number,
-                               item ? "a case is a JSON object" : item.error().message);
-      return kBadInput;
-    }
-    report::PathNames names;
-    const Launch launch = resolve_case(options, *item, models, names);
-    std::string out = report::outcome_json(launch, string_of(*item, "id"), names);
-    out += '\n';
-    std::cout << out;
-  }
-  return kOk;
+int resolve_batch(const CaseFile& file) {
+  return for_each_case(file, [](const ResolvedCase& c) {
+    std::string line = report::outcome_json(c.launch, c.id, c.names);
+    line += '\n';
+    std::cout << line;
+  });
 }
 
 }  // namespace preflight::commands

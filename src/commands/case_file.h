@@ -1,0 +1,31 @@
+// Recorded-style cases: one JSON object a line with args, model directory, device, env and a --config text.
+// `resolve --batch` and `check --batch` read them; docs/outcomes.md describes the format.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "preflight/launch.h"
+#include "preflight/report.h"
+#include "src/facts/model_files.h"
+#include "src/report/outcome_json.h"
+
+namespace preflight::commands {
+
+struct CaseFile {
+  Release release;
+  std::string models;  // directory of model directories: "{models}/NAME", and "{model}" for the case's own
+  std::string cases;   // JSON lines; "-" = standard input
+};
+
+struct ResolvedCase {
+  std::string id;
+  Launch launch;
+  report::PathNames names;  // how paths are written in outcomes
+};
+
+// Calls `each` for every case in order; memory stays flat. Returns an exit status: kOk, or kBadInput with one line on
+// standard error that names the place.
+int for_each_case(const CaseFile& file, const std::function<void(const ResolvedCase&)>& each);
+
+}  // namespace preflight::commands

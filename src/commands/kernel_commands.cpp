@@ -1,0 +1,60 @@
+// `check --case`, `check --list-devices`: the kernel side without a launch.
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/commands/commands.h"
+#include "src/report/report_json.h"
+#include "src/report/report_text.h"
+
+namespace preflight::commands {
+
+int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output) {
+  auto done = run_case(case_line, DeviceChoice{kernel.device.value_or("")}, RunOptions{});
+  if (!done) {
+    std::cerr << "xpu-preflight: --case: " << done.error().text() << '\n';
+    return kBadInput;
+  }
+  Report report;
+  report.launch.args.release = supported_releases().back();
+  report.kernel = std::move(*done);
+  const bool absent = report.kernel->error && report.kernel->error->kind <= DeviceErrorKind::kUnknownDevice;
+  const VerdictWord word = report.kernel->worst();
+  const int status = absent ? kNoDevice : (word >= VerdictWord::kFail ? kKernelFailed : kOk);
+  if (output.format == Format::kJson) {
+    std::cout << report::report_json(report, status);
+  } else {
+    std::cout << report::kernel_text(report, {output.colour, output.width, true});
+  }
+  return status;
+}
+
+int list_opencl_devices(const OutputOptions& output) {
+  const auto devices = list_devices();
+  if (!devices) {
+    std::cerr << "xpu-preflight: " << devices.error().message << '\n';
+    return kNoDevice;
+  }
+  if (output.format == Format::kJson) {
+    auto rows = nlohmann::ordered_json::array();
+    for (const auto& d : *devices) {
+      rows.push_back({{"index", d.index},
+                      {"name", d.name},
+                      {"platform", d.platform},
+                      {"driver", d.driver},
+                      {"version", d.version},
+                      {"compute_units", d.compute_units},
+                      {"global_memory_bytes", d.global_memory_bytes}});
+    }
+    std::cout << rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    return kOk;
+  }
+  for (const auto& d : *devices) {
+    std::cout << fmt::format("{}  {} ({}, driver {}, {} compute units, {} MiB)\n", d.index, d.name, d.platform,
+                             d.driver, d.compute_units, d.global_memory_bytes >> 20);
+  }
+  return kOk;
+}
+
+}  // namespace preflight::commands

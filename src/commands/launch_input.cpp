@@ -1,0 +1,177 @@
+// Tested by tests/check_cli_test.cpp.
+#include "src/commands/launch_input.h"
+
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "src/args/parse.h"
+#include "src/commands/model_options.h"
+#include "src/resolve/parsed_launch.h"
+#include "src/resolve/pipeline.h"
+#include "src/resolve/python_resolver.h"
+
+namespace preflight::commands {
+namespace {
+
+// Quotes an argument as a shell would need it, so that the excerpt can be pasted.
+std::string quoted(const std::string& argument) {
+  const bool plain = !argument.empty() && argument.find_first_not_of(
+                                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                              "-_=./:,@%+") == std::string::npos;
+  if (plain) return argument;
+  std::string out = "'";
+  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+ArgumentSource joined(const std::vector<std::string>& arguments) {
+  ArgumentSource source;
+  source.name = "command line";
+  for (const auto& argument : arguments) {
+    if (!source.text.empty()) source.text += ' ';
+    const std::string shown = quoted(argument);
+    source.arguments.push_back({source.text.size(), shown.size()});
+    source.text += shown;
+  }
+  return source;
+}
+
+struct Arguments {
+  std::vector<std::string> argv;
+  std::vector<SourceRange> positions;
+  Environment env;
+  ArgumentSource source;
+  std::vector<Diagnostic> notes;
+};
+
+Result<Arguments> read_arguments(const LaunchInput& input) {
+  Arguments out;
+  out.env = input.env;
+  if (!input.command) {
+    out.argv = input.arguments;
+    out.source = joined(input.arguments);
+    return out;
+  }
+  auto launch = sources::find_launch(*input.command, input.variables);
+  if (!launch) {
+    Error error = launch.error();
+    error.where = error.where.empty() ? input.command_name : input.command_name + ":" + error.where;
+    return tl::make_unexpected(std::move(error));
+  }
+  out.argv = std::move(launch->argv);
+  out.positions = std::move(launch->positions);
+  for (auto& [name, value] : launch->env) out.env.insert_or_assign(name, value);
+  out.source.text = *input.command;
+  out.source.name = input.command_name;
+  for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
+  for (const auto& note : launch->notes) {
+    const auto at = sources::line_column(*input.command, note.offset);
+    out.notes.push_back({.rule = "SH001",
+                         .severity = Severity::kWarning,
+                         .message = fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note.message),
+                         .why = "A shell continues a line only when the backslash is its very last character.",
+                         .fix = "Remove what stands behind the backslash."});
+  }
+  return out;
+}
+
+// "--model-path X" or an alias is among the arguments (argparse would demand it otherwise).
+bool gives_model(const std::vector<std::string>& argv) {
+  for (const auto& a : argv) {
+    if (a == "--config" || a.starts_with("--model-path") || a == "--model" || a.starts_with("--model=")) return true;
+  }
+  return false;
+}
+
+// Our own resolution: what the launch is, or where it is refused.
+Result<bool> resolve_builtin(const LaunchInput& input, const Arguments& arguments, ModelOptions& models,
+                             PreparedLaunch& out) {
+  ParseOutcome parsed = args::parse(input.release, arguments.argv, arguments.positions);
+  auto* args = std::get_if<ServerArgs>(&parsed);
+  if (args == nullptr) {
+    out.launch = resolve::refused_by_parser(input.release, std::move(parsed));
+    return true;
+  }
+  const Value& path = (*args)[Field::model_path];
+  const std::string model = path.is_string() ? path.as_string() : std::string();
+  if (models.config) models.source->stand_in(model, std::move(*models.config));
+  const bool dummy = model == "none" || model == "dummy";
+  if (!dummy && !model_is_known(*models.source, model)) out.unknown_model = model;
+  // A broken config.json is bad input, not a verdict on the launch.
+  if (const auto config = models.source->config_of(model); !config) return tl::make_unexpected(config.error());
+  out.launch = resolve::resolve(std::move(*args), *models.source, input.device, arguments.env);
+  if (out.launch.outcome != Outcome::kRefused) return true;
+  // A refusal caused by our not knowing the model says nothing about SGLang's: the launch is open from there on.
+  if (out.unknown_model && out.launch.refused_by_model) {
+    out.launch.outcome = Outcome::kAccepted;
+    out.launch.refusal.reset();
+  } else {
+    out.unknown_model.reset();
+  }
+  return true;
+}
+
+Diagnostic resolver_note(std::string rule, Severity severity, std::string message, std::string fix) {
+  return {.rule = std::move(rule), .severity = severity, .message = std::move(message), .fix = std::move(fix)};
+}
+
+// The installed SGLang's answer: replaces ours, or is compared with it.
+Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments, facts::ModelFiles& models,
+                            PreparedLaunch& out) {
+  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, input.device, arguments.env);
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (answer->release != input.release.text()) {
+    out.notes.push_back(resolver_note(
+        "RS002", Severity::kWarning,
+        fmt::format("the interpreter holds SGLang {}, rules are those of {}", answer->release, input.release.text()),
+        "Choose the rules with --sglang-version, or install that release."));
+  }
+  if (input.ask_builtin) {
+    for (auto& line : resolve::differences(out.launch, answer->launch)) {
+      out.notes.push_back(resolver_note("RS001", Severity::kWarning, "the two resolvers differ: " + line,
+                                        "Trust the installed SGLang, and report the difference."));
+    }
+    return true;
+  }
+  // Positions of arguments come from our parser where it understands them.
+  answer->launch.args = std::move(out.launch.args);
+  if (answer->launch.args.raw.empty()) answer->launch.args.raw = answer->launch.resolved;
+  out.launch = std::move(answer->launch);
+  if (out.launch.accepted()) resolve::attach_model(out.launch, models);
+  return true;
+}
+
+}  // namespace
+
+bool model_is_known(facts::ModelFiles& models, const std::string& path) {
+  const auto config = models.config_of(path);
+  return !config || *config != nullptr;  // an unreadable config.json is known to be broken
+}
+
+Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
+  auto arguments = read_arguments(input);
+  if (!arguments) return tl::make_unexpected(arguments.error());
+
+  auto models = make_model_source(input);
+  if (!models) return tl::make_unexpected(models.error());
+  PreparedLaunch out;
+  out.assumed_facts = models->assumed;
+  out.source = std::move(arguments->source);
+  out.notes = std::move(arguments->notes);
+  if (models->given_by_option && !gives_model(arguments->argv)) {
+    // The option stands in for a model; argparse still wants a path.
+    arguments->argv.insert(arguments->argv.end(), {"--model-path", std::string(kModelByOption)});
+    arguments->positions.resize(arguments->positions.empty() ? 0 : arguments->argv.size());
+  }
+
+  if (auto done = resolve_builtin(input, *arguments, *models, out); !done) return tl::make_unexpected(done.error());
+  if (!input.interpreter.empty()) {
+    if (auto done = resolve_python(input, *arguments, *models->source, out); !done)
+      return tl::make_unexpected(done.error());
+  }
+  return out;
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,276 @@
+// Tested by tests/check_cli_test.cpp.
+#include "src/commands/options.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "src/commands/model_options.h"
+#include "src/facts/device_profiles.h"
+
+namespace preflight::commands {
+namespace {
+
+int refuse(const Error& error) {
+  std::cerr << "xpu-preflight: " << error.text() << '\n';
+  return kBadInput;
+}
+
+Result<Release> release_of(const std::string& text) {
+  if (text.empty()) return supported_releases().back();
+  const auto release = parse_release(text);
+  if (release && is_supported(*release)) return *release;
+  std::string list;
+  for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
+  return failure(fmt::format("--sglang-version {}: not a supported release; supported are {}", text, list));
+}
+
+// NAME=VALUE options into a map.
+Result<std::map<std::string, std::string>> pairs(std::string_view option, const std::vector<std::string>& words) {
+  std::map<std::string, std::string> out;
+  for (const auto& w : words) {
+    const auto equals = w.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return failure(fmt::format("{} {}: expected NAME=VALUE", option, w));
+    out[w.substr(0, equals)] = w.substr(equals + 1);
+  }
+  return out;
+}
+
+// "24GiB", "24g", "24480MiB", "24480" (MiB) as MiB.
+Result<std::int64_t> memory_mib(const std::string& text) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  double scale = 0.0;
+  if (unit.empty() || unit == "m" || unit == "mb" || unit == "mib") scale = 1.0;
+  if (unit == "g" || unit == "gb" || unit == "gib") scale = 1024.0;
+  if (unit == "t" || unit == "tb" || unit == "tib") scale = 1024.0 * 1024.0;
+  const double mib = number * scale;
+  if (error != std::errc{} || scale == 0.0 || !(mib >= 1.0) || mib > 1e9) {
+    return failure(fmt::format("--device-memory {}: expected a size such as 24GiB or 24480MiB", text));
+  }
+  return static_cast<std::int64_t>(std::llround(mib));
+}
+
+Result<DeviceFacts> device_of(const LaunchFlags& flags) {
+  DeviceFacts device;
+  if (!flags.device.empty()) {
+    const auto profile = facts::find_device_profile(flags.device);
+    if (!profile) {
+      std::string list;
+      for (const auto& p : facts::device_profiles()) list += (list.empty() ? "" : ", ") + std::string(p.id);
+      return failure(fmt::format("--device-profile {}: not known; known are {}", flags.device, list));
+    }
+    device = *profile;
+  }
+  if (!flags.device_memory.empty()) {
+    const auto mib = memory_mib(flags.device_memory);
+    if (!mib) return tl::make_unexpected(mib.error());
+    device.memory_mib = *mib;
+  }
+  if (flags.device_count != 0) {
+    if (flags.device_count < 0 || flags.device_count > 4096) {
+      return failure(fmt::format("--device-count {}: expected 1 to 4096", flags.device_count));
+    }
+    device.count = flags.device_count;
+  }
+  if (flags.no_fp64) device.has_fp64 = false;
+  return device;
+}
+
+Result<std::string> read_all(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return failure("cannot read the command", path);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) return failure("cannot read the command", path);
+  return text;
+}
+
+extern "C" char** environ;
+
+Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> arguments) {
+  LaunchInput input;
+  const auto release = release_of(flags.release);
+  if (!release) return tl::make_unexpected(release.error());
+  input.release = *release;
+  const bool pasted = !flags.command.empty() || !flags.command_file.empty();
+  if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
+  if (!flags.command.empty() && !flags.command_file.empty())
+    return failure("give --command or --command-file, not both");
+  input.arguments = std::move(arguments);
+  if (!flags.command.empty()) input.command = flags.command;
+  if (!flags.command_file.empty()) {
+    auto text = read_all(flags.command_file);
+    if (!text) return tl::make_unexpected(text.error());
+    input.command = std::move(*text);
+    input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;
+  }
+  auto variables = pairs("--set", flags.variables);
+  auto env = pairs("--env", flags.env);
+  auto facts = pairs("--fact", flags.facts);
+  for (const auto* map : {&variables, &env, &facts}) {
+    if (!*map) return tl::make_unexpected(map->error());
+  }
+  input.variables = std::move(*variables);
+  input.facts = std::move(*facts);
+  if (flags.use_environment) {
+    for (char** e = environ; *e != nullptr; ++e) {
+      const std::string_view entry(*e);
+      const auto equals = entry.find('=');
+      if (entry.starts_with("SGLANG_") && equals != std::string_view::npos) {
+        input.env[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+      }
+    }
+  }
+  for (auto& [name, value] : *env) input.env[name] = value;
+  if (flags.mla && flags.no_mla) return failure("give --mla or --no-mla, not both");
+  if (flags.mla || flags.no_mla) input.mla = flags.mla;
+  input.model_config = flags.model_config;
+  const auto colon = flags.resolver.find(':');
+  const std::string resolver = flags.resolver.substr(0, colon);
+  if (resolver != "builtin" && resolver != "python" && resolver != "both") {
+    return failure(fmt::format("--resolver {}: expected builtin, python[:EXE] or both[:EXE]", flags.resolver));
+  }
+  input.ask_builtin = resolver != "python";
+  if (resolver != "builtin")
+    input.interpreter = colon == std::string::npos ? "python3" : flags.resolver.substr(colon + 1);
+  auto device = device_of(flags);
+  if (!device) return tl::make_unexpected(device.error());
+  input.device = std::move(*device);
+  return input;
+}
+
+OutputOptions output_of(const LaunchFlags& flags) {
+  OutputOptions output;
+  output.format = flags.format == "json" ? Format::kJson : Format::kText;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const bool wanted = no_colour == nullptr || *no_colour == '\0';
+  output.colour = flags.colour == "always" || (flags.colour == "auto" && terminal && wanted);
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
+    output.width = std::min<int>(size.ws_col, 140);
+  }
+  output.details = flags.details;
+  return output;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, LaunchFlags& flags) {
+  app.add_option("--format", flags.format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--color,--colour", flags.colour, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_launch_options(CLI::App& app, LaunchFlags& flags) {
+  add_output_options(app, flags);
+  app.add_option("--sglang-version", flags.release, "SGLang release (default: the newest supported)");
+  app.add_option("--command", flags.command, "A pasted command line instead of arguments behind --");
+  app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input");
+  app.add_option("--set", flags.variables, "NAME=VALUE of a shell variable in the command")->allow_extra_args(false);
+  app.add_option("--env", flags.env, "NAME=VALUE of an environment variable of the launch")->allow_extra_args(false);
+  app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
+  app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");
+  app.add_flag("--mla", flags.mla, "The model uses multi-head latent attention (facts by option)");
+  app.add_flag("--no-mla", flags.no_mla, "The model does not use latent attention (facts by option)");
+  std::string facts;
+  for (const auto& [name, meaning] : fact_names())
+    facts += fmt::format("{}{} ({})", facts.empty() ? "" : ", ", name, meaning);
+  app.add_option("--fact", flags.facts, "NAME=VALUE of a model fact: " + facts)->allow_extra_args(false);
+  app.add_option("--device-profile", flags.device,
+                 "Card the launch runs on, such as b60, b580, max1550 (default: b60)");
+  app.add_option("--device-memory", flags.device_memory, "Memory of one device as torch reports it, such as 24GiB");
+  app.add_option("--device-count", flags.device_count, "Number of devices (default: 8)");
+  app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
+  app.add_option("--resolver", flags.resolver,
+                 "builtin; python[:EXE] asks the SGLang installed there; both[:EXE] reports every difference");
+  app.add_option("--models", flags.models, "With --batch: directory of model directories, for {model} in cases");
+  app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each");
+}
+
+void add_check_options(CLI::App& app, CheckFlags& flags) {
+  app.add_option("--fail-on", flags.fail_on, "Lowest severity that fails: error, warning, change, info, never")
+      ->check(CLI::IsMember({"error", "warning", "change", "info", "never"}));
+  app.add_flag("--details", flags.launch.details, "Notes too, and every kernel case");
+  app.add_option("--kernel-date", flags.kernel_date,
+                 "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
+  app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too");
+  app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
+      ->each([&flags](const std::string&) { flags.device_given = true; });
+  app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
+  app.add_option("--seed", flags.seed, "Seed of the sample batch");
+  app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it");
+}
+
+int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run) {
+  return run(output_of(flags));
+}
+
+int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all) {
+  auto input = input_of(flags, std::move(arguments));
+  if (!input) return refuse(input.error());
+  if (!flags.batch.empty()) return resolve_batch({input->release, flags.models, flags.batch});
+  return resolve_launch(*input, output_of(flags), all);
+}
+
+int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
+  CheckCommand command;
+  command.output = output_of(flags.launch);
+  auto input = input_of(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  command.input = std::move(*input);
+  constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},
+                                                                             {"warning", Severity::kWarning},
+                                                                             {"change", Severity::kChange},
+                                                                             {"info", Severity::kInfo}}};
+  command.fail_on.reset();
+  for (const auto& [name, severity] : kLevels) {
+    if (flags.fail_on == name) command.fail_on = severity;
+  }
+  if (!flags.kernel_date.empty()) {
+    command.rules.kernel_date = parse_date(flags.kernel_date);
+    if (!command.rules.kernel_date) {
+      return refuse({fmt::format("--kernel-date {}: expected YYYY-MM-DD", flags.kernel_date)});
+    }
+  }
+  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel);
+  if (flags.device_given) command.kernel.device = flags.opencl_device;
+  if (!flags.seed.empty()) {
+    std::uint64_t seed = 0;
+    const char* end = flags.seed.data() + flags.seed.size();
+    if (const auto [p, e] = std::from_chars(flags.seed.data(), end, seed); e != std::errc{} || p != end) {
+      return refuse({fmt::format("--seed {}: expected a whole number", flags.seed)});
+    }
+    command.kernel.seed = seed;
+  }
+  command.kernel.progress = isatty(STDERR_FILENO) != 0;
+  if (flags.list_devices) return list_opencl_devices(command.output);
+  if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
+  if (!flags.launch.batch.empty()) {
+    return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch});
+  }
+  if (!command.input.command && command.input.arguments.empty()) {
+    return refuse(
+        {"no launch to check: give SGLang's arguments behind --, or --command 'python -m "
+         "sglang.launch_server …'"});
+  }
+  return check(command);
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,62 @@
+// The command line of the tool itself: what each option is called, and its way into a command's struct.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/commands/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace preflight::commands {
+
+// Raw option values, as CLI11 fills them.
+struct LaunchFlags {
+  std::string release;
+  std::string command;
+  std::string command_file;
+  std::vector<std::string> variables;
+  std::vector<std::string> env;
+  bool use_environment = false;
+  std::string model_config;
+  bool mla = false;
+  bool no_mla = false;
+  std::vector<std::string> facts;
+  std::string device;
+  std::string device_memory;
+  int device_count = 0;
+  bool no_fp64 = false;
+  std::string resolver = "builtin";
+  std::string models;
+  std::string batch;
+  std::string format = "text";
+  std::string colour = "auto";
+  bool details = false;
+};
+
+struct CheckFlags {
+  LaunchFlags launch;
+  std::string fail_on = "error";
+  std::string kernel_date;
+  bool kernel = false;
+  bool no_kernel = false;
+  std::string opencl_device;
+  bool device_given = false;
+  bool list_devices = false;
+  std::string seed;
+  std::string case_line;
+};
+
+void add_output_options(CLI::App& app, LaunchFlags& flags);
+void add_launch_options(CLI::App& app, LaunchFlags& flags);
+void add_check_options(CLI::App& app, CheckFlags& flags);
+
+// Bad values end in kBadInput with one line on standard error.
+int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run);
+int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all);
+int run_check(const CheckFlags& flags, std::vector<std::string> arguments);
+
+}  // namespace preflight::commands

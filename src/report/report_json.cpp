@@ -1,0 +1,195 @@
+// Tested by tests/report_test.cpp.
+#include "src/report/report_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Value& v) {
+  if (v.is_none()) return nullptr;
+  if (v.is_bool()) return v.as_bool();
+  if (v.is_int()) return v.as_int();
+  if (v.is_float()) {
+    const double d = v.as_number();
+    return d == d && d < 1e308 && d > -1e308 ? Json(d) : Json(v.repr());
+  }
+  if (v.is_string()) return v.as_string();
+  if (v.is_list()) {
+    Json out = Json::array();
+    for (const auto& i : v.as_list()) out.push_back(json_of(i));
+    return out;
+  }
+  Json out = Json::object();
+  for (const auto& [k, i] : v.as_dict()) out[k] = json_of(i);
+  return out;
+}
+
+Json finding_json(const Diagnostic& f, bool full) {
+  Json out = {{"rule", f.rule}, {"refs", f.refs}, {"severity", name_of(f.severity)}};
+  out["field"] = f.field ? Json(field_name(*f.field)) : Json(nullptr);
+  out["message"] = f.message;
+  if (full) out["why"] = f.why;
+  out["fix"] = f.fix;
+  if (full) {
+    out["source"] = f.source;
+    if (f.where.argv_index >= 0) {
+      out["where"] = {{"argument", f.where.argv_index}, {"length", f.where.length}};
+      if (f.where.line > 0) {
+        out["where"]["line"] = f.where.line;
+        out["where"]["column"] = f.where.column;
+      }
+      if (!f.where.file.empty()) out["where"]["file"] = f.where.file;
+    }
+  }
+  return out;
+}
+
+std::string_view outcome_word(const Launch& launch) {
+  if (launch.outcome == Outcome::kUsage) return "usage";
+  return launch.accepted() ? "ok" : "error";
+}
+
+// Every field that was given or changed: value, where it came from, and each change in order.
+Json resolved_json(const Launch& launch) {
+  Json out = Json::object();
+  if (launch.resolved.empty()) return out;
+  for (std::size_t i = 0; i < kFieldCount; ++i) {
+    const auto f = static_cast<Field>(i);
+    if (!field_exists(f, launch.release())) continue;
+    const bool given = launch.args.last_given(f) != nullptr;
+    if (!given && launch.resolved[i].identical(launch.args.raw[i])) continue;
+    Json chain = Json::array();
+    for (const auto& change : launch.chain) {
+      for (const auto& [field, value] : change.fields) {
+        if (field == f) chain.push_back({{"step", change.step}, {"value", json_of(value)}});
+      }
+    }
+    out[std::string(field_name(f))] = {{"value", json_of(launch.resolved[i])},
+                                       {"initial", json_of(launch.args.raw[i])},
+                                       {"given", given},
+                                       {"changes", std::move(chain)}};
+  }
+  return out;
+}
+
+Json plan_json(const Plan& plan) {
+  const PlanSizes& s = plan.sizes;
+  Json kernels = Json::array();
+  for (const auto& k : plan.kernels) {
+    Json lines = Json::array();
+    for (const auto& c : k.cases) lines.push_back(print_case(c));
+    kernels.push_back({{"kernel", k.kernel}, {"why", k.why}, {"cases", std::move(lines)}});
+  }
+  Json skipped = Json::array();
+  for (const auto& skip : plan.skipped) skipped.push_back({{"kernel", skip.kernel}, {"reason", skip.reason}});
+  return {{"prefill_backend", plan.prefill_backend},
+          {"decode_backend", plan.decode_backend},
+          {"sizes",
+           {{"attention_tp", s.attention_tp},
+            {"num_q_heads", s.num_q_heads},
+            {"num_kv_heads", s.num_kv_heads},
+            {"page_size", s.page_size},
+            {"max_seqlen_tokens", s.max_seqlen},
+            {"page_table_columns", s.page_table_columns},
+            {"padded_columns", s.padded_columns},
+            {"workspace_bytes", s.workspace_bytes ? Json(*s.workspace_bytes) : Json(nullptr)},
+            {"kv_splits", s.kv_splits ? Json(*s.kv_splits) : Json(nullptr)},
+            {"kv_bytes_per_token_and_layer", s.kv_bytes_per_token}}},
+          {"kernels", std::move(kernels)},
+          {"skipped", std::move(skipped)}};
+}
+
+Json kernel_json(const Report& report) {
+  if (!report.kernel) return {{"verdict", "skipped"}, {"reason", report.kernel_not_run}};
+  const KernelReport& k = *report.kernel;
+  Json out = {{"verdict", name_of(k.worst())}};
+  if (k.device) {
+    out["device"] = {{"name", k.device->name},
+                     {"platform", k.device->platform},
+                     {"driver", k.device->driver},
+                     {"version", k.device->version}};
+  }
+  if (k.error) out["error"] = {{"kind", name_of(k.error->kind)}, {"message", k.error->message}, {"log", k.error->log}};
+  Json cases = Json::array();
+  for (const auto& c : k.cases) {
+    Json outputs = Json::array();
+    for (const auto& o : c.verdict.outputs) {
+      outputs.push_back({{"name", o.name},
+                         {"verdict", name_of(o.word)},
+                         {"rel_rms", o.rel_rms},
+                         {"cosine", o.cosine},
+                         {"max_abs", o.max_abs}});
+    }
+    cases.push_back({{"case", c.case_line},
+                     {"verdict", name_of(c.verdict.word)},
+                     {"reason", c.verdict.reason},
+                     {"outputs", std::move(outputs)}});
+  }
+  out["cases"] = std::move(cases);
+  Json skipped = Json::array();
+  for (const auto& skip : k.skipped) skipped.push_back({{"kernel", skip.kernel}, {"reason", skip.reason}});
+  out["skipped"] = std::move(skipped);
+  return out;
+}
+
+Json outcome_object(const Launch& launch) {
+  Json out = {{"word", outcome_word(launch)}};
+  if (launch.usage) {
+    out["kind"] = launch.usage->kind;
+    out["flag"] = launch.usage->flag;
+    out["message"] = launch.usage->message;
+  }
+  if (launch.refusal) {
+    out["exception"] = launch.refusal->exception;
+    out["function"] = launch.refusal->function;
+    out["message"] = launch.refusal->message;
+  }
+  return out;
+}
+
+std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string report_json(const Report& report, int exit_status) {
+  Json findings = Json::array();
+  for (const auto& f : report.findings) findings.push_back(finding_json(f, true));
+  Json not_checked = Json::array();
+  for (const auto& n : report.coverage.not_checked) not_checked.push_back({{"rule", n.rule->id}, {"reason", n.reason}});
+  Json unmodelled = Json::array();
+  for (const Field f : report.launch.unmodelled) unmodelled.push_back(field_name(f));
+  Json log = Json::array();
+  for (const auto& line : report.launch.log)
+    log.push_back({{"level", line.level}, {"function", line.function}, {"message", line.message}});
+  Json out = {{"format_version", kJsonFormatVersion},
+              {"tool", {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}}},
+              {"sglang_version", report.launch.release().text()},
+              {"verdict", name_of(report.verdict())},
+              {"exit_status", exit_status},
+              {"outcome", outcome_object(report.launch)},
+              {"findings", std::move(findings)},
+              {"resolved", resolved_json(report.launch)},
+              {"sglang_log", std::move(log)},
+              {"unmodelled", std::move(unmodelled)},
+              {"plan", report.plan ? plan_json(*report.plan) : Json(nullptr)},
+              {"kernel", kernel_json(report)},
+              {"coverage",
+               {{"applied", report.coverage.applied},
+                {"not_applicable", report.coverage.not_applicable},
+                {"not_checked", std::move(not_checked)}}}};
+  return dump(out, 2) + "\n";
+}
+
+std::string batch_line(const Report& report, const std::string& id) {
+  Json findings = Json::array();
+  for (const auto& f : report.findings) findings.push_back(finding_json(f, false));
+  Json out = {{"id", id}, {"verdict", name_of(report.verdict())}, {"outcome", outcome_word(report.launch)}};
+  out["findings"] = std::move(findings);
+  if (report.kernel) out["kernel"] = name_of(report.kernel->worst());
+  return dump(out, -1) + "\n";
+}
+
+}  // namespace preflight::report

@@ -1,0 +1,300 @@
+// Layout: findings first (what to do), then values (why), then the kernel (proof), then one summary line.
+// Tested by tests/report_test.cpp and the golden reports in tests/golden.
+#include "src/report/report_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace preflight::report {
+namespace {
+
+// Continuation lines are indented, so that a finding reads as one block.
+std::string wrapped(std::string_view label, std::string_view text, const TextOptions& options, const Style& style) {
+  if (text.empty()) return "";
+  const std::size_t indent = 4 + label.size() + 2;
+  const std::size_t width = static_cast<std::size_t>(std::max(options.width, 40));
+  std::string out = fmt::format("    {} ", style.bold(std::string(label) + ":"));
+  std::size_t column = indent;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (column + word.size() > width && column > indent) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    out += word;
+    column += word.size();
+    if (end < text.size() && column < width) {
+      out += ' ';
+      ++column;
+    }
+    at = end + 1;
+  }
+  return out + "\n";
+}
+
+// Bytes that would move the cursor or colour the terminal are shown as what they are.
+std::string printable(std::string_view s) {
+  std::string out;
+  for (const char c : s) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += c == '\t' || c == '\n' ? " " : fmt::format("\\x{:02x}", u);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// The line of the source that holds the argument, cut to the width around it, with a caret line below.
+std::string excerpt(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options,
+                    const Style& style) {
+  const int index = finding.where.argv_index;
+  if (index < 0 || static_cast<std::size_t>(index) >= source.arguments.size()) return "";
+  const auto first = source.arguments[static_cast<std::size_t>(index)];
+  const std::size_t last_index =
+      std::min(source.arguments.size() - 1, static_cast<std::size_t>(index + std::max(finding.where.length, 1) - 1));
+  const auto last = source.arguments[last_index];
+  const std::string_view text = source.text;
+  std::size_t line_from = first.begin == 0 ? 0 : text.rfind('\n', first.begin - 1);
+  line_from = line_from == std::string_view::npos ? 0 : (first.begin == 0 ? 0 : line_from + 1);
+  const std::size_t line_to = std::min(text.find('\n', first.begin), text.size());
+  const std::size_t mark_from = first.begin;
+  const std::size_t mark_to = std::clamp(last.begin + last.length, mark_from + 1, std::max(line_to, mark_from + 1));
+
+  const std::size_t room = static_cast<std::size_t>(std::max(options.width, 60)) - 8;
+  std::size_t from = line_from;
+  std::size_t to = line_to;
+  if (to - from > room) {
+    const std::size_t mark = std::min(mark_to - mark_from, room / 2);
+    const std::size_t before = std::min(mark_from - line_from, (room - mark) / 2);
+    from = mark_from - before;
+    to = std::min(line_to, from + room);
+  }
+  const std::string lead = from > line_from ? "… " : "";
+  const std::string before = lead + printable(text.substr(from, mark_from - from));
+  const std::string marked = printable(text.substr(mark_from, std::min(mark_to, to) - mark_from));
+  const std::string after = printable(text.substr(std::min(mark_to, to), to - std::min(mark_to, to)));
+  const std::size_t lead_columns = lead.empty() ? before.size() : before.size() - lead.size() + 2;
+  std::string out = fmt::format("    {} {}{}{}{}\n", style.dim("|"), before, marked, after, to < line_to ? " …" : "");
+  out += fmt::format("    {} {}{}\n", style.dim("|"), std::string(lead_columns, ' '),
+                     style.severity(finding.severity, std::string(std::max<std::size_t>(marked.size(), 1), '^')));
+  return out;
+}
+
+std::string shown(const Value& v) {
+  std::string text = v.is_string() ? v.as_string() : v.repr();
+  if (text.empty()) text = "''";
+  text = printable(text);
+  constexpr std::size_t kMax = 60;
+  if (text.size() > kMax) text = text.substr(0, kMax - 1) + "…";
+  return text;
+}
+
+// What decides the decode path, in the order people ask for it.
+constexpr std::array kDecidingFields = {Field::device,
+                                        Field::attention_backend,
+                                        Field::prefill_attention_backend,
+                                        Field::decode_attention_backend,
+                                        Field::page_size,
+                                        Field::dtype,
+                                        Field::kv_cache_dtype,
+                                        Field::context_length,
+                                        Field::tp_size,
+                                        Field::dp_size,
+                                        Field::chunked_prefill_size,
+                                        Field::mem_fraction_static,
+                                        Field::disable_radix_cache,
+                                        Field::disable_overlap_schedule,
+                                        Field::sampling_backend,
+                                        Field::speculative_algorithm,
+                                        Field::speculative_num_steps,
+                                        Field::speculative_eagle_topk,
+                                        Field::speculative_num_draft_tokens,
+                                        Field::max_running_requests};
+
+bool was_changed(const Launch& launch, Field f) { return !launch[f].identical(launch.args[f]); }
+
+std::vector<Field> fields_to_show(const Launch& launch) {
+  std::vector<Field> fields;
+  for (const Field f : kDecidingFields) {
+    if (field_exists(f, launch.release()) && (was_changed(launch, f) || launch.args.last_given(f) != nullptr)) {
+      fields.push_back(f);
+    }
+  }
+  for (const auto& given : launch.args.given) {  // other options that were given and did not stay as given
+    const bool listed = std::find(fields.begin(), fields.end(), given.field) != fields.end();
+    if (!listed && was_changed(launch, given.field)) fields.push_back(given.field);
+  }
+  return fields;
+}
+
+std::string values_section(const Launch& launch, const Style& style) {
+  if (launch.resolved.empty()) return "";
+  const auto fields = fields_to_show(launch);
+  if (fields.empty()) return "";
+  std::size_t width = 0;
+  for (const Field f : fields) width = std::max(width, field_name(f).size());
+  std::string out = style.bold(launch.accepted() ? "Values\n" : "Values up to the refusal\n");
+  for (const Field f : fields) out += fmt::format("  {:<{}}  {}\n", field_name(f), width, chain_text(launch, f));
+  return out + "\n";
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes >= std::int64_t{1} << 30) return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30));
+  if (bytes >= std::int64_t{1} << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1LL << 20));
+  if (bytes >= 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024.0);
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string plan_section(const Plan& plan, const Style& style) {
+  const PlanSizes& s = plan.sizes;
+  if (s.page_size == 0) return "";
+  std::string out = style.bold("Plan\n");
+  out += fmt::format("  backends     prefill {}, decode {}\n", plan.prefill_backend, plan.decode_backend);
+  out += fmt::format("  per rank     {} query heads, {} KV heads (attention tp {})\n", s.num_q_heads, s.num_kv_heads,
+                     s.attention_tp);
+  out += fmt::format("  page table   {} columns of {} tokens for {} tokens", s.page_table_columns, s.page_size,
+                     s.max_seqlen);
+  out +=
+      s.padded_columns != s.page_table_columns ? fmt::format(" (the MLA kernel wants {})\n", s.padded_columns) : "\n";
+  if (s.kv_bytes_per_token > 0) {
+    out += fmt::format("  KV cache     {} bytes a token and layer\n", s.kv_bytes_per_token);
+  }
+  if (s.workspace_bytes) {
+    out += fmt::format("  workspace    {} a request at full context, {} KV splits\n", bytes_text(*s.workspace_bytes),
+                       s.kv_splits.value_or(1));
+  }
+  return out + "\n";
+}
+
+std::string case_text(const CaseReport& c, const Style& style) {
+  const std::string word(name_of(c.verdict.word));
+  const bool good = c.verdict.word == VerdictWord::kPass;
+  std::string out = fmt::format(
+      "  {}  {}\n", good ? style.green(fmt::format("{:<10}", word)) : style.red(fmt::format("{:<10}", word)),
+      c.case_line);
+  if (!c.verdict.reason.empty()) out += fmt::format("              {}\n", c.verdict.reason);
+  return out;
+}
+
+std::string kernel_section(const Report& report, const TextOptions& options, const Style& style) {
+  std::string out = style.bold("Kernel") + "\n";
+  if (!report.kernel) {
+    return out + fmt::format("  {} {}\n\n", style.yellow("not run:"), report.kernel_not_run);
+  }
+  const KernelReport& k = *report.kernel;
+  if (k.device) out += fmt::format("  on {} ({}, driver {})\n", k.device->name, k.device->platform, k.device->driver);
+  if (k.error) {
+    out += fmt::format("  {} {}\n", style.red("not run:"), k.error->message);
+    if (!k.error->log.empty()) out += k.error->log + "\n";
+  }
+  int passed = 0;
+  for (const auto& c : k.cases) {
+    passed += c.verdict.word == VerdictWord::kPass ? 1 : 0;
+    if (options.details || c.verdict.word != VerdictWord::kPass) out += case_text(c, style);
+  }
+  if (!k.cases.empty()) {
+    const std::string line = fmt::format("{} of {} cases pass", passed, k.cases.size());
+    const bool all = passed == static_cast<int>(k.cases.size());
+    out += fmt::format("  {}: {}\n", all ? style.green("pass") : style.red(name_of(k.worst())), line);
+    if (all) {
+      out += style.dim(
+          "  This is our OpenCL kernel, not SGLang's: a pass says that device, driver, page table and numerics are "
+          "sane.\n");
+    }
+  }
+  for (const auto& skip : k.skipped)
+    out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, skip.reason);
+  return out + "\n";
+}
+
+std::string plural(int n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+std::string summary(const Report& report, const Style& style) {
+  std::array<int, 4> count{};
+  for (const auto& f : report.findings) ++count[static_cast<std::size_t>(f.severity)];
+  const std::string counts = fmt::format("{}, {}, {}, {}", plural(count[3], "error"), plural(count[2], "warning"),
+                                         plural(count[1], "change"), plural(count[0], "note"));
+  const ReportVerdict verdict = report.verdict();
+  const std::string word(name_of(verdict));
+  const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
+  std::string out = fmt::format("{}: {} (SGLang {})\n", good ? style.green(word) : style.red(word), counts,
+                                report.launch.release().text());
+  std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
+  if (!report.coverage.not_checked.empty()) {
+    rules += fmt::format(", {} not checked ({})", report.coverage.not_checked.size(),
+                         report.coverage.not_checked.front().reason);
+  }
+  out += style.dim(rules) + "\n";
+  if (!report.launch.unmodelled.empty()) {
+    std::string list;
+    for (const Field f : report.launch.unmodelled) list += (list.empty() ? "" : ", ") + std::string(field_name(f));
+    out += fmt::format("{} the effect of these options is not computed: {}\n", style.yellow("unmodelled:"), list);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string chain_text(const Launch& launch, Field field) {
+  std::string out = shown(launch.args[field]);
+  out += launch.args.last_given(field) != nullptr ? " (given)" : " (default)";
+  const Value* last = &launch.args[field];
+  for (const auto& change : launch.chain) {
+    for (const auto& [f, v] : change.fields) {
+      if (f != field || v.identical(*last)) continue;
+      out += fmt::format(" → {} ({})", shown(v), change.step);
+      last = &v;
+    }
+  }
+  return out;
+}
+
+std::string kernel_text(const Report& report, const TextOptions& options) {
+  return kernel_section(report, options, Style(options.colour));
+}
+
+std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string head(name_of(finding.severity));
+  if (!finding.rule.empty()) head += "[" + finding.rule + "]";
+  std::string out =
+      fmt::format("{}: {}\n", style.severity(finding.severity, head), style.bold(printable(finding.message)));
+  const std::string lines = excerpt(finding, source, options, style);
+  if (!lines.empty()) {
+    const std::string place = finding.where.line > 0
+                                  ? fmt::format("{}:{}:{}", source.name, finding.where.line, finding.where.column)
+                                  : fmt::format("{}, argument {}", source.name, finding.where.argv_index + 1);
+    out += fmt::format("  {} {}\n{}", style.dim("-->"), place, lines);
+  }
+  out += wrapped("why", finding.why, options, style);
+  out += wrapped("fix", finding.fix, options, style);
+  std::string from = finding.source;
+  if (!finding.refs.empty()) {
+    std::string refs;
+    for (const auto& r : finding.refs) refs += (refs.empty() ? "" : ", ") + r;
+    from += from.empty() ? refs : " [" + refs + "]";
+  }
+  out += wrapped("source", from, options, style);
+  return out;
+}
+
+std::string report_text(const Report& report, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string out;
+  for (const auto& f : report.findings) {
+    if (f.severity == Severity::kInfo && !options.details) continue;
+    out += finding_text(f, report.source, options) + "\n";
+  }
+  out += values_section(report.launch, style);
+  if (report.plan) out += plan_section(*report.plan, style);
+  out += kernel_section(report, options, style);
+  return out + summary(report, style);
+}
+
+}  // namespace preflight::report

@@ -1,0 +1,27 @@
+// A report for people: findings with a caret, the values that matter with their chains, the plan, the kernel's verdict.
+#pragma once
+
+#include <string>
+
+#include "preflight/report.h"
+#include "src/report/style.h"
+
+namespace preflight::report {
+
+struct TextOptions {
+  bool colour = false;
+  int width = 100;       // columns for wrapping and for the excerpt under a finding
+  bool details = false;  // info findings and every kernel case
+};
+
+std::string report_text(const Report& report, const TextOptions& options);
+
+// The kernel's part alone.
+std::string kernel_text(const Report& report, const TextOptions& options);
+
+// "64 (given) → 1 (handle_mamba_radix_cache) → 128 (_intel_xpu_page_constraint)"
+std::string chain_text(const Launch& launch, Field field);
+// One finding with its excerpt.
+std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options);
+
+}  // namespace preflight::report
