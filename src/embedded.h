@@ -11,8 +11,9 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-std::span<const EmbeddedFile> devices();         // configs/devices
-std::span<const EmbeddedFile> kernel_sources();  // ocl_kernels
-std::span<const EmbeddedFile> kernel_cases();    // configs/cases
+std::span<const EmbeddedFile> devices();          // configs/devices
+std::span<const EmbeddedFile> kernel_sources();   // ocl_kernels
+std::span<const EmbeddedFile> kernel_cases();     // configs/cases
+std::span<const EmbeddedFile> python_resolver();  // src/resolve/ask_sglang.py
 
 }  // namespace preflight::embedded

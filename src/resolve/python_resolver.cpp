@@ -1,0 +1,287 @@
+// Tested by tests/python_resolver_test.cpp with a stand-in interpreter.
+#include "src/resolve/python_resolver.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/embedded.h"
+#include "src/resolve/resolution.h"
+
+namespace preflight::resolve {
+namespace {
+
+std::string_view script() {
+  for (const auto& file : embedded::python_resolver()) {
+    if (file.name == "ask_sglang.py") return file.text;
+  }
+  return {};
+}
+
+struct Pipe {
+  std::array<int, 2> fd = {-1, -1};
+  Pipe() {
+    if (pipe2(fd.data(), O_CLOEXEC) != 0) fd = {-1, -1};
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  void close_end(std::size_t end) {
+    if (fd[end] >= 0) close(fd[end]);
+    fd[end] = -1;
+  }
+};
+
+// Runs `interpreter -c SCRIPT` with `input` on its standard input; standard output, or why there is none.
+Result<std::string> run_script(const std::string& interpreter, const std::string& input, int timeout_seconds) {
+  Pipe in;
+  Pipe out;
+  if (in.fd[0] < 0 || out.fd[0] < 0) return failure("cannot make a pipe for the interpreter", interpreter);
+  const std::string code(script());
+  const pid_t child = fork();
+  if (child < 0) return failure("cannot start the interpreter", interpreter);
+  if (child == 0) {
+    dup2(in.fd[0], STDIN_FILENO);
+    dup2(out.fd[1], STDOUT_FILENO);
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0) dup2(null, STDERR_FILENO);
+    execlp(interpreter.c_str(), interpreter.c_str(), "-c", code.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  in.close_end(0);
+  out.close_end(1);
+  // An interpreter that is not there closes its end at once; that must not end us.
+  struct sigaction ignore {};
+  struct sigaction before {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &before);
+  for (std::size_t at = 0; at < input.size();) {
+    const ssize_t n = write(in.fd[1], input.data() + at, input.size() - at);
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  sigaction(SIGPIPE, &before, nullptr);
+  in.close_end(1);
+
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_seconds);
+  std::string text;
+  std::array<char, 65536> buffer{};
+  bool late = false;
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd ready{out.fd[0], POLLIN, 0};
+    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) == 0) {
+      late = true;
+      kill(child, SIGKILL);
+      break;
+    }
+    const ssize_t n = read(out.fd[0], buffer.data(), buffer.size());
+    if (n <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (late) return failure(fmt::format("SGLang did not answer within {} seconds", timeout_seconds), interpreter);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && text.empty())
+    return failure("cannot run this interpreter", interpreter);
+  if (WIFSIGNALED(status))
+    return failure(fmt::format("the interpreter ended with signal {}", WTERMSIG(status)), interpreter);
+  return text;
+}
+
+// The answer is the last line; libraries print what they like before it.
+Result<Value> last_json_line(const std::string& interpreter, std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const auto newline = text.rfind('\n');
+  auto value = Value::parse_json(newline == std::string::npos ? std::string_view(text)
+                                                              : std::string_view(text).substr(newline + 1));
+  if (!value || !value->is_dict()) return failure("SGLang's answer could not be read", interpreter);
+  if (const Value* error = value->find("error"); error != nullptr && error->is_string()) {
+    return failure(error->as_string(), interpreter);
+  }
+  return value;
+}
+
+Value request(const std::vector<std::string>& argv, const DeviceFacts& device, const Environment& env) {
+  Value::List words;
+  for (const auto& a : argv) words.emplace_back(a);
+  Value::Dict variables;
+  for (const auto& [name, value] : env) variables.emplace_back(name, value);
+  return Value::dict({{"argv", Value::list(std::move(words))},
+                      {"env", Value::dict(std::move(variables))},
+                      {"device", Value::dict({{"memory_mib", device.memory_mib},
+                                              {"count", device.count},
+                                              {"name", device.name},
+                                              {"has_fp64", device.has_fp64}})}});
+}
+
+std::string text_of(const Value& answer, std::string_view key) {
+  const Value* v = answer.find(key);
+  return v != nullptr && v->is_string() ? v->as_string() : std::string();
+}
+
+Stage stage_of(const std::string& word) {
+  if (word == "parse") return Stage::kParse;
+  return word == "resolve" ? Stage::kResolve : Stage::kCheck;
+}
+
+class Reader {
+ public:
+  Reader(const Value& answer, PythonAnswer& out) : answer_(answer), out_(out) {}
+
+  void read() {
+    Launch& launch = out_.launch;
+    const std::string word = text_of(answer_, "outcome");
+    launch.stage = stage_of(text_of(answer_, "stage"));
+    read_log();
+    if (word == "usage") {
+      launch.outcome = Outcome::kUsage;
+      launch.usage = UsageError{"other", "", text_of(answer_, "message"), {}, {}};
+    } else if (word == "error") {
+      launch.outcome = Outcome::kRefused;
+      launch.refusal =
+          Refusal{text_of(answer_, "exception"), text_of(answer_, "function"), text_of(answer_, "message"), ""};
+    } else {
+      launch.stage = Stage::kCheck;
+      if (const Value* resolved = answer_.find("resolved"); resolved != nullptr && resolved->is_dict()) {
+        for (const auto& [name, value] : resolved->as_dict()) set(name, value);
+      }
+      read_writes();
+      read_trace();
+    }
+  }
+
+ private:
+  void read_log() {
+    const Value* lines = answer_.find("warnings");
+    if (lines == nullptr || !lines->is_list()) return;
+    for (const auto& line : lines->as_list()) {
+      if (!line.is_list() || line.as_list().size() < 3) continue;
+      const auto& l = line.as_list();
+      if (l[0].is_string() && l[1].is_string() && l[2].is_string()) {
+        out_.launch.log.push_back({l[0].as_string(), l[1].as_string(), l[2].as_string()});
+      }
+    }
+  }
+
+  void set(const std::string& name, const Value& value) {
+    if (const auto field = find_field(name)) {
+      out_.launch.resolved[static_cast<std::size_t>(*field)] = value;
+    } else {
+      out_.unknown_fields.push_back(name);
+    }
+  }
+
+  void read_writes() {
+    const Value* rows = answer_.find("writes");
+    if (rows == nullptr || !rows->is_list()) return;
+    for (const auto& row : rows->as_list()) {
+      if (!row.is_list() || row.as_list().size() != 3) continue;
+      const auto& r = row.as_list();
+      const auto field = r[1].is_string() ? find_field(r[1].as_string()) : std::nullopt;
+      if (field && r[0].is_string()) out_.launch.chain.push_back({r[0].as_string(), {{*field, r[2]}}, true});
+    }
+  }
+
+  void read_trace() {
+    const Value* rows = answer_.find("trace");
+    if (rows == nullptr || !rows->is_list()) return;
+    for (const auto& row : rows->as_list()) {
+      if (!row.is_list() || row.as_list().size() != 2 || !row.as_list()[1].is_dict()) continue;
+      Change change;
+      change.step = row.as_list()[0].is_string() ? row.as_list()[0].as_string() : "";
+      for (const auto& [name, value] : row.as_list()[1].as_dict()) {
+        if (const auto field = find_field(name)) change.fields.emplace_back(*field, value);
+      }
+      out_.launch.chain.push_back(std::move(change));
+    }
+  }
+
+  const Value& answer_;
+  PythonAnswer& out_;
+};
+
+std::string outcome_text(const Launch& launch) {
+  if (launch.outcome == Outcome::kUsage) return "refused by the argument parser";
+  if (launch.refusal) return fmt::format("{} in {}", launch.refusal->exception, launch.refusal->function);
+  return "accepted";
+}
+
+}  // namespace
+
+Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, const std::vector<std::string>& argv,
+                                const DeviceFacts& device, const Environment& env, int timeout_seconds) {
+  auto text = run_script(interpreter, request(argv, device, env).json(), timeout_seconds);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto answer = last_json_line(interpreter, std::move(*text));
+  if (!answer) return tl::make_unexpected(answer.error());
+  PythonAnswer out;
+  out.release = text_of(*answer, "release");
+  out.launch.args.release = known;
+  out.launch.device = device;
+  out.launch.env = env;
+  out.launch.resolved.resize(kFieldCount);
+  for (std::size_t i = 0; i < kFieldCount; ++i) out.launch.resolved[i] = field_default(static_cast<Field>(i), known);
+  out.launch.args.raw = out.launch.resolved;
+  Reader(*answer, out).read();
+  return out;
+}
+
+Result<std::string> python_release(const std::string& interpreter) {
+  auto text = run_script(interpreter, R"({"release_only": true})", 60);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto answer = last_json_line(interpreter, std::move(*text));
+  if (!answer) return tl::make_unexpected(answer.error());
+  return text_of(*answer, "release");
+}
+
+void attach_model(Launch& launch, facts::ModelSource& models) {
+  const std::size_t lines = launch.log.size();
+  try {
+    Resolution(launch, models).model();
+  } catch (const RefusedByStep&) {
+    launch.model.reset();
+    launch.refused_by_model = false;
+  }
+  launch.log.resize(lines);  // the interpreter's own log already has these
+}
+
+std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
+  std::vector<std::string> out;
+  if (ours.outcome != theirs.outcome || outcome_text(ours) != outcome_text(theirs)) {
+    out.push_back(fmt::format("outcome: builtin {}, python {}", outcome_text(ours), outcome_text(theirs)));
+    return out;
+  }
+  if (!ours.accepted()) return out;
+  for (std::size_t i = 0; i < kFieldCount; ++i) {
+    const auto f = static_cast<Field>(i);
+    if (!field_exists(f, ours.release()) || f == Field::random_seed || f == Field::nccl_port) continue;
+    if (ours.resolved[i] != theirs.resolved[i]) {
+      out.push_back(
+          fmt::format("{}: builtin {}, python {}", field_name(f), ours.resolved[i].repr(), theirs.resolved[i].repr()));
+    }
+  }
+  const auto functions = [](const Launch& l) {
+    std::string text;
+    for (const auto& line : l.log) text += (text.empty() ? "" : ", ") + line.function;
+    return text;
+  };
+  if (functions(ours) != functions(theirs)) {
+    out.push_back(fmt::format("warnings: builtin [{}], python [{}]", functions(ours), functions(theirs)));
+  }
+  return out;
+}
+
+}  // namespace preflight::resolve
