@@ -1,0 +1,201 @@
+// The program as a user meets it: exit statuses, one-line errors, formats. No OpenCL device is needed here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+// A launch that is fine, without the kernel.
+const Words kGood = {"check",     "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend",
+                     "intel_xpu", "--page-size", "64"};
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(CheckCommand, ACleanLaunchEndsWithZeroAndSaysThatTheKernelDidNotRun) {
+  const ToolRun run = run_tool(kGood);
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("clean:"));
+  EXPECT_THAT(run.out, HasSubstr("not run: --no-kernel was given"));
+  EXPECT_THAT(run.out, Not(HasSubstr("pass:")));
+}
+
+TEST(CheckCommand, FindingsEndWithOne) {
+  const ToolRun run = run_tool(with({"check", "--no-kernel", "--"}, {"--model-path", "Qwen/Qwen3-8B", "--tp", "3"}));
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("TP-1"));
+}
+
+TEST(CheckCommand, WhatSglangsParserRefusesIsAFindingWithACaret) {
+  const ToolRun run = run_tool({"check", "--", "--model-path", "m", "--page-sise", "64"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("^^^"));
+  EXPECT_THAT(run.out, HasSubstr("--page-size"));
+}
+
+TEST(CheckCommand, FailOnDecidesWhichFindingsFail) {
+  const Words launch = {"--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size",
+                        "32"};
+  EXPECT_EQ(run_tool(with({"check", "--no-kernel"}, launch)).status, 0);
+  EXPECT_EQ(run_tool(with({"check", "--no-kernel", "--fail-on", "change"}, launch)).status, 1);
+  EXPECT_EQ(run_tool({"check", "--fail-on", "never", "--", "--nonsense"}).status, 0);
+}
+
+TEST(CheckCommand, AnAbsentOpenclDeviceThatWasAskedForEndsWithFive) {
+  const ToolRun run = run_tool({"check", "--opencl-device", "no such device", "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_EQ(run.status, 5) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("not run"));
+}
+
+// Bad input: one clear line that names the place, exit 2, nothing on standard output.
+struct BadInput {
+  Words arguments;
+  std::string expected;
+};
+
+TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
+  const TemporaryDirectory dir;
+  dir.file("broken/config.json", "{\"architectures\": [\n  oops");
+  dir.file("empty/config.json", "");
+  dir.file("list.json", "[1, 2]");
+  const std::string nul("python -m sglang.launch_server --model \0x", 41);
+  dir.file("nul.txt", nul);
+  const std::vector<BadInput> rows = {
+      {{}, "subcommand"},
+      {{"chekc"}, "chekc"},
+      {{"check"}, "no launch to check"},
+      {{"check", "--sglang-version", "0.4.1", "--", "--model-path", "m"}, "0.5.23"},
+      {{"check", "--sglang-version", "latest", "--", "--model-path", "m"}, "latest"},
+      {{"check", "--model-config", "/no/such/file", "--", "--model-path", "m"}, "/no/such/file"},
+      {{"check", "--model-config", dir.path(), "--", "--model-path", "m"}, dir.path()},
+      {{"check", "--model-config", dir.path() + "/list.json", "--", "--model-path", "m"}, "list.json"},
+      {{"check", "--", "--model-path", dir.path() + "/broken"}, "broken/config.json"},
+      {{"check", "--", "--model-path", dir.path() + "/empty"}, "empty/config.json"},
+      {{"check", "--fact", "num_q_heads=-3", "--", "--page-size", "64"}, "num_q_heads=-3"},
+      {{"check", "--fact", "num_q_heads=99999999999999999999", "--", "--page-size", "64"}, "num_q_heads"},
+      {{"check", "--fact", "heads=3", "--", "--page-size", "64"}, "num_q_heads"},
+      {{"check", "--mla", "--no-mla", "--", "--page-size", "64"}, "--no-mla"},
+      {{"check", "--device-memory", "24XB", "--", "--model-path", "m"}, "24XB"},
+      {{"check", "--device-profile", "h100", "--", "--model-path", "m"}, "b60"},
+      {{"check", "--seed", "x", "--", "--model-path", "m"}, "--seed x"},
+      {{"check", "--case", "no_such_kernel --heads 1"}, "no_such_kernel"},
+      {{"check", "--command", "python -m sglang.launch_server --model $M"}, "--set M=VALUE"},
+      {{"check", "--command", "ls -l"}, "no SGLang launch"},
+      {{"check", "--command", "x", "--", "--model-path", "m"}, "--command"},
+      {{"check", "--command-file", dir.path() + "/nul.txt"}, "NUL byte"},
+      {{"check", "--batch", "/no/such/file"}, "/no/such/file"},
+      {{"check", "--kernel-date", "yesterday", "--", "--model-path", "m"}, "yesterday"},
+      {{"explain", "ZZ999"}, "ZZ999"},
+  };
+  for (const auto& row : rows) {
+    const ToolRun run = run_tool(row.arguments);
+    std::string shown;
+    for (const auto& a : row.arguments) shown += a + " ";
+    EXPECT_EQ(run.status, 2) << shown << run.out << run.err;
+    EXPECT_THAT(run.err, HasSubstr(row.expected)) << shown;
+    EXPECT_EQ(run.out, "") << shown;
+    EXPECT_THAT(run.err, Not(HasSubstr("internal error"))) << shown;
+  }
+}
+
+TEST(CheckCommand, ALineOfTenMegabytesIsReadInReasonableTimeAndRefused) {
+  const std::string big = "python -m sglang.launch_server --model-path m " + std::string(10'000'000, 'x');
+  const ToolRun run = run_tool({"check", "--no-kernel", "--command-file", "-"}, big);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_LT(run.out.size(), 20000U);
+}
+
+TEST(CheckCommand, AnUnknownModelIsAFindingThatSaysHowToSupplyFacts) {
+  const ToolRun run =
+      run_tool({"check", "--", "--model-path", "nobody/knows-this", "--attention-backend", "intel_xpu"});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("MD001"));
+  EXPECT_THAT(run.out, HasSubstr("--model-config"));
+  EXPECT_THAT(run.out, HasSubstr("incomplete:"));
+}
+
+TEST(CheckCommand, FactsByOptionStandInForAModel) {
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--mla", "--fact", "num_q_heads=16", "--fact", "kv_lora_rank=512", "--fact",
+                "num_layers=27", "--fact", "context_length=163840", "--fact", "dtype=bfloat16", "--",
+                "--decode-attention-backend", "intel_xpu", "--page-size", "64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("K-6"));
+  EXPECT_THAT(run.out, Not(HasSubstr("MD002")));
+}
+
+TEST(CheckCommand, JsonHoldsVerdictFindingsChainsAndTheReasonForNotRunning) {
+  const ToolRun run = run_tool({"check", "--no-kernel", "--format", "json", "--", "--model-path", "Qwen/Qwen3-0.6B",
+                                "--attention-backend", "intel_xpu", "--page-size", "32"});
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["format_version"], 1);
+  EXPECT_EQ(json["verdict"], "clean");
+  EXPECT_EQ(json["exit_status"], run.status);
+  EXPECT_EQ(json["resolved"]["page_size"]["value"], 128);
+  EXPECT_EQ(json["resolved"]["page_size"]["initial"], 32);
+  EXPECT_EQ(json["kernel"]["verdict"], "skipped");
+  EXPECT_EQ(json["kernel"]["reason"], "--no-kernel was given");
+}
+
+TEST(CheckCommand, BatchPrintsOneObjectALine) {
+  const std::string cases = R"({"id": "a", "args": ["--model-path", "{model}", "--tp-size", "7"], "model": "small"})"
+                            "\n"
+                            R"({"id": "b", "args": ["--bogus"]})"
+                            "\n";
+  const TemporaryDirectory dir;
+  dir.file("small/config.json",
+           R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_attention_heads": 16,
+               "num_key_value_heads": 8, "head_dim": 128, "hidden_size": 1024, "num_hidden_layers": 28,
+               "intermediate_size": 3072, "vocab_size": 151936, "max_position_embeddings": 40960, "torch_dtype": "bfloat16"})");
+  const ToolRun run = run_tool({"check", "--models", dir.path(), "--batch", "-"}, cases);
+  EXPECT_EQ(run.status, 0) << run.err;
+  std::istringstream lines(run.out);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["id"], "a");
+  EXPECT_EQ(first["outcome"], "ok");
+  EXPECT_EQ(first["verdict"], "fail");
+  ASSERT_TRUE(std::getline(lines, line));
+  const auto second = nlohmann::json::parse(line);
+  EXPECT_EQ(second["outcome"], "usage");
+  EXPECT_EQ(second["verdict"], "refused");
+}
+
+TEST(CheckCommand, ColourIsOnlyForTerminals) {
+  EXPECT_THAT(run_tool(kGood).out, Not(HasSubstr("\033[")));
+  EXPECT_THAT(run_tool(with({"check", "--color", "always", "--no-kernel"}, {"--", "--bogus"})).out, HasSubstr("\033["));
+}
+
+TEST(CheckCommand, HostileTextInArgumentsDoesNotReachTheTerminalAsControlBytes) {
+  const ToolRun run = run_tool({"check", "--", "--model-path", "m", "--\033]0;owned\007"});
+  EXPECT_THAT(run.out, Not(HasSubstr("\033")));
+  EXPECT_EQ(run.status, 1);
+}
+
+TEST(ReleasesCommand, ListsOneReleaseALine) {
+  const ToolRun run = run_tool({"releases"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("0.5.13\n"));
+  EXPECT_THAT(run.out, HasSubstr("0.5.23\n"));
+}
+
+TEST(ResolveCommand, ShowsTheChainOfEveryChangedValue) {
+  const ToolRun run = run_tool(
+      {"resolve", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("32 (given) → 128 (_intel_xpu_page_constraint)"));
+}
+
+}  // namespace
+}  // namespace preflight::testing

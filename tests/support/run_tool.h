@@ -1,0 +1,38 @@
+// Runs the built program as a user would and returns what it printed and its exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace preflight::testing {
+
+struct ToolRun {
+  int status = -1;  // exit status; 128 + signal when it was killed
+  std::string out;
+  std::string err;
+};
+
+// Arguments go to the program as they are, without a shell; `input` is its standard input. `env` entries are NAME=VALUE
+// added to this process's environment. The working directory is the source tree.
+ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& input = {},
+                 const std::vector<std::string>& env = {});
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& text);
+
+// A directory that goes away with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Writes a file below the directory, making folders as needed; returns its path.
+  std::string file(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace preflight::testing
