@@ -190,7 +190,7 @@ TEST(Serving, DeviceLosesItsIndexAndIsFoundWhenNotGiven) {
   StepRun none(kNew, {{Field::device, nullptr}});
   none.launch.device.count = 0;
   none.run({handle_missing_default_values});
-  EXPECT_EQ(none.refused_by(), "RuntimeError get_device");
+  EXPECT_EQ(none.refused_by(), "AttributeError handle_missing_default_values");
 }
 
 TEST(Serving, SkippingTheTokenizerResetsItsWorkers) {

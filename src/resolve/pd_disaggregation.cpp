@@ -154,6 +154,9 @@ void default_extra_slots(Resolution& r) {
 void alias_bootstrap_port(Resolution& r) {
   constexpr auto kFunction = "_alias_bootstrap_port_to_api_port";
   constexpr Field kPort = Field::disaggregation_bootstrap_port;
+  if (r.is(Field::disaggregation_transfer_backend, "mori")) {  // its bootstrap server comes with the package
+    r.refuse("ModuleNotFoundError", "find_spec", "The Python package mori is missing; install it or use mooncake.");
+  }
   const Value& port = r[kPort];
   const Value& api = r[Field::port];
   if (port != field_default(kPort, r.release()) && port != api) {

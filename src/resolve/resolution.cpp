@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+
+#include "src/resolve/python_text.h"
 
 namespace preflight::resolve {
 namespace {
@@ -34,9 +35,7 @@ bool Resolution::env_bool(std::string_view name, bool fallback) const {
 std::int64_t Resolution::env_int(std::string_view name, std::int64_t fallback) const {
   const std::string* text = env_text(name);
   if (text == nullptr) return fallback;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  return error == std::errc{} && end == text->data() + text->size() ? value : fallback;
+  return python_int(*text).value_or(fallback);
 }
 
 bool Resolution::is(Field f, std::string_view text) const {

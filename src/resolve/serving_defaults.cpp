@@ -163,10 +163,11 @@ void resolve_grpc(Resolution& r, const std::string& function) {
   if (!r.none(Field::grpc_port) && !legacy) check_native_grpc(r, function);
 }
 
-// get_device(): the first accelerator torch offers.
+// get_device(): the first accelerator torch offers. Without any, the platform hands back an object instead of a name,
+// which the next statement cannot split at its colon.
 std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
-  r.refuse("RuntimeError", "get_device",
+  r.refuse("AttributeError", function_name(r, kDefaults),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
 }
 

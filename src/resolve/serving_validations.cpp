@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/resolve/naming.h"
+#include "src/resolve/python_text.h"
 #include "src/resolve/queries.h"
 #include "src/resolve/serving.h"
 
@@ -131,24 +132,28 @@ void construct_sampling_params(Resolution& r, const std::string& function, const
       r.refuse("TypeError", function, fmt::format("--preferred-sampling-params has no parameter \"{}\".", name));
     }
   }
-  const auto refuse = [&](std::string_view exception, std::string_view name) {
-    r.refuse(std::string(exception), "__post_init__",
+  const auto refuse = [&](std::string_view exception, std::string_view frame, std::string_view name) {
+    r.refuse(std::string(exception), std::string(frame),
              fmt::format("\"{}\" in --preferred-sampling-params has a value of the wrong kind.", name));
   };
   const Value* ids = params.find("stop_token_ids");
   if (ids != nullptr && ids->truthy()) {
-    if (ids->is_number()) refuse("TypeError", "stop_token_ids");
-    if (ids->is_string()) refuse("ValueError", "stop_token_ids");
-    if (ids->is_list()) {
-      for (const Value& id : ids->as_list()) {
-        if (id.is_list() || id.is_dict()) refuse("TypeError", "stop_token_ids");
-        if (id.is_string()) refuse("ValueError", "stop_token_ids");
-      }
+    constexpr auto kComprehension = "<setcomp>";  // where Python 3.11 converts each id
+    if (ids->is_number()) refuse("TypeError", "__post_init__", "stop_token_ids");
+    Value::List each = ids->is_list() ? ids->as_list() : Value::List{};
+    if (ids->is_string()) {
+      for (const char c : ids->as_string()) each.emplace_back(std::string(1, c));
+    } else if (ids->is_dict()) {
+      for (const auto& [key, unused] : ids->as_dict()) each.emplace_back(key);
+    }
+    for (const Value& id : each) {
+      if (id.is_list() || id.is_dict()) refuse("TypeError", kComprehension, "stop_token_ids");
+      if (id.is_string() && !python_int(id.as_string())) refuse("ValueError", kComprehension, "stop_token_ids");
     }
   }
   const Value* temperature = params.find("temperature");
   if (temperature != nullptr && !temperature->is_none() && !temperature->is_number()) {
-    refuse("TypeError", "temperature");
+    refuse("TypeError", "__post_init__", "temperature");
   }
 }
 
