@@ -87,8 +87,9 @@ void apply_deepep_adjustments(Resolution& r) {
     const Value& most = graph_setting(r, kPrefill, "max_bs");
     sizes = prefill_graph_sizes(r, most.truthy() ? most : Value(2048));
   }
-  const std::string_view function = "apply_deepep_adjustments";
-  if (!sizes.is_list()) python::type_error(r, function, "the prefill sizes are not a list");
+  if (sizes.is_number()) python::type_error(r, "apply_deepep_adjustments", "the prefill sizes are not a list");
+  const std::string_view function = "<setcomp>";  // where Python rounds them
+  if (!sizes.is_list()) python::type_error(r, function, "the prefill sizes are not integers");
   std::vector<std::int64_t> sorted;
   std::set<std::int64_t> aligned;
   for (const Value& size : sizes.as_list()) {

@@ -27,6 +27,14 @@ bool less(Resolution& r, std::string_view function, const Value& a, const Value&
     return a.is_float() || b.is_float() ? a.as_number() < b.as_number() : a.as_int() < b.as_int();
   }
   if (a.is_string() && b.is_string()) return a.as_string() < b.as_string();
+  if (a.is_list() && b.is_list()) {  // the first items that differ decide, else the shorter list is less
+    const auto& x = a.as_list();
+    const auto& y = b.as_list();
+    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+      if (x[i] != y[i]) return less(r, function, x[i], y[i]);
+    }
+    return x.size() < y.size();
+  }
   type_error(r, function, fmt::format("{} cannot be compared with {}", a.repr(), b.repr()));
 }
 
