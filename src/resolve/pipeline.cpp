@@ -93,6 +93,7 @@ constexpr PipelineStep kPostInit[] = {
 };
 
 constexpr PipelineStep kPipeline[] = {
+    {.name = "use_mlx", .run = handle_hardware_runtime_validation},
     {.name = "validate_mps_runtime", .run = validate_mps_runtime},
     {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention},
     {.name = "handle_mega_moe", .run = handle_mega_moe},
@@ -106,7 +107,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "validate_sampling_mask_max_tokens", .run = validate_sampling_mask_max_tokens},
     {.name = "handle_aux_hidden_state_capture", .run = handle_aux_hidden_state_capture, .first = v0_5(23)},
     {.name = "validate_prefill_cp_platform", .run = validate_prefill_cp_platform},
-    {.name = "handle_hardware_runtime_validation", .run = handle_hardware_runtime_validation},
+    {.name = "handle_hardware_runtime_validation", .note = "use_mlx, above, has answered"},
     {.name = kDummyModelEndsHere},
     {.name = "handle_model_source_paths", .run = handle_model_source_paths},
     {.name = "apply_muse_spark_env_defaults", .run = apply_muse_spark_env_defaults, .first = v0_5(23)},
