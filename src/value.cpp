@@ -289,6 +289,10 @@ std::string Value::json() const {
 }
 
 Result<Value> Value::parse_json(std::string_view text) {
+  // The literals that fill our tables of defaults; a full parser for each would dominate the program's start.
+  if (text == "null") return Value();
+  if (text == "false") return Value(false);
+  if (text == "true") return Value(true);
   Builder builder;
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
   const std::size_t at = std::min(builder.position(), text.size());

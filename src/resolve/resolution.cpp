@@ -91,7 +91,22 @@ void Resolution::change(std::string_view step, Field field, Value value) {
   }
 }
 
+namespace {
+
+// --log-level sets Python's root logger before anything resolves, so that it silences what is below it. The parser
+// has refused names that are no level.
+int severity_of(std::string_view level) {
+  std::string upper(level);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  if (upper == "CRITICAL" || upper == "FATAL") return 50;
+  if (upper == "ERROR") return 40;
+  return upper == "WARNING" || upper == "WARN" ? 30 : 0;
+}
+
+}  // namespace
+
 void Resolution::log(std::string_view level, std::string_view function, std::string message) {
+  if (severity_of(level) < severity_of(text(Field::log_level))) return;
   launch_.log.push_back({std::string(level), std::string(function), std::move(message)});
 }
 
