@@ -144,7 +144,7 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   full.release = release();
   full.env = env();
   facts::ModelOutcome outcome = facts::build_model(models_, full);
-  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  for (auto& line : outcome.log) log(line.level, line.function, std::move(line.message));
   if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
     launch_.refused_by_model = !request.is_draft;
     throw RefusedByStep{std::move(*refused)};
@@ -155,7 +155,7 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
 std::variant<Value, Refusal> Resolution::load_config(facts::ConfigRequest request) {
   request.release = release();
   facts::ConfigOutcome outcome = facts::load_config(models_, request);
-  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  for (auto& line : outcome.log) log(line.level, line.function, std::move(line.message));
   return std::move(outcome.result);
 }
 
