@@ -190,5 +190,13 @@ TEST(Check, UsageErrorsSuggestTheOptionMeant) {
   }
 }
 
+TEST(Check, AWrongChoiceSuggestsTheOneMeant) {
+  const CheckResult result =
+      check(launch_of(supported_releases().back(), {.model = "qwen3-0.6b", .args = "--attention-backend torch_sdpa"}));
+  ASSERT_FALSE(result.diagnostics.empty());
+  EXPECT_EQ(result.diagnostics[0].rule, "US003");
+  EXPECT_NE(result.diagnostics[0].fix.find("torch_native"), std::string::npos) << result.diagnostics[0].fix;
+}
+
 }  // namespace
 }  // namespace preflight

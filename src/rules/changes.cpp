@@ -112,7 +112,9 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     d.field = field;
     d.message = fmt::format("{}: {}", option_name(field, f), way.text);
     d.why = kRules[0].why;
-    d.fix = fmt::format("give {} {}, or change what forces it", option_name(field, f), shown(f[field]));
+    d.fix = f[field].is_bool() || f[field].is_none()
+                ? fmt::format("drop {}, or change what forces it", option_name(field, f))
+                : fmt::format("give {} {}, or change what forces it", option_name(field, f), shown(f[field]));
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     d.where = f.launch().args.last_given(field)->where;
     out.push_back(std::move(d));

@@ -1,10 +1,11 @@
 // US: the argument parser's complaint as a finding, with the option that was probably meant.
 #include <algorithm>
+#include <span>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/rules/refusals.h"
 #include "src/rules/vllm_options.h"
@@ -12,30 +13,16 @@
 namespace preflight::rules {
 namespace {
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-template <typename Names>
-std::string nearest(std::string_view typed, const Names& names, std::size_t limit) {
+// The choice that a wrong value may have meant: the longest common beginning wins, as names differ at their end.
+std::string nearest_choice(std::string_view value, std::span<const std::string_view> choices) {
   std::string best;
-  std::size_t distance = limit + 1;
-  for (const auto& name : names) {
-    const std::size_t d = edit_distance(typed, name);
-    if (d < distance) {
-      distance = d;
-      best = name;
+  std::size_t longest = 3;  // shorter beginnings say nothing
+  for (const std::string_view c : choices) {
+    const auto [end, unused] = std::mismatch(c.begin(), c.end(), value.begin(), value.end());
+    const auto common = static_cast<std::size_t>(end - c.begin());
+    if (common > longest) {
+      longest = common;
+      best = c;
     }
   }
   return best;
@@ -57,7 +44,6 @@ std::string earlier_release_with(std::string_view option, Release release) {
 }
 
 std::string option_advice(std::string_view typed, Release release) {
-  const args::OptionIndex& index = args::OptionIndex::of(release);
   if (const VllmOption* v = find_vllm_option(typed)) {
     if (v->sglang.empty()) return std::string(v->note);
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
@@ -66,12 +52,8 @@ std::string option_advice(std::string_view typed, Release release) {
   if (const std::string later = later_release_with(typed, release); !later.empty()) {
     return fmt::format("SGLang {} has this option", later);
   }
-  std::string_view bare = typed;
-  while (bare.starts_with("-")) bare.remove_prefix(1);
-  std::vector<std::string> names;
-  for (const auto& n : index.names()) names.emplace_back(n.name);
-  const std::string word = "--" + std::string(bare);
-  const std::string close = nearest(word, names, std::max<std::size_t>(1, bare.size() / 4));
+  std::string close;
+  for (const std::string& name : args::closest_options(release, typed)) close += (close.empty() ? "" : " or ") + name;
   const std::string earlier = earlier_release_with(typed, release);
   if (!earlier.empty()) {
     return close.empty() ? fmt::format("the option is gone since SGLang {}", earlier)
@@ -102,6 +84,17 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     if (option->row != nullptr) d.field = option->field;
   }
   d.fix = unknown ? option_advice(flag, release) : std::string(rule->fix);
+  if (id == "US003") {
+    const args::Option* option = index.find(flag);
+    const auto open = usage.message.find('"');
+    const auto close = open == std::string::npos ? open : usage.message.find('"', open + 1);
+    if (option != nullptr && option->row != nullptr && close != std::string::npos) {
+      const std::string value = usage.message.substr(open + 1, close - open - 1);
+      if (const std::string meant = nearest_choice(value, option->row->choices); !meant.empty()) {
+        d.fix = fmt::format("did you mean {}?", meant);
+      }
+    }
+  }
   return d;
 }
 

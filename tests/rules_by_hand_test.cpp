@@ -1,0 +1,184 @@
+// Rules that no supported release reaches from the command line alone, or that need a model of a rare shape: a launch
+// resolved by the nearest release, relabelled and edited by hand. Every rule is exercised here or by its own examples.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "preflight/rule.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+using Edit = std::function<void(Launch&, ModelFacts&)>;
+
+struct Row {
+  const char* rule;
+  int fires;   // releases 0.5.N
+  int silent;  // 0: only the release that fires is asked
+  const char* model;
+  const char* args;
+  Edit edit;
+  const char* kernel = "";  // date of the kernel package
+};
+
+void set(Launch& launch, Field field, Value value) {
+  launch.resolved[static_cast<std::size_t>(field)] = std::move(value);
+}
+
+Value full_graph() { return Value::dict({{"decode", Value::dict({{"backend", "full"}})}}); }
+
+void nothing(Launch& /*l*/, ModelFacts& /*m*/) {}
+void encoder_decoder(Launch& /*l*/, ModelFacts& m) { m.is_encoder_decoder = true; }
+void eagle_tree(Launch& l, ModelFacts& /*m*/) {
+  set(l, Field::speculative_algorithm, "EAGLE");
+  set(l, Field::speculative_eagle_topk, 4);
+  set(l, Field::page_size, 128);
+}
+void quantisation(ModelFacts& m, const char* method, Value::Dict config) {
+  m.quantization = method;
+  m.hf_quant_config = Value::dict(std::move(config));
+}
+
+constexpr const char* kXpu = "--device xpu --attention-backend intel_xpu --disable-radix-cache";
+constexpr const char* kPlain = "--device xpu --disable-radix-cache";
+
+const Row kRows[] = {
+    {"BK003", 23, 0, "gemma-3-1b-it", kXpu, encoder_decoder},
+    {"BK004", 13, 0, "qwen3-0.6b", kPlain, encoder_decoder},
+    {"BK005", 19, 20, "qwen3-0.6b", kXpu, encoder_decoder},
+    {"BK006", 20, 19, "qwen3-0.6b", kXpu,
+     [](Launch& l, ModelFacts& m) {
+       m.is_encoder_decoder = true;
+       set(l, Field::cuda_graph_config, full_graph());
+     }},
+    {"ML002", 20, 21, "minicpm3-4b", "--device xpu --decode-attention-backend intel_xpu", nothing},
+    {"ML004", 20, 19, "deepseek-v2-lite-chat", kXpu, [](Launch&, ModelFacts& m) { m.attn_logit_softcapping = 30; }},
+    {"ML005", 21, 22, "deepseek-v2-lite-chat", kXpu, nothing},
+    {"AT004", 23, 0, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.has_attention_sinks = true; }},
+    {"AT006", 19, 20, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.v_head_dim = 64; }},
+    {"LC001", 12, 13, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", nothing},
+    {"LC002", 12, 13, "llama-4-scout-17b-16e", "--device xpu --tp-size 8",
+     [](Launch&, ModelFacts& m) { m.is_hybrid_swa = true; }},
+    {"LC004", 20, 0, "llama-4-scout-17b-16e", "--device xpu --tp-size 8",
+     [](Launch& l, ModelFacts&) { set(l, Field::page_size, 96); }},
+    {"LC005", 20, 19, "gemma-3-1b-it", kXpu, eagle_tree},
+    {"LC006", 20, 19, "qwen3-0.6b", kXpu,
+     [](Launch& l, ModelFacts& m) {
+       eagle_tree(l, m);
+       m.has_attention_sinks = true;
+     }},
+    {"SP001", 19, 20, "qwen3-0.6b", kXpu, eagle_tree},
+    {"SP003", 14, 15, "qwen3-0.6b", kPlain, eagle_tree},
+    {"SP004", 15, 14, "qwen3-0.6b", kPlain, eagle_tree},
+    {"SP006", 18, 19, "qwen3.5-9b", kPlain, eagle_tree},
+    {"SP007", 15, 20, "qwen3-0.6b", kXpu,
+     [](Launch& l, ModelFacts& m) {
+       eagle_tree(l, m);
+       set(l, Field::cuda_graph_config, full_graph());
+     }},
+    {"GR003", 15, 14, "qwen3-0.6b", kPlain,
+     [](Launch& l, ModelFacts&) {
+       set(l, Field::cuda_graph_config, full_graph());
+       set(l, Field::enable_two_batch_overlap, true);
+     }},
+    {"GR001", 15, 14, "qwen3-30b-a3b", "--device xpu --tp-size 4",
+     [](Launch& l, ModelFacts&) {
+       set(l, Field::cuda_graph_config, full_graph());
+       set(l, Field::moe_a2a_backend, "deepep");
+     }},
+    {"GR004", 14, 15, "qwen3-0.6b", "--device xpu --cuda-graph-backend-decode full", nothing},
+    {"DC001", 17, 22, "qwen3-0.6b", "--device xpu --tp-size 2",
+     [](Launch& l, ModelFacts&) { set(l, Field::dcp_size, 2); }},
+    {"DC005", 22, 21, "qwen3-0.6b", kXpu,
+     [](Launch& l, ModelFacts& m) {
+       set(l, Field::dcp_size, 2);
+       m.has_attention_sinks = true;
+     }},
+    {"QN006", 19, 18, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "gptq", {{"bits", 4}, {"group_size", 96}});
+     }},
+    {"QN008", 20, 18, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       const Value weights = Value::dict({{"num_bits", 4}, {"type", "int"}, {"symmetric", true}});
+       quantisation(m, "compressed-tensors",
+                    {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
+     }},
+    {"QN009", 21, 20, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "fp8", {{"quant_method", "fp8"}, {"weight_block_size", Value::list({64, 64})}});
+     }},
+    {"HY003", 18, 20, "qwen3.5-9b", kPlain,
+     [](Launch& l, ModelFacts&) {
+       set(l, Field::disable_radix_cache, false);
+       set(l, Field::mamba_radix_cache_strategy, "extra_buffer");
+     }},
+    {"HY004", 12, 13, "qwen3.5-9b", kPlain, nothing},
+    {"HY005", 12, 13, "nvidia-nemotron-3-nano-30b-a3b-bf16", kPlain, nothing},
+    {"VI003", 23, 12, "qwen3-vl-8b-instruct", "--device xpu",
+     [](Launch&, ModelFacts& m) {
+       m.hf_config = m.hf_config.with("vision_config", Value::dict({{"hidden_size", 1408}, {"num_heads", 16}}));
+     }},
+    {"SA003", 23, 0, "qwen3-0.6b", "--device xpu", nothing},
+    {"SA004", 19, 20, "qwen3-0.6b", "--device xpu",
+     [](Launch& l, ModelFacts&) { set(l, Field::enable_lora_overlap_loading, true); }},
+    {"SA005", 22, 23, "qwen3-0.6b", "--device xpu",
+     [](Launch& l, ModelFacts&) { set(l, Field::enable_hierarchical_cache, true); }},
+    {"KR001", 11, 12, "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu", nothing,
+     "2026-05-04"},
+    {"KR002", 12, 11, "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu", nothing,
+     "2026-05-03"},
+    {"KR003", 15, 14, "qwen3-0.6b", kXpu, nothing, "2026-06-28"},
+    {"KR004", 20, 19, "qwen3-0.6b", kXpu, nothing, "2026-08-21"},
+    {"KR005", 21, 20, "qwen3-0.6b", "--device xpu", nothing, "2026-07-30"},
+    {"KR006", 23, 22, "gemma-3-27b-it", "--device xpu --attention-backend intel_xpu --enable-multimodal --tp-size 4",
+     nothing, "2026-08-21"},
+    {"KR007", 17, 16, "qwen3.5-9b", kPlain, nothing, "2026-05-01"},
+    {"AR001", 23, 0, "qwen3-0.6b", "--device xpu",
+     [](Launch& l, ModelFacts&) {
+       l.args.given.push_back({.field = Field::config, .option = "--config", .spelled = "--config=file.yaml"});
+     }},
+};
+
+bool fires(const Row& row, int patch) {
+  // The nearest release that takes the words: graph options and MLA prefill came after 0.5.13.
+  Launch launch;
+  for (const Release base : {v0_5(patch >= 20 ? 23 : 13), v0_5(patch >= 20 ? 13 : 23)}) {
+    launch = testing::launch_of(base, {.model = row.model, .args = row.args});
+    if (launch.accepted()) break;
+  }
+  EXPECT_TRUE(launch.accepted()) << row.rule << ": " << testing::outcome_text(launch);
+  if (!launch.accepted() || launch.model == nullptr) return false;
+  auto model = std::make_shared<ModelFacts>(*launch.model);
+  row.edit(launch, *model);
+  launch.model = model;
+  launch.args.release = v0_5(patch);
+  const CheckOptions options{.kernel_date = parse_date(row.kernel), .environment_notes = true};
+  const CheckResult result = check(launch, options);
+  return std::any_of(result.diagnostics.begin(), result.diagnostics.end(),
+                     [&](const Diagnostic& d) { return d.rule == row.rule; });
+}
+
+TEST(RulesByHand, HoldInTheirReleasesAndNotBeside) {
+  for (const Row& row : kRows) {
+    EXPECT_TRUE(fires(row, row.fires)) << row.rule << " is silent in 0.5." << row.fires;
+    EXPECT_FALSE(row.silent > 0 && fires(row, row.silent)) << row.rule << " fires in 0.5." << row.silent;
+  }
+}
+
+TEST(RulesByHand, NoRuleGoesUnexercised) {
+  std::set<std::string_view> here;
+  for (const Row& row : kRows) here.insert(row.rule);
+  for (const Rule& r : all_rules()) {
+    const bool walked = r.check != nullptr && !r.id.starts_with("RF");
+    EXPECT_TRUE(!walked || !r.fires_on[0].model.empty() || here.contains(r.id)) << r.id << " has no case that fires";
+  }
+}
+
+}  // namespace
+}  // namespace preflight
