@@ -10,34 +10,12 @@
 namespace preflight::report {
 namespace {
 
-// Continuation lines are indented, so that a finding reads as one block.
-std::string wrapped(std::string_view label, std::string_view text, const TextOptions& options, const Style& style) {
-  if (text.empty()) return "";
-  const std::size_t indent = 4 + label.size() + 2;
-  const std::size_t width = static_cast<std::size_t>(std::max(options.width, 40));
-  std::string out = fmt::format("    {} ", style.bold(std::string(label) + ":"));
-  std::size_t column = indent;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    if (column + word.size() > width && column > indent) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    out += word;
-    column += word.size();
-    if (end < text.size() && column < width) {
-      out += ' ';
-      ++column;
-    }
-    at = end + 1;
-  }
-  return out + "\n";
-}
+// What a message may hold of the user's own text; a terminal is no place for megabytes (JSON holds it all).
+constexpr std::size_t kLongestText = 2000;
 
-// Bytes that would move the cursor or colour the terminal are shown as what they are.
+// Bytes that would move the cursor or colour the terminal are shown as what they are; overlong text is cut.
 std::string printable(std::string_view s) {
+  if (s.size() > kLongestText) return printable(s.substr(0, kLongestText)) + " … (cut)";
   std::string out;
   for (const char c : s) {
     const auto u = static_cast<unsigned char>(c);
@@ -48,6 +26,35 @@ std::string printable(std::string_view s) {
     }
   }
   return out;
+}
+
+// Continuation lines are indented, so that a finding reads as one block.
+std::string wrapped(std::string_view label, std::string_view whole, const TextOptions& options, const Style& style) {
+  if (whole.empty()) return "";
+  const std::string text = printable(whole);
+  const std::size_t indent = 4 + label.size() + 2;
+  const std::size_t width = static_cast<std::size_t>(std::max(options.width, 40));
+  std::string out = fmt::format("    {} ", style.bold(std::string(label) + ":"));
+  std::size_t column = indent;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (column > indent && (column + word.size() > width || out.back() != ' ')) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    out += word;
+    column += word.size();
+    at = end + 1;
+    // The blank goes in front of the next word, so that no line ends with one.
+    const std::size_t next = std::min(text.find(' ', at), text.size());
+    if (at < text.size() && column + 1 + next - at <= width) {
+      out += ' ';
+      ++column;
+    }
+  }
+  return out + "\n";
 }
 
 // The line of the source that holds the argument, cut to the width around it, with a caret line below.
@@ -144,6 +151,8 @@ std::string values_section(const Launch& launch, const Style& style) {
   return out + "\n";
 }
 
+std::string plural(std::int64_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
 std::string bytes_text(std::int64_t bytes) {
   if (bytes >= std::int64_t{1} << 30) return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30));
   if (bytes >= std::int64_t{1} << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1LL << 20));
@@ -156,8 +165,8 @@ std::string plan_section(const Plan& plan, const Style& style) {
   if (s.page_size == 0) return "";
   std::string out = style.bold("Plan\n");
   out += fmt::format("  backends     prefill {}, decode {}\n", plan.prefill_backend, plan.decode_backend);
-  out += fmt::format("  per rank     {} query heads, {} KV heads (attention tp {})\n", s.num_q_heads, s.num_kv_heads,
-                     s.attention_tp);
+  out += fmt::format("  per rank     {}, {} (attention tp {})\n", plural(s.num_q_heads, "query head"),
+                     plural(s.num_kv_heads, "KV head"), s.attention_tp);
   out += fmt::format("  page table   {} columns of {} tokens for {} tokens", s.page_table_columns, s.page_size,
                      s.max_seqlen);
   out +=
@@ -212,8 +221,6 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, skip.reason);
   return out + "\n";
 }
-
-std::string plural(int n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 std::string summary(const Report& report, const Style& style) {
   std::array<int, 4> count{};
