@@ -129,7 +129,14 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   full.release = release();
   full.env = env();
   facts::ModelOutcome outcome = facts::build_model(models_, full);
-  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  for (auto& line : outcome.log) {
+    // SGLang looks for a generation config once per path and process.
+    const bool repeated = line.function == "get_generation_config" &&
+                          std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
+                            return earlier.function == line.function && earlier.message == line.message;
+                          });
+    if (!repeated) launch_.log.push_back(std::move(line));
+  }
   if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
     launch_.refused_by_model = !request.is_draft;
     throw RefusedByStep{std::move(*refused)};
@@ -140,7 +147,14 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
 std::variant<Value, Refusal> Resolution::load_config(facts::ConfigRequest request) {
   request.release = release();
   facts::ConfigOutcome outcome = facts::load_config(models_, request);
-  for (auto& line : outcome.log) launch_.log.push_back(std::move(line));
+  for (auto& line : outcome.log) {
+    // SGLang looks for a generation config once per path and process.
+    const bool repeated = line.function == "get_generation_config" &&
+                          std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
+                            return earlier.function == line.function && earlier.message == line.message;
+                          });
+    if (!repeated) launch_.log.push_back(std::move(line));
+  }
   return std::move(outcome.result);
 }
 
