@@ -56,6 +56,11 @@ int run(int argc, char** argv) {
   explain_app->add_option("RULE", subject, "A rule id (PG003) or a reference id (K-6)")->required();
   add_output_options(*explain_app, explain_flags);
 
+  if (!own.empty() && !own.front().starts_with('-') && app.get_subcommand_no_throw(own.front()) == nullptr) {
+    std::cerr << fmt::format(
+        "xpu-preflight: no command {}; the commands are check, resolve, rules, explain, releases\n", own.front());
+    return kBadInput;
+  }
   try {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
     app.parse(reversed);

@@ -18,20 +18,23 @@ struct FactRules {
   std::array<std::string_view, 8> refs;
 };
 constexpr std::array kDecidedBy = {
-    FactRules{"num_q_heads", {"TP-1", "TP-2", "TP-3", "R-1", "K-2", "K-11", "DCP-X2", "MEM-1"}},
+    FactRules{"num_q_heads", {"TP-1", "TP-2", "TP-3", "R-1", "K-2", "K-11", "DCP-X2"}},
     FactRules{"num_kv_heads", {"TP-2", "K-11"}},
     FactRules{"head_dim", {"K-10", "K-13", "R-15"}},
     FactRules{"kv_lora_rank", {"K-1"}},
-    FactRules{"num_layers", {"MEM-1"}},
     FactRules{"dtype", {"K-12", "Q-DT-1"}},
 };
 
-bool undecided(const Diagnostic& finding, const std::vector<std::string>& assumed) {
+bool undecided(const Diagnostic& finding, const PreparedLaunch& prepared) {
+  const auto& assumed = prepared.assumed_facts;
+  const auto has = [&](std::string_view ref) {
+    return std::find(finding.refs.begin(), finding.refs.end(), ref) != finding.refs.end();
+  };
+  if (prepared.facts_by_option && has("MEM-1")) return true;  // weights cannot be counted from a few facts
   return std::any_of(kDecidedBy.begin(), kDecidedBy.end(), [&](const FactRules& row) {
     if (std::find(assumed.begin(), assumed.end(), row.fact) == assumed.end()) return false;
-    return std::any_of(row.refs.begin(), row.refs.end(), [&](std::string_view ref) {
-      return !ref.empty() && std::find(finding.refs.begin(), finding.refs.end(), ref) != finding.refs.end();
-    });
+    return std::any_of(row.refs.begin(), row.refs.end(),
+                       [&](std::string_view ref) { return !ref.empty() && has(ref); });
   });
 }
 
@@ -77,7 +80,7 @@ void add_findings(const PreparedLaunch& prepared, const CheckOptions& options, R
   if (prepared.unknown_model) report.findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) report.findings.push_back(assumed_facts(prepared.assumed_facts));
   for (auto& d : result.diagnostics) {
-    if (!undecided(d, prepared.assumed_facts)) report.findings.push_back(std::move(d));
+    if (!undecided(d, prepared)) report.findings.push_back(std::move(d));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.severity > b.severity; });

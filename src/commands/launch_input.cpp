@@ -157,6 +157,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   auto models = make_model_source(input);
   if (!models) return tl::make_unexpected(models.error());
   PreparedLaunch out;
+  out.facts_by_option = input.mla.has_value() || !input.facts.empty();
   out.assumed_facts = models->assumed;
   out.source = std::move(arguments->source);
   out.notes = std::move(arguments->notes);

@@ -32,6 +32,7 @@ struct PreparedLaunch {
   ArgumentSource source;
   std::vector<Diagnostic> notes;             // about the input itself
   std::optional<std::string> unknown_model;  // the model path whose facts are not known
+  bool facts_by_option = false;              // --mla, --fact: sizes that no option gives are stand-ins
   std::vector<std::string> assumed_facts;    // facts by option that were not given and had to stand in
 };
 

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "src/commands/launch_input.h"
+#include "src/read_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -60,10 +59,9 @@ Result<Value> fact_value(const FactName& fact, const std::string& text) {
 }
 
 Result<Value> read_config(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text = in ? std::string(std::istreambuf_iterator<char>(in), {}) : std::string();
-  if (!in || in.bad()) return failure("cannot read the model configuration", path);
-  auto value = Value::parse_json(text);
+  const auto text = read_text(path);
+  if (!text) return tl::make_unexpected(text.error());
+  auto value = Value::parse_json(*text);
   if (!value) return failure(value.error().message, path);
   if (!value->is_dict()) return failure("a model configuration is a JSON object", path);
   return value;
@@ -87,7 +85,7 @@ Value plain_config(bool mla) {
                                     {"qk_nope_head_dim", 128},
                                     {"v_head_dim", 128},
                                     {"q_lora_rank", Value()},
-                                    {"n_routed_experts", Value()}}) {
+                                    {"n_routed_experts", 0}}) {
       d.emplace_back(k, v);
     }
   } else {

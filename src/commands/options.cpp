@@ -8,15 +8,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
+#include "src/read_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -91,15 +90,6 @@ Result<DeviceFacts> device_of(const LaunchFlags& flags) {
   return device;
 }
 
-Result<std::string> read_all(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return failure("cannot read the command", path);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) return failure("cannot read the command", path);
-  return text;
-}
-
 extern "C" char** environ;
 
 Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> arguments) {
@@ -114,7 +104,7 @@ Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> 
   input.arguments = std::move(arguments);
   if (!flags.command.empty()) input.command = flags.command;
   if (!flags.command_file.empty()) {
-    auto text = read_all(flags.command_file);
+    auto text = read_text(flags.command_file, true);
     if (!text) return tl::make_unexpected(text.error());
     input.command = std::move(*text);
     input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;

@@ -31,7 +31,8 @@ std::string printable(std::string_view s) {
 // Continuation lines are indented, so that a finding reads as one block.
 std::string wrapped(std::string_view label, std::string_view whole, const TextOptions& options, const Style& style) {
   if (whole.empty()) return "";
-  const std::string text = printable(whole);
+  const std::string shown_text = printable(whole);
+  const std::string_view text = shown_text;
   const std::size_t indent = 4 + label.size() + 2;
   const std::size_t width = static_cast<std::size_t>(std::max(options.width, 40));
   std::string out = fmt::format("    {} ", style.bold(std::string(label) + ":"));

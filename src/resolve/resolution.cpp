@@ -139,12 +139,23 @@ const ModelFacts& Resolution::model() {
   return *launch_.model;
 }
 
+void Resolution::take_log(std::vector<LogLine> lines) {
+  for (auto& line : lines) {
+    // SGLang looks for a generation config once per path and process.
+    const bool repeated = line.function == "get_generation_config" &&
+                          std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
+                            return earlier.function == line.function && earlier.message == line.message;
+                          });
+    if (!repeated) log(line.level, line.function, std::move(line.message));
+  }
+}
+
 std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequest& request) {
   facts::ModelRequest full = request;
   full.release = release();
   full.env = env();
   facts::ModelOutcome outcome = facts::build_model(models_, full);
-  for (auto& line : outcome.log) log(line.level, line.function, std::move(line.message));
+  take_log(std::move(outcome.log));
   if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
     launch_.refused_by_model = !request.is_draft;
     throw RefusedByStep{std::move(*refused)};
@@ -155,7 +166,7 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
 std::variant<Value, Refusal> Resolution::load_config(facts::ConfigRequest request) {
   request.release = release();
   facts::ConfigOutcome outcome = facts::load_config(models_, request);
-  for (auto& line : outcome.log) log(line.level, line.function, std::move(line.message));
+  take_log(std::move(outcome.log));
   return std::move(outcome.result);
 }
 

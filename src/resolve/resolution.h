@@ -98,6 +98,9 @@ class Resolution {
   Launch& launch() { return launch_; }
 
  private:
+  // Log lines of reading a model, in front of what follows.
+  void take_log(std::vector<LogLine> lines);
+
   Launch& launch_;
   facts::ModelSource& models_;
   std::map<std::string, Value, std::less<>> attributes_;
