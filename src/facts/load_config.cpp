@@ -35,7 +35,7 @@ class RenamedConfig : public ModelSource {
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override {
     const bool absolute = file_.starts_with('/');
     const auto text = source_.text_of(absolute ? file_ : path + "/" + file_);
-    if (!text) return std::shared_ptr<const Value>();
+    if (!text) return failure("the file cannot be read", file_);
     auto value = Value::parse_json(*text);
     if (!value) return failure(value.error().message, file_);
     return std::make_shared<const Value>(std::move(*value));

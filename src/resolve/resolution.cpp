@@ -144,7 +144,11 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   full.release = release();
   full.env = env();
   facts::ModelOutcome outcome = facts::build_model(models_, full);
-  for (auto& line : outcome.log) log(line.level, line.function, std::move(line.message));
+  for (auto& line : outcome.log) {
+    // The generation configuration of a path is looked up once; building the model again does not warn again.
+    const bool again = launch_.model && launch_.model->path == request.path && line.function == "get_generation_config";
+    if (!again) log(line.level, line.function, std::move(line.message));
+  }
   if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
     launch_.refused_by_model = !request.is_draft;
     throw RefusedByStep{std::move(*refused)};
