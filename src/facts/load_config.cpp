@@ -1,4 +1,5 @@
 // get_config() for a path, and the files beside it. Tested by tests/facts_config_test.cpp.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -7,6 +8,8 @@
 namespace preflight::facts {
 
 std::optional<std::string> ModelSource::text_of(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) return std::nullopt;  // opens, and throws when read
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(in), {});
