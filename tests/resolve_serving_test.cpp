@@ -187,10 +187,13 @@ TEST(Serving, DraftQuantizationFollowsTheTargets) {
 TEST(Serving, DeviceLosesItsIndexAndIsFoundWhenNotGiven) {
   expect_all({{kNew, handle_missing_default_values, {{Field::device, "xpu:3"}}, "", {{Field::device, "xpu"}}},
               {kOld, handle_missing_default_values, {{Field::device, nullptr}}, "", {{Field::device, "xpu"}}}});
-  StepRun none(kNew, {{Field::device, nullptr}});
-  none.launch.device.count = 0;
-  none.run({handle_missing_default_values});
-  EXPECT_EQ(none.refused_by(), "AttributeError handle_missing_default_values");
+  for (const auto& [release, refused] :
+       {std::pair{kOld, "RuntimeError get_device"}, {kNew, "AttributeError handle_missing_default_values"}}) {
+    StepRun none(release, {{Field::device, nullptr}});
+    none.launch.device.count = 0;
+    none.run({handle_missing_default_values});
+    EXPECT_EQ(none.refused_by(), refused);
+  }
 }
 
 TEST(Serving, SkippingTheTokenizerResetsItsWorkers) {

@@ -31,7 +31,7 @@ StepRun::Fields resolved(StepRun::Fields more) {
 
 std::string check(Release release, const StepRun::Fields& more, ModelFacts model = dense_model()) {
   StepRun run(release, resolved(more), std::move(model));
-  run.run({check_server_args});
+  run.run({handle_deprecated_args, check_server_args});  // the first settles the gRPC port
   return run.refused_by();
 }
 
@@ -65,6 +65,12 @@ TEST(CheckServerArgs, RefusesSizesThatDoNotFit) {
       EXPECT_EQ(check(release, fields), refusal);
     }
   }
+}
+
+TEST(CheckServerArgs, DummyModelsOfOldReleasesHaveNoGrpcPort) {
+  StepRun run(kOld, resolved({}));
+  run.run({check_server_args});
+  EXPECT_EQ(run.refused_by(), "AttributeError check_server_args");
 }
 
 TEST(CheckServerArgs, PipelineParallelismNamesAnotherFunctionInLaterReleases) {

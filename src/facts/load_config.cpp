@@ -1,4 +1,5 @@
 // get_config() for a path, and the files beside it. Tested by tests/facts_config_test.cpp.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -8,6 +9,8 @@
 namespace preflight::facts {
 
 std::optional<std::string> ModelSource::text_of(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) return std::nullopt;  // opens, and throws when read
   std::ifstream in(file, std::ios::binary);
   if (!in) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(in), {});
@@ -36,7 +39,7 @@ class RenamedConfig : public ModelSource {
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override {
     const bool absolute = file_.starts_with('/');
     const auto text = source_.text_of(absolute ? file_ : path + "/" + file_);
-    if (!text) return std::shared_ptr<const Value>();
+    if (!text) return failure("the file cannot be read", file_);
     auto value = Value::parse_json(*text);
     if (!value) return failure(value.error().message, file_);
     return std::make_shared<const Value>(std::move(*value));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -47,6 +48,20 @@ bool is_mistral_format(const std::string& path) {
          (contains(name, "eagle") && contains(name, "mistral"));
 }
 
+// huggingface_hub's rule for "name" and "owner/name".
+bool is_hub_name(std::string_view path) {
+  constexpr std::size_t kLongest = 96;
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (path.empty() || path.size() > kLongest || std::count(path.begin(), path.end(), '/') > 1) return false;
+  if (contains(std::string(path), "--") || contains(std::string(path), "..") || path.ends_with(".git")) return false;
+  const auto slash = path.find('/');
+  const auto part = [&](std::string_view name) {
+    return !name.empty() && plain(name.front()) && plain(name.back()) &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return plain(c) || c == '-' || c == '.'; });
+  };
+  return slash == std::string_view::npos ? part(path) : part(path.substr(0, slash)) && part(path.substr(slash + 1));
+}
+
 class Reader {
  public:
   Reader(ModelSource& source, Release release, const std::string& path, bool trust_remote_code)
@@ -64,7 +79,7 @@ class Reader {
     const auto stored = source_.config_of(path_);
     const std::string_view opens = newer() ? "_try_load_longcat_config" : kParse;
     if (!stored) raise("OSError", opens, stored.error().text());
-    if (!*stored) raise("OSError", opens, fmt::format("{} has no config.json", path_));
+    if (!*stored) raise_missing(opens);
     if (!(*stored)->is_dict()) raise("TypeError", opens, "config.json holds no object");
     dict_ = **stored;
     HfConfigPtr config = load();
@@ -78,6 +93,15 @@ class Reader {
 
  private:
   [[nodiscard]] bool newer() const { return release_ >= kNewer; }
+
+  // A directory without config.json reads as an empty configuration; any other name is looked up on the hub, and
+  // newer releases try a second file there when the name is one that the hub cannot have.
+  [[noreturn]] void raise_missing(std::string_view opens) const {
+    if (!path_.empty() && source_.has_file(path_, "."))
+      raise("ValueError", kParse, fmt::format("{} has no config.json", path_));
+    const bool second = newer() && !is_hub_name(path_);
+    raise("OSError", second ? "load_pointer_head" : opens, fmt::format("no configuration is known for {}", path_));
+  }
   [[nodiscard]] bool is_longcat(const Value& architectures) const {
     if (!architectures.is_list()) return false;
     return std::any_of(architectures.as_list().begin(), architectures.as_list().end(), [](const Value& a) {

@@ -126,7 +126,9 @@ Value configured_block_size(Resolution& r, Value fallback) {
   const std::string path = r.text(Field::dllm_algorithm_config);
   const auto text = r.models().text_of(path);
   if (!text) {
-    r.refuse("FileNotFoundError", std::string(kStep), "--dllm-algorithm-config " + path + " cannot be read");
+    const bool directory = !path.empty() && r.models().has_file(path, ".");
+    r.refuse(directory ? "IsADirectoryError" : "FileNotFoundError", std::string(kStep),
+             "--dllm-algorithm-config " + path + " cannot be read");
   }
   try {
     const args::YamlObjects objects{args::YamlDocument(args::yaml_text(*text))};

@@ -163,11 +163,13 @@ void resolve_grpc(Resolution& r, const std::string& function) {
   if (!r.none(Field::grpc_port) && !legacy) check_native_grpc(r, function);
 }
 
-// get_device(): the first accelerator torch offers. Without any, the platform hands back an object instead of a name,
-// which the next statement cannot split at its colon.
+// get_device(): the first accelerator torch offers. Without any, later releases (known for 0.5.23) get an object from
+// the platform in place of a name, which the next statement cannot split at its colon.
 std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
-  r.refuse("AttributeError", function_name(r, kDefaults),
+  const bool by_platform = r.since(v0_5(19));
+  r.refuse(by_platform ? "AttributeError" : "RuntimeError",
+           by_platform ? function_name(r, kDefaults) : std::string("get_device"),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
 }
 

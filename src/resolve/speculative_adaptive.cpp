@@ -41,7 +41,10 @@ Value configuration(Resolution& r) {
   if (r.none(Field::speculative_adaptive_config)) return built_in_config(r);
   const std::string path = r.text(Field::speculative_adaptive_config);
   const auto text = r.models().text_of(path);
-  if (!text) bad_config(r, "FileNotFoundError", path + " cannot be read");
+  if (!text) {
+    const bool directory = !path.empty() && r.models().has_file(path, ".");
+    bad_config(r, directory ? "IsADirectoryError" : "FileNotFoundError", path + " cannot be read");
+  }
   auto config = Value::parse_json(*text);
   if (!config) bad_config(r, "JSONDecodeError", config.error().message);
   if (!config->is_dict()) bad_config(r, "AttributeError", "the file must hold a JSON object");

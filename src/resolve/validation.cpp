@@ -207,6 +207,9 @@ void check_communication(Resolution& r) {
   }
   const bool field = field_exists(Field::grpc_port, r.release());
   const Value grpc_port = field ? r[Field::grpc_port] : r.attribute("grpc_port");
+  if (!field && grpc_port.is_none()) {  // 0.5.13 sets the port in a step that a dummy model does not reach
+    r.refuse("AttributeError", kCheck, "SGLang looks for a gRPC port that no step has set; give a real model.");
+  }
   const bool native = field ? !r.on(Field::smg_grpc_mode) && !r.on(Field::grpc_mode)
                             : r.env_bool("SGLANG_ENABLE_GRPC", false);  // 0.5.13
   if (native && !grpc_port.is_none() && grpc_port == r[Field::port]) {
