@@ -1,5 +1,6 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
 
+#include <algorithm>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -56,9 +57,12 @@ int run(int argc, char** argv) {
   explain_app->add_option("RULE", subject, "A rule id (PG003) or a reference id (K-6)")->required();
   add_output_options(*explain_app, explain_flags);
 
-  if (!own.empty() && !own.front().starts_with('-') && app.get_subcommand_no_throw(own.front()) == nullptr) {
+  const auto subcommands = app.get_subcommands([](CLI::App*) { return true; });
+  const bool named = !own.empty() && !own.front().starts_with('-');
+  if (named && std::none_of(subcommands.begin(), subcommands.end(),
+                            [&](const CLI::App* s) { return s->get_name() == own.front(); })) {
     std::cerr << fmt::format(
-        "xpu-preflight: no command {}; the commands are check, resolve, rules, explain, releases\n", own.front());
+        "xpu-preflight: no command {}; the commands are check, resolve, releases, rules, explain\n", own.front());
     return kBadInput;
   }
   try {
