@@ -12,6 +12,7 @@ struct EmbeddedFile {
 };
 
 std::span<const EmbeddedFile> devices();          // configs/devices
+std::span<const EmbeddedFile> models();           // configs/models
 std::span<const EmbeddedFile> kernel_sources();   // ocl_kernels
 std::span<const EmbeddedFile> kernel_cases();     // configs/cases
 std::span<const EmbeddedFile> python_resolver();  // src/resolve/ask_sglang.py

@@ -12,6 +12,38 @@ namespace preflight {
 namespace {
 
 // Builds a Value from nlohmann's parse events; ints beyond 64 bits become floats.
+// Python's json reads NaN and the infinities; the parser below does not. They travel through it as marked strings of
+// the same length, so that positions in error messages stay right.
+constexpr char kConstantMark = '\x7f';
+
+Value constant(std::string_view marked) {
+  if (marked.find("-inf") != std::string_view::npos) return -std::numeric_limits<double>::infinity();
+  if (marked.find("inf") != std::string_view::npos) return std::numeric_limits<double>::infinity();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string with_marked_constants(std::string_view text) {
+  std::string out(text);
+  bool quoted = false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (quoted && out[i] == '\\') {
+      ++i;
+    } else if (out[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && out.compare(i, 9, "-Infinity") == 0) {
+      out.replace(i, 9, "\"\x7f\x7f-inf\x7f\"");
+      i += 8;
+    } else if (!quoted && out.compare(i, 8, "Infinity") == 0) {
+      out.replace(i, 8, "\"\x7f\x7finf\x7f\"");
+      i += 7;
+    } else if (!quoted && out.compare(i, 3, "NaN") == 0) {
+      out.replace(i, 3, "\"\x7f\"");
+      i += 2;
+    }
+  }
+  return out;
+}
+
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return put({}); }
@@ -22,7 +54,10 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return v <= kMax ? put(static_cast<std::int64_t>(v)) : put(static_cast<double>(v));
   }
   bool number_float(number_float_t v, const string_t& /*text*/) override { return put(v); }
-  bool string(string_t& v) override { return put(std::move(v)); }
+  bool string(string_t& v) override {
+    if (!v.empty() && v[0] == kConstantMark) return put(constant(v));
+    return put(std::move(v));
+  }
   bool binary(binary_t& /*v*/) override { return false; }
   bool start_object(std::size_t /*n*/) override { return open(true); }
   bool start_array(std::size_t /*n*/) override { return open(false); }
@@ -293,6 +328,10 @@ Result<Value> Value::parse_json(std::string_view text) {
   if (text == "null") return Value();
   if (text == "false") return Value(false);
   if (text == "true") return Value(true);
+  if (text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos) {
+    const std::string marked = with_marked_constants(text);
+    if (marked != text) return parse_json(marked);
+  }
   Builder builder;
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
   const std::size_t at = std::min(builder.position(), text.size());

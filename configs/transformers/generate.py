@@ -403,6 +403,8 @@ class Reader:
                     if s.value.args and ast.unparse(s.value.args[0]) != "*args":
                         raise Unsupported(ast.unparse(s))
                     return [["super" if text.endswith("post_init__") else "superinit", self.arguments(s.value)]]
+                if text == "logger.warning" and self.cls.__module__.startswith("sglang."):
+                    return [["warn"]]
                 if text.startswith(("logger.", "warnings.")) or text == "rope_config_validation":
                     return []
                 if text == "setattr":
@@ -483,12 +485,15 @@ def describe(cls, names, base_class, functions, problems):
             continue
         owner = next(c for c in cls.__mro__ if name in vars(c))
         found = vars(owner)[name]
+        if isinstance(found, staticmethod):  # one class declares its check so, and it is still handed the object
+            found = found.__func__
         if owner is base_class or not issubclass(owner, base_class) or not isinstance(found, types.FunctionType):
             continue
         try:
             reader = Reader(dict(found.__globals__), names, owner, functions)
             validators[name] = reader.add_function(found, f"{names[owner]}.{name}")
         except Unsupported as e:
+            validators[name] = None
             problems.append((cls.__name__, "validator", name, str(e)))
     out["validators"] = validators
     out["ignored_rope_keys"] = plain(set(getattr(cls, "ignore_keys_at_rope_validation", None) or ()))
@@ -518,7 +523,7 @@ def describe(cls, names, base_class, functions, problems):
         if c.__module__ == "builtins":
             continue
         for k, v in vars(c).items():
-            if k.startswith("_") or k in fields or callable(v) or isinstance(v, (property, classmethod, staticmethod)):
+            if k.startswith("__") or k in ("_abc_impl", "_auto_class", "_attn_implementation_internal") or k in fields or callable(v) or isinstance(v, (property, classmethod, staticmethod)):
                 continue
             if k in ("attribute_map", "sub_configs", "keys_to_ignore_at_inference", "base_model_tp_plan", "base_model_pp_plan",
                      "base_model_ep_plan", "base_model_fsdp_plan", "has_no_defaults_at_init", "ignore_keys_at_rope_validation"):
@@ -528,13 +533,15 @@ def describe(cls, names, base_class, functions, problems):
             except Unsupported:
                 pass
     out["const"] = const
-    properties = {}
+    properties, readonly = {}, []
     for c in cls.__mro__:
         if c is base_class or not issubclass(c, base_class):
             continue
         for k, v in vars(c).items():
-            if not isinstance(v, property) or k.startswith("_") or k in properties:
+            if not isinstance(v, property) or k in properties:
                 continue
+            if v.fset is None:
+                readonly.append(k)
             try:
                 reader = Reader(dict(v.fget.__globals__), names, c, functions)
                 properties[k] = reader.add_function(v.fget, f"{names[c]}.{k}")
@@ -542,6 +549,7 @@ def describe(cls, names, base_class, functions, problems):
                 properties[k] = None
                 problems.append((cls.__name__, "property", k, str(e)))
     out["properties"] = properties
+    out["readonly"] = sorted(readonly)
     out["rope_labels"] = plain(getattr(cls, "_rope_type_labels", None))
     subs = {}
     for k, sub in (getattr(cls, "sub_configs", {}) or {}).items():

@@ -38,6 +38,7 @@ struct ConfigClass {
   std::optional<Value> init;  // rules of a constructor of its own
   std::optional<Value> post;  // rules after the fields are set
   std::optional<Value> rope;  // rules that convert rotary parameters, when not the usual ones
+  Value readonly;             // properties that cannot be set
   Value validators;           // its own checks: name -> function
   const ConfigTables* tables = nullptr;
 };

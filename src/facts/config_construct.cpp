@@ -45,6 +45,10 @@ bool matches(const Value& v, const Value& type) {
   return true;
 }
 
+bool contains(const Value& list, const std::string& name) {
+  return list.is_list() && std::find(list.as_list().begin(), list.as_list().end(), Value(name)) != list.as_list().end();
+}
+
 const ConfigClass* strict_class(const ConfigClass* c) {
   while (c != nullptr && !c->strict) c = c->base;
   return c;
@@ -138,6 +142,10 @@ void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs
 }  // namespace
 
 void set_checked(const HfConfigPtr& config, const std::string& name, Attribute value, std::string_view function) {
+  if (const ConfigClass* c = config->config_class();
+      c != nullptr && contains(c->readonly, std::string(config->resolve(name)))) {
+    rule_error("AttributeError", function, fmt::format("{} is computed and cannot be set", name));
+  }
   if (const auto* plain = std::get_if<Value>(&value)) {
     const ConfigClass* strict = strict_class(config->config_class());
     const Value* type = strict == nullptr ? nullptr : strict->checks.find(name);

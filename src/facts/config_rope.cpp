@@ -201,7 +201,8 @@ void standardize_rope(Release release, const HfConfigPtr& self, std::string_view
 
 void run_validator(const ConfigClass* c, const HfConfigPtr& self, std::string_view name, std::string_view function) {
   const Value* own = c == nullptr ? nullptr : c->validators.find(name);
-  if (own != nullptr && own->is_string()) {
+  if (own != nullptr && !own->is_string()) return;  // a check of its own that the tables do not hold
+  if (own != nullptr) {
     RuleFrame frame{*c->tables, c, self, {}, {}, function, false, false, Value()};
     try {
       call_own(frame, own->as_string(), {});

@@ -17,6 +17,20 @@
 
 namespace preflight::facts {
 
+namespace {
+
+thread_local std::vector<LogLine>* warnings = nullptr;
+
+void note_warning(std::string_view function) {
+  if (warnings != nullptr)
+    warnings->push_back({"WARNING", std::string(function), "the configuration class warns of the values"});
+}
+
+}  // namespace
+
+WarningSink::WarningSink(std::vector<LogLine>& log) : before_(warnings) { warnings = &log; }
+WarningSink::~WarningSink() { warnings = before_; }
+
 void rule_error(std::string exception, std::string_view frame, std::string message) {
   raise(std::move(exception), frame, std::move(message));
 }
@@ -64,6 +78,17 @@ std::string python_str(const Value& v) { return v.is_string() ? v.as_string() : 
 
 std::string_view op_of(const Value& expression) { return expression.as_list()[0].as_string(); }
 
+Value::List items_of(const Value& v) {
+  if (v.is_list()) return v.as_list();
+  Value::List list;
+  if (v.is_dict()) {
+    for (const auto& item : v.as_dict()) list.emplace_back(item.first);
+  } else if (v.is_string()) {
+    for (const char c : v.as_string()) list.emplace_back(std::string(1, c));
+  }
+  return list;
+}
+
 Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const Value& b) {
   if (op == "+" && a.is_string() && b.is_string()) return a.as_string() + b.as_string();
   if (op == "+" && a.is_list() && b.is_list()) {
@@ -78,6 +103,16 @@ Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const 
     for (std::int64_t i = 0; count.is_number() && i < count.as_int(); ++i) {
       list.insert(list.end(), items.as_list().begin(), items.as_list().end());
     }
+    return Value::list(std::move(list));
+  }
+  if ((op == "-" || op == "|") && (a.is_list() || a.is_dict()) && (b.is_list() || b.is_dict()) &&
+      !(op == "|" && a.is_dict())) {
+    Value::List list;  // sets
+    const Value::List other = items_of(b);
+    for (const auto& item : items_of(a)) {
+      if (op == "|" || std::find(other.begin(), other.end(), item) == other.end()) list.push_back(item);
+    }
+    if (op == "|") list.insert(list.end(), other.begin(), other.end());
     return Value::list(std::move(list));
   }
   if (op == "|" && a.is_dict() && b.is_dict()) {
@@ -157,17 +192,6 @@ bool is_kind(const Attribute& attribute, std::string_view kind) {
   if (kind == "bool") return v.is_bool();
   if (kind == "int") return v.is_int() || v.is_bool();
   return kind == "float" && v.is_float();
-}
-
-Value::List items_of(const Value& v) {
-  if (v.is_list()) return v.as_list();
-  Value::List list;
-  if (v.is_dict()) {
-    for (const auto& item : v.as_dict()) list.emplace_back(item.first);
-  } else if (v.is_string()) {
-    for (const char c : v.as_string()) list.emplace_back(std::string(1, c));
-  }
-  return list;
 }
 
 void bind(RuleFrame& f, const Value& names, const Value& item) {
@@ -315,6 +339,13 @@ void store(RuleFrame& f, const Value& place, Attribute value) {
     f.kwargs.clear();
     const Value dict = attribute_value(value);
     for (const auto& [k, v] : dict.as_dict()) f.kwargs.emplace_back(k, v);
+    return;
+  }
+  if (op == ".") {
+    const Attribute object = evaluate(f, place.as_list()[1]);
+    if (const auto* config = std::get_if<HfConfigPtr>(&object)) {
+      set_checked(*config, place.as_list()[2].as_string(), std::move(value), f.function);
+    }
     return;
   }
   if (op == "[]") {
@@ -741,6 +772,8 @@ void run_rules(RuleFrame& f, const Value& rules) {
     } else if (op == "superinit") {
       if (f.owner != nullptr && f.owner->base != nullptr)
         run_init(*f.owner->base, f.self, to_arguments(f, p[1]), f.function);
+    } else if (op == "warn") {
+      note_warning(f.function);
     } else if (op == "superrope") {
       f.kwargs = convert_rope(f.owner == nullptr ? nullptr : f.owner->base, f.self, to_arguments(f, p[1]), f.function);
     } else if (op == "rope") {
@@ -773,7 +806,7 @@ Attribute property_value(const HfConfig& config, std::string_view function) {
   const HfConfigPtr self = std::const_pointer_cast<HfConfig>(config.shared_from_this());
   RuleFrame frame{*owner->tables, owner, self, {}, {}, "__getattribute__", false, false, Value()};
   try {
-    return call_own(frame, function, {});
+    return attribute_value(call_own(frame, function, {}));
   } catch (const Raised&) {
     return Value();
   }

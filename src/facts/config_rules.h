@@ -7,12 +7,25 @@
 #include <utility>
 #include <vector>
 
+#include "preflight/facts.h"
 #include "src/facts/config_classes.h"
 
 namespace preflight::facts {
 
 using Attribute = HfConfig::Attribute;
 using Arguments = std::vector<std::pair<std::string, Attribute>>;  // keyword arguments, in order
+
+// While it lives, warnings that SGLang's configuration classes log go to `log`.
+class WarningSink {
+ public:
+  explicit WarningSink(std::vector<LogLine>& log);
+  WarningSink(const WarningSink&) = delete;
+  WarningSink& operator=(const WarningSink&) = delete;
+  ~WarningSink();
+
+ private:
+  std::vector<LogLine>* before_;
+};
 
 // What Python would raise for the value; the caller knows the function.
 [[noreturn]] void rule_error(std::string exception, std::string_view frame, std::string message);

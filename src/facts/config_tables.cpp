@@ -111,6 +111,7 @@ const ConfigClass* ConfigTables::find(std::string_view key) const {
   made->init = rules_of(data, "init");
   made->post = rules_of(data, "post");
   made->rope = rules_of(data, "rope");
+  made->readonly = member(data, "readonly");
   made->validators = member(data, "validators");
   made->tables = this;
   return store_->classes.emplace(std::string(key), std::move(made)).first->second.get();

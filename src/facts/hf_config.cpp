@@ -46,14 +46,12 @@ const std::string* HfConfig::property(std::string_view name) const {
 bool HfConfig::has(std::string_view name) const { return find(name) != nullptr || property(name) != nullptr; }
 
 Value HfConfig::get(std::string_view name) const {
-  const Attribute* attribute = find(name);
-  Attribute computed;
-  if (attribute == nullptr) {
-    const std::string* function = property(name);
-    if (function == nullptr) return Value();
-    computed = property_value(*this, *function);
-    attribute = &computed;
+  // A property hides an attribute of its name.
+  if (const std::string* function = property(resolve(name)); function != nullptr && !function->empty()) {
+    return std::get<Value>(property_value(*this, *function));
   }
+  const Attribute* attribute = find(name);
+  if (attribute == nullptr) return Value();
   if (const auto* config = std::get_if<HfConfigPtr>(attribute)) return (*config)->to_value();
   return std::get<Value>(*attribute);
 }
@@ -65,8 +63,9 @@ HfConfigPtr HfConfig::sub(std::string_view name) const {
 }
 
 bool HfConfig::is_none(std::string_view name) const {
+  if (property(resolve(name)) != nullptr) return get(name).is_none();
   const Attribute* attribute = find(name);
-  if (attribute == nullptr) return property(name) == nullptr || get(name).is_none();
+  if (attribute == nullptr) return true;
   const auto* value = std::get_if<Value>(attribute);
   return value != nullptr && value->is_none();
 }

@@ -29,6 +29,8 @@ class HfConfig : public std::enable_shared_from_this<HfConfig> {
   // isinstance(config, NAME): the class itself or a base of it.
   [[nodiscard]] bool is_instance(std::string_view class_name) const;
 
+  // The name behind an alias.
+  [[nodiscard]] std::string_view resolve(std::string_view name) const;
   // hasattr; true for None too.
   [[nodiscard]] bool has(std::string_view name) const;
   // getattr(config, name, None) as a plain value; a configuration object becomes its dict.
@@ -48,7 +50,6 @@ class HfConfig : public std::enable_shared_from_this<HfConfig> {
  private:
   [[nodiscard]] const Attribute* find(std::string_view name) const;
   [[nodiscard]] const std::string* property(std::string_view name) const;
-  [[nodiscard]] std::string_view resolve(std::string_view name) const;
   void assign(std::string_view name, Attribute attribute);
 
   const ConfigClass* class_;

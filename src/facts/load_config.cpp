@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "src/facts/config_rules.h"
 #include "src/facts/read_config.h"
 
 namespace preflight::facts {
@@ -17,9 +18,9 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
 
 HfConfigPtr read_hf_config(ModelBuilder& b) {
   const auto& request = b.request;
-  HfConfigPtr config = b.source.memo().config(request.release, request.path, request.trust_remote_code.truthy(), [&] {
-    return read_config(b.source, request.release, request.path, request.trust_remote_code.truthy());
-  });
+  HfConfigPtr config = b.source.memo().config(
+      request.release, request.path, request.trust_remote_code.truthy(),
+      [&] { return read_config(b.source, request.release, request.path, request.trust_remote_code.truthy()); }, b.log);
   if (!request.override_args.is_string() || request.override_args.as_string() == "{}") return config;
   const auto overrides = Value::parse_json(request.override_args.as_string());
   if (!overrides)
@@ -54,25 +55,27 @@ class RenamedConfig : public ModelSource {
   std::string file_;
 };
 
-HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request) {
+HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request, std::vector<LogLine>& log) {
   if (!request.configuration_file.empty()) {
     RenamedConfig renamed(source, request.configuration_file);
+    const WarningSink sink(log);
     return read_config(renamed, request.release, request.path, request.trust_remote_code);
   }
-  return source.memo().config(request.release, request.path, request.trust_remote_code, [&] {
-    return read_config(source, request.release, request.path, request.trust_remote_code);
-  });
+  return source.memo().config(
+      request.release, request.path, request.trust_remote_code,
+      [&] { return read_config(source, request.release, request.path, request.trust_remote_code); }, log);
 }
 
 }  // namespace
 
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
+  std::vector<LogLine> log;
   try {
-    const HfConfigPtr config = config_for(source, request);
+    const HfConfigPtr config = config_for(source, request, log);
     override_config(request.release, config, request.override_args);
-    return {config->to_value(), {}};
+    return {config->to_value(), std::move(log)};
   } catch (const Raised& raised) {
-    return {raised.refusal, {}};
+    return {raised.refusal, std::move(log)};
   }
 }
 

@@ -27,7 +27,7 @@ class ModelFiles : public ModelSource {
  private:
   std::map<std::string, std::shared_ptr<const Value>> configs_;
   std::map<std::string, bool> files_;
-  [[maybe_unused]] KnownModels known_;
+  KnownModels known_;
 };
 
 }  // namespace preflight::facts

@@ -1,15 +1,18 @@
 #include "src/facts/model_memo.h"
 
+#include "src/facts/config_rules.h"
 #include "src/facts/model_builder.h"
 
 namespace preflight::facts {
 
 std::shared_ptr<HfConfig> ModelMemo::config(Release release, const std::string& path, bool trust_remote_code,
-                                            const std::function<std::shared_ptr<HfConfig>()>& read) {
+                                            const std::function<std::shared_ptr<HfConfig>()>& read,
+                                            std::vector<LogLine>& log) {
   const std::string key = release.text() + (trust_remote_code ? "+" : "-") + path;
   auto it = configs_.find(key);
   if (it == configs_.end()) {
     Entry entry;
+    const WarningSink sink(entry.log);
     try {
       entry.config = read();
     } catch (const Raised& raised) {
@@ -17,6 +20,7 @@ std::shared_ptr<HfConfig> ModelMemo::config(Release release, const std::string& 
     }
     it = configs_.emplace(key, std::move(entry)).first;
   }
+  log.insert(log.end(), it->second.log.begin(), it->second.log.end());
   if (!it->second.config) throw Raised{it->second.refusal};
   return it->second.config->deep_copy();
 }

@@ -16,9 +16,9 @@ struct ModelOutcome;
 
 class ModelMemo {
  public:
-  // The configuration of a path as read, as a copy of its own; a refusal while reading is remembered as well.
+  // The configuration of a path as read, as a copy of its own, and what was logged; a refusal is remembered as well.
   std::shared_ptr<HfConfig> config(Release release, const std::string& path, bool trust_remote_code,
-                                   const std::function<std::shared_ptr<HfConfig>()>& read);
+                                   const std::function<std::shared_ptr<HfConfig>()>& read, std::vector<LogLine>& log);
   // Outcome of a whole request; null when it is new.
   [[nodiscard]] const ModelOutcome* outcome(const std::string& request) const;
   const ModelOutcome& remember(const std::string& request, ModelOutcome outcome);
@@ -28,6 +28,7 @@ class ModelMemo {
   struct Entry {
     std::shared_ptr<HfConfig> config;
     Refusal refusal;
+    std::vector<LogLine> log;
   };
   std::map<std::string, Entry> configs_;
   std::unordered_map<std::string, std::shared_ptr<const ModelOutcome>> outcomes_;

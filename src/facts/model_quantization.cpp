@@ -177,7 +177,7 @@ bool fits_moe_wna16(const Value& config) {
 // The first registered method that claims the checkpoint. Marlin's claims need an NVIDIA GPU.
 std::string override_method(const ModelBuilder& b, const Value& config, const std::string& asked) {
   const std::string method = text_field(config, "quant_method");
-  if (asked != "nvfp4_online" && asked != "quark_mxfp4") {
+  if (!b.since(kNewer) || (asked != "nvfp4_online" && asked != "quark_mxfp4")) {
     const std::string algo = upper(text_field(config, "quant_algo"));
     if (asked == "modelopt") {
       if (algo == "MXFP8" && b.since(kNewer)) return "mxfp8";

@@ -18,10 +18,21 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b, std::string_view function
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+std::int64_t hidden_per_head(const HfConfigPtr& config) {
+  const std::int64_t hidden = ModelBuilder::need_int(config, "hidden_size", kShapes);
+  return floor_div(hidden, ModelBuilder::need_int(config, "num_attention_heads", kShapes), kShapes);
+}
+
 std::optional<std::int64_t> optional_int(const HfConfigPtr& config, std::string_view name) {
   const Value value = config->get(name);
   if (!value.is_number()) return std::nullopt;
   return static_cast<std::int64_t>(value.as_number());
+}
+
+// An attribute that has to be there but may be None.
+std::int64_t present_int(const HfConfigPtr& config, std::string_view name) {
+  ModelBuilder::need(config, name, kShapes);
+  return optional_int(config, name).value_or(0);
 }
 
 std::int64_t heads_or_zero(const HfConfigPtr& config) {
@@ -88,6 +99,9 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
 
 void init_mla_scaling(ModelBuilder& b, const Value& rope) {
   ModelFacts& f = b.facts;
+  if (f.qk_nope_head_dim + f.qk_rope_head_dim == 0) {
+    raise("TypeError", b.since(v0_5(14)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
+  }
   f.scaling = mla_scaling(b, rope, 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim)));
 }
 
@@ -98,8 +112,7 @@ void common_head_dims(ModelBuilder& b, bool pure_ssm) {
     if (const auto dim = optional_int(t, "head_dim")) {
       f.head_dim = *dim;
     } else if (!pure_ssm) {
-      f.head_dim = floor_div(ModelBuilder::need_int(t, "hidden_size", kShapes),
-                             ModelBuilder::need_int(t, "num_attention_heads", kShapes), kShapes);
+      f.head_dim = hidden_per_head(t);
       t->set("head_dim", f.head_dim);
     }
     f.v_head_dim = optional_int(t, "v_head_dim").value_or(0);
@@ -113,8 +126,7 @@ void common_head_dims(ModelBuilder& b, bool pure_ssm) {
     return;
   }
   // The fallback is computed first, so that a configuration without heads fails even when it has head_dim.
-  const std::int64_t fallback = floor_div(ModelBuilder::need_int(t, "hidden_size", kShapes),
-                                          ModelBuilder::need_int(t, "num_attention_heads", kShapes), kShapes);
+  const std::int64_t fallback = hidden_per_head(t);
   f.head_dim = t->has("head_dim") ? optional_int(t, "head_dim").value_or(0) : fallback;
   f.v_head_dim = t->has("v_head_dim") ? optional_int(t, "v_head_dim").value_or(0) : f.head_dim;
   f.swa_head_dim = t->has("swa_head_dim") ? optional_int(t, "swa_head_dim").value_or(0) : f.head_dim;
@@ -124,10 +136,10 @@ void common_head_dims(ModelBuilder& b, bool pure_ssm) {
 void read_mla(ModelBuilder& b, const HfConfigPtr& config, bool with_v) {
   ModelFacts& f = b.facts;
   f.attention_arch = AttentionArch::kMla;
-  f.kv_lora_rank = ModelBuilder::need_int(config, "kv_lora_rank", kShapes);
-  f.qk_nope_head_dim = ModelBuilder::need_int(config, "qk_nope_head_dim", kShapes);
-  f.qk_rope_head_dim = ModelBuilder::need_int(config, "qk_rope_head_dim", kShapes);
-  if (with_v) f.v_head_dim = ModelBuilder::need_int(config, "v_head_dim", kShapes);
+  f.kv_lora_rank = present_int(config, "kv_lora_rank");
+  f.qk_nope_head_dim = present_int(config, "qk_nope_head_dim");
+  f.qk_rope_head_dim = present_int(config, "qk_rope_head_dim");
+  if (with_v) f.v_head_dim = present_int(config, "v_head_dim");
 }
 
 bool is_deepseek_dsa(const ModelBuilder& b, const HfConfigPtr& config) {
@@ -211,8 +223,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
     const bool mistral =
         b.is_arch("MistralModel") || b.is_arch("MixtralForCausalLM") || b.is_arch("MistralForCausalLM");
     if (mistral && !newer && b.text->has("head_dim") && b.text->is_none("head_dim")) {
-      f.head_dim = floor_div(ModelBuilder::need_int(b.hf, "hidden_size", kShapes),
-                             ModelBuilder::need_int(b.hf, "num_attention_heads", kShapes), kShapes);
+      f.head_dim = hidden_per_head(b.hf);
       b.text->set("head_dim", f.head_dim);
     }
     f.attention_arch = pure_ssm ? AttentionArch::kSsm : AttentionArch::kMha;
@@ -221,7 +232,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
 
 void layer_counts(ModelBuilder& b) {
   ModelFacts& f = b.facts;
-  f.num_hidden_layers = ModelBuilder::need_int(b.text, "num_hidden_layers", kShapes);
+  f.num_hidden_layers = present_int(b.text, "num_hidden_layers");
   f.num_attention_layers = f.num_hidden_layers;
   const auto times = [&](const char* key) { return f.num_hidden_layers * optional_int(b.text, key).value_or(1); };
   if (b.is_arch("LongcatFlashForCausalLM")) f.num_attention_layers = f.num_hidden_layers * 2;
@@ -246,7 +257,10 @@ void spec_hidden_size(ModelBuilder& b) {
 
 void layer_ids_by_type(ModelBuilder& b, std::int64_t limit) {
   const Value types = b.text->get("layer_types");
-  if (!types.is_list()) return;
+  if (!types.is_list()) {
+    if (b.text->has("layer_types")) raise("TypeError", "get_hybrid_layer_ids", "layer_types is not set");
+    return;
+  }
   std::int64_t i = 0;
   for (const auto& type : types.as_list()) {
     if (i < limit && type == Value("sliding_attention")) b.facts.swa_layer_ids.push_back(i);
@@ -256,11 +270,10 @@ void layer_ids_by_type(ModelBuilder& b, std::int64_t limit) {
 }
 
 void layer_ids_by_pattern(ModelBuilder& b, const Value& pattern) {
-  if (!pattern.is_list()) raise("TypeError", "get_hybrid_layer_ids", "hybrid_layer_pattern is missing");
+  if (!pattern.is_list()) raise("TypeError", "<listcomp>", "hybrid_layer_pattern is missing");
   for (std::int64_t i = 0; i < b.facts.num_hidden_layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (at >= pattern.as_list().size())
-      raise("IndexError", "get_hybrid_layer_ids", "hybrid_layer_pattern is too short");
+    if (at >= pattern.as_list().size()) raise("IndexError", "<listcomp>", "hybrid_layer_pattern is too short");
     if (pattern.as_list()[at] == Value(1)) b.facts.swa_layer_ids.push_back(i);
     if (pattern.as_list()[at] == Value(0)) b.facts.full_layer_ids.push_back(i);
   }
@@ -358,11 +371,11 @@ void derive_model_shapes(ModelBuilder& b) {
     kv_heads = n != nullptr && n->is_int() ? std::optional(n->as_int()) : std::nullopt;
   }
   f.num_key_value_heads = kv_heads.value_or(f.num_attention_heads);
-  f.hidden_size = ModelBuilder::need_int(b.text, "hidden_size", kShapes);
+  f.hidden_size = present_int(b.text, "hidden_size");
   spec_hidden_size(b);
   layer_counts(b);
   f.num_nextn_predict_layers = optional_int(b.text, "num_nextn_predict_layers");
-  f.vocab_size = ModelBuilder::need_int(b.text, "vocab_size", kShapes);
+  f.vocab_size = present_int(b.text, "vocab_size");
   if (b.since(v0_5(14)) && b.first_arch("GlmImageForConditionalGeneration")) {
     f.vocab_size = ModelBuilder::need_int(b.text, "vision_vocab_size", kShapes);
   }

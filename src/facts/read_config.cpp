@@ -192,8 +192,15 @@ class Reader {
     }
   }
 
-  static void flatten(const HfConfigPtr& config, const HfConfigPtr& text) {
-    if (text == config) return;
+  void flatten(const HfConfigPtr& config, const HfConfigPtr& text) const {
+    if (text == config) {
+      // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
+      const Value layers = config->get("per_layer_config");
+      if (newer() && layers.is_dict() && !layers.as_dict().empty()) {
+        raise("AmbiguousGlobalPerLayerAttributeError", kParse, "the configuration's shapes differ by layer");
+      }
+      return;
+    }
     for (const auto& [key, attribute] : text->attributes()) {
       if (config->has(key)) continue;
       if (const auto* sub = std::get_if<HfConfigPtr>(&attribute)) {
@@ -299,6 +306,17 @@ class Reader {
   mutable bool overrode_v_head_dim_ = false;
 };
 
+// Older code reads the rope type under "type": it is set beside "rope_type" in all parts of the configuration.
+void name_rope_types(const HfConfigPtr& config) {
+  const Value rope = config->get("rope_parameters");
+  if (rope.is_dict() && rope.find("rope_type") != nullptr && rope.find("type") == nullptr) {
+    config->set("rope_parameters", rope.with("type", *rope.find("rope_type")));
+  }
+  for (const char* name : {"text_config", "llm_config", "language_config", "vision_config", "thinker_config"}) {
+    if (const HfConfigPtr sub = config->sub(name)) name_rope_types(sub);
+  }
+}
+
 HfConfigPtr converted(const Value& dict, const ConfigTables& tables) {
   const ConfigClass* plain = tables.find("PreTrainedConfig");
   return construct(*plain, dict, "get_hf_text_config");
@@ -345,6 +363,7 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
   } else if (config->has("text_config")) {
     require_heads("text_config");
   }
+  name_rope_types(config);
   if (!text) return config;
   for (const char* key : {"pad_token_id", "bos_token_id", "eos_token_id", "tie_word_embeddings"}) {
     if (config->has(key) && !text->has(key)) {

@@ -1,0 +1,217 @@
+// Model facts from config.json: what SGLang's ModelConfig derives, refuses and warns of. Every row was compared with
+// the real class of its release.
+#include <gtest/gtest.h>
+
+#include "src/facts/model_files.h"
+#include "src/facts/model_source.h"
+
+namespace preflight::facts {
+namespace {
+
+// One model directory that holds a config.json and nothing else.
+class OneModel : public ModelSource {
+ public:
+  explicit OneModel(std::string_view config) : config_(Value::parse_json(config).value()) {}
+  Result<std::shared_ptr<const Value>> config_of(const std::string& /*path*/) override {
+    return std::make_shared<const Value>(config_);
+  }
+  bool has_file(const std::string& /*path*/, const std::string& /*name*/) override { return false; }
+
+ private:
+  Value config_;
+};
+
+ModelOutcome outcome_of(std::string_view config, Release release,
+                        const std::function<void(ModelRequest&)>& change = {}) {
+  OneModel source(config);
+  ModelRequest request;
+  request.release = release;
+  request.path = "/models/one";
+  if (change) change(request);
+  return build_model(source, request);
+}
+
+std::shared_ptr<const ModelFacts> facts_of(const ModelOutcome& outcome) {
+  const auto* facts = std::get_if<std::shared_ptr<const ModelFacts>>(&outcome.result);
+  return facts == nullptr ? nullptr : *facts;
+}
+
+std::string refusal_of(const ModelOutcome& outcome) {
+  const auto* refusal = std::get_if<Refusal>(&outcome.result);
+  return refusal == nullptr ? "" : refusal->exception + " " + refusal->function;
+}
+
+std::string log_of(const ModelOutcome& outcome) {
+  std::string text;
+  for (const auto& line : outcome.log) text += line.function + " ";
+  return text;
+}
+
+constexpr Release kOld = v0_5(13);
+constexpr Release kNew = v0_5(23);
+
+struct ShapeRow {
+  std::string_view config;
+  Release release;
+  AttentionArch arch;
+  std::int64_t heads, kv_heads, head_dim, layers, context_len;
+  std::string dtype;
+  bool multimodal;
+};
+
+TEST(ModelFacts, TakesShapesFromTheFileAndFillsTheRestFromTheClass) {
+  const ShapeRow rows[] = {
+      // nothing but a type: every size is the class's default
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"]})", kNew, AttentionArch::kMha, 32, 32, 128, 32,
+       32768, "float16", false},
+      {R"({"model_type":"phi3","architectures":["Phi3ForCausalLM"],"torch_dtype":"bfloat16"})", kNew,
+       AttentionArch::kMha, 32, 32, 96, 32, 4096, "bfloat16", false},
+      // an attribute map: GPT-2's own names
+      {R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_embd":512,"n_head":8,"n_layer":4,"n_positions":256})",
+       kNew, AttentionArch::kMha, 8, 8, 64, 4, 256, "float16", false},
+      // null means: derive it
+      {R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"hidden_size":1024,"num_attention_heads":8,"num_key_value_heads":null,"head_dim":null,"torch_dtype":"float16"})",
+       kNew, AttentionArch::kMha, 8, 8, 128, 32, 2048, "float16", false},
+      // multi-head latent attention works with 256 wide heads
+      {R"({"model_type":"deepseek_v2","architectures":["DeepseekV2ForCausalLM"],"torch_dtype":"bfloat16"})", kNew,
+       AttentionArch::kMla, 32, 32, 256, 32, 2048, "bfloat16", false},
+      // a text model inside an image model, and its dtype from the top
+      {R"({"model_type":"qwen2_5_vl","architectures":["Qwen2_5_VLForConditionalGeneration"],"torch_dtype":"bfloat16"})",
+       kNew, AttentionArch::kMha, 64, 8, 128, 80, 32768, "bfloat16", true},
+      // multimodal on request only
+      {R"({"model_type":"gemma3","architectures":["Gemma3ForConditionalGeneration"],"torch_dtype":"bfloat16"})", kNew,
+       AttentionArch::kMha, 8, 4, 256, 26, 131072, "bfloat16", false},
+      // state spaces have no heads; releases before knew no such models
+      {R"({"model_type":"mamba","architectures":["MambaForCausalLM"]})", kNew, AttentionArch::kSsm, 0, 0, 0, 32, 2048,
+       "float16", false},
+  };
+  for (const auto& row : rows) {
+    const auto outcome = outcome_of(row.config, row.release);
+    const auto facts = facts_of(outcome);
+    ASSERT_TRUE(facts) << row.config << " " << refusal_of(outcome);
+    EXPECT_EQ(facts->attention_arch, row.arch) << row.config;
+    EXPECT_EQ(facts->num_attention_heads, row.heads) << row.config;
+    EXPECT_EQ(facts->num_key_value_heads, row.kv_heads) << row.config;
+    EXPECT_EQ(facts->head_dim, row.head_dim) << row.config;
+    EXPECT_EQ(facts->num_hidden_layers, row.layers) << row.config;
+    EXPECT_EQ(facts->context_len, row.context_len) << row.config;
+    EXPECT_EQ(facts->dtype, row.dtype) << row.config;
+    EXPECT_EQ(facts->is_multimodal, row.multimodal) << row.config;
+  }
+}
+
+struct RefusalRow {
+  std::string_view config;
+  Release release;
+  std::string refusal;
+};
+
+TEST(ModelFacts, RefuseWhatPythonCannotRead) {
+  const RefusalRow rows[] = {
+      {R"({"model_type":"frobnicate","architectures":["X"]})", kNew, "ValueError parse"},
+      {R"({"architectures":["X"]})", kNew, "ValueError parse"},
+      // newer transformers know MiniCPM3
+      {R"({"model_type":"minicpm3","architectures":["MiniCPM3ForCausalLM"]})", kOld, "ValueError parse"},
+      // no architectures: SGLang reads the first one
+      {R"({"model_type":"gemma3_text"})", kNew, "TypeError __init__"},
+      // 0.5.13 loads configurations through a wrapper of its own
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_hidden_layers":2,"layer_types":["full_attention"]})",
+       kOld, "StrictDataclassClassValidationError patched"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_hidden_layers":2,"layer_types":["full_attention"]})",
+       kNew, "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"hidden_size":"big"})", kNew,
+       "StrictDataclassFieldValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"yarn"}})", kNew,
+       "KeyError parse"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(refusal_of(outcome_of(row.config, row.release)), row.refusal) << row.config;
+}
+
+constexpr std::string_view kFp8 =
+    R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16","quantization_config":{"quant_method":"fp8"}})";
+constexpr std::string_view kMxfp4 =
+    R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16","quantization_config":{"quant_method":"mxfp4"}})";
+constexpr std::string_view kPlain =
+    R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16"})";
+
+struct QuantizationRow {
+  std::string_view config;
+  Release release;
+  Value asked;
+  bool draft;
+  std::string method, refusal, log;  // 0.5.13 also logs the missing generation config
+};
+
+TEST(ModelFacts, QuantizationComesFromTheCheckpointAndMustAgreeWithTheArgument) {
+  const QuantizationRow rows[] = {
+      {kFp8, kNew, Value(), false, "fp8", "", ""},
+      {kFp8, kNew, "awq", false, "", "ValueError _verify_quantization", ""},
+      {kFp8, kNew, "awq", true, "fp8", "", ""},                     // a draft follows its checkpoint
+      {kFp8, kNew, "modelopt_fp4", false, "modelopt_fp4", "", ""},  // requantized at load
+      {kFp8, kOld, "modelopt_fp4", false, "", "ValueError _verify_quantization", "get_generation_config "},
+      {kMxfp4, kNew, Value(), false, "mxfp4", "", "_verify_quantization "},
+      {kMxfp4, kOld, Value(), false, "", "ValueError _verify_quantization",
+       "get_generation_config "},  // not on xpu yet
+      {kPlain, kNew, "AWQ", false, "awq", "", "_verify_quantization "},
+      {kPlain, kNew, "nonsense", false, "", "ValueError _verify_quantization", ""},
+  };
+  for (const auto& row : rows) {
+    const auto outcome = outcome_of(row.config, row.release, [&](ModelRequest& r) {
+      r.quantization = row.asked;
+      r.is_draft = row.draft;
+    });
+    EXPECT_EQ(refusal_of(outcome), row.refusal) << row.asked.repr() << row.config;
+    EXPECT_EQ(log_of(outcome), row.log) << row.asked.repr() << row.config;
+    if (const auto facts = facts_of(outcome)) {
+      EXPECT_EQ(facts->quantization.value_or(""), row.method) << row.asked.repr();
+    }
+  }
+}
+
+TEST(ModelFacts, AContextLongerThanTheModelsNeedsAnEnvironmentVariable) {
+  const auto ask = [](std::int64_t length, bool allowed) {
+    return outcome_of(kPlain, kNew, [&](ModelRequest& r) {
+      r.context_length = length;
+      if (allowed) r.env["SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"] = "1";
+    });
+  };
+  EXPECT_EQ(facts_of(ask(4096, false))->context_len, 4096);
+  EXPECT_EQ(refusal_of(ask(40960, false)), "ValueError _derive_context_length");
+  const auto allowed = ask(40960, true);
+  EXPECT_EQ(facts_of(allowed)->context_len, 40960);
+  EXPECT_EQ(log_of(allowed), "_derive_context_length ");
+}
+
+TEST(ModelFacts, ADraftRunsUnderItsOwnArchitecture) {
+  const auto outcome =
+      outcome_of(R"({"model_type":"deepseek_v3","architectures":["DeepseekV3ForCausalLM"],"torch_dtype":"bfloat16"})",
+                 kNew, [](ModelRequest& r) { r.is_draft = true; });
+  ASSERT_TRUE(facts_of(outcome));
+  EXPECT_EQ(facts_of(outcome)->architectures, std::vector<std::string>{"DeepseekV3ForCausalLMNextN"});
+  EXPECT_TRUE(facts_of(outcome)->is_mla());
+}
+
+TEST(ModelFacts, OverrideArgumentsReplaceAttributesAndReachIntoTheTextPart) {
+  const auto text = [](const char* overrides, Release release) {
+    return outcome_of(
+        R"({"model_type":"qwen2_5_vl","architectures":["Qwen2_5_VLForConditionalGeneration"],"torch_dtype":"bfloat16"})",
+        release, [&](ModelRequest& r) { r.override_args = overrides; });
+  };
+  EXPECT_EQ(facts_of(text(R"({"text_config":{"num_hidden_layers":3}})", kNew))->num_hidden_layers, 3);
+  EXPECT_EQ(refusal_of(text("{", kNew)), "JSONDecodeError __init__");
+}
+
+TEST(ModelFiles, KnowsPublishedModelsOnlyWhenAsked) {
+  ModelFiles with(KnownModels::kYes);
+  ModelFiles without;
+  const auto known = with.config_of("Qwen/Qwen3-8B");
+  ASSERT_TRUE(known && *known);
+  EXPECT_EQ((*known)->find("model_type")->as_string(), "qwen3");
+  const auto unknown = without.config_of("Qwen/Qwen3-8B");
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(*unknown, nullptr);
+  EXPECT_EQ(*with.config_of("nobody/no-such-model"), nullptr);
+}
+
+}  // namespace
+}  // namespace preflight::facts
