@@ -115,12 +115,12 @@ void run_kernel(const KernelOptions& options, Report& report) {
   if (options.progress) std::cerr << fmt::format("\rrunning {} kernel cases …", cases) << std::flush;
   KernelReport kernel = run_plan(plan, DeviceChoice{options.device.value_or("")}, RunOptions{});
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
-  if (kernel.error && kernel.cases.empty()) {
+  const bool absent = kernel.error && (kernel.error->kind == DeviceErrorKind::kNoLoader ||
+                                       kernel.error->kind == DeviceErrorKind::kNoPlatform ||
+                                       kernel.error->kind == DeviceErrorKind::kUnknownDevice);
+  if (absent) {
     report.kernel_not_run = kernel.error->message;
-    const bool absent = kernel.error->kind == DeviceErrorKind::kNoLoader ||
-                        kernel.error->kind == DeviceErrorKind::kNoPlatform ||
-                        kernel.error->kind == DeviceErrorKind::kUnknownDevice;
-    if (absent) return;
+    return;
   }
   report.kernel = std::move(kernel);
 }
@@ -129,7 +129,7 @@ bool device_absent(const Report& report) { return report.launch.accepted() && re
 
 int exit_status(const Report& report, const CheckCommand& command) {
   if (command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
-  if (report.kernel && report.kernel->worst() >= VerdictWord::kFail) return kKernelFailed;
+  if (report.verdict() == ReportVerdict::kKernelFailed) return kKernelFailed;
   if (command.kernel.run && command.kernel.device && device_absent(report)) return kNoDevice;
   return kOk;
 }

@@ -85,7 +85,7 @@ Value plain_config(bool mla) {
                                     {"qk_nope_head_dim", 128},
                                     {"v_head_dim", 128},
                                     {"q_lora_rank", Value()},
-                                    {"n_routed_experts", 0}}) {
+                                    {"n_routed_experts", 64}}) {
       d.emplace_back(k, v);
     }
   } else {

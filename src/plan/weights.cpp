@@ -175,7 +175,15 @@ bool expert_layer(const Shape& s, std::int64_t layer) {
 // Nemotron-H writes its layers as letters: M Mamba, * attention, - dense, E experts.
 std::string layer_letters(const Shape& s) {
   const Value* pattern = s.text.find("hybrid_override_pattern");
-  return pattern != nullptr && pattern->is_string() ? pattern->as_string() : std::string();
+  if (pattern != nullptr && pattern->is_string()) return pattern->as_string();
+  // The configuration class of later transformers spells the letters out.
+  const Value* types = s.text.find("layers_block_type");
+  if (types == nullptr || !types->is_list() || !any_architecture(s.m, {"NemotronH"})) return {};
+  std::string letters;
+  for (const Value& type : types->as_list()) {
+    letters += type == Value("mamba") ? 'M' : type == Value("attention") ? '*' : type == Value("moe") ? 'E' : '-';
+  }
+  return letters;
 }
 
 bool linear_layer(const Shape& s, std::int64_t layer) {

@@ -43,7 +43,7 @@ bool Report::has_at_least(Severity severity) const {
 
 ReportVerdict Report::verdict() const {
   if (!launch.accepted()) return ReportVerdict::kRefused;
-  if (kernel && kernel->worst() >= VerdictWord::kFail) return ReportVerdict::kKernelFailed;
+  if (kernel && (kernel->error || kernel->worst() >= VerdictWord::kFail)) return ReportVerdict::kKernelFailed;
   if (has_at_least(Severity::kError)) return ReportVerdict::kFail;
   if (incomplete) return ReportVerdict::kIncomplete;
   return kernel && kernel->worst() == VerdictWord::kPass ? ReportVerdict::kPass : ReportVerdict::kClean;
