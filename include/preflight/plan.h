@@ -29,7 +29,7 @@ struct PlannedKernel {
 
 // What the launch makes SGLang allocate for decode, per attention-TP rank. Bytes and counts, int64.
 struct PlanSizes {
-  std::int64_t batch = 1;              // requests the workspace is sized for
+  std::int64_t batch = 1;         // requests the workspace is sized for
   std::int64_t attention_tp = 1;  // tp_size / dp ranks that share attention
   std::int64_t num_q_heads = 0;   // per rank
   std::int64_t num_kv_heads = 0;  // per rank, at least 1

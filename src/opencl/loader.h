@@ -11,13 +11,33 @@
 namespace preflight::opencl {
 
 // The functions used, without their "cl" prefix.
-#define PREFLIGHT_OPENCL_FUNCTIONS(X)                                                                                 \
-  X(GetPlatformIDs)                                                                                                   \
-  X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateContext) X(ReleaseContext) X(CreateCommandQueue)        \
-      X(ReleaseCommandQueue) X(CreateBuffer) X(CreateSubBuffer) X(ReleaseMemObject) X(EnqueueWriteBuffer)             \
-          X(EnqueueReadBuffer) X(EnqueueFillBuffer) X(CreateProgramWithSource) X(BuildProgram) X(GetProgramBuildInfo) \
-              X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg) X(GetKernelWorkGroupInfo)            \
-                  X(EnqueueNDRangeKernel) X(Finish)
+// clang-format off
+#define PREFLIGHT_OPENCL_FUNCTIONS(X) \
+  X(GetPlatformIDs) \
+  X(GetPlatformInfo) \
+  X(GetDeviceIDs) \
+  X(GetDeviceInfo) \
+  X(CreateContext) \
+  X(ReleaseContext) \
+  X(CreateCommandQueue) \
+  X(ReleaseCommandQueue) \
+  X(CreateBuffer) \
+  X(CreateSubBuffer) \
+  X(ReleaseMemObject) \
+  X(EnqueueWriteBuffer) \
+  X(EnqueueReadBuffer) \
+  X(EnqueueFillBuffer) \
+  X(CreateProgramWithSource) \
+  X(BuildProgram) \
+  X(GetProgramBuildInfo) \
+  X(ReleaseProgram) \
+  X(CreateKernel) \
+  X(ReleaseKernel) \
+  X(SetKernelArg) \
+  X(GetKernelWorkGroupInfo) \
+  X(EnqueueNDRangeKernel) \
+  X(Finish)
+// clang-format on
 
 struct Api {
 #define PREFLIGHT_DECLARE(name) decltype(&cl##name) name = nullptr;

@@ -19,7 +19,8 @@ struct MambaSupport {
 };
 void assign_mamba_radix_cache(Resolution& r, MambaSupport support);
 
-// Whether the model's radix cache carries state: a field in later releases, a private attribute, so unrecorded, in earlier ones.
+// Whether the model's radix cache carries state: a field in later releases, a private attribute, so unrecorded, in
+// earlier ones.
 void mark_mamba_radix_cache(Resolution& r, std::string_view function, bool used);
 
 // Granite hybrids: True when one of layer_types is "mamba".
