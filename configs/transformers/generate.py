@@ -35,6 +35,17 @@ class Unsupported(Exception):
     pass
 
 
+def without_sentences(value):
+    """Texts of log lines and errors decide nothing and stay where they are."""
+    if isinstance(value, str):
+        return "" if value.count(" ") >= 3 else value
+    if isinstance(value, (list, tuple)):
+        return [without_sentences(v) for v in value]
+    if isinstance(value, dict):
+        return {k: without_sentences(v) for k, v in value.items()}
+    return value
+
+
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitOr: "|"}
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
            ast.Is: "is", ast.IsNot: "isnot", ast.In: "in", ast.NotIn: "notin"}
@@ -642,6 +653,7 @@ def main():
         "functions": functions,
         "classes": classes,
     }
+    out, functions = without_sentences(out), without_sentences(functions)
     with open(sys.argv[1], "w") as f:
         f.write("{\n")
         for k, v in out.items():
