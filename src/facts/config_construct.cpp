@@ -20,6 +20,7 @@ bool matches(const Value& v, const Value& type) {
   if (type.is_none()) return true;
   if (type.is_string()) {
     const std::string& name = type.as_string();
+    if (name == "Any" || name == "object") return true;
     if (name == "None") return v.is_none();
     if (name == "int") return v.is_int();
     if (name == "bool") return v.is_bool();
@@ -43,6 +44,18 @@ bool matches(const Value& v, const Value& type) {
            });
   }
   return true;
+}
+
+// The same for a configuration object: its class or a base of it must be named.
+bool matches(const HfConfig& config, const Value& type) {
+  if (type.is_none()) return true;
+  if (type.is_string()) {
+    const std::string& name = type.as_string();
+    return name == "PreTrainedConfig" || name == "Any" || name == "object" || config.is_instance(name);
+  }
+  const auto& parts = type.as_list();
+  return parts[0].as_string() == "union" &&
+         std::any_of(parts.begin() + 1, parts.end(), [&](const Value& t) { return matches(config, t); });
 }
 
 bool contains(const Value& list, const std::string& name) {
@@ -146,13 +159,15 @@ void set_checked(const HfConfigPtr& config, const std::string& name, Attribute v
       c != nullptr && contains(c->readonly, std::string(config->resolve(name)))) {
     rule_error("AttributeError", function, fmt::format("{} is computed and cannot be set", name));
   }
-  if (const auto* plain = std::get_if<Value>(&value)) {
-    const ConfigClass* strict = strict_class(config->config_class());
-    const Value* type = strict == nullptr ? nullptr : strict->checks.find(name);
-    if (type != nullptr && !matches(*plain, *type)) {
-      rule_error("StrictDataclassFieldValidationError", function,
-                 fmt::format("{} has the wrong type: {}", name, plain->repr().substr(0, 60)));
-    }
+  const ConfigClass* strict = strict_class(config->config_class());
+  const Value* type = strict == nullptr ? nullptr : strict->checks.find(name);
+  const auto* plain = std::get_if<Value>(&value);
+  if (type != nullptr && !(plain != nullptr ? matches(*plain, *type) : matches(*std::get<HfConfigPtr>(value), *type))) {
+    rule_error("StrictDataclassFieldValidationError", function,
+               fmt::format("{} has the wrong type: {}", name,
+                           plain != nullptr ? plain->repr().substr(0, 60) : "a configuration of another class"));
+  }
+  if (plain != nullptr) {
     config->set(name, std::move(std::get<Value>(value)));
   } else {
     config->set(name, std::move(std::get<HfConfigPtr>(value)));

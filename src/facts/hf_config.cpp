@@ -101,4 +101,20 @@ Value HfConfig::to_value() const {
   return Value::dict(std::move(dict));
 }
 
+Value HfConfig::to_value_with_properties() const {
+  Value::Dict dict;
+  dict.reserve(attributes_.size() + 4);
+  for (const auto& [key, attribute] : attributes_) {
+    const auto* config = std::get_if<HfConfigPtr>(&attribute);
+    if (property(key) != nullptr) continue;
+    dict.emplace_back(key, config == nullptr ? std::get<Value>(attribute) : (*config)->to_value_with_properties());
+  }
+  if (class_ != nullptr) {
+    for (const auto& [key, function] : class_->properties) {
+      if (!function.empty()) dict.emplace_back(key, get(key));
+    }
+  }
+  return Value::dict(std::move(dict));
+}
+
 }  // namespace preflight::facts

@@ -46,6 +46,8 @@ class HfConfig : public std::enable_shared_from_this<HfConfig> {
   [[nodiscard]] const std::vector<std::pair<std::string, Attribute>>& attributes() const { return attributes_; }
   [[nodiscard]] HfConfigPtr deep_copy() const;
   [[nodiscard]] Value to_value() const;
+  // With what its properties compute, as getattr would see it.
+  [[nodiscard]] Value to_value_with_properties() const;
 
  private:
   [[nodiscard]] const Attribute* find(std::string_view name) const;

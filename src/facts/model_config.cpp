@@ -196,8 +196,8 @@ void build(ModelBuilder& b) {
   f.architectures = b.architectures;
   const Value type = b.hf->get("model_type");
   f.model_type = type.is_string() ? type.as_string() : std::string();
-  f.hf_config = b.hf->to_value();
-  f.hf_text_config = b.text == b.hf ? f.hf_config : b.text->to_value();
+  f.hf_config = b.hf->to_value_with_properties();
+  f.hf_text_config = b.text == b.hf ? f.hf_config : b.text->to_value_with_properties();
 }
 
 }  // namespace

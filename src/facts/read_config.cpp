@@ -337,7 +337,7 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
       const Value dict = config->get(name);
       if (!dict.is_dict() || config->config_class() == nullptr) continue;
       sub = converted(dict, *config->config_class()->tables);
-      config->set(name, sub);
+      set_checked(config, name, sub, function);
     }
     if (sub->is_none("dtype") && !dtype.is_none()) sub->set("dtype", dtype);
   }
