@@ -4,6 +4,11 @@
 #include "src/kernels/defects.h"
 
 namespace preflight {
+namespace defects {
+// Without this the tests' names carry the bytes of two pointers.
+static void PrintTo(const Defect& defect, std::ostream* os) { *os << defect.what; }
+}  // namespace defects
+
 namespace {
 
 using defects::Defect;
