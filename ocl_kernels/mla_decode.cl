@@ -64,13 +64,13 @@ void load_queries(local float* q, global const elem_t* q_nope, global const elem
 
 // Rows of the tile as floats; zeros from `tokens` on.
 void load_rows(local float* rows, global const kv_t* cache, local const long* slots, int tokens) {
-  PLANT(70, tokens = TOKEN_TILE)
+  PLANT(70) tokens = TOKEN_TILE;
   for (int t = 0; t < TOKEN_TILE; ++t) {
     global const kv_t* from = cache + slots[t] * ROW;
     local float* to = rows + t * ROW;
     for (int d = get_local_id(0) * 16; d < ROW; d += LANES * 16) {
       int source = d;
-      PLANT(150, source = (d + ROPE) % ROW)
+      PLANT(150) source = (d + ROPE) % ROW;
       vstore16(t < tokens ? load_kv16(from, source) : (float16)(0.0f), 0, to + d);
     }
   }
@@ -107,14 +107,14 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   const heads_t old_maximum = load_heads(0, maximum);
   heads_t new_maximum = old_maximum;
   for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
-  PLANT(210, new_maximum = 0.0f)
+  PLANT(210) new_maximum = 0.0f;
   const heads_t factor = exp2(old_maximum - new_maximum);
   heads_t total = load_heads(0, sum) * factor;
   for (int t = 0; t < TOKEN_TILE; ++t) {
     const heads_t weight = exp2(load_heads(t, weights) - new_maximum);
     store_heads(weight, t, weights);
     total += weight;
-    PLANT(190, total = ROUND_BF16(HEAD_TILE, total))
+    PLANT(190) total = ROUND_BF16(HEAD_TILE, total);
   }
   store_heads(new_maximum, 0, maximum);
   store_heads(total, 0, sum);
@@ -138,7 +138,7 @@ void accumulate_tile(local float* acc, local const float* weights, local const f
 #pragma unroll
       for (int j = 0; j < HEAD_BLOCK; ++j) {
         sum[j] = fma(value, (float16)(weight[j]), sum[j]);
-        PLANT(200, sum[j] = ROUND_BF16(16, sum[j]))
+        PLANT(200) sum[j] = ROUND_BF16(16, sum[j]);
       }
     }
 #pragma unroll
@@ -166,10 +166,10 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   const int heads = min(HEAD_TILE, num_heads - first_head);
   const size_t first_row = (size_t)b * num_heads + first_head;
   int seqlen = cache_seqlens[b];
-  PLANT(30, seqlen -= seqlen % page_size)
-  PLANT(40, seqlen = CEIL_DIV(seqlen, page_size) * page_size)
-  PLANT(50, seqlen += seqlen % page_size != 0)
-  PLANT(60, seqlen = columns * page_size)
+  PLANT(30) seqlen -= seqlen % page_size;
+  PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
+  PLANT(50) seqlen += seqlen % page_size != 0;
+  PLANT(60) seqlen = columns * page_size;
   // Whole pages per split, the last one possibly empty.
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size), splits);
   const int t_begin = split * pages_per_split * page_size;
@@ -180,11 +180,11 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   global float* partial_max = workspace + stats_offset(partial_rows, LATENT);
   global float* partial_sum = partial_max + partial_rows;
 
-  PLANT(140, scale *= 0.57735f)
-  PLANT(141, scale /= LOG2E)
+  PLANT(140) scale *= 0.57735f;
+  PLANT(141) scale /= LOG2E;
   size_t first_query = first_row;
   size_t query_stride = 1;
-  PLANT(170, first_query = (size_t)first_head * get_num_groups(2) + b; query_stride = get_num_groups(2))
+  PLANT(170) { first_query = (size_t)first_head * get_num_groups(2) + b; query_stride = get_num_groups(2); }
   load_queries(q, q_nope, q_rope, first_query, query_stride, heads, scale * LOG2E);
   for (int i = get_local_id(0); i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;
   for (int i = get_local_id(0); i < HEAD_TILE; i += LANES) {
@@ -212,7 +212,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {
       size_t row = first_row + h;
-      PLANT(130, row = (size_t)(first_head + h) * get_num_groups(2) + b)
+      PLANT(130) row = (size_t)(first_head + h) * get_num_groups(2) + b;
       lse[row] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
     }
   } else {

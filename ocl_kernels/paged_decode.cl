@@ -126,7 +126,7 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
     float16 most = vload16(0, row);
     for (int t = 16; t < TOKEN_TILE; t += 16) most = fmax(most, vload16(0, row + t));
     float new_maximum = fmax(maximum[h], max_of(most));
-    PLANT(210, new_maximum = 0.0f)
+    PLANT(210) new_maximum = 0.0f;
     float16 total = 0.0f;
     for (int t = 0; t < TOKEN_TILE; t += 16) {
       const float16 weight = exp2(vload16(0, row + t) - new_maximum);
@@ -135,7 +135,7 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
     }
     rescale[h] = exp2(maximum[h] - new_maximum);
     sum[h] = sum[h] * rescale[h];
-    PLANT(190, for (int t = 0; t < TOKEN_TILE; ++t) sum[h] = ROUND_BF16(, sum[h] + row[t]); total = 0.0f)
+    PLANT(190) { for (int t = 0; t < TOKEN_TILE; ++t) sum[h] = ROUND_BF16(, sum[h] + row[t]); total = 0.0f; }
     sum[h] += sum_of(total);
     maximum[h] = new_maximum;
   }
@@ -168,7 +168,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
 #pragma unroll
           for (int k = 0; k < HEAD_BLOCK; ++k) {
             sum[k] = fma(value, (float16)(weight[k * TOKEN_TILE + j]), sum[k]);
-            PLANT(200, sum[k] = ROUND_BF16(16, sum[k]))
+            PLANT(200) sum[k] = ROUND_BF16(16, sum[k]);
           }
         }
 #pragma unroll
@@ -199,15 +199,15 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
   const int splits = get_num_groups(1);
   const int b = get_group_id(2);
   int seqlen = cache_seqlens[b];
-  PLANT(30, seqlen -= seqlen % page_size)
-  PLANT(40, seqlen = CEIL_DIV(seqlen, page_size) * page_size)
-  PLANT(50, seqlen += seqlen % page_size != 0)
-  PLANT(60, seqlen = columns * page_size)
+  PLANT(30) seqlen -= seqlen % page_size;
+  PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
+  PLANT(50) seqlen += seqlen % page_size != 0;
+  PLANT(60) seqlen = columns * page_size;
   global const int* table = page_table + (size_t)b * (DEFECT == 260 ? CEIL_DIV(seqlen, page_size) : columns);
 
   // Whole pages per split, of those the window reaches; the last splits possibly empty.
-  PLANT(280, window -= window > 0)
-  PLANT(281, seqlen = window < 0 ? seqlen : min(seqlen, 1))
+  PLANT(280) window -= window > 0;
+  PLANT(281) seqlen = window < 0 ? seqlen : min(seqlen, 1);
   const int first_visible = window < 0 ? 0 : max(0, seqlen - 1 - window);
   const int first_page = first_visible / page_size;
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size) - first_page, splits);
@@ -216,14 +216,14 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
   const int t_end = min(seqlen, split_begin + pages_per_split * page_size);
 
   // Heads of the tile that exist; the others compute on zeros and are not stored.
-  PLANT(140, scale *= 0.57735f)
-  PLANT(141, scale /= LOG2E)
+  PLANT(140) scale *= 0.57735f;
+  PLANT(141) scale /= LOG2E;
   for (int i = get_local_id(0); i < HEADS * HEAD_DIM; i += LANES) {
     const int g = first_in_group + i / HEAD_DIM % GROUP_TILE;
     size_t h = (first_kv_head + i / (HEAD_DIM * GROUP_TILE)) * group + g;
-    PLANT(180, h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads)
+    PLANT(180) h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads;
     size_t row = (size_t)b * num_heads + h;
-    PLANT(170, row = h * get_num_groups(2) + b)
+    PLANT(170) row = h * get_num_groups(2) + b;
     q[i] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale * LOG2E : 0.0f;
   }
   for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
@@ -231,7 +231,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
     const int g = first_in_group + i % GROUP_TILE;
     const int seeded = has_sinks && (split == 0 || DEFECT == 291) && g < group;
     maximum[i] = seeded ? load_elem(sinks, (first_kv_head + i / GROUP_TILE) * group + g) * LOG2E : -INFINITY;
-    PLANT(290, maximum[i] *= scale)
+    PLANT(290) maximum[i] *= scale;
     sum[i] = seeded ? 1.0f : 0.0f;
   }
   for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
@@ -256,7 +256,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
     if (g < group && splits == 1) {
       store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f || DEFECT == 270 ? value / sum[head] : 0.0f);
       size_t lse_row = row;
-      PLANT(130, lse_row = (row - (size_t)b * num_heads) * get_num_groups(2) + b)
+      PLANT(130) lse_row = (row - (size_t)b * num_heads) * get_num_groups(2) + b;
       if (i % VALUE_DIM == 0) lse[lse_row] = sum[head] > 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
     } else if (g < group) {
       if (sum[head] > 0.0f) workspace[(row * splits + split) * VALUE_DIM + i % VALUE_DIM] = value;

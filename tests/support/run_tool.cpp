@@ -37,8 +37,9 @@ std::string TemporaryDirectory::file(const std::string& name, const std::string&
   return path;
 }
 
-ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& input,
-                 const std::vector<std::string>& env) {
+namespace {
+
+ToolRun run_program(std::vector<std::string> argv, const std::string& input, std::vector<std::string> env) {
   const TemporaryDirectory scratch;
   const std::string in = scratch.file("in", input);
   const std::string out = scratch.file("out", "");
@@ -49,12 +50,11 @@ ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& i
     dup2(open(out.c_str(), O_WRONLY), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY), STDERR_FILENO);
     if (chdir(PREFLIGHT_SOURCE_DIR) != 0) _exit(127);
-    std::vector<std::string> copy = env;
-    for (auto& e : copy) putenv(e.data());
-    std::vector<const char*> argv = {PREFLIGHT_BINARY};
-    for (const auto& a : arguments) argv.push_back(a.c_str());
-    argv.push_back(nullptr);
-    execv(PREFLIGHT_BINARY, const_cast<char* const*>(argv.data()));
+    for (auto& e : env) putenv(e.data());
+    std::vector<char*> pointers;
+    for (auto& a : argv) pointers.push_back(a.data());
+    pointers.push_back(nullptr);
+    execv(pointers.front(), pointers.data());
     _exit(127);
   }
   int status = 0;
@@ -64,6 +64,22 @@ ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& i
   run.out = read_file(out);
   run.err = read_file(err);
   return run;
+}
+
+}  // namespace
+
+ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& input,
+                 const std::vector<std::string>& env) {
+  std::vector<std::string> argv = {PREFLIGHT_BINARY};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return run_program(std::move(argv), input, env);
+}
+
+ToolRun run_command_line(const std::string& text) {
+  const std::filesystem::path program(PREFLIGHT_BINARY);
+  const char* const path = std::getenv("PATH");
+  return run_program({"/bin/sh", "-c", text}, {},
+                     {"PATH=" + program.parent_path().string() + ":" + (path == nullptr ? "/usr/bin:/bin" : path)});
 }
 
 }  // namespace preflight::testing

@@ -17,6 +17,9 @@ struct ToolRun {
 ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& input = {},
                  const std::vector<std::string>& env = {});
 
+// A command line as it stands in the documentation, run by a shell that finds the built program by its name.
+ToolRun run_command_line(const std::string& text);
+
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
