@@ -20,42 +20,42 @@ struct DraftRow {
 constexpr DraftRow kRows[] = {
     {"DeepseekV3ForCausalLM", "DeepseekV3ForCausalLMNextN"},
     {"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN"},
-    {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(13)},
-    {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN", false, kNewer},
+    {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(15)},
+    {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN", false, v0_5(16)},
     {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", true},
     {"Glm4MoeForCausalLM", "Glm4MoeForCausalLMNextN"},
     {"Glm4MoeLiteForCausalLM", "Glm4MoeLiteForCausalLMNextN"},
-    {"Glm5NextForConditionalGeneration", "Glm5NextForConditionalGenerationNextN", false, kNewer},
+    {"Glm5NextForConditionalGeneration", "Glm5NextForConditionalGenerationNextN", false, v0_5(20)},
     {"GlmOcrForConditionalGeneration", "GlmOcrForConditionalGenerationNextN"},
     {"LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN"},
     {"MiMoForCausalLM", "MiMoMTP"},
     {"MiMoV2ForCausalLM", "MiMoV2MTP", true},
     {"MiMoV2FlashForCausalLM", "MiMoV2MTP", true},
     {"Step3p5ForCausalLM", "Step3p5MTP"},
-    {"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP", false, kNewer},
-    {"GigaChat35ForCausalLM", "GigaChat35ForCausalLMNextN", false, kNewer},
+    {"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP", false, v0_5(16)},
+    {"GigaChat35ForCausalLM", "GigaChat35ForCausalLMNextN", false, v0_5(21)},
     {"Step3p7ForConditionalGeneration", "Step3p5MTP"},
     {"BailingMoeV2ForCausalLM", "BailingMoeForCausalLMNextN"},
     {"BailingMoeForCausalLM", "BailingMoeForCausalLMNextN"},
     {"BailingMoeV2_5ForCausalLM", "BailingMoeForCausalLMNextN"},
-    {"BailingMoeV3ForCausalLM", "BailingMoeForCausalLMNextN", false, kNewer},
+    {"BailingMoeV3ForCausalLM", "BailingMoeForCausalLMNextN", false, v0_5(19)},
     {"Ernie4_5_MoeForCausalLM", "Ernie4_5_MoeForCausalLMMTP"},
     {"Qwen3NextForCausalLM", "Qwen3NextForCausalLMMTP", true},
-    {"Qwen4ExpForConditionalGeneration", "Qwen4ExpForCausalLMMTP", false, kNewer},
+    {"Qwen4ExpForConditionalGeneration", "Qwen4ExpForCausalLMMTP", false, v0_5(20)},
     {"Qwen3MoeForCausalLM", "Qwen3MoeForCausalLMMTP", true},
     {"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true},
     {"Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true},
-    {"Qwen3_5ForCausalLM", "Qwen3_5ForCausalLMMTP", true, kNewer},
-    {"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLMMTP", true, kNewer},
+    {"Qwen3_5ForCausalLM", "Qwen3_5ForCausalLMMTP", true, v0_5(17)},
+    {"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLMMTP", true, v0_5(17)},
     {"InternS2PreviewForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true},
-    {"InternS2MobiusForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true, kNewer},
+    {"InternS2MobiusForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true, v0_5(18)},
     {"ExaoneMoEForCausalLM", "ExaoneMoEForCausalLMMTP", true},
-    {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLMMTP", true, kNewer},
-    {"NemotronH_Omni_Reasoning_V3", "NemotronHForCausalLMMTP", true, kNewer},
+    {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLMMTP", true, v0_5(22)},
+    {"NemotronH_Omni_Reasoning_V3", "NemotronHForCausalLMMTP", true, v0_5(20)},
     {"NemotronHForCausalLM", "NemotronHForCausalLMMTP", true},
     {"NemotronHPuzzleForCausalLM", "NemotronHForCausalLMMTP", true},
     {"HYV3ForCausalLM", "HYV3ForCausalLMNextN", true},
-    {"HYV4ForCausalLM", "HYV4ForCausalLMNextN", true, kNewer},
+    {"HYV4ForCausalLM", "HYV4ForCausalLMNextN", true, v0_5(20)},
 };
 
 const DraftRow* find_row(const ModelBuilder& b) {
@@ -107,7 +107,8 @@ void configure_draft_model(ModelBuilder& b) {
       b.text->set("num_experts", ModelBuilder::need(b.text, "mtp_num_experts", "_config_draft_model"));
       b.text->set("num_experts_per_tok", ModelBuilder::need(b.text, "mtp_num_experts_per_tok", "_config_draft_model"));
     }
-  } else if (target == "InklingForConditionalGeneration" && b.text->get("mtp_local_layer_ids").truthy()) {
+  } else if (target == "InklingForConditionalGeneration" && b.since(v0_5(23)) &&
+             b.text->get("mtp_local_layer_ids").truthy()) {
     if (const Value extent = b.text->get("mtp_local_extent"); extent.truthy() && extent.is_int()) {
       b.facts.sliding_window_size = extent.as_int();
     }

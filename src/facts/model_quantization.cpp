@@ -11,7 +11,6 @@ namespace {
 
 constexpr Release kFirst = v0_5(11);
 constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
-constexpr Release kOlder = v0_5(13);
 constexpr Release kLast = v0_5(9999);
 constexpr std::string_view kVerify = "_verify_quantization";
 
@@ -26,7 +25,7 @@ struct Method {
 constexpr Method kMethods[] = {
     {"fp8", true},
     {"mxfp8"},
-    {"minimax_m3_nvfp4", true, true, kNewer},
+    {"minimax_m3_nvfp4", true, true, v0_5(23)},
     {"blockwise_int8"},
     {"modelopt"},
     {"modelopt_fp8", true},
@@ -43,20 +42,20 @@ constexpr Method kMethods[] = {
     {"gptq_marlin", true},
     {"moe_wna16", true},
     {"compressed-tensors", true},
-    {"qoq", true, true, kFirst, kOlder},
+    {"qoq", true, true, kFirst, v0_5(15)},
     {"w4afp8", true},
     {"petit_nvfp4", true},
-    {"fbgemm_fp8", true, true, kFirst, kOlder},
+    {"fbgemm_fp8", true, true, kFirst, v0_5(15)},
     {"quark", true},
     {"quark_mxfp4", true},
-    {"auto-round", false, true, kFirst, kOlder},
-    {"auto-round", true, true, kNewer},
-    {"auto-round-int8", false, true, kNewer},
+    {"auto-round", false, true, kFirst, v0_5(17)},
+    {"auto-round", true, true, v0_5(18)},
+    {"auto-round-int8", false, true, v0_5(15)},
     {"modelslim", true},
     {"quark_int4fp8_moe"},
-    {"humming", true, true, kNewer},
-    {"mxfp_w4a8", false, true, kNewer},
-    {"mxfp4", false, true, kNewer},
+    {"humming", true, true, v0_5(16)},
+    {"mxfp_w4a8", false, true, v0_5(15)},
+    {"mxfp4", false, true, v0_5(20)},
 };
 
 const Method* find_method(std::string_view name, Release release) {

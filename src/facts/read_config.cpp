@@ -99,7 +99,7 @@ class Reader {
   [[noreturn]] void raise_missing(std::string_view opens) const {
     if (!path_.empty() && source_.has_file(path_, "."))
       raise("ValueError", kParse, fmt::format("{} has no config.json", path_));
-    const bool second = newer() && !is_hub_name(path_);
+    const bool second = release_ >= v0_5(23) && !is_hub_name(path_);
     raise("OSError", second ? "load_pointer_head" : opens, fmt::format("no configuration is known for {}", path_));
   }
   [[nodiscard]] bool is_longcat(const Value& architectures) const {
@@ -389,7 +389,7 @@ void override_config(Release release, const HfConfigPtr& config, const Value& ov
       continue;
     }
     const Value current = config->get(key);
-    if (release >= kNewer && (key == "rope_scaling" || key == "rope_parameters") && value.is_dict() &&
+    if (release >= v0_5(23) && (key == "rope_scaling" || key == "rope_parameters") && value.is_dict() &&
         current.is_dict()) {
       Value merged = current;
       for (const auto& [name, inner] : value.as_dict()) merged = merged.with(name, inner);

@@ -81,6 +81,7 @@ void mla_backend_page_constraints(Resolution& r) {
   };
   if (names(r, "flashmla", Phases::kDecode)) force("flashmla", {});  // warns even at 64
   if (names(r, "trtllm_mla", Phases::kDecode)) force("trtllm_mla", {32, 64});
+  if (names(r, "tokenspeed_mla", Phases::kDecode)) force("tokenspeed_mla", {32, 64});
   if (names(r, "cutedsl_mla", Phases::kAny)) force("cutedsl_mla", {32, 64});
   if (names(r, "trtllm_mha", Phases::kAny) || r.is(Field::speculative_draft_attention_backend, "trtllm_mha")) {
     force("trtllm_mha", {16, 32, 64, 128});
@@ -91,7 +92,10 @@ void mla_backend_page_constraints(Resolution& r) {
 
 void constrain_in_passes(Resolution& r) {
   mla_backend_page_constraints(r);
-  if (names(r, "trtllm_mla", Phases::kDecode)) refuse_backend(r, "_mla_kv_cache_dtype_checks", "trtllm_mla");
+  for (const std::string_view backend :
+       {"trtllm_mla", "tokenspeed_mla"}) {  // the second is another's name since 0.5.23
+    if (names(r, backend, Phases::kDecode)) refuse_backend(r, "_mla_kv_cache_dtype_checks", backend);
+  }
   if (names(r, "cutedsl_mla", Phases::kAny)) {
     const std::string_view function = "_cutedsl_prefill_backend_fill";
     r.require(!r.is(Field::prefill_attention_backend, "cutedsl_mla"), function, "cutedsl_mla has no prefill");

@@ -18,10 +18,9 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
   if (longcat && r.on(Field::enable_prefill_cp) && r.integer(Field::attn_cp_size) > 1) {
     r.refuse("ValueError", kFunction, "LongCat-Flash has no prefill context parallelism");
   }
-  const bool never_scattered = nemotron || longcat ||
-                               contains({"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP",
-                                         "KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"},
-                                        arch);
+  const bool inkling = contains({"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP"}, arch);
+  const bool never_scattered = nemotron || longcat || (r.since(v0_5(23)) && inkling) ||
+                               contains({"KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"}, arch);
   if (!never_scattered || !r.on(Field::enable_attn_tp_input_scattered)) return {};
   r.warn(kFunction, "--enable-attn-tp-input-scattered is off: this model's attention never takes scattered rows");
   return {{Field::enable_attn_tp_input_scattered, false}};
@@ -66,7 +65,7 @@ void check_group_sharing_drafts(Resolution& r, bool glm) {
   constexpr const char* kFunction = "resolve_cp_tp_group_sharing";
   if (r.none(Field::speculative_algorithm)) return;
   if (!glm) r.refuse("ValueError", kFunction, "speculative decoding does not go with a shared CP and TP group");
-  if (r.is(Field::speculative_algorithm, "DFLASH")) return;
+  if (r.since(v0_5(23)) && r.is(Field::speculative_algorithm, "DFLASH")) return;
   const bool native = contains({"EAGLE", "NEXTN"}, upper_case(r.text(Field::speculative_algorithm)));
   const bool own_draft =
       r.none(Field::speculative_draft_model_path) || r[Field::speculative_draft_model_path] == r[Field::model_path];
@@ -90,6 +89,7 @@ void refuse_beside_group_sharing(Resolution& r, bool glm) {
       {r.integer(Field::dcp_size) > 1, "--dcp-size"},
       {r.on(Field::enable_mixed_chunk), "--enable-mixed-chunk"},
       {r.integer(Field::moe_dp_size) > 1, "--moe-dp-size"},
+      {r.before(v0_5(23)) && disaggregated, "--disaggregation-mode"},
       {!glm && experts_split, "--ep-size"},
       {!glm && !r.is(Field::moe_a2a_backend, "none"), "--moe-a2a-backend"},
       {!glm && r.on(Field::enable_waterfill), "--enable-waterfill"},
@@ -115,7 +115,7 @@ void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::st
   constexpr const char* kFunction = "resolve_cp_tp_group_sharing";
   const bool glm = arch == "Glm5NextForConditionalGeneration";
   if (!r.on(Field::enable_prefill_cp) || r.integer(Field::attn_cp_size) <= 1) return;
-  if (!glm && arch != "Qwen4ExpForConditionalGeneration") return;
+  if (!glm && (r.before(v0_5(23)) || arch != "Qwen4ExpForConditionalGeneration")) return;
   const auto refuse = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
   if (r[Field::attn_cp_size] != r[Field::tp_size]) refuse("this model needs --attn-cp-size equal to --tp-size");
   if (!r.is(Field::cp_strategy, glm ? "interleave" : "zigzag")) {
@@ -128,7 +128,8 @@ void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::st
   }
   check_linear_heads(r, model);
   std::vector<FieldValue> declared = {{Field::enable_cp_tp_group_sharing, true}};
-  if (!glm) declared.emplace_back(Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
+  if (!glm || r.before(v0_5(23)))
+    declared.emplace_back(Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
   r.declare(kFunction, std::move(declared));
 }
 

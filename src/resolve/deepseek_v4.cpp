@@ -102,6 +102,16 @@ void refuse_unsupported(Resolution& r, std::initializer_list<std::pair<bool, con
   }
 }
 
+// Up to 0.5.22: graphs for long contexts cost too much memory.
+void bound_prefill_graph(Resolution& r) {
+  const bool interleaved = r.on(Field::enable_prefill_cp) && r.is(Field::cp_strategy, "interleave") &&
+                           r.integer(Field::tp_size) > 1 && graph_backend_is(r, kPrefill, "breakable");
+  if (graph_backend_is(r, kPrefill, "disabled") || interleaved) return;
+  if (!graph_setting(r, kPrefill, "max_seq_len").is_none()) return;
+  r.declare(kFeatures, {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"max_seq_len", 16 * 1024}})}});
+  r.warn(kFeatures, "prefill graphs of DeepSeek V4.1 serve contexts up to 16384 tokens");
+}
+
 }  // namespace
 
 void apply_deepseek_v4_defaults(Resolution& r) {
@@ -110,7 +120,8 @@ void apply_deepseek_v4_defaults(Resolution& r) {
     return;
   }
   resolve_kv_cache_dtype(r);
-  if (r.is(Field::dsv4_attn_backend, "auto")) r.declare(kDefaults, {{Field::dsv4_attn_backend, "flashmla"}});
+  if (r.since(v0_5(23)) && r.is(Field::dsv4_attn_backend, "auto"))
+    r.declare(kDefaults, {{Field::dsv4_attn_backend, "flashmla"}});
   r.require(!r.one_of(Field::dsv4_attn_backend, {"flashmla_mega", "trtllm"}), kDefaults,
             "--dsv4-attn-backend flashmla_mega and trtllm need an NVIDIA SM100 device");
   default_request_limit(r);
@@ -178,13 +189,14 @@ void validate_deepseek_v41_features(Resolution& r) {
                      "DeepSeek V4.1");
   check_v41_drafting_with_disaggregation(r);
   // Attention data parallelism with bounded replay needs NVIDIA or AMD devices as well.
+  if (r.before(v0_5(23))) bound_prefill_graph(r);
   const bool graph = prefill_graph_unbounded(r);
   if (r.on(Field::enable_decoder_swa_bounded_replay)) {
     refuse_unsupported(r, {{graph, "the prefill graph"}, {attn_dp_enabled(r), "attention data parallelism"}},
                        "--enable-decoder-swa-bounded-replay");
     return;
   }
-  if (r[Field::enable_decoder_swa_bounded_replay] == Value(false)) return;
+  if (r.before(v0_5(23)) || r[Field::enable_decoder_swa_bounded_replay] == Value(false)) return;
   r.declare(kFeatures, {{Field::enable_decoder_swa_bounded_replay, false}});
 }
 

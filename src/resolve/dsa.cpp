@@ -25,9 +25,9 @@ void set_dense_threshold(Resolution& r, const ModelFacts& model) {
 
 bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
-  if (r.since(v0_5(23)) && !frequency.truthy()) frequency = 1;
+  if (r.since(v0_5(20)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
-    r.refuse("TypeError", r.since(v0_5(23)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+    r.refuse("TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
              "index_topk_freq of the configuration is not a number");
   }
   if (frequency.as_number() > 1) return true;
@@ -38,7 +38,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
       if (layer == Value("S")) return true;
     }
   }
-  if (r.before(v0_5(23))) return false;
+  if (r.before(v0_5(20))) return false;
   const Value types = model.root("indexer_types");
   return types.is_list() &&
          std::find(types.as_list().begin(), types.as_list().end(), Value("shared")) != types.as_list().end();
@@ -47,7 +47,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
 void refuse_two_batch_overlap(Resolution& r, const ModelFacts& model) {
   if (!r.on(Field::enable_two_batch_overlap) || !shares_topk_between_layers(r, model)) return;
   r.refuse(
-      "ValueError", r.since(v0_5(23)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+      "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
       "--enable-two-batch-overlap does not pass the top-k indices between layers that this model shares them with");
 }
 

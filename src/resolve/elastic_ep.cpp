@@ -109,7 +109,8 @@ void check_graphs(Resolution& r, const Check& check) {
 }
 
 void check_scaling(Resolution& r, const Check& check) {
-  const std::int64_t attn_tp_size = check_topology(r, check);
+  const bool whole_replicas = r.since(v0_5(23));
+  const std::int64_t attn_tp_size = whole_replicas ? check_topology(r, check) : 1;
   if (attn_tp_size > 1) {
     check(r[Field::moe_dense_tp_size] == Value(1), "scaling with attention TP above 1 needs --moe-dense-tp-size 1");
   }
@@ -122,7 +123,7 @@ void check_scaling(Resolution& r, const Check& check) {
   check(r.is(Field::load_balance_method, "round_robin"), "scaling needs --load-balance-method round_robin");
   check(r.is(Field::elastic_ep_backend, "mooncake"), "scaling needs --elastic-ep-backend mooncake");
   check(r[Field::pp_size] == Value(1), "scaling needs --pp-size 1");
-  check(modulo(r, check.function(), attn_tp_size, r.integer(Field::dcp_size)) == 0,
+  check(!whole_replicas || modulo(r, check.function(), attn_tp_size, r.integer(Field::dcp_size)) == 0,
         "--dcp-size does not divide the attention TP size");
   check_graphs(r, check);
   check(attn_dp_enabled(r), "scaling needs attention data parallelism (--attn-dp-size)");
@@ -130,6 +131,8 @@ void check_scaling(Resolution& r, const Check& check) {
   check(r[Field::attn_cp_size] == Value(1), "scaling needs --attn-cp-size 1");
   check(r[Field::moe_dp_size] == Value(1), "scaling needs --moe-dp-size 1");
   check(r[Field::ep_size] == r[Field::tp_size], "scaling needs --ep-size equal to --tp-size");
+  check(whole_replicas || r[Field::attn_dp_size] == r[Field::tp_size],
+        "scaling needs --attn-dp-size equal to --tp-size");
   check(r.is(Field::moe_a2a_backend, "nixl"), "scaling needs --moe-a2a-backend nixl");
 }
 

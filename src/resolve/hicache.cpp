@@ -28,7 +28,7 @@ void resolve_layout_io(Resolution& r) {
 
 void resolve_storage_layout(Resolution& r) {
   const bool modern = r.since(v0_5(20));
-  if (modern && r.is(Field::hicache_storage_backend, "mooncake") && r.integer(Field::dcp_size) > 1) return;
+  if (r.since(v0_5(23)) && r.is(Field::hicache_storage_backend, "mooncake") && r.integer(Field::dcp_size) > 1) return;
   const bool stores_pages = r.is(Field::hicache_storage_backend, "mooncake") ||
                             (modern && r.is(Field::hicache_storage_backend, "npu_memcache"));
   if (!stores_pages || !r.is(Field::hicache_mem_layout, "layer_first")) return;
@@ -75,7 +75,10 @@ void validate_host_memory_mode(Resolution& r) {
 }
 
 void resolve_unified_memory_io(Resolution& r) {
-  if (!r.on(Field::enable_unified_memory) || !r.is(Field::hicache_mem_layout, "page_first_direct")) return;
+  if (r.before(v0_5(23)) || !r.on(Field::enable_unified_memory) ||
+      !r.is(Field::hicache_mem_layout, "page_first_direct")) {
+    return;
+  }
   r.declare("_resolve_unified_memory_layout_io",
             {{Field::hicache_mem_layout, "page_first"}, {Field::hicache_io_backend, "kernel"}});
   r.warn("resolve_unified_memory_layout_io",
@@ -87,8 +90,11 @@ void check_decode_context_parallelism(Resolution& r) {
   const auto check = [&](bool holds, std::string_view message) {
     if (!holds) r.refuse("NotImplementedError", "resolve_hicache_dcp_compatibility", std::string(message));
   };
-  check(r.none(Field::hicache_storage_backend) || !r.is(Field::hicache_host_memory_mode, "buffer_only"),
-        "hierarchical storage with --dcp-size above 1 cannot run --hicache-host-memory-mode buffer_only");
+  const bool any_storage = r.before(v0_5(23));
+  check(
+      r.none(Field::hicache_storage_backend) || (!any_storage && !r.is(Field::hicache_host_memory_mode, "buffer_only")),
+      any_storage ? "--dcp-size above 1 excludes --hicache-storage-backend"
+                  : "hierarchical storage with --dcp-size above 1 cannot run --hicache-host-memory-mode buffer_only");
   check(r.none(Field::speculative_algorithm) || r.is(Field::speculative_algorithm, "DSPARK"),
         "the hierarchical cache with --dcp-size above 1 supports no speculative decoding but DSPARK");
   check(!r.on(Field::enable_lmcache), "--enable-lmcache does not support --dcp-size above 1");
@@ -133,7 +139,7 @@ bool external_linker_takes_over(Resolution& r) {
             (linked && r.is(Field::unified_cache_external_linker_backend, "mooncake")),
         "--enable-linker-mla-dedup needs the mooncake linker");
   if (!linked) return false;
-  check(!r.on(Field::disable_radix_cache) && r.none(Field::radix_cache_backend),
+  check(r.before(v0_5(23)) || (!r.on(Field::disable_radix_cache) && r.none(Field::radix_cache_backend)),
         "--enable-unified-cache-external-linker needs the built-in radix cache");
   check(!r.on(Field::enable_hierarchical_cache),
         "--enable-unified-cache-external-linker and --enable-hierarchical-cache exclude each other");

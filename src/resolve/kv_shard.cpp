@@ -26,6 +26,7 @@ void check(Resolution& r, bool holds, std::string_view message) {
 
 void check_speculation(Resolution& r) {
   if (r.none(Field::speculative_algorithm)) return;
+  check(r, r.since(v0_5(23)), "does not support speculative decoding");
   const ModelFacts& model = r.model();
   const bool glm_mtp = r.is(Field::speculative_algorithm, "EAGLE") &&
                        model.architectures.front() == "GlmMoeDsaForCausalLM" && model.num_nextn_predict_layers == 1 &&
@@ -34,8 +35,10 @@ void check_speculation(Resolution& r) {
 }
 
 void check_tree_core(Resolution& r) {
-  if (r.env_text(kTreeCore) == nullptr) r.env()[std::string(kTreeCore)] = "python";
-  check(r, r.on(Field::disable_radix_cache) || *r.env_text(kTreeCore) == "python", "needs the radix tree in Python");
+  if (r.since(v0_5(23)) && r.env_text(kTreeCore) == nullptr) r.env()[std::string(kTreeCore)] = "python";
+  const std::string* core = r.env_text(kTreeCore);
+  check(r, r.on(Field::disable_radix_cache) || (core != nullptr && *core == "python"),
+        "needs the radix tree in Python");
 }
 
 void check_other_features(Resolution& r) {
@@ -51,6 +54,7 @@ void check_other_features(Resolution& r) {
   check(r, !r.on(Field::enable_unified_memory), "does not support --enable-unified-memory");
   check(r, r.integer(Field::dcp_size) <= 1, "does not go with --dcp-size above 1");
   const bool hierarchical = r.on(Field::enable_hierarchical_cache);
+  check(r, !hierarchical || r.since(v0_5(23)), "does not support --enable-hierarchical-cache");
   check(r, !hierarchical || r.none(Field::hicache_storage_backend), "does not support --hicache-storage-backend");
   if (hierarchical && is_deepseek_dsa(r.model())) {
     check(r, r.is(Field::hicache_host_memory_mode, "cache"), "with DSA needs --hicache-host-memory-mode cache");
@@ -75,10 +79,11 @@ void check_backend(Resolution& r) {
   const auto refuse = [&](std::string message) {
     r.refuse("ValueError", "validate_kv_shard_attention_backend", std::move(message));
   };
-  if (is_text(prefill, "dsa")) {
+  const bool takes_dsa = r.since(v0_5(23));
+  if (takes_dsa && is_text(prefill, "dsa")) {
     if (!r.is(Field::device, "cuda")) refuse("DSA KV sharding needs CUDA");
   }
-  if (is_deepseek_dsa(r.model())) refuse("DSA KV sharding needs the dsa attention backend");
+  if (takes_dsa && is_deepseek_dsa(r.model())) refuse("DSA KV sharding needs the dsa attention backend");
   if (is_text(prefill, "fa3")) return;
   if (!is_text(prefill, "trtllm_mla")) refuse("KV sharding prefills on fa3, or on trtllm_mla for MLA models");
   if (!use_mla(r)) refuse("KV sharding on trtllm_mla needs an MLA model");
@@ -94,7 +99,10 @@ void check_topology(Resolution& r) {
   if (!use_mla(r)) {
     check(r, r.on(Field::enable_prefill_cp) && shards_prefill_context,
           "needs --enable-prefill-cp and --attn-cp-size above 1 for models without MLA");
-  } else if (!shards_prefill_context) {
+    return;
+  }
+  check(r, r.since(v0_5(23)) || !is_deepseek_dsa(r.model()), "does not support DSA models");
+  if (!shards_prefill_context) {
     check(r, !attn_dp_enabled(r), "without prefill context parallelism needs --attn-dp-size 1");
     check(r, r.integer(Field::tp_size) > 1, "without prefill context parallelism needs --tp-size above 1");
   }

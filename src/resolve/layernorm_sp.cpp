@@ -31,7 +31,7 @@ void validate_muse_spark(Resolution& r, bool mega_moe) {
 
 void validate(Resolution& r, const std::string& arch, bool mega_moe) {
   const auto refuse = [&](const char* message) { r.refuse("ValueError", "validate_layernorm_sp", message); };
-  const bool muse = arch == "MuseSparkForConditionalGeneration";
+  const bool muse = r.since(v0_5(23)) && arch == "MuseSparkForConditionalGeneration";
   if (mega_moe && !muse) refuse("--enable-megamoe-for-layernorm-sp is for Muse Spark only");
   if (!muse && arch != "Qwen3ForCausalLM") refuse("--enable-layernorm-sp is for Qwen3 and Muse Spark only");
   if (r.integer(Field::tp_size) <= 1) refuse("--enable-layernorm-sp needs --tp-size above 1");

@@ -13,6 +13,7 @@ namespace {
 bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view function) {
   const std::string& arch = first_architecture(r, function);
   if (arch == "GraniteMoeHybridForCausalLM") return has_mamba_layer(r, model, function);
+  if (arch == "MiniCPMV4_7ForConditionalGeneration") return r.since(v0_5(23));
   return model.model_type == "gigachat3_5" || contains({"KimiLinearForCausalLM",
                                                         "KimiK3ForConditionalGeneration",
                                                         "BailingMoeV2_5ForCausalLM",
@@ -27,7 +28,6 @@ bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view functi
                                                         "Qwen3_5ForCausalLM",
                                                         "Qwen4ExpForConditionalGeneration",
                                                         "MiniCPMV4_6ForConditionalGeneration",
-                                                        "MiniCPMV4_7ForConditionalGeneration",
                                                         "NemotronHForCausalLM",
                                                         "NemotronHPuzzleForCausalLM",
                                                         "NemotronH_Omni_Reasoning_V3",

@@ -122,7 +122,7 @@ void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& cap
 void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
   if (prefill.get("max_bs").is_none()) {
     std::int64_t most = r.integer(Field::chunked_prefill_size);
-    if (use_mla(r)) most = std::min<std::int64_t>(8192, most);
+    if (use_mla(r)) most = r.since(v0_5(23)) ? std::min<std::int64_t>(8192, most) : 2048;
     // Pipeline parallelism captures small buckets only, unless sizes were given.
     if (r.integer(Field::pp_size) > 1 && is_text(prefill.get("backend"), "breakable") &&
         !graph_locked(r, kPrefill, "bs")) {

@@ -75,7 +75,7 @@ void check_gemma4(Resolution& r) {
 void check_mimo_v2(Resolution& r, const ModelFacts& model) {
   if (r.on(Field::encoder_only)) return;
   const Value layout = model.root("attention_projection_layout");
-  const bool split = layout.is_none() || (r.since(v0_5(23)) && layout == Value("split"));
+  const bool split = layout.is_none() || (r.since(v0_5(22)) && layout == Value("split"));
   constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
   Value width;
   if (!split) {

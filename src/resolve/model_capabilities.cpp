@@ -95,6 +95,7 @@ void handle_model_capability_adjustments(Resolution& r) {
   if (model.is_multimodal && !model.is_multimodal_chunked_prefill_supported) {
     r.declare(kSource, {{Field::chunked_prefill_size, -1}});
   }
+  if (r.before(v0_5(23))) return;
   if (model.model_type == "deepseek_v41") {
     validate_deepseek_v41_encoder_replay_budget(r);
   } else if (r.on(Field::enable_encoder_swa_bounded_replay)) {

@@ -44,15 +44,15 @@ void validate_mega_moe_model(Resolution& r) {
   const ModelFacts& model = r.model();
   bool known = false;
   for (const std::string& arch : model.architectures) {
-    known = known ||
-            contains({"BeamForCausalLM", "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
+    const bool later = contains({"BeamForCausalLM", "KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"}, arch);
+    known = known || (later && r.since(v0_5(23))) ||
+            contains({"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
                       "DeepseekV4ForCausalLM", "Glm4MoeForCausalLM", "GlmMoeDsaForCausalLM", "NemotronHForCausalLM",
-                      "NemotronHPuzzleForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM",
-                      "KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"},
+                      "NemotronHPuzzleForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM"},
                      arch);
   }
   if (!known) r.refuse("ValueError", kFunction, "this architecture does not run on FlashInfer MegaMoE");
-  const bool w4a16 = r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false);
+  const bool w4a16 = r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false);
   const bool quantized = r.one_of(Field::quantization, {"mxfp8", "modelopt_fp4"}) ||
                          (r.is(Field::quantization, "nvfp4_online") && w4a16) || has_fp4_experts(r, model) ||
                          has_hybrid_nvfp4_experts(model);
@@ -65,7 +65,7 @@ void validate_mega_moe_variables(Resolution& r) {
   std::string dtype = text == nullptr ? "BF16" : upper_case(*text);
   dtype.erase(0, dtype.find_first_not_of(" \t\n"));
   dtype.erase(dtype.find_last_not_of(" \t\n") + 1);
-  if (r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) && dtype != "BF16") {
+  if (r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) && dtype != "BF16") {
     r.refuse("ValueError", kFunction, "SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16 needs combining in bf16");
   }
   if (!contains({"BF16", "MXFP8", "NVFP4"}, dtype)) {
@@ -79,7 +79,8 @@ void validate_mega_moe_variables(Resolution& r) {
 void use_flashinfer_mega_moe(Resolution& r) {
   validate_mega_moe_model(r);
   validate_mega_moe_variables(r);
-  if (r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) && r.model().dtype != "bfloat16") {
+  if (r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) &&
+      r.model().dtype != "bfloat16") {
     refuse(r, "FlashInfer MegaMoE with NVFP4 weights needs --dtype bfloat16");
   }
   r.require(attn_dp_enabled(r) && r[Field::attn_dp_size] == r[Field::tp_size], kStep,
@@ -169,9 +170,10 @@ void use_flashinfer(Resolution& r) {
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
   const std::int64_t tp = r.integer(Field::tp_size);
   const bool groups_fill_tp = attn_dp_enabled(r) && r.integer(Field::attn_dp_size) == tp;
-  const bool muse_sequence_parallel = arch == "MuseSparkForConditionalGeneration" && r.on(Field::enable_layernorm_sp) &&
-                                      !attn_dp_enabled(r) && r[Field::attn_dp_size] == Value(1) &&
-                                      r[Field::ep_size] == Value(tp) && (tp == 4 || tp == 8);
+  const bool muse_sequence_parallel = r.since(v0_5(23)) && arch == "MuseSparkForConditionalGeneration" &&
+                                      r.on(Field::enable_layernorm_sp) && !attn_dp_enabled(r) &&
+                                      r[Field::attn_dp_size] == Value(1) && r[Field::ep_size] == Value(tp) &&
+                                      (tp == 4 || tp == 8);
   r.require(groups_fill_tp || muse_sequence_parallel, kStep,
             "--moe-a2a-backend flashinfer needs --attn-dp-size equal to --tp-size");
   if (!r.is(Field::deepep_mode, "auto")) r.warn(kStep, "--deepep-mode has no effect on FlashInfer's all-to-all");

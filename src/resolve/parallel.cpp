@@ -41,7 +41,7 @@ void fit_prefill_graph(Resolution& r) {
 void split_among_attention_groups(Resolution& r, const std::string& function, Field group_count) {
   constexpr std::string_view kSource = "_handle_data_parallelism";
   r.change(kSource, Field::schedule_conservativeness, r.number(Field::schedule_conservativeness) * 0.3);
-  if (r.since(v0_5(19)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
+  if (r.since(v0_5(23)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
     r.declare(kSource, {{Field::enable_dp_attention_local_control_broadcast, true}});
   }
   const std::int64_t groups = r.integer(group_count);
@@ -76,15 +76,20 @@ void validate_lm_head(Resolution& r) {
   r.require(r[Field::attn_cp_size] == Value(1), kPass, "--enable-tp-lm-head-all-to-all needs --attn-cp-size 1");
 }
 
+// Whether a graph captures what may hang with registered buffers: since 0.5.23 any collective.
+bool graphs_may_hang(const Resolution& r) {
+  if (r.before(v0_5(23))) {
+    return r.on(Field::enable_tp_lm_head_all_to_all) ||
+           (r.on(Field::enable_memory_saver) && r.env_bool("SGLANG_MEMORY_SAVER_CUDA_GRAPH", false));
+  }
+  if (std::max({r.integer(Field::tp_size), r.integer(Field::ep_size), r.integer(Field::dp_size)}) <= 1) return false;
+  return r.none(Field::cuda_graph_config) || !graph_backend_is(r, kDecode, "disabled") ||
+         !graph_backend_is(r, kPrefill, "disabled");
+}
+
 // Collectives captured in a graph must not register their buffers; an explicit setting wins, with a warning.
 void forbid_graph_buffer_registration(Resolution& r) {
-  const bool several_ranks =
-      std::max({r.integer(Field::tp_size), r.integer(Field::ep_size), r.integer(Field::dp_size)}) > 1;
-  if (!several_ranks) return;
-  if (!r.none(Field::cuda_graph_config) && graph_backend_is(r, kDecode, "disabled") &&
-      graph_backend_is(r, kPrefill, "disabled")) {
-    return;
-  }
+  if (!graphs_may_hang(r)) return;
   const auto [variable, inserted] = r.env().try_emplace("NCCL_GRAPH_REGISTER", "0");
   if (variable->second != "0") {
     r.warn("_disable_nccl_graph_buffer_registration", "NCCL_GRAPH_REGISTER is set by hand; graphs may hang with it");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,9 @@ void enable_decode_radix_cache(Resolution& r) {
     if (!r.none(Field::speculative_algorithm)) refuse("speculative decoding");
   } else if (backend == "fake") {
     refuse("--disaggregation-transfer-backend fake");
+  } else if (r.before(v0_5(23)) && !r.none(Field::speculative_algorithm) &&
+             !r.is(Field::speculative_algorithm, "DSPARK")) {  // as written, aliases come later
+    refuse("speculative decoding other than DSPARK");
   }
   if (attn_dp_enabled(r)) {
     r.warn(kStep, fmt::format("{} with attention data parallelism hits only what its rank has seen.", kOption));
@@ -144,7 +148,8 @@ void default_extra_slots(Resolution& r) {
   if (const Value& most = r[Field::max_running_requests]; !most.is_none()) {
     const std::int64_t ranks = r.integer(Field::dp_size) * width(r, Field::attn_dp_size);
     if (ranks == 0) r.refuse("ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
-    const std::int64_t per_worker = std::max<std::int64_t>(1, floor_div(most.as_int(), ranks));
+    const std::int64_t least = r.since(v0_5(23)) ? 1 : std::numeric_limits<std::int64_t>::min();
+    const std::int64_t per_worker = std::max(least, floor_div(most.as_int(), ranks));
     if (per_worker <= 32) extra = per_worker * 2;
   }
   r.change(kStep, kSlots, extra);
@@ -154,7 +159,8 @@ void default_extra_slots(Resolution& r) {
 void alias_bootstrap_port(Resolution& r) {
   constexpr auto kFunction = "_alias_bootstrap_port_to_api_port";
   constexpr Field kPort = Field::disaggregation_bootstrap_port;
-  if (r.is(Field::disaggregation_transfer_backend, "mori")) {  // its bootstrap server comes with the package
+  if (r.since(v0_5(23)) &&
+      r.is(Field::disaggregation_transfer_backend, "mori")) {  // its bootstrap server comes with the package
     r.refuse("ModuleNotFoundError", "find_spec", "The Python package mori is missing; install it or use mooncake.");
   }
   const Value& port = r[kPort];
@@ -171,10 +177,13 @@ void alias_bootstrap_port(Resolution& r) {
 void check_role_switch(Resolution& r) {
   if (!r.on(Field::enable_pd_role_switch)) return;
   std::string unsupported;
+  const bool groups_follow = r.since(v0_5(23));
+  add(unsupported, !groups_follow && attn_dp_enabled(r), "attention data parallelism");
+  add(unsupported, !groups_follow && r.integer(Field::dp_size) > 1, "--dp-size above 1");
   add(unsupported, r.integer(Field::ep_size) > 1, "--ep-size above 1");
   add(unsupported, !r.is(Field::moe_a2a_backend, "none"), "--moe-a2a-backend");
   add(unsupported, r.integer(Field::pp_size) > 1, "--pp-size above 1");
-  add(unsupported, attn_dp_enabled(r) && r.on(Field::enable_dp_attention_local_control_broadcast),
+  add(unsupported, groups_follow && attn_dp_enabled(r) && r.on(Field::enable_dp_attention_local_control_broadcast),
       "--enable-dp-attention-local-control-broadcast");
   add(unsupported, width(r, Field::dcp_size) > 1, "--dcp-size above 1");
   add(unsupported, !r.none(Field::speculative_algorithm), "speculative decoding");
@@ -248,12 +257,14 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
                                                                 "KimiVLForConditionalGeneration",
                                                                 "KimiK25ForConditionalGeneration",
                                                                 "MiMoV2ForCausalLM"};
-  // Known for 0.5.23; some may be older.
-  static constexpr std::array<std::string_view, 5> kSince23 = {
-      "Dots3NoteForCausalLM", "KimiK3ForConditionalGeneration", "Glm5NextForConditionalGeneration",
-      "MiniMaxM3SparseForConditionalGeneration", "MuseSparkForConditionalGeneration"};
-  return std::find(kSince13.begin(), kSince13.end(), architecture) != kSince13.end() ||
-         (r.since(v0_5(19)) && std::find(kSince23.begin(), kSince23.end(), architecture) != kSince23.end());
+  static constexpr std::array<std::string_view, 3> kSince22 = {"Dots3NoteForCausalLM", "KimiK3ForConditionalGeneration",
+                                                               "Glm5NextForConditionalGeneration"};
+  static constexpr std::array<std::string_view, 2> kSince23 = {"MiniMaxM3SparseForConditionalGeneration",
+                                                               "MuseSparkForConditionalGeneration"};
+  const auto among = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), architecture) != names.end();
+  };
+  return among(kSince13) || (r.since(v0_5(19)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
 }
 
 void check_encoder_options(Resolution& r, const std::string& function) {
@@ -307,7 +318,7 @@ void handle_encoder_disaggregation(Resolution& r) {
              fmt::format("{} cannot be split into --encoder-only and --language-only servers; drop the option.",
                          architecture));
   }
-  if (architecture == "MuseSparkForConditionalGeneration" && r.on(Field::language_only) &&
+  if (r.since(v0_5(23)) && architecture == "MuseSparkForConditionalGeneration" && r.on(Field::language_only) &&
       r.on(Field::enable_adaptive_dispatch_to_encoder)) {
     r.refuse("ValueError", function,
              "A --language-only server of Muse has no encoder for --enable-adaptive-dispatch-to-encoder.");

@@ -73,13 +73,15 @@ void rename_attention_backends(Resolution& r, const std::string& function) {
   for (const Field field : kAttentionBackends) {
     const Value& old = r.raw(field);
     const bool compressed = old == Value("compressed");
-    if (!compressed && old != Value("tokenspeed_mla")) continue;
+    if (!compressed && (r.before(v0_5(23)) || old != Value("tokenspeed_mla"))) continue;
     const std::string_view current = compressed ? "dsv4" : "cutedsl_mla";
     r.warn(function, fmt::format("{} {} is an old name of {}.", dashed(field), old.as_string(), current));
     const bool decode_only = !compressed && field == Field::prefill_attention_backend;
     renamed.emplace_back(field, decode_only ? "trtllm_mla" : current);
   }
-  if (r.is(Field::attention_backend, "tokenspeed_mla") || r.is(Field::decode_attention_backend, "tokenspeed_mla")) {
+  const bool decoded_fp8 =
+      r.is(Field::attention_backend, "tokenspeed_mla") || r.is(Field::decode_attention_backend, "tokenspeed_mla");
+  if (decoded_fp8 && r.since(v0_5(23))) {
     if (!r.is(Field::kv_cache_dtype, "fp8_e4m3")) {
       r.warn(function, "tokenspeed_mla kept its cache in FP8; --kv-cache-dtype becomes fp8_e4m3.");
       renamed.emplace_back(Field::kv_cache_dtype, "fp8_e4m3");
@@ -122,6 +124,9 @@ void check_sidecar(Resolution& r, const std::string& function, bool legacy_grpc)
     refuse("--sidecar needs the native gRPC server, --smg-grpc-mode starts the old one; drop --smg-grpc-mode.");
   }
   if (r.none(Field::grpc_port)) refuse("--sidecar talks over gRPC; give --grpc-port.");
+  if (r.before(v0_5(23)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
+    refuse("SGLANG_RUST_SERVER starts no sidecar; drop one of them.");
+  }
 }
 
 void check_native_grpc(Resolution& r, const std::string& function) {

@@ -18,13 +18,15 @@ using Names = std::set<std::string_view>;
 constexpr std::string_view kPool = "handle_unified_memory_pool";
 
 const Names& audited_for_mla() {
-  static const Names kNames = {"triton", "trtllm_mla", "cutedsl_mla", "flashmla", "flashinfer", "fa3"};
+  static const Names kNames = {"triton",   "trtllm_mla", "cutedsl_mla", "tokenspeed_mla",
+                               "flashmla", "flashinfer", "fa3"};
   return kNames;
 }
 
-const Names& audited_for_mha() {
+const Names& audited_for_mha(const Resolution& r) {
   static const Names kNames = {"triton", "flashinfer", "fa3", "trtllm_mha"};
-  return kNames;
+  static const Names kUpTo22 = {"triton", "flashinfer", "fa3"};
+  return r.since(v0_5(23)) ? kNames : kUpTo22;
 }
 
 // The resolved backends of both phases are all in the set. None counts as `none_allowed`.
@@ -60,11 +62,11 @@ void check_eagle(Resolution& r) {
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"})) return;
   r.require(r.model().is_hybrid_swa || is_mambaish(r.model()), kPool,
             "EAGLE in the unified pool needs a hybrid SWA or Mamba hybrid target");
-  const bool fits = backends_within(r, use_mla(r) ? audited_for_mla() : audited_for_mha(), false);
+  const bool fits = backends_within(r, use_mla(r) ? audited_for_mla() : audited_for_mha(r), false);
   r.require(fits, kPool, "EAGLE in the unified pool cannot verify on this attention backend; triton can");
   const Value draft = r[Field::speculative_draft_attention_backend];
   const bool draft_fits =
-      draft.truthy() ? audited_for_mha().count(draft.as_string()) > 0 : backends_within(r, audited_for_mha());
+      draft.truthy() ? audited_for_mha(r).count(draft.as_string()) > 0 : backends_within(r, audited_for_mha(r));
   r.require(draft_fits, kPool, "EAGLE in the unified pool cannot draft on this attention backend; triton can");
 }
 
@@ -84,10 +86,10 @@ void check_speculation(Resolution& r) {
   check_eagle(r);
   if (r.is(Field::speculative_algorithm, "DSPARK")) {
     Names allowed = audited_for_mla();
-    allowed.insert("fa4");
+    if (r.since(v0_5(23))) allowed.insert("fa4");
     check_verify_backends(r, std::move(allowed));
   }
-  if (r.is(Field::speculative_algorithm, "DFLASH")) check_verify_backends(r, audited_for_mha());
+  if (r.is(Field::speculative_algorithm, "DFLASH")) check_verify_backends(r, audited_for_mha(r));
 }
 
 void check_other_caches(Resolution& r) {
@@ -110,7 +112,7 @@ void check_dcp(Resolution& r) {
   r.require(!r.model().is_hybrid_swa, function, "the unified pool with --dcp-size above 1 does not support hybrid SWA");
   r.require(r.is(Field::disaggregation_mode, "null"), function,
             "the unified pool with --dcp-size above 1 does not run in a PD deployment");
-  r.require(backends_within(r, {"flashinfer", "trtllm_mla", "cutedsl_mla"}), function,
+  r.require(backends_within(r, {"flashinfer", "trtllm_mla", "cutedsl_mla", "tokenspeed_mla"}), function,
             "the unified pool with --dcp-size above 1 does not support this attention backend");
 }
 
@@ -134,7 +136,7 @@ void drop_full_prefill_graph(Resolution& r) {
 }
 
 Names page_major_backends(Resolution& r) {
-  if (use_mla(r)) return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "flashmla"};
+  if (use_mla(r)) return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "tokenspeed_mla", "flashmla"};
   if (has_asymmetric_kv(r.model())) return {"triton", "fa3", "fa4"};
   return {"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"};
 }
@@ -149,10 +151,13 @@ void handle_page_major_kv_layout(Resolution& r) {
   if (!r.on(Field::enable_page_major_kv_layout)) return;
   r.require(r.on(Field::enable_unified_memory), function,
             "--enable-page-major-kv-layout works with --enable-unified-memory only");
+  r.require(r.since(v0_5(23)) || !has_asymmetric_kv(r.model()), function,
+            "the unified pool does not hold keys and values of different widths");
   r.require(backends_within(r, page_major_backends(r)), function,
             "the page-major KV layout does not support this attention backend; triton works");
   Names decode = {"triton", "flashinfer"};
-  Names prefill = {"triton", "flashkda", "flashinfer"};
+  Names prefill = {"triton", "flashkda"};
+  if (r.since(v0_5(23))) prefill.insert("flashinfer");
   if (use_mla(r)) {  // the hybrids with KDA layers are MLA models
     decode.insert({"cutedsl", "helion"});
     prefill.insert({"cutedsl", "helion"});
@@ -176,6 +181,10 @@ void handle_unified_memory_pool(Resolution& r) {
   check_other_caches(r);
   check_dcp(r);
   drop_full_prefill_graph(r);
+  if (r.before(v0_5(23)) && is_text(attention_backends(r).decode, "trtllm_mha")) {
+    r.require(graph_backend_is(r, kDecode, "disabled"), kPool,
+              "the unified pool does not capture decode graphs of trtllm_mha");
+  }
 }
 
 }  // namespace preflight::resolve

@@ -202,7 +202,7 @@ void check_communication(Resolution& r) {
   if (r.on(Field::enable_quant_communications) && (r[Field::tp_size] == Value(1) || !r.is(Field::device, "npu"))) {
     refuse("--enable-quant-communications works on Ascend devices with --tp-size above 1 only.");
   }
-  if (r.is(Field::sampling_backend, "intel_xpu") && !r.is(Field::device, "xpu") && r.since(v0_5(23))) {
+  if (r.is(Field::sampling_backend, "intel_xpu") && !r.is(Field::device, "xpu") && r.since(v0_5(21))) {
     r.refuse("ValueError", "validate_device_sampling_backend", "--sampling-backend intel_xpu needs --device xpu.");
   }
   const bool field = field_exists(Field::grpc_port, r.release());

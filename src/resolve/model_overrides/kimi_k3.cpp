@@ -33,6 +33,12 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
     r.refuse("RuntimeError", "_require_kimi_k3_aiter_gluon_dcp_support",
              "Kimi K3 with decode context parallelism and aiter needs AMD's aiter kernels");
   }
+  if (r.before(v0_5(23)) && decode == Value("tokenspeed_mla")) {
+    overrides.set(Field::prefill_attention_backend, "tokenspeed_mla");
+    overrides.set(Field::decode_attention_backend, "tokenspeed_mla");
+    overrides.set(Field::kv_cache_dtype, "fp8_e4m3");
+    return overrides;
+  }
   r.refuse("AssertionError", kProvider,
            "Kimi K3 with decode context parallelism decodes with cutedsl_mla or aiter only");
 }

@@ -8,11 +8,11 @@ namespace {
 constexpr const char* kProvider = "_minimax_m3_overrides";
 
 // The checkpoint's method; one that names mxfp8 for the projections may pack its experts as NVFP4.
-Value m3_quant_method(const ModelFacts& model) {
+Value m3_quant_method(const Resolution& r, const ModelFacts& model) {
   const Value config = model.root("quantization_config");
   const Value* method = config.find("quant_method");
   if (method == nullptr) return {};
-  if (*method != Value("mxfp8")) return *method;
+  if (r.before(v0_5(23)) || *method != Value("mxfp8")) return *method;
   const Value* algo = config.find("moe_quant_algo");
   const Value* format = config.find("moe_quant_format");
   const bool nvfp4_experts = algo != nullptr && algo->is_string() && upper_case(algo->as_string()) == "NVFP4" &&
@@ -49,7 +49,7 @@ Overrides minimax_m2_overrides(Resolution& /*r*/, const ModelFacts& /*model*/) {
 Overrides minimax_m3_overrides(Resolution& r, const ModelFacts& model) {
   Overrides overrides;
   Value quantization = r[Field::quantization];
-  const Value method = m3_quant_method(model);
+  const Value method = m3_quant_method(r, model);
   const bool unquant_asked = r.raw(Field::quantization) == Value("unquant");
   if (quantization.is_none() && !unquant_asked && !method.is_none()) {
     overrides.set(Field::quantization, method);

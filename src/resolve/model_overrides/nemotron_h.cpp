@@ -83,7 +83,7 @@ Overrides nemotron_h_overrides(Resolution& r, const ModelFacts& model) {
   }
   const bool moves_experts = r.on(Field::enable_eplb) || r.integer(Field::ep_num_redundant_experts) > 0 ||
                              !r.is(Field::init_expert_location, "trivial");
-  if (moves_experts) refuse_expert_remap(r, model);
+  if (moves_experts && r.since(v0_5(23))) refuse_expert_remap(r, model);
 
   const bool runner_open = r.is(Field::moe_runner_backend, "auto");
   if (is_modelopt(model) && quantization == Value("modelopt_mixed") && has_w4a16_experts(r, model)) {

@@ -65,7 +65,7 @@ std::span<const Provider> providers() {
       {"_nemotron_h_overrides", nemotron_h_overrides, kNemotronH},
       {"_olmo2_overrides", olmo2_overrides, {"Olmo2ForCausalLM"}},
       {"_qwen4_exp_overrides", qwen4_exp_overrides, {"Qwen4ExpForConditionalGeneration"}},
-      {"_muse_spark_overrides", muse_spark_overrides, {"MuseSparkForConditionalGeneration"}},
+      {"_muse_spark_overrides", muse_spark_overrides, {"MuseSparkForConditionalGeneration"}, v0_5(23)},
   };
   return table;
 }
