@@ -18,6 +18,7 @@ constexpr const char* kFooter =
     "Example: xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
 
 int run(int argc, char** argv) {
+  if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
   // Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
   std::vector<std::string> own;
   std::vector<std::string> launch;
@@ -79,13 +80,20 @@ int run(int argc, char** argv) {
   return run_check(check_flags, std::move(launch));
 }
 
+// A report that nobody can read is no success: a full disk, a closed pipe.
+int written(int status) {
+  if (std::cout.flush()) return status;
+  std::cerr << "xpu-preflight: cannot write to standard output\n";
+  return kInternalError;
+}
+
 }  // namespace
 }  // namespace preflight::commands
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   try {
-    return preflight::commands::run(argc, argv);
+    return preflight::commands::written(preflight::commands::run(argc, argv));
   } catch (const std::bad_alloc&) {
     std::cerr << "xpu-preflight: out of memory\n";
   } catch (const std::exception& e) {

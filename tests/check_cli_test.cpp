@@ -57,6 +57,22 @@ TEST(CheckCommand, AnAbsentOpenclDeviceThatWasAskedForEndsWithFive) {
   EXPECT_THAT(run.out, HasSubstr("not run"));
 }
 
+// A report that never arrived is no success: what the program found is lost.
+TEST(CheckCommand, AReportThatCannotBeWrittenEndsWithThree) {
+  const ToolRun run = run_command_line("xpu-preflight check --no-kernel -- --model-path Qwen/Qwen3-0.6B >/dev/full");
+  EXPECT_EQ(run.status, 3) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("cannot write to standard output"));
+}
+
+// The driver behind LD_LIBRARY_PATH computes nonsense; more of its kind are in tests/kernels/device_fault_test.cpp.
+TEST(CheckCommand, AKernelThatIsWrongEndsWithFour) {
+  const ToolRun run = run_tool(
+      {"check", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "64"}, {},
+      {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL});
+  EXPECT_EQ(run.status, 4) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("kernel-failed"));
+}
+
 // Bad input: one clear line that names the place, exit 2, nothing on standard output.
 struct BadInput {
   Words arguments;
@@ -87,6 +103,7 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
       {{"check", "--mla", "--no-mla", "--", "--page-size", "64"}, "--no-mla"},
       {{"check", "--device-memory", "24XB", "--", "--model-path", "m"}, "24XB"},
       {{"check", "--device-profile", "h100", "--", "--model-path", "m"}, "b60"},
+      {{"check", "--kernel-timeout", "0", "--", "--model-path", "m"}, "--kernel-timeout 0"},
       {{"check", "--seed", "x", "--", "--model-path", "m"}, "--seed x"},
       {{"check", "--case", "no_such_kernel --heads 1"}, "no_such_kernel"},
       {{"check", "--command", "python -m sglang.launch_server --model $M"}, "--set M=VALUE"},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,9 +26,14 @@ enum class DeviceErrorKind : std::uint8_t {
   kOutOfMemory,
   kBuildFailure,  // `log` holds the compiler's
   kDeviceLost,
+  kCrashed,   // the driver ended the kernel process by a signal or an exit of its own; `log` holds what it last wrote
+  kKilled,    // somebody else ended it: the kernel for lack of memory, a resource limit
+  kTimedOut,  // nothing came back in time, and the process was ended
   kInternal,  // a call failed that should not
 };
 std::string_view name_of(DeviceErrorKind kind);
+// There is no such device, as opposed to one that fails.
+constexpr bool is_absence(DeviceErrorKind kind) { return kind <= DeviceErrorKind::kUnknownDevice; }
 
 struct DeviceError {
   DeviceErrorKind kind = DeviceErrorKind::kInternal;
@@ -77,6 +83,7 @@ struct CaseReport {
   KernelCase kernel_case;
   std::string case_line;
   Verdict verdict;
+  std::optional<DeviceError> fault;  // the device's part in an error verdict
   std::optional<Timing> timing;
   double reference_seconds = 0.0;
   double kernel_seconds = 0.0;  // first run, build excluded
@@ -87,14 +94,36 @@ struct KernelReport {
   std::optional<DeviceError> error;  // the device could not be used at all; cases then say skipped
   std::vector<CaseReport> cases;
   std::vector<PlanSkip> skipped;            // kernels of the launch that were not run, with reasons
-  [[nodiscard]] VerdictWord worst() const;  // kSkipped when nothing ran
+  [[nodiscard]] VerdictWord worst() const;  // kSkipped when nothing ran, kError when the device failed
+};
+
+// Told while cases run, in their order.
+struct RunObserver {
+  std::function<void(const DeviceInfo&)> opened;
+  std::function<void(const CaseReport&)> finished;
 };
 
 // Runs and judges every case. Case failures are verdicts, never errors; `error` is about the device.
-KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options);
-KernelReport run_plan(const Plan& plan, const DeviceChoice& device, const RunOptions& options);
+KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options,
+                       const RunObserver& observer = {});
 // One case line; a line that does not parse is an Error.
 Result<KernelReport> run_case(std::string_view case_line, const DeviceChoice& device, const RunOptions& options);
+
+// The same in a process of its own, because a driver may abort, exit or hang: whatever becomes of that process, the
+// caller goes on and has a verdict. Cases that were judged before it ended keep theirs; the one it ended in says how.
+struct ProcessLimits {
+  double seconds = 60.0;  // without news: longer than any one case takes, its compilation included
+  std::string program;    // what to start with kKernelProcess; "" = this program
+};
+inline constexpr std::string_view kKernelProcess = "kernel-process";
+KernelReport run_cases_apart(const std::vector<KernelCase>& cases, const DeviceChoice& device,
+                             const RunOptions& options, const ProcessLimits& limits = {},
+                             const RunObserver& observer = {});
+KernelReport run_plan_apart(const Plan& plan, const DeviceChoice& device, const RunOptions& options,
+                            const ProcessLimits& limits = {}, const RunObserver& observer = {});
+tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices_apart(const ProcessLimits& limits = {});
+// What that process does instead of main: a request on standard input, answers on its own descriptor. Never returns.
+[[noreturn]] void serve_kernel_process();
 
 // The embedded configs/cases/<kernel>.txt, all kernels or one.
 Result<std::vector<KernelCase>> built_in_cases(std::string_view kernel = {});

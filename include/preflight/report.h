@@ -44,6 +44,7 @@ struct Report {
   std::optional<Plan> plan;            // when the launch was accepted
   std::optional<KernelReport> kernel;  // when it was run
   std::string kernel_not_run;          // why not, when it was not
+  std::optional<DeviceError> absence;  // there was no device to run it on
   bool incomplete = false;             // the model, or facts about it, are not known
 
   [[nodiscard]] ReportVerdict verdict() const;

@@ -112,25 +112,30 @@ void run_kernel(const KernelOptions& options, Report& report) {
                                                  : plan.skipped.front().kernel + ": " + plan.skipped.front().reason;
     return;
   }
-  if (options.progress) std::cerr << fmt::format("\rrunning {} kernel cases …", cases) << std::flush;
-  KernelReport kernel = run_plan(plan, DeviceChoice{options.device.value_or("")}, RunOptions{});
+  RunObserver observer;
+  std::size_t done = 0;
+  if (options.progress) {
+    std::cerr << "\ropening the OpenCL device …" << std::flush;
+    observer.opened = [&](const DeviceInfo&) { std::cerr << fmt::format("\r\033[Kkernel cases: 0 of {}", cases); };
+    observer.finished = [&](const CaseReport&) {
+      std::cerr << fmt::format("\r\033[Kkernel cases: {} of {}", ++done, cases) << std::flush;
+    };
+  }
+  KernelReport kernel =
+      run_plan_apart(plan, DeviceChoice{options.device.value_or("")}, RunOptions{}, options.limits, observer);
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
-  const bool absent = kernel.error && (kernel.error->kind == DeviceErrorKind::kNoLoader ||
-                                       kernel.error->kind == DeviceErrorKind::kNoPlatform ||
-                                       kernel.error->kind == DeviceErrorKind::kUnknownDevice);
-  if (absent) {
+  if (kernel.error && is_absence(kernel.error->kind)) {
     report.kernel_not_run = kernel.error->message;
+    report.absence = std::move(kernel.error);
     return;
   }
   report.kernel = std::move(kernel);
 }
 
-bool device_absent(const Report& report) { return report.launch.accepted() && report.plan && !report.kernel; }
-
 int exit_status(const Report& report, const CheckCommand& command) {
   if (command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
   if (report.verdict() == ReportVerdict::kKernelFailed) return kKernelFailed;
-  if (command.kernel.run && command.kernel.device && device_absent(report)) return kNoDevice;
+  if (command.kernel.device && report.absence) return kNoDevice;
   return kOk;
 }
 

@@ -36,6 +36,7 @@ struct KernelOptions {
   std::optional<std::string> device;  // --opencl-device; then its absence is exit 5
   std::optional<std::uint64_t> seed;
   bool progress = false;  // a line on standard error while cases run
+  ProcessLimits limits;   // --kernel-timeout
 };
 
 struct CheckCommand {
@@ -49,7 +50,7 @@ struct CheckCommand {
 int check(const CheckCommand& command);
 int check_batch(const CheckCommand& command, const CaseFile& file);
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output);
-int list_opencl_devices(const OutputOptions& output);
+int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output);
 
 int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool all);
 int resolve_batch(const CaseFile& file);

@@ -11,17 +11,18 @@
 namespace preflight::commands {
 
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output) {
-  auto done = run_case(case_line, DeviceChoice{kernel.device.value_or("")}, RunOptions{});
-  if (!done) {
-    std::cerr << "xpu-preflight: --case: " << done.error().text() << '\n';
+  const auto kernel_case = parse_case(case_line);
+  if (!kernel_case) {
+    std::cerr << "xpu-preflight: --case: " << kernel_case.error().text() << '\n';
     return kBadInput;
   }
   Report report;
   report.launch.args.release = supported_releases().back();
-  report.kernel = std::move(*done);
-  const bool absent = report.kernel->error && report.kernel->error->kind <= DeviceErrorKind::kUnknownDevice;
-  const VerdictWord word = report.kernel->worst();
-  const int status = absent ? kNoDevice : (word >= VerdictWord::kFail ? kKernelFailed : kOk);
+  report.kernel =
+      run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
+  const bool absent = report.kernel->error && is_absence(report.kernel->error->kind);
+  const bool failed = report.kernel->error || report.kernel->worst() >= VerdictWord::kFail;
+  const int status = absent ? kNoDevice : (failed ? kKernelFailed : kOk);
   if (output.format == Format::kJson) {
     std::cout << report::report_json(report, status);
   } else {
@@ -30,11 +31,12 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   return status;
 }
 
-int list_opencl_devices(const OutputOptions& output) {
-  const auto devices = list_devices();
+int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output) {
+  const auto devices = list_devices_apart(kernel.limits);
   if (!devices) {
-    std::cerr << "xpu-preflight: " << devices.error().message << '\n';
-    return kNoDevice;
+    const DeviceError& error = devices.error();
+    std::cerr << "xpu-preflight: " << error.message << '\n' << error.log << (error.log.empty() ? "" : "\n");
+    return is_absence(error.kind) ? kNoDevice : kKernelFailed;
   }
   if (output.format == Format::kJson) {
     auto rows = nlohmann::ordered_json::array();

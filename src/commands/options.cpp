@@ -204,6 +204,8 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
       ->each([&flags](const std::string&) { flags.device_given = true; });
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
+  app.add_option("--kernel-timeout", flags.kernel_timeout,
+                 "Seconds without an answer after which the kernel process is ended (default: 60)");
   app.add_option("--seed", flags.seed, "Seed of the sample batch");
   app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it");
 }
@@ -249,8 +251,12 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     }
     command.kernel.seed = seed;
   }
+  if (!(flags.kernel_timeout > 0.0) || flags.kernel_timeout > 1e6) {
+    return refuse({fmt::format("--kernel-timeout {:g}: expected seconds, more than 0", flags.kernel_timeout)});
+  }
+  command.kernel.limits.seconds = flags.kernel_timeout;
   command.kernel.progress = isatty(STDERR_FILENO) != 0;
-  if (flags.list_devices) return list_opencl_devices(command.output);
+  if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
   if (!flags.launch.batch.empty()) {
     return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch});

@@ -79,6 +79,7 @@ CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, cons
     const DeviceError& error = failure.error();
     report.verdict = {
         VerdictWord::kError, error.log.empty() ? error.message : fmt::format("{}\n{}", error.message, error.log), {}};
+    report.fault = error;
     if (ends_the_session(error.kind)) lost = error;
   }
   return report;
@@ -95,28 +96,25 @@ CaseReport not_run(const KernelCase& kernel_case, const DeviceError& error) {
 VerdictWord KernelReport::worst() const {
   VerdictWord word = cases.empty() ? VerdictWord::kSkipped : VerdictWord::kPass;
   for (const CaseReport& report : cases) word = std::max(word, report.verdict.word);
-  return word;
+  return error && !is_absence(error->kind) ? VerdictWord::kError : word;
 }
 
-KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options) {
+KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options,
+                       const RunObserver& observer) {
   KernelReport report;
   std::optional<opencl::Session> session;
   try {
     session.emplace(device);
     report.device = session->info();
+    if (observer.opened) observer.opened(*report.device);
   } catch (const opencl::Failure& failure) {
     report.error = failure.error();
   }
   for (const KernelCase& kernel_case : cases) {
     report.cases.push_back(report.error ? not_run(kernel_case, *report.error)
                                         : run_one(*session, kernel_case, options, report.error));
+    if (observer.finished) observer.finished(report.cases.back());
   }
-  return report;
-}
-
-KernelReport run_plan(const Plan& plan, const DeviceChoice& device, const RunOptions& options) {
-  KernelReport report = run_cases(plan.all_cases(), device, options);
-  report.skipped = plan.skipped;
   return report;
 }
 

@@ -143,6 +143,12 @@ std::string_view name_of(DeviceErrorKind kind) {
       return "build-failure";
     case DeviceErrorKind::kDeviceLost:
       return "device-lost";
+    case DeviceErrorKind::kCrashed:
+      return "crashed";
+    case DeviceErrorKind::kKilled:
+      return "killed";
+    case DeviceErrorKind::kTimedOut:
+      return "timed-out";
     case DeviceErrorKind::kInternal:
       break;
   }

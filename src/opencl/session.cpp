@@ -8,9 +8,10 @@ namespace {
 
 constexpr cl_int kNvidiaFault = -9999;  // NVIDIA's own code for an illegal access
 
-// A queue error after a launch means that the kernel took the device down, whatever name the driver gives it.
-void check_queue(cl_int status, std::string_view doing) {
-  if (status == CL_OUT_OF_RESOURCES || status == kNvidiaFault) {
+// A queue error after a launch means that the kernel took the device down, whatever name the driver gives it. Before
+// the first, "out of resources" is memory that is handed out when it is first touched.
+void check_queue(cl_int status, bool launched, std::string_view doing) {
+  if (status == kNvidiaFault || (launched && status == CL_OUT_OF_RESOURCES)) {
     fail(DeviceErrorKind::kDeviceLost,
          fmt::format("OpenCL error {} while {}: the kernel crashed the device", status, doing));
   }
@@ -34,6 +35,7 @@ struct Session::State {
   std::shared_ptr<_cl_command_queue> queue;
   std::map<std::string, std::shared_ptr<_cl_program>> programs;
   std::map<std::string, KernelObject> kernels;
+  bool launched = false;  // some kernel was put into the queue
 };
 
 void KernelObject::set(std::size_t size, const void* value) {
@@ -83,21 +85,21 @@ void Session::write(const Buffer& to, std::span<const std::byte> data, std::int6
   if (data.empty()) return;
   check_queue(api().EnqueueWriteBuffer(state_->queue.get(), to.get(), CL_TRUE, static_cast<std::size_t>(offset),
                                        data.size(), data.data(), 0, nullptr, nullptr),
-              "copying to the device");
+              state_->launched, "copying to the device");
 }
 
 void Session::fill(const Buffer& buffer, std::byte value) {
   if (buffer.bytes() == 0) return;
   check_queue(api().EnqueueFillBuffer(state_->queue.get(), buffer.get(), &value, 1, 0,
                                       static_cast<std::size_t>(buffer.bytes()), 0, nullptr, nullptr),
-              "filling a buffer");
+              state_->launched, "filling a buffer");
 }
 
 void Session::read(const Buffer& from, std::span<std::byte> data, std::int64_t offset) {
   if (data.empty()) return;
   check_queue(api().EnqueueReadBuffer(state_->queue.get(), from.get(), CL_TRUE, static_cast<std::size_t>(offset),
                                       data.size(), data.data(), 0, nullptr, nullptr),
-              "copying from the device");
+              state_->launched, "copying from the device");
 }
 
 KernelObject Session::kernel(const std::string& source, const std::string& options, const std::string& name) {
@@ -147,11 +149,12 @@ void Session::run(const KernelObject& kernel, Grid items, Grid group) {
     fail(DeviceErrorKind::kInternal,
          fmt::format("{} needs work-groups of {}, {} allows {}", kernel.name(), size, info().name, kernel.max_group()));
   }
+  state_->launched = true;
   check_queue(api().EnqueueNDRangeKernel(state_->queue.get(), kernel.get(), 3, nullptr, global.data(), local.data(), 0,
                                          nullptr, nullptr),
-              fmt::format("launching {}", kernel.name()));
+              state_->launched, fmt::format("launching {}", kernel.name()));
 }
 
-void Session::finish() { check_queue(api().Finish(state_->queue.get()), "waiting for the device"); }
+void Session::finish() { check_queue(api().Finish(state_->queue.get()), state_->launched, "waiting for the device"); }
 
 }  // namespace preflight::opencl

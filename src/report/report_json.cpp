@@ -102,8 +102,16 @@ Json plan_json(const Plan& plan) {
           {"skipped", std::move(skipped)}};
 }
 
+Json error_json(const DeviceError& error) {
+  return {{"kind", name_of(error.kind)}, {"message", error.message}, {"log", error.log}};
+}
+
 Json kernel_json(const Report& report) {
-  if (!report.kernel) return {{"verdict", "skipped"}, {"reason", report.kernel_not_run}};
+  if (!report.kernel) {
+    Json out = {{"verdict", "skipped"}, {"reason", report.kernel_not_run}};
+    if (report.absence) out["error"] = error_json(*report.absence);
+    return out;
+  }
   const KernelReport& k = *report.kernel;
   Json out = {{"verdict", name_of(k.worst())}};
   if (k.device) {
@@ -112,7 +120,7 @@ Json kernel_json(const Report& report) {
                      {"driver", k.device->driver},
                      {"version", k.device->version}};
   }
-  if (k.error) out["error"] = {{"kind", name_of(k.error->kind)}, {"message", k.error->message}, {"log", k.error->log}};
+  if (k.error) out["error"] = error_json(*k.error);
   Json cases = Json::array();
   for (const auto& c : k.cases) {
     Json outputs = Json::array();
@@ -127,6 +135,7 @@ Json kernel_json(const Report& report) {
                      {"verdict", name_of(c.verdict.word)},
                      {"reason", c.verdict.reason},
                      {"outputs", std::move(outputs)}});
+    if (c.fault) cases.back()["error"] = error_json(*c.fault);
   }
   out["cases"] = std::move(cases);
   Json skipped = Json::array();

@@ -182,12 +182,28 @@ std::string plan_section(const Plan& plan, const Style& style) {
   return out + "\n";
 }
 
-std::string case_text(const CaseReport& c, const Style& style) {
-  const std::string word(name_of(c.verdict.word));
+// What a driver or compiler said, as it came but without control bytes, set apart from our own words.
+std::string log_text(const std::string& log) {
+  std::string out;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find('\n', at), log.size());
+    out += fmt::format("    | {}\n", printable(log.substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
+
+// `last` is the fault told before: a driver that fails every case in the same way says so once.
+std::string case_text(const CaseReport& c, const DeviceError*& last, const Style& style) {
   const bool good = c.verdict.word == VerdictWord::kPass;
-  std::string out = fmt::format(
-      "  {}  {}\n", good ? style.green(fmt::format("{:<10}", word)) : style.red(fmt::format("{:<10}", word)),
-      c.case_line);
+  const std::string word = fmt::format("{:<10}", name_of(c.verdict.word));
+  std::string out = fmt::format("  {}  {}\n", good ? style.green(word) : style.red(word), c.case_line);
+  if (c.fault) {
+    const bool again = last != nullptr && last->message == c.fault->message && last->log == c.fault->log;
+    last = &*c.fault;
+    if (again) return out + fmt::format("    {}, as above\n", name_of(c.fault->kind));
+    return out + fmt::format("    {}: {}\n", name_of(c.fault->kind), c.fault->message) + log_text(c.fault->log);
+  }
   if (!c.verdict.reason.empty()) out += fmt::format("              {}\n", c.verdict.reason);
   return out;
 }
@@ -199,20 +215,32 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
   }
   const KernelReport& k = *report.kernel;
   if (k.device) out += fmt::format("  on {} ({}, driver {})\n", k.device->name, k.device->platform, k.device->driver);
-  if (k.error) {
-    out += fmt::format("  {} {}\n", style.red("not run:"), k.error->message);
-    if (!k.error->log.empty()) out += k.error->log + "\n";
+  // A device error that ended in a case is told there, once.
+  const bool told = std::any_of(k.cases.begin(), k.cases.end(), [&](const CaseReport& c) {
+    return k.error && c.fault && c.fault->kind == k.error->kind;
+  });
+  if (k.error && !told) {
+    out += fmt::format("  {} {}\n", style.red(fmt::format("{}:", name_of(k.error->kind))), k.error->message);
+    out += log_text(k.error->log);
   }
+  int not_run = 0;
+  const DeviceError* last_fault = nullptr;
   int passed = 0;
   for (const auto& c : k.cases) {
     passed += c.verdict.word == VerdictWord::kPass ? 1 : 0;
-    if (options.details || c.verdict.word != VerdictWord::kPass) out += case_text(c, style);
+    if (k.error && c.verdict.word == VerdictWord::kSkipped) {
+      ++not_run;
+      continue;
+    }
+    if (options.details || c.verdict.word != VerdictWord::kPass) out += case_text(c, last_fault, style);
   }
   if (!k.cases.empty()) {
-    const std::string line = fmt::format("{} of {} cases pass", passed, k.cases.size());
     const bool all = passed == static_cast<int>(k.cases.size());
-    out += fmt::format("  {}: {}\n", all ? style.green("pass") : style.red(name_of(k.worst())), line);
-    if (all) {
+    const std::string line = fmt::format("{} of {} cases pass{}", passed, k.cases.size(),
+                                         not_run == 0 ? "" : fmt::format(", {} not run for that", not_run));
+    out += fmt::format("  {}: {}\n",
+                       all && !k.error ? style.green("pass") : style.red(k.error ? "error" : name_of(k.worst())), line);
+    if (all && !k.error) {
       out += style.dim(
           "  This is our OpenCL kernel, not SGLang's: a pass says that device, driver, page table and numerics are "
           "sane.\n");

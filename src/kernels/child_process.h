@@ -1,0 +1,56 @@
+// A child process that answers in lines: started with one argument and a text on standard input, read with a deadline,
+// ended for sure. What it prints itself (standard output and error) is kept as its log, the last part of it.
+//
+// Started with posix_spawn and not fork: the caller may have threads and an OpenCL driver loaded. The input lies in
+// memory (memfd), so that a child that dies before reading it blocks or signals nobody.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "preflight/result.h"
+
+namespace preflight {
+
+class ChildProcess {
+ public:
+  static constexpr int kAnswerDescriptor = 3;  // where the child writes its lines
+
+  static Result<ChildProcess> start(const std::string& program, std::string_view argument, std::string_view input);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  enum class Next { kLine, kEnd, kTimeout };
+  // The next line without its newline; waits at most so long. kEnd: it has closed its side, or is gone.
+  Next next_line(std::string& line, std::chrono::duration<double> patience);
+  // Waits a moment for its end, or kills it and all it started. The status is waitpid's; -1 when even a kill has not
+  // ended it (a process stuck in a driver's kernel part cannot be), and it is left behind.
+  int finish();
+  int kill_now();
+  [[nodiscard]] const std::string& log() const { return log_; }
+
+ private:
+  ChildProcess(pid_t pid, int answers, int log) : pid_(pid), answers_(answers), log_descriptor_(log) {}
+  int reap(std::chrono::milliseconds patience);
+  void drain_log();
+  void keep_log(std::string_view text);
+
+  pid_t pid_ = -1;
+  int answers_ = -1;
+  int log_descriptor_ = -1;
+  std::string buffered_;
+  std::string log_;
+};
+
+// Where this program lies; works without /proc, too.
+std::string own_program();
+
+// "signal 6 (Aborted)" or "exit status 3", of waitpid's status.
+std::string describe_end(int status);
+
+}  // namespace preflight

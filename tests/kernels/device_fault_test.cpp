@@ -1,0 +1,182 @@
+// What can go wrong with an OpenCL device, through the program itself: each fault has a name and an exit status, and
+// none is a pass. The faults come from a driver that fails on demand (tests/fake_opencl); no device is needed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <nlohmann/json.hpp>
+
+#include "preflight/kernel_run.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+const Words kLaunch = {"--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size",
+                       "64"};
+constexpr const char* kCase = "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65";
+
+Words check_with(Words options) {
+  options.insert(options.begin(), "check");
+  options.insert(options.end(), kLaunch.begin(), kLaunch.end());
+  return options;
+}
+
+Words driver_with(const std::string& fault) {
+  return {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL, "FAKE_OPENCL=" + fault};
+}
+
+ToolRun check_under(const std::string& fault, const Words& options) {
+  return run_tool(check_with(options), {}, driver_with(fault));
+}
+
+// The kind of the report's first device error, of the device as a whole or of a case.
+std::string error_kind(const json& report) {
+  const json& kernel = report["kernel"];
+  if (kernel.contains("error")) return kernel["error"]["kind"];
+  for (const json& c : kernel.value("cases", json::array())) {
+    if (c.contains("error")) return c["error"]["kind"];
+  }
+  return "none";
+}
+
+struct Fault {
+  std::string name;     // of tests/fake_opencl
+  std::string kind;     // error kind in the report
+  std::string verdict;  // of the kernel
+  int status;           // exit status when a device was asked for
+};
+
+void PrintTo(const Fault& fault, std::ostream* os) { *os << fault.name; }
+
+class DeviceFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(DeviceFault, HasItsOwnVerdictAndIsNeverAPass) {
+  const ToolRun run = check_under(GetParam().name, {"--format", "json", "--opencl-device", "Fake", "--kernel-timeout",
+                                                    GetParam().kind == "timed-out" ? "1" : "60"});
+  EXPECT_EQ(run.status, GetParam().status) << run.out << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_EQ(report["exit_status"], run.status);
+  EXPECT_EQ(error_kind(report), GetParam().kind) << report["kernel"].dump(2);
+  EXPECT_EQ(report["kernel"]["verdict"], GetParam().verdict) << report["kernel"].dump(2);
+  EXPECT_EQ(report["verdict"], GetParam().status == 5 ? "clean" : "kernel-failed");
+  for (const json& c : report["kernel"].value("cases", json::array())) EXPECT_NE(c["verdict"], "pass") << c;
+  EXPECT_NE(report["verdict"], "pass");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfADriver, DeviceFault,
+    ::testing::Values(
+        // No device.
+        Fault{"no-platform", "no-device", "skipped", 5}, Fault{"no-device", "no-device", "skipped", 5},
+        // A device that says no.
+        Fault{"busy-device", "device-lost", "error", 4}, Fault{"small-memory", "out-of-memory", "error", 4},
+        Fault{"out-of-memory", "out-of-memory", "error", 4}, Fault{"late-out-of-memory", "out-of-memory", "error", 4},
+        Fault{"build-failure", "build-failure", "error", 4}, Fault{"launch-failure", "device-lost", "error", 4},
+        Fault{"device-lost", "device-lost", "error", 4}, Fault{"dead-queue", "device-lost", "error", 4},
+        // A driver that takes its process along, at any point.
+        Fault{"abort-in-open", "crashed", "error", 4}, Fault{"abort-in-build", "crashed", "error", 4},
+        Fault{"abort-in-launch", "crashed", "error", 4}, Fault{"exit-in-build", "crashed", "error", 4},
+        Fault{"abort-in-close", "crashed", "error", 4}, Fault{"killed-in-finish", "killed", "error", 4},
+        // One that never answers.
+        Fault{"hang-in-open", "timed-out", "error", 4}, Fault{"hang-in-build", "timed-out", "error", 4},
+        Fault{"hang-in-finish", "timed-out", "error", 4}, Fault{"hang-in-close", "timed-out", "error", 4},
+        // One that returns what it did not compute.
+        Fault{"wrong-results", "none", "fail", 4}, Fault{"idle-kernels", "none", "fail", 4},
+        Fault{"stray-writes", "none", "fail", 4}),
+    [](const ::testing::TestParamInfo<Fault>& row) {
+      std::string name = row.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST(DeviceFaults, NoLoaderIsSaidWithTheWayOut) {
+  const TemporaryDirectory dir;
+  dir.file("libOpenCL.so.1", "not a library");
+  dir.file("libOpenCL.so", "not a library");
+  const Words env = {"LD_LIBRARY_PATH=" + dir.path()};
+  const ToolRun asked = run_tool(check_with({"--opencl-device", "0", "--format", "json"}), {}, env);
+  EXPECT_EQ(asked.status, 5) << asked.out << asked.err;
+  EXPECT_EQ(error_kind(json::parse(asked.out)), "no-loader");
+  const ToolRun not_asked = run_tool(check_with({}), {}, env);
+  EXPECT_EQ(not_asked.status, 0);
+  EXPECT_THAT(not_asked.out, HasSubstr("not run: no OpenCL loader"));
+  EXPECT_THAT(not_asked.out, HasSubstr("ocl-icd-libopencl1"));
+  EXPECT_THAT(not_asked.out, Not(HasSubstr("pass")));
+}
+
+TEST(DeviceFaults, ALoaderWithoutDriversIsNoDevice) {
+  if (void* loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL); loader == nullptr) {
+    GTEST_SKIP() << "no OpenCL loader on this machine";
+  }
+  const TemporaryDirectory empty;
+  const Words env = {"OCL_ICD_VENDORS=" + empty.path(), "OPENCL_VENDOR_PATH=" + empty.path()};
+  const ToolRun run = run_tool({"check", "--list-devices"}, {}, env);
+  EXPECT_EQ(run.status, 5) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("finds no device"));
+}
+
+TEST(DeviceFaults, AnUnknownDeviceNamesTheKnownOnes) {
+  const ToolRun run = check_under("", {"--opencl-device", "no such device", "--format", "json"});
+  EXPECT_EQ(run.status, 5) << run.out << run.err;
+  EXPECT_EQ(error_kind(json::parse(run.out)), "unknown-device");
+  EXPECT_THAT(run.out, HasSubstr("Fake device"));
+}
+
+TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnce) {
+  const ToolRun run = check_under("build-failure", {});
+  const std::string log = "this compiler refuses everything";
+  EXPECT_EQ(run.status, 4);
+  const auto first = run.out.find(log);
+  EXPECT_NE(first, std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find(log, first + 1), std::string::npos) << run.out;
+}
+
+TEST(DeviceFaults, ACrashShowsTheDriversLastWordsAndTheCaseItHappenedIn) {
+  const ToolRun run = check_under("abort-in-launch", {});
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.out, HasSubstr("fake driver: assertion failed"));
+  EXPECT_THAT(run.out, HasSubstr("signal 6"));
+  EXPECT_THAT(run.out, HasSubstr("0 of 7 cases pass, 6 not run"));
+  EXPECT_THAT(run.err, Not(HasSubstr("assertion")));
+}
+
+TEST(DeviceFaults, OneCaseAndTheDeviceListEndInTheSameWay) {
+  const auto status = [](const Words& arguments, const std::string& fault) {
+    return run_tool(arguments, {}, driver_with(fault)).status;
+  };
+  EXPECT_EQ(status({"check", "--case", kCase}, "wrong-results"), 4);
+  EXPECT_EQ(status({"check", "--case", kCase}, "abort-in-build"), 4);
+  EXPECT_EQ(status({"check", "--case", kCase}, "abort-in-close"), 4);
+  EXPECT_EQ(status({"check", "--case", kCase}, "no-platform"), 5);
+  EXPECT_EQ(status({"check", "--list-devices"}, ""), 0);
+  EXPECT_EQ(status({"check", "--list-devices"}, "no-platform"), 5);
+  EXPECT_EQ(status({"check", "--list-devices"}, "abort-in-open"), 4);
+  EXPECT_EQ(status({"check", "--list-devices", "--kernel-timeout", "1"}, "hang-in-open"), 4);
+}
+
+TEST(DeviceFaults, AKernelProcessThatCannotBeStartedIsAnError) {
+  const auto kernel_case = parse_case(kCase);
+  const KernelReport report = run_cases_apart({*kernel_case}, {}, {}, {.program = "/no/such/program"});
+  ASSERT_TRUE(report.error.has_value());
+  EXPECT_THAT(report.error->message, HasSubstr("/no/such/program"));
+  EXPECT_EQ(report.worst(), VerdictWord::kError);
+}
+
+TEST(DeviceFaults, AProgramThatAnswersNonsenseIsAnError) {
+  const TemporaryDirectory dir;
+  const std::string program = dir.file("nonsense", "#!/bin/sh\necho 'all cases pass' >&3\n");
+  ASSERT_EQ(std::system(("chmod +x " + program).c_str()), 0);
+  const KernelReport report = run_cases_apart({*parse_case(kCase)}, {}, {}, {.program = program});
+  ASSERT_TRUE(report.error.has_value());
+  EXPECT_THAT(report.error->message, HasSubstr("unreadable answer"));
+}
+
+}  // namespace
+}  // namespace preflight::testing
