@@ -62,6 +62,17 @@ TEST(CaseLine, LeavesOutDefaultsAndCompressesRepeatedLengths) {
   EXPECT_EQ(print_case(*c), "mla_decode --kv-splits 2 --cache-seqlens 4096x3,1,1");
 }
 
+TEST(CaseFile, BracesStandForEveryCombination) {
+  const auto cases = parse_cases("mla_decode --page {16|32} --cache-seqlens {1,2|3}{| --heads 3}  # grid\n", "f");
+  ASSERT_TRUE(cases.has_value()) << cases.error().text();
+  ASSERT_EQ(cases->size(), 8U);
+  EXPECT_EQ(print_case(cases->front()), "mla_decode --page 16 --cache-seqlens 1,2");
+  EXPECT_EQ(print_case(cases->back()), "mla_decode --heads 3 --page 32 --cache-seqlens 3");
+  const auto open = parse_cases("\nmla_decode --page {16|32\n", "f");
+  ASSERT_FALSE(open.has_value());
+  EXPECT_EQ(open.error().text(), "f:2: a brace is not closed");
+}
+
 TEST(CaseLine, ErrorsNameTheWord) {
   struct Row {
     const char* line;

@@ -5,7 +5,7 @@
 //
 // A case line reproduces itself: the same line gives the same tensors bit by bit on every machine, and every verdict
 // prints its line. Options left out have the defaults below; print_case() leaves out what equals the default.
-// The options are one table, src/sample/case_line.cpp. Tested by tests/sample_test.cpp.
+// The options are one table, src/sample/case_options.cpp. Tested by tests/sample_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ enum class PageOrder : std::uint8_t { kSequential, kShuffled, kShared };
 //   last    one dominant key at the last valid token;  page  at the first token of the last page;  edge  at the first
 //           visible key (window start)
 enum class Inputs : std::uint8_t { kMid, kPeaked, kFlat, kDrift, kLast, kPage, kEdge };
+
+// What one entry of a table or an index buffer stands for.
+enum class Granularity : std::uint8_t { kToken, kPage };
 
 struct KernelCase {
   std::string kernel;
@@ -59,11 +62,49 @@ struct KernelCase {
   double k_scale = 1.0;      // fp8 descale factors
   double v_scale = 1.0;
 
+  // Tensor parallelism: the heads above are those of all ranks. Every rank runs its share (KV heads replicated where
+  // there are fewer than ranks), and the gathered result is judged.
+  std::int64_t tp = 1;
+
+  // Local (chunked) attention through virtual batches.
+  std::int64_t chunk = 8192;               // --chunk, in tokens
+  Granularity table = Granularity::kPage;  // --table: what the builder of virtual batches is given; page is right
+  bool shrink_chunk = false;               // --shrink-chunk: cut to whole pages of the longest sequence
+
+  // Index buffers.
+  std::int64_t max_batch = 0;                // --max-batch, requests the buffer is for; 0 = those of the case
+  std::int64_t context = 0;                  // --context, most tokens of a request; 0 = the longest
+  Granularity sizing = Granularity::kToken;  // --sizing of kv_indices; token is right
+  std::int64_t index_block = 1;  // --index-block, tokens per index entry told to the work planner; 1 is right
+
+  // merge_state, mrope: independent rows.
+  std::int64_t tokens = 1;
+  std::int64_t empty_percent = 10;  // --empty: rows of each side without tokens
+
+  // Gated delta rule: head_dim of keys, v_head_dim of values, num_q_heads key heads.
+  std::int64_t num_v_heads = 0;          // --v-heads; 0 = key heads
+  std::vector<std::int64_t> query_lens;  // --query-lens, new tokens of each request
+  std::int64_t padded = 0;               // --padded requests of a captured batch, without a state of their own
+  std::int64_t delta_chunk = 64;         // --chunk-size of the chunked form
+  bool l2norm = false;                   // queries and keys are normalised by the kernel
+  bool zero_state = false;               // start from nothing instead of a random state
+  double gate_normalizer = 1.0;          // log decays are divided by it: the larger, the longer the memory
+
+  // Rotary embedding with a position per axis.
+  std::int64_t rotary_dim = 0;         // --rotary; 0 = head_dim
+  std::vector<std::int64_t> sections;  // --sections: pairs of each axis; none = one axis
+  bool interleaved = false;            // axes take turns instead of following each other
+  bool adjacent_pairs = false;         // pairs (2j, 2j+1) instead of (j, j + rotary/2)
+
+  // A planted or historic mistake: the case passes when the judge refuses what it computes.
+  bool must_fail = false;
+
   Inputs inputs = Inputs::kMid;
   std::uint64_t seed = 1;
 
   [[nodiscard]] DType cache_dtype() const { return kv_dtype.value_or(dtype); }
   [[nodiscard]] std::int64_t value_dim() const { return v_head_dim == 0 ? head_dim : v_head_dim; }
+  [[nodiscard]] std::int64_t value_heads() const { return num_v_heads == 0 ? num_q_heads : num_v_heads; }
   [[nodiscard]] std::int64_t num_requests() const { return static_cast<std::int64_t>(cache_seqlens.size()); }
   [[nodiscard]] std::int64_t max_seqlen() const;
   [[nodiscard]] std::int64_t columns() const;  // table_columns, or what the longest request needs
@@ -74,7 +115,8 @@ struct KernelCase {
 Result<KernelCase> parse_case(std::string_view line);
 std::string print_case(const KernelCase& kernel_case);
 
-// A file of case lines: '#' starts a comment, a trailing backslash joins the next line, blank lines are ignored.
+// A file of case lines: '#' starts a comment, a trailing backslash joins the next line, blank lines are ignored. A line
+// with braces stands for several: `--page {16|32} --heads {1|3}` is four cases; an alternative may be empty.
 Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file);
 
 }  // namespace preflight

@@ -22,6 +22,10 @@ namespace reference {
 std::vector<Expected> mla_decode(const SampleBatch& batch);
 // out [B, Hq, Dv], lse [B, Hq]. A sink counts in the denominator of out, and so in lse.
 std::vector<Expected> paged_decode(const SampleBatch& batch);
+// page_table [B, columns], entries past a request's pages included.
+std::vector<Expected> page_table(const SampleBatch& batch);
+// kv_indptr [B + 1], kv_indices [capacity], kv_last_page_len [B], tiles [B, n, 2], covered [B].
+std::vector<Expected> kv_indices(const SampleBatch& batch);
 
 }  // namespace reference
 }  // namespace preflight

@@ -59,4 +59,7 @@ OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, c
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
               const std::vector<std::string>& broken_canaries);
 
+// Of a case that is a mistake by design (--must-fail): refused is pass, and anything else is fail.
+Verdict refused_by_design(const Verdict& verdict);
+
 }  // namespace preflight

@@ -39,6 +39,17 @@ constexpr std::array kDefects{
     Defect{270, "an empty request divides 0 by 0", "mla_decode --cache-seqlens 0,65"},
     Defect{270, "an empty request divides 0 by 0",
            "paged_decode --heads 8 --kv-heads 2 --kv-splits 3 --cache-seqlens 200,0,65"},
+    Defect{kTokenTable, "token slots are written as page ids", "page_table --cache-seqlens 1,63,64,65,127,128,129,0"},
+    Defect{12, "requests are looked up by their position in the batch", "page_table --cache-seqlens 130,200,65"},
+    Defect{kUnstridedTable, "the builder takes every token, divided by the page size",
+           "page_table --cache-seqlens 130,200,65"},
+    Defect{kUndividedTable, "the builder strides but does not divide", "page_table --cache-seqlens 130,200,65"},
+    Defect{31, "the last column is not built (floor for ceil)", "page_table --cache-seqlens 130,200,65"},
+    Defect{260, "the table is built column by column", "page_table --cache-seqlens 130,200,65"},
+    // Token indices.
+    Defect{22, "token indices are divided by the page size", "kv_indices --cache-seqlens 1,63,64,65"},
+    Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 1,63,64,65"},
+    Defect{321, "the last page of one token is given the whole length", "kv_indices --cache-seqlens 1,63,64,65"},
     // Splits and their merge.
     Defect{80, "splits are added without rescaling", "mla_decode --inputs drift --kv-splits 4 --cache-seqlens 511,130"},
     Defect{80, "splits are added without rescaling",
@@ -110,6 +121,7 @@ Tensor& tensor(SampleBatch& batch, std::string_view name) {
 // numbers and not by a fault.
 template <typename Change>
 void change_table(SampleBatch& batch, Change change) {
+  if (batch.find_input("page_table") == nullptr) return;  // the mistake is the kernel's own
   Tensor& table = tensor(batch, "page_table");
   const Tensor original = table;
   const std::int64_t num_pages = batch.inputs[batch.kernel_case.kernel == "mla_decode" ? 2 : 1].shape[0];

@@ -14,8 +14,6 @@
 namespace preflight {
 namespace {
 
-// Wide, so that an overrun hits the guard and not the memory of the driver.
-constexpr std::int64_t kGuardBytes = 16 * opencl::Session::kViewAlignment;
 constexpr std::byte kUnwritten{0xFF};
 
 // A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory.

@@ -30,6 +30,8 @@ class KernelRun {
   [[nodiscard]] std::vector<Tensor> outputs();
   [[nodiscard]] std::vector<std::string> broken_canaries();
 
+  // Wide, so that an overrun hits the guard and not the memory of the driver.
+  static constexpr std::int64_t kGuardBytes = 16 * opencl::Session::kViewAlignment;
   static constexpr std::string_view kWorkspace = "workspace";
 
  private:

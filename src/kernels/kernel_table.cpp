@@ -2,7 +2,7 @@
 //
 // To add kernel X:
 //   1. configs/cases/X.txt       case lines: page edges, ragged, shared pages, empty request, every regime
-//   2. src/sample/case_line.cpp  add "X" to the options it takes (new options: a member of KernelCase and a row there)
+//   2. src/sample/case_options.cpp  its row of options (new options: a member of KernelCase and a row there)
 //   3. src/sample/X.cpp          Result<SampleBatch> sample::X(const KernelCase&), declared in samples.h
 //   4. src/reference/X.cpp       std::vector<Expected> reference::X(const SampleBatch&), declared in reference.h
 //   5. ocl_kernels/X.cl          head comment: formula, tensors, work-group, accumulators, synchronisation, host's
@@ -45,6 +45,26 @@ constexpr std::array kKernels{
            .tolerance = paged_decode::tolerance,
            .work = paged_decode::work,
            .cases = "paged_decode.txt"},
+    Kernel{.name = "page_table",
+           .source = "page_table.cl",
+           .why_not = page_table::why_not,
+           .sample = sample::page_table,
+           .build_options = page_table::build_options,
+           .launch = page_table::launch,
+           .reference = reference::page_table,
+           .tolerance = page_table::tolerance,
+           .work = page_table::work,
+           .cases = "page_table.txt"},
+    Kernel{.name = "kv_indices",
+           .source = "kv_indices.cl",
+           .why_not = kv_indices::why_not,
+           .sample = sample::kv_indices,
+           .build_options = kv_indices::build_options,
+           .launch = kv_indices::launch,
+           .reference = reference::kv_indices,
+           .tolerance = kv_indices::tolerance,
+           .work = kv_indices::work,
+           .cases = "kv_indices.txt"},
 };
 
 }  // namespace

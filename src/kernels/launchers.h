@@ -5,6 +5,9 @@
 
 namespace preflight {
 
+// Items that share one request in the builders of tables and indices.
+constexpr std::int64_t index_lanes(const DeviceInfo& device) { return device.is_cpu ? 1 : 64; }
+
 #define PREFLIGHT_KERNEL(name)                                         \
   namespace name {                                                     \
   std::string why_not(const KernelCase& c);                            \
@@ -17,6 +20,8 @@ namespace preflight {
 
 PREFLIGHT_KERNEL(mla_decode)
 PREFLIGHT_KERNEL(paged_decode)
+PREFLIGHT_KERNEL(page_table)
+PREFLIGHT_KERNEL(kv_indices)
 
 #undef PREFLIGHT_KERNEL
 

@@ -1,4 +1,4 @@
-// Case lines: text to KernelCase and back, from one table of options. Tested by tests/sample_test.cpp.
+// Case lines: text to KernelCase and back, by the table of case_options.cpp. Tested by tests/sample_test.cpp.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +9,7 @@
 
 #include "preflight/kernel_case.h"
 #include "preflight/sizing.h"
+#include "src/sample/case_options.h"
 
 namespace preflight {
 namespace {
@@ -30,64 +31,13 @@ constexpr std::array kInputs{Word<Inputs>{"mid", Inputs::kMid},   Word<Inputs>{"
                              Word<Inputs>{"flat", Inputs::kFlat}, Word<Inputs>{"drift", Inputs::kDrift},
                              Word<Inputs>{"last", Inputs::kLast}, Word<Inputs>{"page", Inputs::kPage},
                              Word<Inputs>{"edge", Inputs::kEdge}};
+constexpr std::array kGranularities{Word<Granularity>{"token", Granularity::kToken},
+                                    Word<Granularity>{"page", Granularity::kPage}};
 
 constexpr const auto& words_of(DType) { return kTypes; }
 constexpr const auto& words_of(PageOrder) { return kPageOrders; }
 constexpr const auto& words_of(Inputs) { return kInputs; }
-
-using Integers = std::vector<std::int64_t>;
-using Member = std::variant<DType KernelCase::*, std::optional<DType> KernelCase::*, PageOrder KernelCase::*,
-                            Inputs KernelCase::*, bool KernelCase::*, double KernelCase::*, Integers KernelCase::*,
-                            std::int64_t KernelCase::*, std::uint64_t KernelCase::*>;
-
-struct Option {
-  std::string_view name;
-  Member member;
-  std::string_view kernels;  // who has it, separated by blanks
-  std::int64_t least = 1;    // of integers
-};
-
-constexpr std::string_view kMla = "mla_decode";
-constexpr std::string_view kPaged = "paged_decode";
-constexpr std::string_view kDecode = "mla_decode paged_decode";
-
-// In the order they are printed.
-const std::array kOptions{
-    Option{"--dtype", &KernelCase::dtype, kDecode},
-    Option{"--kv-dtype", &KernelCase::kv_dtype, kPaged},
-    Option{"--heads", &KernelCase::num_q_heads, kDecode},
-    Option{"--kv-heads", &KernelCase::num_kv_heads, kPaged},
-    Option{"--head-dim", &KernelCase::head_dim, kPaged},
-    Option{"--v-head-dim", &KernelCase::v_head_dim, kPaged},
-    Option{"--latent", &KernelCase::kv_lora_rank, kMla},
-    Option{"--rope", &KernelCase::qk_rope_head_dim, kMla},
-    Option{"--scale", &KernelCase::softmax_scale, kDecode},
-    Option{"--page", &KernelCase::page_size, kDecode},
-    Option{"--kv-splits", &KernelCase::kv_splits, kDecode},
-    Option{"--cache-seqlens", &KernelCase::cache_seqlens, kDecode, 0},
-    Option{"--table-columns", &KernelCase::table_columns, kDecode},
-    Option{"--page-order", &KernelCase::page_order, kDecode},
-    Option{"--window", &KernelCase::window, kPaged, 0},
-    Option{"--softcap", &KernelCase::softcap, kPaged},
-    Option{"--sinks", &KernelCase::sinks, kPaged},
-    Option{"--k-scale", &KernelCase::k_scale, kPaged},
-    Option{"--v-scale", &KernelCase::v_scale, kPaged},
-    Option{"--inputs", &KernelCase::inputs, kDecode},
-    Option{"--seed", &KernelCase::seed, kDecode, 0},
-};
-
-bool lists(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(' '), names.size());
-    if (names.substr(0, end) == name) return true;
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  return false;
-}
-
-bool is_kernel(std::string_view name) {
-  return std::ranges::any_of(kOptions, [&](const Option& option) { return lists(option.kernels, name); });
-}
+constexpr const auto& words_of(Granularity) { return kGranularities; }
 
 template <typename T>
 std::optional<T> number(std::string_view text) {
@@ -98,9 +48,9 @@ std::optional<T> number(std::string_view text) {
 }
 
 // "1,63,64" and "4096x8": a length, or a length and how many requests have it.
-std::optional<Integers> integers(std::string_view text, std::int64_t least) {
+std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::int64_t least) {
   constexpr std::int64_t kMostRequests = 65536;
-  Integers values;
+  std::vector<std::int64_t> values;
   while (true) {
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::string_view item = text.substr(0, comma);
@@ -115,7 +65,7 @@ std::optional<Integers> integers(std::string_view text, std::int64_t least) {
   }
 }
 
-std::string print_integers(const Integers& values) {
+std::string print_integers(const std::vector<std::int64_t>& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size();) {
     std::size_t end = i;
@@ -162,6 +112,7 @@ struct Store {
   }
   bool operator()(PageOrder KernelCase::*m) const { return put(m, find_word<PageOrder>(text)); }
   bool operator()(Inputs KernelCase::*m) const { return put(m, find_word<Inputs>(text)); }
+  bool operator()(Granularity KernelCase::*m) const { return put(m, find_word<Granularity>(text)); }
   bool operator()(bool KernelCase::*m) const {
     target.*m = true;
     return true;
@@ -170,7 +121,7 @@ struct Store {
     const auto value = number<double>(text);
     return value && *value > 0.0 && *value <= std::numeric_limits<float>::max() && put(m, value);
   }
-  bool operator()(Integers KernelCase::*m) const { return put(m, integers(text, least)); }
+  bool operator()(std::vector<std::int64_t> KernelCase::*m) const { return put(m, integers(text, least)); }
   bool operator()(std::int64_t KernelCase::*m) const {
     constexpr std::int64_t kMost = std::int64_t{1} << 40;
     const auto value = number<std::int64_t>(text);
@@ -188,8 +139,9 @@ struct Print {
   }
   std::string operator()(PageOrder KernelCase::*m) const { return std::string(word_for(source.*m)); }
   std::string operator()(Inputs KernelCase::*m) const { return std::string(word_for(source.*m)); }
+  std::string operator()(Granularity KernelCase::*m) const { return std::string(word_for(source.*m)); }
   std::string operator()(bool KernelCase::*) const { return {}; }
-  std::string operator()(Integers KernelCase::*m) const { return print_integers(source.*m); }
+  std::string operator()(std::vector<std::int64_t> KernelCase::*m) const { return print_integers(source.*m); }
   template <typename T>
   std::string operator()(T KernelCase::*m) const {
     return fmt::format("{}", source.*m);
@@ -224,14 +176,14 @@ Result<KernelCase> parse_case(std::string_view line) {
   if (words.empty()) return failure("an empty case line; it starts with a kernel name");
   KernelCase kernel_case;
   kernel_case.kernel = words.front();
-  if (!is_kernel(kernel_case.kernel)) return failure(fmt::format("no kernel is called '{}'", words.front()));
+  if (!has_case_options(kernel_case.kernel)) return failure(fmt::format("no kernel is called '{}'", words.front()));
   std::vector<std::string_view> seen;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = std::min(words[i].find('='), words[i].size());
     const std::string_view name = words[i].substr(0, equals);
-    const auto* option = std::ranges::find(kOptions, name, &Option::name);
-    if (option == kOptions.end()) return failure(fmt::format("no case option is called '{}'", name));
-    if (!lists(option->kernels, kernel_case.kernel)) {
+    const CaseOption* option = find_case_option(name);
+    if (option == nullptr) return failure(fmt::format("no case option is called '{}'", name));
+    if (!takes_option(kernel_case.kernel, name)) {
       return failure(fmt::format("{} has no option {}", kernel_case.kernel, name));
     }
     if (std::ranges::find(seen, name) != seen.end()) return failure(fmt::format("{} is given twice", name));
@@ -255,40 +207,13 @@ Result<KernelCase> parse_case(std::string_view line) {
 std::string print_case(const KernelCase& kernel_case) {
   static const KernelCase kDefaults;
   std::string text = kernel_case.kernel;
-  for (const Option& option : kOptions) {
+  for (const CaseOption& option : case_options()) {
     const bool is_default = std::visit([&](auto m) { return kernel_case.*m == kDefaults.*m; }, option.member);
-    if (is_default || !lists(option.kernels, kernel_case.kernel)) continue;
+    if (is_default || !takes_option(kernel_case.kernel, option.name)) continue;
     const std::string value = std::visit(Print{kernel_case}, option.member);
     text += fmt::format(" {}{}{}", option.name, value.empty() ? "" : " ", value);
   }
   return text;
-}
-
-Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file) {
-  std::vector<KernelCase> cases;
-  std::string joined;
-  int line_number = 0;
-  int first_line = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    line = line.substr(0, line.find('#'));
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
-    if (joined.empty()) first_line = line_number;
-    const bool continues = !line.empty() && line.back() == '\\' && !text.empty();
-    if (!line.empty() && line.back() == '\\') line.remove_suffix(1);
-    joined += std::string(line) + " ";
-    if (continues) continue;
-    if (joined.find_first_not_of(" \t") != std::string::npos) {
-      auto parsed = parse_case(joined);
-      if (!parsed) return failure(parsed.error().message, fmt::format("{}:{}", file, first_line));
-      cases.push_back(std::move(*parsed));
-    }
-    joined.clear();
-  }
-  return cases;
 }
 
 }  // namespace preflight

@@ -7,5 +7,11 @@ namespace preflight::sample {
 
 Result<SampleBatch> mla_decode(const KernelCase& kernel_case);
 Result<SampleBatch> paged_decode(const KernelCase& kernel_case);
+Result<SampleBatch> page_table(const KernelCase& kernel_case);
+Result<SampleBatch> kv_indices(const KernelCase& kernel_case);
+
+// Entries the buffer of token indices is given, by the case's --sizing; work tiles of the longest request.
+std::int64_t index_capacity(const KernelCase& kernel_case);
+std::int64_t most_tiles(const KernelCase& kernel_case);
 
 }  // namespace preflight::sample

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "preflight/reference.h"
+#include "preflight/kernel.h"
 #include "preflight/sizing.h"
 #include "src/reference/paged.h"
+#include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/samples.h"
 
@@ -16,8 +17,7 @@ namespace {
 SampleBatch batch_of(std::string_view line) {
   const auto kernel_case = parse_case(line);
   EXPECT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-  auto batch =
-      kernel_case->kernel == "mla_decode" ? sample::mla_decode(*kernel_case) : sample::paged_decode(*kernel_case);
+  auto batch = find_kernel(kernel_case->kernel)->sample(*kernel_case);
   EXPECT_TRUE(batch.has_value()) << batch.error().text();
   return std::move(*batch);
 }
@@ -192,6 +192,48 @@ TEST(PagedReference, EqualsSplitOnlineSoftmaxWithWindowSinkAndCap) {
     expect_near(out, want[0].values, 1e-11);
     expect_near(lse, want[1].values, 1e-11);
   }
+}
+
+// The pages that were handed out, against what the token rows say.
+TEST(IndexReferences, EqualTheSamplesOwnPages) {
+  for (const char* line :
+       {"page_table --page 16 --cache-seqlens 1,16,40,0", "page_table --page-order shared --cache-seqlens 130,200",
+        "page_table --page 1 --cache-seqlens 5,3"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    const Tensor handed_out = sample::PagePool::make(c)->page_table();
+    const auto want = reference::page_table(batch)[0].values;
+    for (std::int64_t i = 0; i < handed_out.count(); ++i) {
+      const std::int64_t b = i / c.columns();
+      const std::int64_t first_token = i % c.columns() * c.page_size;
+      if (first_token >= c.cache_seqlens[static_cast<std::size_t>(b)]) continue;
+      EXPECT_EQ(want[static_cast<std::size_t>(i)], handed_out.get(i)) << i;
+    }
+  }
+}
+
+TEST(IndexReferences, TokenIndicesFollowThePageTableAndTilesCoverEveryToken) {
+  const SampleBatch batch = batch_of("kv_indices --page 16 --cache-seqlens 1,16,300,0,129");
+  const KernelCase& c = batch.kernel_case;
+  const auto pool = sample::PagePool::make(c);
+  const auto want = reference::kv_indices(batch);
+  std::size_t next = 0;
+  for (std::int64_t b = 0; b < c.num_requests(); ++b) {
+    const std::int64_t seqlen = c.cache_seqlens[static_cast<std::size_t>(b)];
+    EXPECT_EQ(want[0].values[static_cast<std::size_t>(b)], static_cast<double>(next));
+    for (std::int64_t t = 0; t < seqlen; ++t) {
+      EXPECT_EQ(want[1].values[next++], static_cast<double>(pool->slot(b, t)));
+    }
+    double tokens = 0.0;
+    const auto tiles = static_cast<std::size_t>(sample::most_tiles(c));
+    for (std::size_t i = static_cast<std::size_t>(b) * tiles; i < static_cast<std::size_t>(b + 1) * tiles; ++i) {
+      tokens += want[3].values[2 * i + 1] - want[3].values[2 * i];
+    }
+    EXPECT_EQ(tokens, static_cast<double>(seqlen));
+    EXPECT_EQ(want[4].values[static_cast<std::size_t>(b)], tokens);
+  }
+  EXPECT_EQ(want[1].values[next], -1.0);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Launches ocl_kernels/page_table.cl.
+#include <fmt/format.h>
+
+#include "src/kernels/kernel_run.h"
+#include "src/kernels/launchers.h"
+
+namespace preflight::page_table {
+
+std::string why_not(const KernelCase&) { return {}; }
+
+std::string build_options(const KernelCase&, const DeviceInfo& device) {
+  return fmt::format("-DLANES={}", index_lanes(device));
+}
+
+void launch(KernelRun& run, const SampleBatch& batch) {
+  const KernelCase& c = batch.kernel_case;
+  const std::int64_t lanes = index_lanes(run.device());
+  opencl::KernelObject build = run.kernel("page_table");
+  build.args(run.buffer("req_to_token"), run.buffer("req_pool_indices"), run.buffer("page_table"),
+             static_cast<std::int32_t>(batch.input("req_to_token").shape[1]), static_cast<std::int32_t>(c.columns()),
+             static_cast<std::int32_t>(c.page_size));
+  run.run(build, {lanes, c.num_requests(), 1}, {lanes, 1, 1});
+}
+
+Tolerance tolerance(const KernelCase&, std::string_view) { return exact_tolerance(); }
+
+Work work(const KernelCase& c) { return {.bytes = 8.0 * static_cast<double>(c.num_requests() * c.columns())}; }
+
+}  // namespace preflight::page_table

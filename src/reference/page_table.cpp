@@ -1,0 +1,25 @@
+// Reference of the page-table builder: column c of request b is the page of the token c * page_size in its pool row,
+// whatever the row holds there (floor division, as torch's //). Checked in tests/kernels/reference_test.cpp against the
+// pages that the sample handed out.
+#include <cmath>
+
+#include "preflight/reference.h"
+
+namespace preflight::reference {
+
+std::vector<Expected> page_table(const SampleBatch& batch) {
+  const KernelCase& kernel_case = batch.kernel_case;
+  const Tensor& req_to_token = batch.input("req_to_token");
+  const Tensor& rows = batch.input("req_pool_indices");
+  const std::int64_t width = req_to_token.shape[1];
+  Expected table{"page_table", {}};
+  for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
+    for (std::int64_t c = 0; c < kernel_case.columns(); ++c) {
+      const double slot = req_to_token.get(rows.get_int(b) * width + c * kernel_case.page_size);
+      table.values.push_back(std::floor(slot / static_cast<double>(kernel_case.page_size)));
+    }
+  }
+  return {table};
+}
+
+}  // namespace preflight::reference

@@ -1,0 +1,70 @@
+// Sample batches of the builders of page tables and token indices. Tested by tests/sample_test.cpp.
+//
+// A request's row of req_to_token is not its position in the batch; past its length the row holds absurd slots, as do
+// the rows of nobody.
+#include <algorithm>
+
+#include "preflight/sizing.h"
+#include "src/sample/page_pool.h"
+#include "src/sample/samples.h"
+
+namespace preflight::sample {
+namespace {
+
+constexpr std::int64_t kSpareRows = 2;
+constexpr std::int64_t kTileTokens = 128;
+
+Result<SampleBatch> request_rows(const KernelCase& kernel_case, std::int64_t width) {
+  const auto pool = PagePool::make(kernel_case);
+  if (!pool) return tl::make_unexpected(pool.error());
+  const std::int64_t requests = kernel_case.num_requests();
+  Tensor req_to_token("req_to_token", DType::kI32, {requests + kSpareRows, width});
+  Tensor req_pool_indices("req_pool_indices", DType::kI64, {requests});
+  for (std::int64_t i = 0; i < req_to_token.count(); ++i) req_to_token.set_int(i, kUnusedPage);
+  for (std::int64_t b = 0; b < requests; ++b) {
+    const std::int64_t row = requests - b;
+    req_pool_indices.set_int(b, row);
+    const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
+    for (std::int64_t t = 0; t < seqlen; ++t) req_to_token.set_int(row * width + t, pool->slot(b, t));
+  }
+  SampleBatch batch{.kernel_case = kernel_case};
+  batch.inputs.push_back(std::move(req_to_token));
+  batch.inputs.push_back(std::move(req_pool_indices));
+  batch.inputs.push_back(pool->cache_seqlens());
+  return batch;
+}
+
+}  // namespace
+
+std::int64_t index_capacity(const KernelCase& kernel_case) {
+  const std::int64_t requests = std::max(kernel_case.max_batch, kernel_case.num_requests());
+  const std::int64_t context = std::max(kernel_case.context, kernel_case.max_seqlen());
+  return kernel_case.sizing == Granularity::kToken
+             ? sizing::kv_indices_needed(requests, sizing::align_up(context, kernel_case.page_size))
+             : sizing::kv_indices_reserved_by_page(requests, context, kernel_case.page_size);
+}
+
+std::int64_t most_tiles(const KernelCase& kernel_case) {
+  return std::max<std::int64_t>(1, sizing::ceil_div(kernel_case.max_seqlen(), kTileTokens));
+}
+
+Result<SampleBatch> page_table(const KernelCase& kernel_case) {
+  const std::int64_t columns = kernel_case.columns();
+  auto batch = request_rows(kernel_case, std::max(kernel_case.context, columns * kernel_case.page_size));
+  if (batch) batch->outputs = {{"page_table", DType::kI32, {kernel_case.num_requests(), columns}}};
+  return batch;
+}
+
+Result<SampleBatch> kv_indices(const KernelCase& kernel_case) {
+  const std::int64_t requests = kernel_case.num_requests();
+  auto batch = request_rows(kernel_case, std::max(kernel_case.context, kernel_case.max_seqlen()));
+  if (!batch) return batch;
+  batch->outputs = {{"kv_indptr", DType::kI32, {requests + 1}},
+                    {"kv_indices", DType::kI32, {index_capacity(kernel_case)}},
+                    {"kv_last_page_len", DType::kI32, {requests}},
+                    {"tiles", DType::kI32, {requests, most_tiles(kernel_case), 2}},
+                    {"covered", DType::kI32, {requests}}};
+  return batch;
+}
+
+}  // namespace preflight::sample
