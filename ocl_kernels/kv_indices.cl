@@ -26,7 +26,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void kv_indptr(global cons
   for (int b = 0; b < requests; ++b) {
     indptr[b] = sum;
     int entries = cache_seqlens[b];
-    PLANT(320, entries = CEIL_DIV(entries, page_size))
+    PLANT(320) entries = CEIL_DIV(entries, page_size);
     sum += entries;
   }
   indptr[requests] = sum;
@@ -40,12 +40,12 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void kv_indices(
   global const int* row = req_to_token + req_pool_indices[b] * width;
   for (int t = get_local_id(0); t < seqlen; t += LANES) {
     int slot = row[t];
-    PLANT(22, slot /= page_size)
+    PLANT(22) slot /= page_size;
     indices[indptr[b] + t] = slot;
   }
   if (get_local_id(0) == 0) {
     int length = seqlen > 0;
-    PLANT(321, length = seqlen)
+    PLANT(321) length = seqlen;
     last_page_len[b] = length;
   }
 }

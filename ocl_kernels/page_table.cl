@@ -23,18 +23,18 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void page_table(
     int page_size) {
   const int b = get_group_id(1);
   long row = req_pool_indices[b];
-  PLANT(12, row = b)
+  PLANT(12) row = b;
   int used = columns;
-  PLANT(31, used = columns - 1)
+  PLANT(31) used = columns - 1;
   for (int c = get_local_id(0); c < used; c += LANES) {
     int token = c * page_size;
-    PLANT(10, token = c)
-    PLANT(20, token = c)
+    PLANT(10) token = c;
+    PLANT(20) token = c;
     int page = floor_div(req_to_token[row * width + token], page_size);
-    PLANT(10, page = req_to_token[row * width + token])
-    PLANT(21, page = req_to_token[row * width + token])
+    PLANT(10) page = req_to_token[row * width + token];
+    PLANT(21) page = req_to_token[row * width + token];
     size_t to = (size_t)b * columns + c;
-    PLANT(260, to = (size_t)c * get_num_groups(1) + b)
+    PLANT(260) to = (size_t)c * get_num_groups(1) + b;
     table[to] = page;
   }
 }

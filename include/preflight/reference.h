@@ -22,6 +22,12 @@ namespace reference {
 std::vector<Expected> mla_decode(const SampleBatch& batch);
 // out [B, Hq, Dv], lse [B, Hq]. A sink counts in the denominator of out, and so in lse.
 std::vector<Expected> paged_decode(const SampleBatch& batch);
+// As paged_decode within the current chunk; then local_page_table [B, chunk / page_size] and local_seqlens [B].
+std::vector<Expected> local_decode(const SampleBatch& batch);
+// out [T, H, D], lse [T, H].
+std::vector<Expected> merge_state(const SampleBatch& batch);
+// query and key after the rotation.
+std::vector<Expected> mrope(const SampleBatch& batch);
 // page_table [B, columns], entries past a request's pages included.
 std::vector<Expected> page_table(const SampleBatch& batch);
 // kv_indptr [B + 1], kv_indices [capacity], kv_last_page_len [B], tiles [B, n, 2], covered [B].

@@ -11,6 +11,7 @@ enum HostDefect : int {
   kUnstridedTable = 20,
   kUndividedTable = 21,
   kWorkspaceOfOtherSplits = 240,
+  kShrunkChunk = 310,
 };
 
 constexpr std::array kDefects{
@@ -50,6 +51,38 @@ constexpr std::array kDefects{
     Defect{22, "token indices are divided by the page size", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{321, "the last page of one token is given the whole length", "kv_indices --cache-seqlens 1,63,64,65"},
+    // Local attention.
+    Defect{kTokenTable, "token slots are taken for pages of the chunk",
+           "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200,320"},
+    Defect{kShrunkChunk, "the chunk is cut to whole pages of the longest sequence",
+           "local_decode --heads 8 --kv-heads 2 --chunk 8192 --cache-seqlens 500,65"},
+    Defect{311, "a chunk that is just full has no keys",
+           "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 128,256,300"},
+    Defect{312, "a chunk's worth of keys from where the chunk begins",
+           "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200"},
+    Defect{314, "every chunk starts at the request's first page",
+           "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200"},
+    // Merge of partial results.
+    Defect{70, "values of the empty side are multiplied by 0", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{80, "weights are not divided by their sum", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{90, "the two sides are averaged", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{110, "rows empty on both sides subtract infinities", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{111, "an empty side marked +inf counts in full", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{121, "natural log-sum-exps are taken for base 2", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    Defect{130, "log-sum-exps are read as [heads, tokens]", "merge_state --tokens 7 --heads 3 --head-dim 64"},
+    // Rotary embedding.
+    Defect{370, "sections follow each other where they take turns",
+           "mrope --tokens 5 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved"},
+    Defect{371, "halves are paired for neighbours, or the reverse",
+           "mrope --tokens 5 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved"},
+    Defect{372, "sections are shifted by one axis",
+           "mrope --tokens 3 --heads 28 --kv-heads 4 --head-dim 128 --sections 16,24,24"},
+    Defect{373, "all axes use the first position",
+           "mrope --tokens 5 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved"},
+    Defect{374, "the rotation turns backwards", "mrope --tokens 4 --heads 8 --kv-heads 2 --head-dim 64"},
+    Defect{375, "positions are read as [tokens, axes]",
+           "mrope --tokens 5 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved"},
+    Defect{376, "keys are not rotated", "mrope --tokens 4 --heads 8 --kv-heads 2 --head-dim 64"},
     // Splits and their merge.
     Defect{80, "splits are added without rescaling", "mla_decode --inputs drift --kv-splits 4 --cache-seqlens 511,130"},
     Defect{80, "splits are added without rescaling",
@@ -122,7 +155,7 @@ Tensor& tensor(SampleBatch& batch, std::string_view name) {
 template <typename Change>
 void change_table(SampleBatch& batch, Change change) {
   if (batch.find_input("page_table") == nullptr) return;  // the mistake is the kernel's own
-  Tensor& table = tensor(batch, "page_table");
+  Tensor& table = tensor(batch, batch.find_input("block_table") == nullptr ? "page_table" : "block_table");
   const Tensor original = table;
   const std::int64_t num_pages = batch.inputs[batch.kernel_case.kernel == "mla_decode" ? 2 : 1].shape[0];
   const std::int64_t columns = table.shape[1];
@@ -152,6 +185,7 @@ SampleBatch spoil(SampleBatch batch, int id) {
       return table.get_int(row + column) * page_size;
     });
   }
+  if (id == kShrunkChunk) batch.kernel_case.shrink_chunk = true;
   // The scales are arguments of the launch: what the kernel is told, the reference is not.
   if (id == 380) batch.kernel_case.k_scale = 1.0;
   if (id == 381) batch.kernel_case.v_scale *= batch.kernel_case.v_scale;

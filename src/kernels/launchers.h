@@ -2,6 +2,7 @@
 #pragma once
 
 #include "preflight/kernel.h"
+#include "src/opencl/opencl.h"
 
 namespace preflight {
 
@@ -20,9 +21,20 @@ constexpr std::int64_t index_lanes(const DeviceInfo& device) { return device.is_
 
 PREFLIGHT_KERNEL(mla_decode)
 PREFLIGHT_KERNEL(paged_decode)
+PREFLIGHT_KERNEL(local_decode)
+PREFLIGHT_KERNEL(merge_state)
+PREFLIGHT_KERNEL(mrope)
 PREFLIGHT_KERNEL(page_table)
 PREFLIGHT_KERNEL(kv_indices)
 
 #undef PREFLIGHT_KERNEL
+
+namespace paged_decode {
+// The kernel over another table of `columns` pages and other lengths than the batch's own.
+void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page_table, const opencl::Buffer& seqlens,
+                 std::int64_t columns);
+// Items of a work-group.
+std::int64_t lanes(const KernelCase& c, const DeviceInfo& device);
+}  // namespace paged_decode
 
 }  // namespace preflight

@@ -87,18 +87,25 @@ std::int64_t workspace_bytes(const KernelCase& c) {
   return c.num_requests() * c.num_q_heads * c.kv_splits * (c.value_dim() + 2) * kFloatBytes;
 }
 
+std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) { return choose_tiles(c, device).lanes; }
+
 void launch(KernelRun& run, const SampleBatch& batch) {
-  const KernelCase& c = batch.kernel_case;
+  launch_over(run, batch.kernel_case, run.buffer("page_table"), run.buffer("cache_seqlens"),
+              batch.kernel_case.columns());
+}
+
+void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page_table, const opencl::Buffer& seqlens,
+                 std::int64_t columns) {
   const Tiles tiles = choose_tiles(c, run.device());
   const std::int64_t group_tiles = sizing::ceil_div(c.num_q_heads / c.num_kv_heads, tiles.group);
   opencl::KernelObject decode = run.kernel("paged_decode");
-  decode.args(run.buffer("q"), run.buffer("k_cache"), run.buffer("v_cache"), run.buffer("page_table"),
-              run.buffer("cache_seqlens"), c.sinks ? run.buffer("sinks") : run.buffer("q"), run.buffer("out"),
-              run.buffer("lse"), run.workspace(), static_cast<std::int32_t>(c.sinks),
-              static_cast<std::int32_t>(c.num_q_heads), static_cast<std::int32_t>(c.num_kv_heads),
-              static_cast<std::int32_t>(c.page_size), static_cast<std::int32_t>(c.columns()),
-              static_cast<std::int32_t>(c.window), static_cast<float>(sample::softmax_scale(c) * c.k_scale),
-              static_cast<float>(c.softcap), static_cast<float>(c.v_scale));
+  decode.args(run.buffer("q"), run.buffer("k_cache"), run.buffer("v_cache"), page_table, seqlens,
+              c.sinks ? run.buffer("sinks") : run.buffer("q"), run.buffer("out"), run.buffer("lse"), run.workspace(),
+              static_cast<std::int32_t>(c.sinks), static_cast<std::int32_t>(c.num_q_heads),
+              static_cast<std::int32_t>(c.num_kv_heads), static_cast<std::int32_t>(c.page_size),
+              static_cast<std::int32_t>(columns), static_cast<std::int32_t>(c.window),
+              static_cast<float>(sample::softmax_scale(c) * c.k_scale), static_cast<float>(c.softcap),
+              static_cast<float>(c.v_scale));
   run.run(decode, {tiles.lanes * (c.num_kv_heads / tiles.kv_heads) * group_tiles, c.kv_splits, c.num_requests()},
           {tiles.lanes, 1, 1});
   if (c.kv_splits == 1) return;

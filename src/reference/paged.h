@@ -3,10 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
-#include "preflight/batch.h"
+#include "preflight/reference.h"
 
 namespace preflight::reference {
 
@@ -50,5 +51,8 @@ struct Softmax {
     lse = max + std::log(sum);
   }
 };
+
+// Paged attention of each request's last token to its tokens from first_visible(seqlen) on: out and lse.
+std::vector<Expected> attend(const SampleBatch& batch, const std::function<std::int64_t(std::int64_t)>& first_visible);
 
 }  // namespace preflight::reference

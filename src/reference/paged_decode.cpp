@@ -12,6 +12,12 @@
 namespace preflight::reference {
 
 std::vector<Expected> paged_decode(const SampleBatch& batch) {
+  const std::int64_t window = batch.kernel_case.window;
+  return attend(
+      batch, [window](std::int64_t seqlen) { return window < 0 ? 0 : std::max<std::int64_t>(0, seqlen - 1 - window); });
+}
+
+std::vector<Expected> attend(const SampleBatch& batch, const std::function<std::int64_t(std::int64_t)>& first_visible) {
   const KernelCase& kernel_case = batch.kernel_case;
   const std::int64_t heads = kernel_case.num_q_heads;
   const std::int64_t kv_heads = kernel_case.num_kv_heads;
@@ -27,7 +33,7 @@ std::vector<Expected> paged_decode(const SampleBatch& batch) {
   Expected lse{"lse", std::vector<double>(static_cast<std::size_t>(kernel_case.num_requests() * heads))};
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
-    const std::int64_t first = kernel_case.window < 0 ? 0 : std::max<std::int64_t>(0, seqlen - 1 - kernel_case.window);
+    const std::int64_t first = first_visible(seqlen);
     for (std::int64_t kv = 0; kv < kv_heads; ++kv) {
       std::vector<std::vector<double>> keys;
       std::vector<std::vector<double>> values;

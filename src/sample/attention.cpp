@@ -120,9 +120,11 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
   Tensor values("v_cache", type, {pool->num_pages(), kernel_case.page_size, kv_heads, value_dim});
   const KeyFill fill(kernel_case, dim);
   const Random value_random(kernel_case.seed, "values");
+  // Keys of earlier chunks stay NaN, unless the pages are another request's current ones.
+  const bool hides = kernel_case.kernel == "local_decode" && kernel_case.page_order != PageOrder::kShared;
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
-    for (std::int64_t t = 0; t < seqlen; ++t) {
+    for (std::int64_t t = hides ? first_visible(kernel_case, seqlen) : 0; t < seqlen; ++t) {
       if (!pool->first_owner(b, t)) continue;
       const std::int64_t slot = pool->slot(b, t);
       const double steer = fill.steering(t, seqlen);

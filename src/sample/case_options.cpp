@@ -66,6 +66,13 @@ constexpr std::array kKernels{
                   "--dtype --kv-dtype --heads --kv-heads --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --window --softcap --sinks --k-scale --v-scale "
                   "--inputs"},
+    KernelOptions{"local_decode",
+                  "--dtype --kv-dtype --heads --kv-heads --head-dim --v-head-dim --scale --page --kv-splits "
+                  "--cache-seqlens --table-columns --page-order --softcap --sinks --k-scale --v-scale --chunk --table "
+                  "--shrink-chunk --inputs"},
+    KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty"},
+    KernelOptions{"mrope",
+                  "--dtype --tokens --heads --kv-heads --head-dim --rotary --sections --interleaved --adjacent-pairs"},
     KernelOptions{"page_table", "--page --cache-seqlens --table-columns --page-order --context"},
     KernelOptions{"kv_indices", "--page --cache-seqlens --page-order --max-batch --context --sizing --index-block"},
 };

@@ -24,7 +24,6 @@ Regime::Regime(Inputs inputs) : inputs_(inputs) {
 
 double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t seqlen) const {
   const std::int64_t last = seqlen - 1;
-  const std::int64_t first_visible = kernel_case.window < 0 ? 0 : std::max<std::int64_t>(0, last - kernel_case.window);
   switch (inputs_) {
     case Inputs::kDrift:
       return kDriftLift * static_cast<double>(t + 1) / static_cast<double>(seqlen);
@@ -33,13 +32,19 @@ double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t 
     case Inputs::kPage:
       return t == last / kernel_case.page_size * kernel_case.page_size ? kDominantLift : 0.0;
     case Inputs::kEdge:
-      return t == first_visible ? kDominantLift : 0.0;
+      return t == first_visible(kernel_case, seqlen) ? kDominantLift : 0.0;
     case Inputs::kMid:
     case Inputs::kPeaked:
     case Inputs::kFlat:
       break;
   }
   return 0.0;
+}
+
+std::int64_t first_visible(const KernelCase& kernel_case, std::int64_t seqlen) {
+  const std::int64_t last = std::max<std::int64_t>(0, seqlen - 1);
+  if (kernel_case.kernel == "local_decode") return last / kernel_case.chunk * kernel_case.chunk;
+  return kernel_case.window < 0 ? 0 : std::max<std::int64_t>(0, last - kernel_case.window);
 }
 
 double score_bound(const KernelCase& kernel_case) {

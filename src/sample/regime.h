@@ -22,6 +22,9 @@ struct Regime {
   Inputs inputs_;
 };
 
+// The first key that the current token of a sequence sees: by the window, by the chunk.
+std::int64_t first_visible(const KernelCase& kernel_case, std::int64_t seqlen);
+
 // An upper bound of |score| for tolerances: fp32 rounding of a score grows with it.
 double score_bound(const KernelCase& kernel_case);
 

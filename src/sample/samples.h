@@ -7,6 +7,9 @@ namespace preflight::sample {
 
 Result<SampleBatch> mla_decode(const KernelCase& kernel_case);
 Result<SampleBatch> paged_decode(const KernelCase& kernel_case);
+Result<SampleBatch> local_decode(const KernelCase& kernel_case);
+Result<SampleBatch> merge_state(const KernelCase& kernel_case);
+Result<SampleBatch> mrope(const KernelCase& kernel_case);
 Result<SampleBatch> page_table(const KernelCase& kernel_case);
 Result<SampleBatch> kv_indices(const KernelCase& kernel_case);
 

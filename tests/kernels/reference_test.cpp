@@ -236,5 +236,128 @@ TEST(IndexReferences, TokenIndicesFollowThePageTableAndTilesCoverEveryToken) {
   EXPECT_EQ(want[1].values[next], -1.0);
 }
 
+// The chunk rule against virtual batches as the plan computes them, attended to in one pass.
+TEST(LocalReference, EqualsAttentionOverVirtualBatches) {
+  for (const char* line :
+       {"local_decode --heads 4 --kv-heads 2 --head-dim 32 --chunk 128 --cache-seqlens 1,127,128,129,300,0",
+        "local_decode --heads 2 --kv-heads 1 --head-dim 32 --page 16 --chunk 48 --cache-seqlens 47,96,100"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    std::vector<std::int64_t> query_lens;
+    std::vector<std::int64_t> seqlens;
+    for (const std::int64_t seqlen : c.cache_seqlens) {
+      if (seqlen == 0) continue;
+      query_lens.push_back(1);
+      seqlens.push_back(seqlen);
+    }
+    const auto virtual_batches =
+        sizing::local_virtual_batches(c.chunk, query_lens, seqlens, c.page_size, c.columns(), true);
+    const auto want = reference::local_decode(batch);
+    for (std::size_t i = 0; i < seqlens.size(); ++i) {
+      const auto b = static_cast<std::int64_t>(i);  // the empty request, if any, is the last
+      EXPECT_EQ(want[3].values[i], static_cast<double>(virtual_batches.seqlens_k[i]));
+      for (std::int64_t h = 0; h < c.num_q_heads; ++h) {
+        OnlineRow row(c.head_dim);
+        for (std::int64_t t = 0; t < virtual_batches.seqlens_k[i]; ++t) {
+          const std::int64_t cache_row =
+              reference::token_slot(batch, b, virtual_batches.k_start[i] + t) * c.num_kv_heads +
+              h * c.num_kv_heads / c.num_q_heads;
+          const auto key = reference::read_row(batch.input("k_cache"), cache_row, c.head_dim);
+          double score = 0.0;
+          for (std::int64_t d = 0; d < c.head_dim; ++d) {
+            score += batch.input("q").get((b * c.num_q_heads + h) * c.head_dim + d) * key[static_cast<std::size_t>(d)];
+          }
+          row.add(score / std::sqrt(static_cast<double>(c.head_dim)),
+                  reference::read_row(batch.input("v_cache"), cache_row, c.head_dim));
+        }
+        std::vector<double> out;
+        std::vector<double> lse;
+        row.finish(out, lse);
+        EXPECT_NEAR(lse[0], want[1].values[static_cast<std::size_t>(b * c.num_q_heads + h)], 1e-11);
+        for (std::size_t d = 0; d < out.size(); ++d) {
+          EXPECT_NEAR(out[d], want[0].values[static_cast<std::size_t>((b * c.num_q_heads + h) * c.head_dim) + d],
+                      1e-11);
+        }
+      }
+    }
+  }
+}
+
+// Attention to all keys is the merge of attention to the first and to the rest; a side without keys changes nothing.
+TEST(MergeReference, MergesSplitAttentionIntoTheWhole) {
+  constexpr std::int64_t kDim = 8;
+  const auto kernel_case = parse_case("merge_state --tokens 4 --heads 1 --head-dim 8 --empty 0 --dtype fp32");
+  SampleBatch batch = *sample::merge_state(*kernel_case);
+  const sample::Random random(3, "merge");
+  std::vector<double> out;
+  std::vector<double> lse;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    OnlineRow whole(kDim);
+    OnlineRow parts[] = {OnlineRow(kDim), OnlineRow(kDim)};
+    for (std::int64_t t = 0; t < 12; ++t) {
+      std::vector<double> value;
+      for (std::int64_t d = 0; d < kDim; ++d) value.push_back(random.normal((row * 12 + t) * kDim + d));
+      const double score = 3.0 * random.normal(-1 - row * 12 - t);
+      if (row < 3) whole.add(score, value);
+      if (row < 3) parts[row == 0 || t < 5 ? 0 : 1].add(score, value);  // row 0: the second side is empty; row 3: both
+    }
+    whole.finish(out, lse);
+    for (std::size_t side = 0; side < 2; ++side) {
+      std::vector<double> part;
+      std::vector<double> sum;
+      parts[side].finish(part, sum);
+      for (std::int64_t d = 0; d < kDim; ++d) {
+        batch.inputs[2 * side].set(row * kDim + d,
+                                   std::isinf(sum[0]) ? std::nan("") : part[static_cast<std::size_t>(d)]);
+      }
+      batch.inputs[2 * side + 1].set(row, sum[0]);
+    }
+  }
+  const auto want = reference::merge_state(batch);
+  expect_near(want[0].values, out, 1e-6);  // the parts were rounded to fp32
+  expect_near(want[1].values, lse, 1e-6);
+}
+
+// Rotation matrices applied dimension by dimension, with the axis by counting what each axis has left.
+TEST(RotaryReference, EqualsRotationMatricesWithAxesCounted) {
+  for (const char* line :
+       {"mrope --dtype fp32 --tokens 3 --heads 2 --kv-heads 1 --head-dim 96 --rotary 64 --sections 11,11,10",
+        "mrope --dtype fp32 --tokens 3 --heads 2 --kv-heads 1 --head-dim 96 --rotary 64 --sections 11,11,10 "
+        "--interleaved",
+        "mrope --dtype fp32 --tokens 3 --heads 2 --kv-heads 1 --head-dim 64 --sections 12,10,10 --adjacent-pairs",
+        "mrope --dtype fp32 --tokens 3 --heads 2 --kv-heads 1 --head-dim 64 --rotary 32"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    const std::int64_t pairs = (c.rotary_dim == 0 ? c.head_dim : c.rotary_dim) / 2;
+    const auto want = reference::mrope(batch);
+    std::vector<std::int64_t> left = c.sections.empty() ? std::vector<std::int64_t>{pairs, 0, 0} : c.sections;
+    for (std::int64_t j = 0; j < pairs; ++j) {
+      std::size_t axis = c.interleaved ? static_cast<std::size_t>(j % 3) : 0;
+      while (left[axis] == 0) axis = c.interleaved ? 0 : axis + 1;
+      --left[axis];
+      for (std::int64_t head = 0; head < c.tokens * c.num_q_heads; ++head) {
+        const std::int64_t token = head / c.num_q_heads;
+        const std::int64_t position =
+            batch.input("positions").get_int(static_cast<std::int64_t>(axis) * c.tokens + token);
+        const double angle =
+            static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(j) / static_cast<double>(pairs));
+        const std::int64_t first = head * c.head_dim + (c.adjacent_pairs ? 2 * j : j);
+        const std::int64_t second = c.adjacent_pairs ? first + 1 : first + pairs;
+        const double x1 = batch.input("query").get(first);
+        const double x2 = batch.input("query").get(second);
+        EXPECT_NEAR(want[0].values[static_cast<std::size_t>(first)], std::cos(angle) * x1 - std::sin(angle) * x2, 1e-6);
+        EXPECT_NEAR(want[0].values[static_cast<std::size_t>(second)], std::sin(angle) * x1 + std::cos(angle) * x2,
+                    1e-6);
+      }
+    }
+    for (std::size_t i = 0; i < want[0].values.size(); ++i) {  // what does not turn stays
+      if (static_cast<std::int64_t>(i) % c.head_dim < 2 * pairs) continue;
+      EXPECT_EQ(want[0].values[i], batch.input("query").get(static_cast<std::int64_t>(i)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace preflight

@@ -1,0 +1,49 @@
+// Sample batches of merge_state: partial results of two sides, some without tokens. Tested by tests/sample_test.cpp.
+//
+// A side without tokens has -inf or +inf as its log-sum-exp (libraries differ) and NaN as its values. With --empty
+// above 0, some row of the first few is empty on one side, on the other, and on both.
+#include <limits>
+
+#include "src/sample/random.h"
+#include "src/sample/samples.h"
+
+namespace preflight::sample {
+namespace {
+
+bool is_empty(const KernelCase& kernel_case, const Random& random, std::int64_t row, std::int64_t side) {
+  if (kernel_case.empty_percent == 0) return false;
+  if (row < 4) return (row & (side + 1)) != 0;  // rows 1, 2, 3: the first side, the second, both
+  return random.uniform(row) * 100.0 < static_cast<double>(kernel_case.empty_percent);
+}
+
+}  // namespace
+
+Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
+  constexpr double kSpread = 2.0;
+  const std::int64_t rows = kernel_case.tokens * kernel_case.num_q_heads;
+  const std::int64_t dim = kernel_case.head_dim;
+  const std::vector<std::int64_t> shape{kernel_case.tokens, kernel_case.num_q_heads, dim};
+  SampleBatch batch{.kernel_case = kernel_case};
+  for (const std::int64_t side : {0, 1}) {
+    Tensor values(side == 0 ? "v_a" : "v_b", kernel_case.dtype, shape);
+    Tensor sums(side == 0 ? "s_a" : "s_b", DType::kF32, {kernel_case.tokens, kernel_case.num_q_heads});
+    const Random value_random(kernel_case.seed, values.name);
+    const Random sum_random(kernel_case.seed, sums.name);
+    const Random empty_random(kernel_case.seed, side == 0 ? "empty_a" : "empty_b");
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (is_empty(kernel_case, empty_random, row, side)) {
+        sums.set(row, sum_random.sign(row) * std::numeric_limits<double>::infinity());
+        continue;
+      }
+      sums.set(row, kSpread * sum_random.normal(row));
+      for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, value_random.normal(i));
+    }
+    batch.inputs.push_back(std::move(values));
+    batch.inputs.push_back(std::move(sums));
+  }
+  batch.outputs = {{"out", kernel_case.dtype, shape},
+                   {"lse", DType::kF32, {kernel_case.tokens, kernel_case.num_q_heads}}};
+  return batch;
+}
+
+}  // namespace preflight::sample

@@ -1,0 +1,45 @@
+// Sample batches of the rotary embedding: the three positions of a token differ, as inside an image; text, whose
+// positions agree, could not tell the axes apart. Tested by tests/sample_test.cpp.
+#include <cmath>
+
+#include "src/sample/random.h"
+#include "src/sample/samples.h"
+
+namespace preflight::sample {
+
+Result<SampleBatch> mrope(const KernelCase& kernel_case) {
+  constexpr std::int64_t kPositions = 4096;
+  constexpr double kBase = 10000.0;
+  const std::int64_t rotary = kernel_case.rotary_dim == 0 ? kernel_case.head_dim : kernel_case.rotary_dim;
+  const std::int64_t pairs = rotary / 2;
+  SampleBatch batch{.kernel_case = kernel_case};
+  const auto heads_of = [&](const char* name, std::int64_t heads) {
+    Tensor tensor(name, kernel_case.dtype, {kernel_case.tokens, heads, kernel_case.head_dim});
+    const Random random(kernel_case.seed, name);
+    for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, random.normal(i));
+    batch.inputs.push_back(std::move(tensor));
+  };
+  heads_of("query", kernel_case.num_q_heads);
+  heads_of("key", kernel_case.num_kv_heads);
+  Tensor cos_sin("cos_sin", kernel_case.dtype, {kPositions, rotary});
+  for (std::int64_t p = 0; p < kPositions; ++p) {
+    for (std::int64_t j = 0; j < pairs; ++j) {
+      const double frequency = std::pow(kBase, -2.0 * static_cast<double>(j) / static_cast<double>(rotary));
+      const double angle = static_cast<double>(p) * frequency;
+      cos_sin.set(p * rotary + j, std::cos(angle));
+      cos_sin.set(p * rotary + pairs + j, std::sin(angle));
+    }
+  }
+  batch.inputs.push_back(std::move(cos_sin));
+  const std::int64_t axes = kernel_case.sections.empty() ? 1 : 3;
+  Tensor positions("positions", DType::kI64, {axes, kernel_case.tokens});
+  const Random random(kernel_case.seed, "positions");
+  for (std::int64_t i = 0; i < positions.count(); ++i) {
+    positions.set_int(i, static_cast<std::int64_t>(random.bits(i) % static_cast<std::uint64_t>(kPositions)));
+  }
+  batch.inputs.push_back(std::move(positions));
+  batch.in_place = {"query", "key"};
+  return batch;
+}
+
+}  // namespace preflight::sample
