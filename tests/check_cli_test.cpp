@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -68,7 +69,7 @@ TEST(CheckCommand, AReportThatCannotBeWrittenEndsWithThree) {
 TEST(CheckCommand, AKernelThatIsWrongEndsWithFour) {
   const ToolRun run = run_tool(
       {"check", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "64"}, {},
-      {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL});
+      {"LD_LIBRARY_PATH=" + fake_opencl_directory()});
   EXPECT_EQ(run.status, 4) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("kernel-failed"));
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <sstream>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -16,7 +17,7 @@ struct Example {
 };
 
 std::vector<Example> readme_examples() {
-  std::istringstream readme(read_file(std::string(PREFLIGHT_SOURCE_DIR) + "/README.md"));
+  std::istringstream readme(read_file(source_directory() + "/README.md"));
   std::vector<Example> out;
   bool inside = false;
   for (std::string line; std::getline(readme, line);) {

@@ -8,6 +8,7 @@
 #include "src/resolve/serving.h"
 #include "src/resolve/validation.h"
 #include "tests/support/step_run.h"
+#include "tests/support/paths.h"
 
 namespace preflight::resolve::testing {
 namespace {
@@ -91,7 +92,7 @@ TEST(Serving, MediaDomainsTakeTheirNormalForm) {
 }
 
 TEST(Serving, TlsNeedsBothFilesAndTheyExist) {
-  const Value present = PREFLIGHT_BINARY;  // any file that exists
+  const Value present = preflight::testing::tool_path();  // any file that exists
   constexpr auto kOldName = "ValueError _handle_ssl_validation";
   constexpr auto kNewName = "ValueError handle_ssl_validation";
   expect_all({
@@ -240,7 +241,7 @@ TEST(Serving, CudaFeatureTransportIsRefusedUnlessItIsIdle) {
 }
 
 TEST(Serving, CrashDumpFolderIsJudgedWithoutMakingIt) {
-  const std::string file = PREFLIGHT_BINARY;
+  const std::string file = preflight::testing::tool_path();
   expect_all({
       {kNew, handle_crash_dump_env, {{Field::crash_dump_folder, file}}, "", {}, {"handle_crash_dump_env"}},
       {kNew, handle_crash_dump_env, {{Field::crash_dump_folder, "/tmp/%p"}}, "", {}, {"handle_crash_dump_env"}},

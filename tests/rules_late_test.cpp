@@ -10,6 +10,7 @@
 
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
 
 namespace preflight {
 namespace {
@@ -18,7 +19,7 @@ using testing::launch_of;
 using testing::outcome_text;
 
 std::vector<Value> lines_of(const std::string& name) {
-  std::ifstream in(std::string(PREFLIGHT_SOURCE_DIR) + "/tests/data/late/" + name);
+  std::ifstream in(testing::source_directory() + "/tests/data/late/" + name);
   std::vector<Value> out;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty()) out.push_back(Value::parse_json(line).value());

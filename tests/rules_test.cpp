@@ -12,6 +12,7 @@
 
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
 
 namespace preflight {
 namespace {
@@ -96,7 +97,7 @@ TEST(RuleTable, RulesAreSilentOutsideTheirReleases) {
 }
 
 TEST(RuleTable, ThePageOfRulesIsUpToDate) {
-  const std::string path = std::string(PREFLIGHT_SOURCE_DIR) + "/docs/rules.md";
+  const std::string path = testing::source_directory() + "/docs/rules.md";
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << render_rules_markdown();
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "preflight/kernel_run.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -29,7 +30,7 @@ Words check_with(Words options) {
 }
 
 Words driver_with(const std::string& fault) {
-  return {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL, "FAKE_OPENCL=" + fault};
+  return {"LD_LIBRARY_PATH=" + fake_opencl_directory(), "FAKE_OPENCL=" + fault};
 }
 
 ToolRun check_under(const std::string& fault, const Words& options) {

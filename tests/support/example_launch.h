@@ -12,10 +12,11 @@
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_files.h"
 #include "src/resolve/pipeline.h"
+#include "tests/support/paths.h"
 
 namespace preflight::testing {
 
-inline std::string models_root() { return std::string(PREFLIGHT_SOURCE_DIR) + "/tests/data/models"; }
+inline std::string models_root() { return testing::source_directory() + "/tests/data/models"; }
 
 // "a 'b c' d" -> a, b c, d
 inline std::vector<std::string> split_words(std::string_view text) {

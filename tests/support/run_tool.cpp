@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/paths.h"
+
 namespace preflight::testing {
 
 std::string read_file(const std::string& path) {
@@ -49,7 +51,7 @@ ToolRun run_program(std::vector<std::string> argv, const std::string& input, std
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
     dup2(open(out.c_str(), O_WRONLY), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY), STDERR_FILENO);
-    if (chdir(PREFLIGHT_SOURCE_DIR) != 0) _exit(127);
+    if (chdir(source_directory().c_str()) != 0) _exit(127);
     for (auto& e : env) putenv(e.data());
     std::vector<char*> pointers;
     for (auto& a : argv) pointers.push_back(a.data());
@@ -70,13 +72,13 @@ ToolRun run_program(std::vector<std::string> argv, const std::string& input, std
 
 ToolRun run_tool(const std::vector<std::string>& arguments, const std::string& input,
                  const std::vector<std::string>& env) {
-  std::vector<std::string> argv = {PREFLIGHT_BINARY};
+  std::vector<std::string> argv = {tool_path()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return run_program(std::move(argv), input, env);
 }
 
 ToolRun run_command_line(const std::string& text) {
-  const std::filesystem::path program(PREFLIGHT_BINARY);
+  const std::filesystem::path program(tool_path());
   const char* const path = std::getenv("PATH");
   return run_program({"/bin/sh", "-c", text}, {},
                      {"PATH=" + program.parent_path().string() + ":" + (path == nullptr ? "/usr/bin:/bin" : path)});
