@@ -64,6 +64,7 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"", "no SGLang launch"},
       {"sglang serve a; sglang serve b", "2 SGLang launches"},
       {"python -m sglang.launch_server $1", "$1"},
+      {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},
   };
   for (const auto& [text, expected] : rows) {
     const auto launch = find_launch(text, {});

@@ -182,7 +182,19 @@ class Parser {
     if ((c == '&' || c == '|') && peek() == c) ++at_;
   }
 
+  // "<name>" where documentation means: put your own value here.
+  [[nodiscard]] std::string_view placeholder() const {
+    if (peek() != '<') return {};
+    const std::size_t end = text_.find_first_of("<> \t\n\"'", at_ + 1);
+    if (end == std::string_view::npos || text_[end] != '>' || end == at_ + 1) return {};
+    return end + 1 == text_.size() || blank(text_[end + 1]) || text_[end + 1] == '\n' ? text_.substr(at_, end + 1 - at_)
+                                                                                      : std::string_view{};
+  }
+
   void redirection() {
+    if (const std::string_view name = placeholder(); !name.empty()) {
+      return fail(fmt::format("{} is a placeholder: put the value in its place", name), at_);
+    }
     // A number glued to the operator is a file descriptor, not an argument.
     if (in_word_ &&
         std::all_of(word_.text.begin(), word_.text.end(), [](unsigned char d) { return std::isdigit(d) != 0; })) {
