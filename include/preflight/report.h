@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "preflight/diagnostic.h"
+#include "preflight/fix.h"
 #include "preflight/kernel_run.h"
 #include "preflight/launch.h"
 #include "preflight/plan.h"
@@ -41,11 +42,14 @@ struct Report {
   ArgumentSource source;
   std::vector<Diagnostic> findings;  // most severe first
   Coverage coverage;
-  std::optional<Plan> plan;            // when the launch was accepted
-  std::optional<KernelReport> kernel;  // when it was run
-  std::string kernel_not_run;          // why not, when it was not
-  std::optional<DeviceError> absence;  // there was no device to run it on
-  bool incomplete = false;             // the model, or facts about it, are not known
+  std::optional<Plan> plan;              // when the launch was accepted
+  std::optional<KernelReport> kernel;    // when it was run
+  std::string kernel_not_run;            // why not, when it was not
+  std::optional<DeviceError> absence;    // there was no device to run it on
+  std::vector<std::string> fix_written;  // --fix: one line per file, or why nothing was written
+  bool fixed = false;                    // --fix wrote a corrected text
+  FixSearch fixes;                       // corrected argument lists, when there are errors and they were searched for
+  bool incomplete = false;               // the model, or facts about it, are not known
 
   [[nodiscard]] ReportVerdict verdict() const;
   [[nodiscard]] bool has_at_least(Severity severity) const;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/args/config_file.h"
 #include "src/args/parse.h"
 #include "src/commands/commands.h"
 #include "src/resolve/parsed_launch.h"
@@ -63,7 +64,7 @@ DeviceFacts device_of(const Value& item) {
   return device;
 }
 
-Launch resolve_case(const CaseFile& options, const Value& item, facts::ModelFiles& models, report::PathNames& names) {
+Launch resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
   const std::string models_dir = options.models;
   const std::string model = models_dir + "/" + string_of(item, "model");
   const auto with_paths = [&](std::string s) {
@@ -78,14 +79,19 @@ Launch resolve_case(const CaseFile& options, const Value& item, facts::ModelFile
       argv.push_back(replaced(with_paths(a.is_string() ? a.as_string() : a.repr()), "{config}", config_path));
     }
   }
-  names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
+  out.names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
   Environment env;
   if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
     for (const auto& [k, v] : e->as_dict()) env[k] = v.is_string() ? v.as_string() : v.repr();
   }
+  out.inputs.release = options.release;
+  out.inputs.env = env;
+  out.inputs.device = device_of(item);
+  args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
+  out.inputs.argv = args::merge_config_file(options.release, expanded) ? argv : expanded.words;
   ParseOutcome parsed = args::parse(options.release, argv);
   if (auto* args = std::get_if<ServerArgs>(&parsed)) {
-    return resolve::resolve(std::move(*args), models, device_of(item), std::move(env));
+    return resolve::resolve(std::move(*args), *out.inputs.models, out.inputs.device, std::move(env));
   }
   return resolve::refused_by_parser(options.release, std::move(parsed));
 }
@@ -102,7 +108,7 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
-  facts::ModelFiles models;
+  const auto models = std::make_shared<facts::ModelFiles>();
   std::string line;
   std::size_t number = 0;
   while (std::getline(in, line)) {
@@ -116,7 +122,9 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     }
     ResolvedCase resolved;
     resolved.id = string_of(*item, "id");
-    resolved.launch = resolve_case(options, *item, models, resolved.names);
+    resolved.inputs.models = models;
+    resolved.inputs.unknown_models_stay_open = false;  // batches replay a machine without a hub
+    resolved.launch = resolve_case(options, *item, resolved);
     each(resolved);
   }
   return kOk;

@@ -7,7 +7,7 @@
 
 #include "preflight/launch.h"
 #include "preflight/report.h"
-#include "src/facts/model_files.h"
+#include "src/commands/launch_input.h"
 #include "src/report/outcome_json.h"
 
 namespace preflight::commands {
@@ -21,6 +21,7 @@ struct CaseFile {
 struct ResolvedCase {
   std::string id;
   Launch launch;
+  LaunchInputs inputs;      // its --config file, if any, is gone after the call: options stand in inputs.argv
   report::PathNames names;  // how paths are written in outcomes
 };
 

@@ -44,6 +44,8 @@ struct CheckCommand {
   CheckOptions rules;
   KernelOptions kernel;
   OutputOptions output;
+  bool fixes = true;       // search for corrected arguments when there are errors
+  bool write_fix = false;  // --fix: write the first one back to where the arguments came from
   std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
 };
 

@@ -8,6 +8,7 @@
 
 #include "src/args/parse.h"
 #include "src/commands/model_options.h"
+#include "src/report/shell_words.h"
 #include "src/resolve/parsed_launch.h"
 #include "src/resolve/pipeline.h"
 #include "src/resolve/python_resolver.h"
@@ -15,23 +16,12 @@
 namespace preflight::commands {
 namespace {
 
-// Quotes an argument as a shell would need it, so that the excerpt can be pasted.
-std::string quoted(const std::string& argument) {
-  const bool plain = !argument.empty() && argument.find_first_not_of(
-                                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                              "-_=./:,@%+") == std::string::npos;
-  if (plain) return argument;
-  std::string out = "'";
-  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 ArgumentSource joined(const std::vector<std::string>& arguments) {
   ArgumentSource source;
   source.name = "command line";
   for (const auto& argument : arguments) {
     if (!source.text.empty()) source.text += ' ';
-    const std::string shown = quoted(argument);
+    const std::string shown = report::shell_word(argument);
     source.arguments.push_back({source.text.size(), shown.size()});
     source.text += shown;
   }
@@ -85,36 +75,17 @@ bool gives_model(const std::vector<std::string>& argv) {
   return false;
 }
 
-// Our own resolution: what the launch is, or where it is refused.
-Result<bool> resolve_builtin(const LaunchInput& input, const Arguments& arguments, ModelOptions& models,
-                             PreparedLaunch& out) {
-  ParseOutcome parsed = args::parse(input.release, arguments.argv, arguments.positions);
-  auto* args = std::get_if<ServerArgs>(&parsed);
-  if (args == nullptr) {
-    out.launch = resolve::refused_by_parser(input.release, std::move(parsed));
-    return true;
-  }
-  const Value& path = (*args)[Field::model_path];
-  const std::string model = path.is_string() ? path.as_string() : std::string();
-  if (models.config) models.source->stand_in(model, std::move(*models.config));
-  const bool dummy = model == "none" || model == "dummy";
-  if (!dummy && !model_is_known(*models.source, model)) out.unknown_model = model;
-  // A broken config.json is bad input, not a verdict on the launch.
-  if (const auto config = models.source->config_of(model); !config) return tl::make_unexpected(config.error());
-  out.launch = resolve::resolve(std::move(*args), *models.source, input.device, arguments.env);
-  if (out.launch.outcome != Outcome::kRefused) return true;
-  // A refusal caused by our not knowing the model says nothing about SGLang's: the launch is open from there on.
-  if (out.unknown_model && out.launch.refused_by_model) {
-    out.launch.outcome = Outcome::kAccepted;
-    out.launch.refusal.reset();
-  } else {
-    out.unknown_model.reset();
-  }
-  return true;
-}
-
 Diagnostic resolver_note(std::string rule, Severity severity, std::string message, std::string fix) {
   return {.rule = std::move(rule), .severity = severity, .message = std::move(message), .fix = std::move(fix)};
+}
+
+// The path that facts by option stand in for.
+std::string model_path_of(const LaunchInputs& inputs) {
+  const ParseOutcome parsed = args::parse(inputs.release, inputs.argv, inputs.positions);
+  const auto* args = std::get_if<ServerArgs>(&parsed);
+  if (args == nullptr) return {};
+  const Value& path = (*args)[Field::model_path];
+  return path.is_string() ? path.as_string() : std::string();
 }
 
 // The installed SGLang's answer: replaces ours, or is compared with it.
@@ -145,6 +116,35 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
 
 }  // namespace
 
+Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
+                                    const std::vector<SourceRange>& positions, const Environment& env) {
+  ResolvedWords out;
+  ParseOutcome parsed = args::parse(inputs.release, argv, positions);
+  auto* args = std::get_if<ServerArgs>(&parsed);
+  if (args == nullptr) {
+    out.launch = resolve::refused_by_parser(inputs.release, std::move(parsed));
+    return out;
+  }
+  if (inputs.unknown_models_stay_open) {
+    const Value& path = (*args)[Field::model_path];
+    const std::string model = path.is_string() ? path.as_string() : std::string();
+    const bool dummy = model == "none" || model == "dummy";
+    if (!dummy && !model_is_known(*inputs.models, model)) out.unknown_model = model;
+    // A broken config.json is bad input, not a verdict on the launch.
+    if (const auto config = inputs.models->config_of(model); !config) return tl::make_unexpected(config.error());
+  }
+  out.launch = resolve::resolve(std::move(*args), *inputs.models, inputs.device, env);
+  if (out.launch.outcome != Outcome::kRefused) return out;
+  // A refusal caused by our not knowing the model says nothing about SGLang's: the launch is open from there on.
+  if (out.unknown_model && out.launch.refused_by_model) {
+    out.launch.outcome = Outcome::kAccepted;
+    out.launch.refusal.reset();
+  } else {
+    out.unknown_model.reset();
+  }
+  return out;
+}
+
 bool model_is_known(facts::ModelFiles& models, const std::string& path) {
   const auto config = models.config_of(path);
   return !config || *config != nullptr;  // an unreadable config.json is known to be broken
@@ -167,7 +167,13 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
     arguments->positions.resize(arguments->positions.empty() ? 0 : arguments->argv.size());
   }
 
-  if (auto done = resolve_builtin(input, *arguments, *models, out); !done) return tl::make_unexpected(done.error());
+  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, models->source,
+                true};
+  if (models->config) models->source->stand_in(model_path_of(out.inputs), std::move(*models->config));
+  auto resolved = resolve_words(out.inputs, arguments->argv, arguments->positions, arguments->env);
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  out.launch = std::move(resolved->launch);
+  out.unknown_model = std::move(resolved->unknown_model);
   if (!input.interpreter.empty()) {
     if (auto done = resolve_python(input, *arguments, *models->source, out); !done)
       return tl::make_unexpected(done.error());

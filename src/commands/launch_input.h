@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct LaunchInput {
   std::vector<std::string> arguments;  // what stands after `--`
   std::optional<std::string> command;  // --command: the pasted text
   std::string command_name = "--command";
+  bool command_is_file = false;              // --command-file: command_name is a path
   sources::Variables variables;              // --set NAME=VALUE
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
@@ -27,8 +29,28 @@ struct LaunchInput {
   std::string interpreter;  // --resolver python[:EXE] or both[:EXE]; empty = not asked
 };
 
+// What one launch was resolved from: enough to resolve it again with other arguments.
+struct LaunchInputs {
+  Release release;
+  std::vector<std::string> argv;
+  std::vector<SourceRange> positions;  // one per argument, or none
+  Environment env;
+  DeviceFacts device;
+  std::shared_ptr<facts::ModelFiles> models;
+  bool unknown_models_stay_open = true;  // a model nobody knows leaves the launch open instead of refused
+};
+
+struct ResolvedWords {
+  Launch launch;
+  std::optional<std::string> unknown_model;  // the model path whose facts are not known
+};
+// Parses and resolves `argv` in place of the given arguments. Errors: a config.json that cannot be read.
+Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
+                                    const std::vector<SourceRange>& positions, const Environment& env);
+
 struct PreparedLaunch {
   Launch launch;
+  LaunchInputs inputs;
   ArgumentSource source;
   std::vector<Diagnostic> notes;             // about the input itself
   std::optional<std::string> unknown_model;  // the model path whose facts are not known

@@ -118,7 +118,7 @@ Result<ModelOptions> by_facts(const LaunchInput& input) {
     const bool applies = mla ? name != "num_kv_heads" && name != "head_dim" : name != "kv_lora_rank";
     if (applies && !input.facts.contains(std::string(name))) out.assumed.emplace_back(name);
   }
-  out.source = std::make_unique<facts::ModelFiles>(facts::KnownModels::kYes);
+  out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
   out.config = std::move(config);
   return out;
 }
@@ -134,13 +134,13 @@ Result<ModelOptions> make_model_source(const LaunchInput& input) {
     if (!config) return tl::make_unexpected(config.error());
     ModelOptions out;
     out.given_by_option = true;
-    out.source = std::make_unique<facts::ModelFiles>(facts::KnownModels::kYes);
+    out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
     out.config = std::move(*config);
     return out;
   }
   if (input.mla || !input.facts.empty()) return by_facts(input);
   ModelOptions out;
-  out.source = std::make_unique<facts::ModelFiles>(facts::KnownModels::kYes);
+  out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
   return out;
 }
 

@@ -18,7 +18,7 @@ struct LaunchInput;
 inline constexpr std::string_view kModelByOption = "model-by-option";
 
 struct ModelOptions {
-  std::unique_ptr<facts::ModelFiles> source;
+  std::shared_ptr<facts::ModelFiles> source;
   bool given_by_option = false;
   std::optional<Value> config;       // stands in for the launch's model path
   std::vector<std::string> assumed;  // facts not given, for which a neutral value stands in

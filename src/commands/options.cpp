@@ -108,6 +108,7 @@ Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> 
     if (!text) return tl::make_unexpected(text.error());
     input.command = std::move(*text);
     input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;
+    input.command_is_file = flags.command_file != "-";
   }
   auto variables = pairs("--set", flags.variables);
   auto env = pairs("--env", flags.env);
@@ -201,6 +202,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
   app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too");
   app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.add_flag("--fix", flags.fix, "Write the first fix back to --command-file or to the launch's --config file");
+  app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too");
+  app.add_flag("--no-fixes", flags.no_fixes, "Do not search for corrected arguments");
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
       ->each([&flags](const std::string&) { flags.device_given = true; });
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
@@ -242,6 +246,8 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     }
   }
   command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel);
+  command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
+  command.write_fix = flags.fix;
   if (flags.device_given) command.kernel.device = flags.opencl_device;
   if (!flags.seed.empty()) {
     std::uint64_t seed = 0;

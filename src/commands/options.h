@@ -43,6 +43,9 @@ struct CheckFlags {
   std::string kernel_date;
   bool kernel = false;
   bool no_kernel = false;
+  bool fix = false;
+  bool fixes = false;
+  bool no_fixes = false;
   std::string opencl_device;
   bool device_given = false;
   bool list_devices = false;

@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/fixes_text.h"
+#include "src/report/shell_words.h"
+
 namespace preflight::report {
 namespace {
 
@@ -144,6 +147,52 @@ Json kernel_json(const Report& report) {
   return out;
 }
 
+std::string_view change_word(ArgumentChange::Kind kind) {
+  switch (kind) {
+    case ArgumentChange::Kind::kReplace:
+      return "replace";
+    case ArgumentChange::Kind::kDrop:
+      return "drop";
+    case ArgumentChange::Kind::kAdd:
+      return "add";
+    case ArgumentChange::Kind::kUnset:
+      return "unset";
+  }
+  return "";
+}
+
+Json fixes_json(const FixSearch& search) {
+  Json out = Json::array();
+  for (const CheckedFix& fix : search.fixes) {
+    Json changes = Json::array();
+    for (const ArgumentChange& c : fix.changes) {
+      Json change = {{"kind", change_word(c.kind)}, {"before", c.before}, {"after", c.after}};
+      if (!c.where.file.empty()) change["where"] = {{"file", c.where.file}, {"line", c.where.line}};
+      changes.push_back(std::move(change));
+    }
+    out.push_back({{"changes", std::move(changes)},
+                   {"diff", diff_lines(fix)},
+                   {"arguments", fix.arguments},
+                   {"command", launch_command(fix.arguments, fix.env)}});
+  }
+  return out;
+}
+
+// Fixes cure the whole launch, so every error has the same ones.
+Json findings_json(const Report& report, bool full) {
+  Json out = Json::array();
+  for (const auto& f : report.findings) {
+    Json finding = finding_json(f, full);
+    if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
+      Json indices = Json::array();
+      for (std::size_t i = 0; i < report.fixes.fixes.size(); ++i) indices.push_back(i);
+      finding["fixed_by"] = std::move(indices);
+    }
+    out.push_back(std::move(finding));
+  }
+  return out;
+}
+
 Json outcome_object(const Launch& launch) {
   Json out = {{"word", outcome_word(launch)}};
   if (launch.usage) {
@@ -164,8 +213,6 @@ std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', f
 }  // namespace
 
 std::string report_json(const Report& report, int exit_status) {
-  Json findings = Json::array();
-  for (const auto& f : report.findings) findings.push_back(finding_json(f, true));
   Json not_checked = Json::array();
   for (const auto& n : report.coverage.not_checked) not_checked.push_back({{"rule", n.rule->id}, {"reason", n.reason}});
   Json unmodelled = Json::array();
@@ -179,7 +226,9 @@ std::string report_json(const Report& report, int exit_status) {
               {"verdict", name_of(report.verdict())},
               {"exit_status", exit_status},
               {"outcome", outcome_object(report.launch)},
-              {"findings", std::move(findings)},
+              {"findings", findings_json(report, true)},
+              {"fixes", fixes_json(report.fixes)},
+              {"fix_written", report.fix_written},
               {"resolved", resolved_json(report.launch)},
               {"sglang_log", std::move(log)},
               {"unmodelled", std::move(unmodelled)},
@@ -193,10 +242,13 @@ std::string report_json(const Report& report, int exit_status) {
 }
 
 std::string batch_line(const Report& report, const std::string& id) {
-  Json findings = Json::array();
-  for (const auto& f : report.findings) findings.push_back(finding_json(f, false));
   Json out = {{"id", id}, {"verdict", name_of(report.verdict())}, {"outcome", outcome_word(report.launch)}};
-  out["findings"] = std::move(findings);
+  out["findings"] = findings_json(report, false);
+  if (report.fixes.attempts > 0) {
+    out["fixes"] = fixes_json(report.fixes);
+    out["attempts"] = report.fixes.attempts;
+    if (report.fixes.fixes.empty()) out["no_fix"] = report.fixes.none_because;
+  }
   if (report.kernel) out["kernel"] = name_of(report.kernel->worst());
   return dump(out, -1) + "\n";
 }

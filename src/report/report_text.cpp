@@ -7,26 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "src/report/fixes_text.h"
+#include "src/report/printable.h"
+
 namespace preflight::report {
 namespace {
-
-// What a message may hold of the user's own text; a terminal is no place for megabytes (JSON holds it all).
-constexpr std::size_t kLongestText = 2000;
-
-// Bytes that would move the cursor or colour the terminal are shown as what they are; overlong text is cut.
-std::string printable(std::string_view s) {
-  if (s.size() > kLongestText) return printable(s.substr(0, kLongestText)) + " … (cut)";
-  std::string out;
-  for (const char c : s) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
-      out += c == '\t' || c == '\n' ? " " : fmt::format("\\x{:02x}", u);
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 // Continuation lines are indented, so that a finding reads as one block.
 std::string wrapped(std::string_view label, std::string_view whole, const TextOptions& options, const Style& style) {
@@ -325,8 +310,14 @@ std::string report_text(const Report& report, const TextOptions& options) {
   std::string out;
   for (const auto& f : report.findings) {
     if (f.severity == Severity::kInfo && !options.details) continue;
-    out += finding_text(f, report.source, options) + "\n";
+    out += finding_text(f, report.source, options);
+    if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
+      out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
+    }
+    out += "\n";
   }
+  out += fixes_text(report.fixes, style);
+  for (const auto& line : report.fix_written) out += line + "\n\n";
   out += values_section(report.launch, style);
   if (report.plan) out += plan_section(*report.plan, style);
   out += kernel_section(report, options, style);

@@ -56,17 +56,17 @@ class LaunchFacts {
   [[nodiscard]] Field decode_field() const;
   [[nodiscard]] Field field_naming(std::string_view backend) const;  // of the phases that use it
 
-  // Parallel sizes.
-  [[nodiscard]] std::int64_t tp() const { return integer(Field::tp_size, 1); }
-  [[nodiscard]] std::int64_t pp() const { return integer(Field::pp_size, 1); }
-  [[nodiscard]] std::int64_t ep() const { return integer(Field::ep_size, 1); }
-  [[nodiscard]] std::int64_t moe_dp() const { return integer(Field::moe_dp_size, 1); }
-  [[nodiscard]] std::int64_t dcp() const { return integer(Field::dcp_size, 1); }
+  // Parallel sizes; at least 1, so that rules can divide by them (SGLang itself accepts --tp-size 0).
+  [[nodiscard]] std::int64_t tp() const { return size(Field::tp_size); }
+  [[nodiscard]] std::int64_t pp() const { return size(Field::pp_size); }
+  [[nodiscard]] std::int64_t ep() const { return size(Field::ep_size); }
+  [[nodiscard]] std::int64_t moe_dp() const { return size(Field::moe_dp_size); }
+  [[nodiscard]] std::int64_t dcp() const { return size(Field::dcp_size); }
   [[nodiscard]] std::int64_t attention_dp() const;  // size of DP attention, 1 = off
   [[nodiscard]] std::int64_t ordinary_dp() const;   // replicas that share nothing
   [[nodiscard]] std::int64_t attention_tp() const;  // ranks that share one attention layer's heads
   [[nodiscard]] std::int64_t moe_tp() const;        // ranks that share one expert
-  [[nodiscard]] std::int64_t page_size() const { return integer(Field::page_size, 1); }
+  [[nodiscard]] std::int64_t page_size() const { return size(Field::page_size); }
 
   // Speculative decoding.
   [[nodiscard]] std::string algorithm() const;  // upper case, "" = off
@@ -96,6 +96,10 @@ class LaunchFacts {
   [[nodiscard]] bool is_battlemage_or_later() const;
 
  private:
+  [[nodiscard]] std::int64_t size(Field f) const {
+    const std::int64_t n = integer(f, 1);
+    return n < 1 ? 1 : n;
+  }
   [[nodiscard]] std::string_view graph_backend(std::string_view phase) const;
 
   const Launch& launch_;

@@ -1,5 +1,6 @@
 // PL: devices, static memory and tensor-parallel divisibility. All of these stop a worker while it starts.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -40,33 +41,70 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
                                         f.device().count, f.device().count - 1)};
 }
 
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+plan::WeightSplit split_of(const LaunchFacts& f, std::int64_t tp) {
+  const std::int64_t ratio = std::max<std::int64_t>(1, f.tp() / std::max<std::int64_t>(1, f.attention_tp()));
+  return {.tp = tp,
+          .pp = f.pp(),
+          .attention_tp = std::max<std::int64_t>(1, tp / ratio),
+          .moe_tp = std::max<std::int64_t>(1, tp / f.ep() / f.moe_dp()),
+          .ep = f.ep()};
+}
+
+bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
+  const std::int64_t heads = f.model().num_attention_heads;
+  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t linear = linear_attention_heads(f.model());
+  if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
+  return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
+}
+
+// Advice that can be carried out on this machine: a larger share, more ranks, or the rest in host memory.
+std::string room_for_weights(const LaunchFacts& f, double need, double device) {
+  constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache and activations
+  std::string fix;
+  if (need < 0.88 * device) {
+    fix = fmt::format("--mem-fraction-static {:.2f} or more, a smaller --chunked-prefill-size", need / device + 0.07);
+  }
+  const std::int64_t gpus = f.device().count / std::max<std::int64_t>(1, f.ordinary_dp() * f.pp());
+  std::int64_t widest = f.tp();
+  for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
+    if (!heads_allow(f, tp)) continue;
+    widest = tp;
+    const auto weights = plan::estimate_weights(f.model(), split_of(f, tp));
+    if (!weights || static_cast<double>(weights->per_rank_bytes) > kShare * device) continue;
+    return fmt::format("{}{}--tp-size {}, or a quantised checkpoint", fix, fix.empty() ? "" : ", or ", tp);
+  }
+  if (!fix.empty()) return fix + ", or a quantised checkpoint";
+  const auto weights = plan::estimate_weights(f.model(), split_of(f, widest));
+  const double rank = weights ? static_cast<double>(weights->per_rank_bytes) : need;
+  const double offloaded = std::ceil((rank - 0.6 * device) / kGib);
+  const double machines = std::ceil(rank * static_cast<double>(widest) / (kShare * device * f.device().count));
+  return fmt::format(
+      "a quantised checkpoint or {:.0f} such machines; on this one only {}--cpu-offload-gb {:.0f}: the weights are "
+      "then "
+      "read from {:.0f} GiB of host memory, slowly",
+      std::max(machines, 2.0), widest > f.tp() ? fmt::format("--tp-size {} ", widest) : std::string(), offloaded,
+      offloaded * static_cast<double>(widest));
+}
+
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
-  const auto weights = plan::estimate_weights(
-      f.model(), {.tp = f.tp(), .pp = f.pp(), .attention_tp = f.attention_tp(), .moe_tp = f.moe_tp(), .ep = f.ep()});
+  const auto weights = plan::estimate_weights(f.model(), split_of(f, f.tp()));
   const double fraction = f.number(Field::mem_fraction_static, 0.0);
   if (!weights || fraction <= 0.0 || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
-  const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * 1024 * 1024 * 1024;
+  const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * kGib;
   const double need = static_cast<double>(weights->per_rank_bytes) - offloaded;
   const double budget = fraction * device;
   // An estimate must not refuse a working launch: an error needs a clear margin, and more of it where a part of the
   // model is approximated.
   const double sure = weights->exact ? 1.05 : 1.15;
   if (need < 0.95 * budget) return std::nullopt;
-  const double gib = 1024.0 * 1024 * 1024;
   Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU; the static budget is {:.3f} of {:.1f} "
                                          "GiB = {:.1f} GiB",
-                                         need / gib, fraction, device / gib, budget / gib)};
-  if (need >= device) {
-    finding.fix = "more tensor parallelism or a quantised checkpoint: no --mem-fraction-static holds these weights";
-  } else if (need > 0.9 * device) {
-    finding.fix = "more tensor parallelism or a quantised checkpoint: too little would be left for activations";
-  } else {
-    finding.fix = fmt::format(
-        "--mem-fraction-static {:.2f} or more, a smaller --chunked-prefill-size, or more tensor "
-        "parallelism",
-        std::min(0.95, need / device + 0.08));
-  }
+                                         need / kGib, fraction, device / kGib, budget / kGib),
+                  .fix = room_for_weights(f, static_cast<double>(weights->per_rank_bytes), device)};
   if (need < sure * budget) {
     finding.severity = Severity::kWarning;
     finding.message += ": next to nothing is left for the KV cache";

@@ -311,6 +311,8 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   const Rule* rule = nullptr;
   std::optional<Finding> finding;
   for (const Rule& r : kRules) {
+    // Refused before there were fields to look at (a --config file): no condition can be read.
+    if (f.launch().resolved.empty() && r.id != "RF001") continue;
     if (r.check == nullptr || (!refusal.rule.empty() && r.id != refusal.rule && r.id != "RF001")) continue;
     finding = r.check(f);
     if (finding) {

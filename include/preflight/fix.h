@@ -1,0 +1,35 @@
+// Fixes: corrected argument lists for a launch with errors. Each was resolved and checked again before it is offered.
+//
+// src/fix finds them, src/report shows them, `check --fix` writes one back. Pure data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/facts.h"
+
+namespace preflight {
+
+// One step from the given arguments to the corrected ones. `before` and `after` are argv words.
+struct ArgumentChange {
+  enum class Kind { kReplace, kDrop, kAdd, kUnset };  // kUnset: an environment variable of the launch
+  Kind kind = Kind::kReplace;
+  std::vector<std::string> before = {};  // empty when added; the variable's name when unset
+  std::vector<std::string> after = {};   // empty when dropped
+  SourceRange where = {};                // of `before`: argv_index in the given arguments, or file and line
+};
+
+struct CheckedFix {
+  std::vector<std::string> arguments;   // the whole list; options of a --config file stand in it when those changed
+  Environment env;                      // variables to set for the launch, as given
+  std::vector<ArgumentChange> changes;  // at least one
+};
+
+struct FixSearch {
+  std::vector<CheckedFix> fixes;  // smallest change first; empty: none found
+  int attempts = 0;               // resolutions it took
+  std::string none_because;       // set when `fixes` is empty
+};
+
+}  // namespace preflight

@@ -1,0 +1,14 @@
+// What there is to say about one launch: the rules' findings, and what the input itself adds or leaves open.
+#pragma once
+
+#include <vector>
+
+#include "preflight/rule.h"
+#include "src/commands/launch_input.h"
+
+namespace preflight::commands {
+
+// Most severe first.
+std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage);
+
+}  // namespace preflight::commands

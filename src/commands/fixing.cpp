@@ -1,0 +1,172 @@
+// Tested by tests/fix_search_test.cpp and tests/check_cli_test.cpp.
+#include "src/commands/fixing.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/args/config_file.h"
+#include "src/commands/findings.h"
+#include "src/fix/search.h"
+#include "src/fix/write_back.h"
+#include "src/read_text.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr std::size_t kLongList = 200'000;  // bytes
+
+// The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.
+fix::Question question_of(const LaunchInputs& inputs) {
+  args::CommandLine line{inputs.argv, inputs.positions, 0};
+  line.where.resize(inputs.argv.size());
+  for (std::size_t i = 0; i < line.where.size(); ++i) line.where[i].argv_index = static_cast<int>(i);
+  args::CommandLine merged = line;
+  const bool whole = !args::merge_config_file(inputs.release, merged);
+  args::CommandLine& used = whole ? merged : line;
+  return {inputs.release, std::move(used.words), std::move(used.where), inputs.env};
+}
+
+// What SGLang's parser would see of `argv`, with `config` in place of its --config file when given.
+std::vector<std::string> merged_words(Release release, std::vector<std::string> argv, const std::string& config) {
+  if (!config.empty()) {
+    const auto at = std::find(argv.begin(), argv.end(), "--config");
+    if (at != argv.end() && at + 1 != argv.end()) *(at + 1) = config;
+  }
+  args::CommandLine line{std::move(argv), {}, 0};
+  line.where.resize(line.words.size());
+  if (args::merge_config_file(release, line)) return {};
+  return line.words;
+}
+
+// The new text of a --config file under a name of its own, so that it can be read before anything is replaced.
+class TrialYaml {
+ public:
+  explicit TrialYaml(const std::string& text) {
+    const char* folder = std::getenv("TMPDIR");
+    path_ = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/xpu-preflight-XXXXXX.yaml";
+    const int fd = mkstemps(path_.data(), 5);
+    good_ = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (fd >= 0) close(fd);
+  }
+  TrialYaml(const TrialYaml&) = delete;
+  TrialYaml& operator=(const TrialYaml&) = delete;
+  ~TrialYaml() { unlink(path_.c_str()); }
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool good_ = false;
+};
+
+std::string config_path(const std::vector<std::string>& argv) {
+  const auto at = std::find(argv.begin(), argv.end(), "--config");
+  return at != argv.end() && at + 1 != argv.end() ? *(at + 1) : std::string();
+}
+
+bool touches(const CheckedFix& fix, bool file) {
+  return std::any_of(fix.changes.begin(), fix.changes.end(), [&](const ArgumentChange& c) {
+    return c.kind != ArgumentChange::Kind::kAdd && c.where.file.empty() != file;
+  });
+}
+
+bool adds(const CheckedFix& fix) {
+  return std::any_of(fix.changes.begin(), fix.changes.end(),
+                     [](const ArgumentChange& c) { return c.kind == ArgumentChange::Kind::kAdd; });
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> write_fix(const LaunchInput& input, const PreparedLaunch& prepared,
+                                           const CheckedFix& fix) {
+  const Release release = prepared.inputs.release;
+  const std::string config = config_path(prepared.inputs.argv);
+  const bool adds_to_yaml = adds(fix) && !input.command_is_file;
+  const bool edits_yaml = touches(fix, true) || adds_to_yaml;
+  const bool edits_command = touches(fix, false) || (adds(fix) && input.command_is_file);
+  if (edits_command && !input.command_is_file) {
+    return failure("arguments typed on the command line cannot be written back; the corrected command stands above");
+  }
+  if (edits_yaml && config.empty())
+    return failure("there is no file the arguments came from; the command stands above");
+
+  std::vector<std::string> argv = prepared.inputs.argv;
+  std::string command = input.command.value_or("");
+  if (edits_command) {
+    std::vector<fix::TextSpan> spans;
+    for (const auto& s : prepared.source.arguments) spans.push_back({s.begin, s.begin + s.length});
+    auto edited = fix::edit_command(command, spans, fix);
+    if (!edited) return tl::make_unexpected(edited.error());
+    command = std::move(*edited);
+    auto launch = sources::find_launch(command, input.variables);
+    if (!launch) return tl::make_unexpected(launch.error());
+    argv = std::move(launch->argv);
+  }
+  std::string yaml;
+  std::vector<std::string> words;
+  if (edits_yaml) {
+    const auto text = read_text(config);
+    if (!text) return tl::make_unexpected(text.error());
+    auto edited = fix::edit_yaml(*text, config, fix, adds_to_yaml);
+    if (!edited) return failure(edited.error().message, config);
+    yaml = std::move(*edited);
+    const TrialYaml trial(yaml);
+    if (!trial.good()) return failure("no temporary file can be written");
+    words = merged_words(release, argv, trial.path());
+  } else {
+    words = merged_words(release, argv, "");
+  }
+  std::vector<std::string> wanted = fix.arguments;
+  std::sort(wanted.begin(), wanted.end());  // options of the file and of the command may trade places
+  std::sort(words.begin(), words.end());
+  if (words != wanted) return failure("the text could not be changed without changing more; the command stands above");
+
+  std::vector<std::string> lines;
+  const auto replace = [&](const std::string& path, const std::string& text) -> std::optional<Error> {
+    auto backup = fix::replace_file(path, text);
+    if (!backup) return backup.error();
+    lines.push_back("Fix written to " + path + "; the old text is in " + *backup);
+    return std::nullopt;
+  };
+  if (edits_yaml) {
+    if (auto error = replace(config, yaml)) return tl::make_unexpected(*error);
+  }
+  if (edits_command) {
+    if (auto error = replace(input.command_name, command)) return tl::make_unexpected(*error);
+  }
+  return lines;
+}
+
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules) {
+  CheckOptions quick = rules;
+  quick.changes = false;
+  quick.log_lines = false;
+  const auto attempt = [&](const std::vector<std::string>& words, const Environment& env) {
+    fix::Trial trial;
+    PreparedLaunch other;
+    other.facts_by_option = prepared.facts_by_option;
+    other.assumed_facts = prepared.assumed_facts;
+    auto resolved = resolve_words(prepared.inputs, words, {}, env);
+    if (!resolved) {
+      trial.errors.push_back({.message = resolved.error().text()});
+      return trial;
+    }
+    other.launch = std::move(resolved->launch);
+    Coverage coverage;
+    for (Diagnostic& d : findings_of(other, quick, coverage)) {
+      if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
+    }
+    trial.launch = std::move(other.launch);
+    return trial;
+  };
+  const fix::Question question = question_of(prepared.inputs);
+  fix::Limits limits;
+  std::size_t bytes = 0;
+  for (const auto& w : question.words) bytes += w.size();
+  if (bytes > kLongList) limits.attempts = 5;  // no launch anybody wrote; time matters more
+  return fix::find_fixes(question, attempt, limits);
+}
+
+}  // namespace preflight::commands

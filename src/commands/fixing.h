@@ -1,0 +1,22 @@
+// Corrected argument lists for a prepared launch with errors: the search of src/fix over this launch's own inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/fix.h"
+#include "preflight/result.h"
+#include "preflight/rule.h"
+#include "src/commands/launch_input.h"
+
+namespace preflight::commands {
+
+// Only launches with errors have fixes to find. Every fix returned was resolved and checked again without an error.
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules);
+
+// Writes the fix into --command-file and the launch's --config file. One line per file written; the error says why
+// nothing was. A text that would not read back as exactly the fix is not written.
+Result<std::vector<std::string>> write_fix(const LaunchInput& input, const PreparedLaunch& prepared,
+                                           const CheckedFix& fix);
+
+}  // namespace preflight::commands

@@ -1,0 +1,52 @@
+// Edits that may cure an error: which options it concerns, and which other values those could take.
+//
+// Nothing here knows a particular rule or refusal. An error says which options it is about (its argument, the options
+// and fields that its sentences name); an option says which values it takes (its choices, or numbers of its kind).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preflight/launch.h"
+#include "src/fix/argument_groups.h"
+
+namespace preflight::fix {
+
+struct Edit {
+  enum class Kind { kSet, kDrop, kRename, kUnset };
+  Kind kind = Kind::kSet;
+  // What it acts on: a group of the list (index), else a new option at the end; or a variable's name.
+  std::optional<std::size_t> group = {};
+  std::string name = {};  // option for kSet without a group and for kRename, variable for kUnset
+  std::vector<std::string> values = {};
+  double cost = 1.0;
+};
+
+// One candidate: edits that belong together.
+struct Candidate {
+  std::vector<Edit> edits;
+  double cost = 1.0;
+};
+
+// What a candidate is made from.
+struct Situation {
+  Release release;
+  const std::vector<Group>& groups;
+  const Environment& env;
+  const Launch& launch;     // what became of these groups
+  const Diagnostic& error;  // the one to cure
+  const std::vector<Diagnostic>& errors;
+};
+
+std::vector<Candidate> usage_candidates(const Situation& s);  // the parser's complaints
+std::vector<Candidate> value_candidates(const Situation& s);  // everything else
+
+// Values worth trying for an option, most promising first; `now` is the value it has ("" when not given). Empty for
+// free text (paths, names): only the user knows those.
+std::vector<std::string> other_values(const Situation& s, const args::Option& option, const std::string& now);
+
+// What no fix may touch: it would be another launch.
+bool is_protected(const args::Option& option);
+
+}  // namespace preflight::fix

@@ -1,0 +1,254 @@
+// Best first. A state is a list of groups with the edits that led to it. What its parent still had wrong counts more
+// than what the edits cost, so that a launch with five faults is cured one after the other instead of in every order;
+// an edit that leaves the same error in place comes late, because only sometimes two options have to change at once.
+// The result is then made minimal: every change that it can do without is taken back. Every state is resolved once,
+// and Limits bound how many there are.
+#include "src/fix/search.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/fix/edits.h"
+
+namespace preflight::fix {
+namespace {
+
+struct State {
+  std::vector<Group> groups;
+  Environment env;
+  double cost = 0.0;
+  double order = 0.0;  // cost, and what it left undone
+  int depth = 0;
+  std::string error;  // of the parent: what the edit was meant to cure
+  std::size_t number = 0;
+};
+
+struct Later {
+  bool operator()(const State& a, const State& b) const {
+    return a.order != b.order ? a.order > b.order : a.number > b.number;
+  }
+};
+
+constexpr int kDeepest = 9;
+constexpr double kNearlyAsSmall = 0.45;  // alternatives whose changes cost so much more than the least are told, too
+constexpr int kForAlternatives = 40;     // attempts after the first fix
+
+std::string key_of(const State& s) {
+  std::string key;
+  for (const Group& g : s.groups) {
+    for (const std::string& w : g.words) key += w + '\x1f';
+  }
+  for (const auto& [name, value] : s.env) key += '\x1e' + name + '=' + value;
+  return key;
+}
+
+// What one error is, whatever its values: a changed number in the message is the same error.
+std::string signature(const Trial& t) {
+  if (t.launch.usage) return t.launch.usage->kind + ' ' + t.launch.usage->flag;
+  if (t.launch.refusal) {
+    std::string words;
+    for (const char c : t.launch.refusal->message) words += c >= '0' && c <= '9' ? '#' : c;
+    return t.launch.refusal->function + ' ' + words;
+  }
+  std::string ids;
+  for (const Diagnostic& d : t.errors) ids += d.rule + ' ';
+  return ids;
+}
+
+// How far from good: a complaint of the parser or a refusal may hide others, rules report all at once.
+double left_undone(const Trial& t) {
+  if (t.launch.outcome == Outcome::kUsage) return 3.5;
+  if (!t.launch.accepted()) return 3.0;
+  return 0.4 * static_cast<double>(std::min<std::size_t>(t.errors.size(), 6));
+}
+
+// Applies one candidate; false when it changes nothing.
+bool apply(const Candidate& candidate, Release release, State& s) {
+  const args::OptionIndex& index = args::OptionIndex::of(release);
+  const std::string before = key_of(s);
+  std::vector<std::size_t> dropped;
+  for (const Edit& e : candidate.edits) {
+    switch (e.kind) {
+      case Edit::Kind::kUnset:
+        s.env.erase(e.name);
+        break;
+      case Edit::Kind::kDrop:
+        dropped.push_back(*e.group);
+        break;
+      case Edit::Kind::kRename: {
+        Group& g = s.groups[*e.group];
+        g.words.front() = e.name + g.words.front().substr(std::min(g.words.front().size(), g.name.size()));
+        g.name = e.name;
+        g.option = index.find(g.name);
+        break;
+      }
+      case Edit::Kind::kSet:
+        if (e.group) {
+          Group& g = s.groups[*e.group];
+          const std::string name = e.name.empty() ? g.name : e.name;
+          g.words = with_values(g, name, e.values);
+          g.name = name;
+          g.option = e.name.empty() ? g.option : index.find(name);
+        } else {
+          Group g;
+          g.name = e.name;
+          g.option = index.find(e.name);
+          g.words = {e.name};
+          g.words.insert(g.words.end(), e.values.begin(), e.values.end());
+          // In front of a "--": behind it everything is a value.
+          const auto end =
+              std::find_if(s.groups.begin(), s.groups.end(), [](const Group& x) { return x.words.front() == "--"; });
+          s.groups.insert(end, std::move(g));
+        }
+    }
+  }
+  std::sort(dropped.rbegin(), dropped.rend());
+  for (const std::size_t i : dropped) s.groups.erase(s.groups.begin() + static_cast<std::ptrdiff_t>(i));
+  return key_of(s) != before;
+}
+
+class Search {
+ public:
+  Search(const Question& question, const TryArguments& attempt, const Limits& limits)
+      : question_(question), attempt_(attempt), limits_(limits) {
+    given_ = group_arguments(question.release, question.words, question.where);
+  }
+
+  FixSearch run() {
+    open_.push({.groups = given_, .env = question_.env});
+    seen_.insert(key_of(open_.top()));
+    int until = limits_.attempts;
+    while (!open_.empty() && result_.attempts < until && found_.size() < 2 * limits_.fixes) {
+      State s = open_.top();
+      open_.pop();
+      if (best_ >= 0.0 && s.cost > first_cost_ + kNearlyAsSmall) continue;
+      const Trial t = tried(s);
+      if (t.errors.empty()) {
+        if (s.depth == 0) return {};  // nothing to fix
+        const State least = minimal(std::move(s));
+        if (best_ < 0.0) first_cost_ = least.cost;
+        if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
+        keep(least);
+      } else if (s.depth < kDeepest && best_ < 0.0) {
+        expand(s, t);
+      }
+    }
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [cost, fix] : found_) {
+      if (result_.fixes.size() < limits_.fixes && cost <= best_ + kNearlyAsSmall)
+        result_.fixes.push_back(std::move(fix));
+    }
+    if (result_.fixes.empty()) {
+      result_.none_because = open_.empty() ? "no change of the options concerned leads to a launch without errors"
+                                           : fmt::format("none found within {} attempts", result_.attempts);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Trial tried(const State& s) {
+    ++result_.attempts;
+    return attempt_(words_of(s.groups), s.env);
+  }
+
+  void expand(const State& s, const Trial& t) {
+    const std::string error = signature(t);
+    // The same complaint after an edit that was to cure it: perhaps half of a cure, more likely none.
+    const double stuck = s.depth > 0 && error == s.error ? 1.5 : 0.0;
+    const Situation situation{question_.release, s.groups, s.env, t.launch, t.errors.front(), t.errors};
+    auto candidates = t.launch.outcome == Outcome::kUsage ? usage_candidates(situation) : value_candidates(situation);
+    for (const Candidate& c : candidates) {
+      State next = s;
+      if (!apply(c, question_.release, next) || !seen_.insert(key_of(next)).second) continue;
+      next.cost = s.cost + c.cost;
+      next.order = 0.3 * s.cost + c.cost + stuck + left_undone(t);
+      next.depth = s.depth + 1;
+      next.error = error;
+      next.number = ++number_;
+      open_.push(std::move(next));
+    }
+  }
+
+  // Takes back every change that the result does not need.
+  State minimal(State s) {
+    for (const Group& g : given_) {
+      const auto at =
+          std::find_if(s.groups.begin(), s.groups.end(), [&](const Group& x) { return x.origin == g.origin; });
+      if (at != s.groups.end() && at->words == g.words) continue;
+      State less = s;
+      if (at != s.groups.end()) {
+        less.groups[static_cast<std::size_t>(at - s.groups.begin())] = g;
+      } else {
+        const auto behind = std::find_if(less.groups.begin(), less.groups.end(),
+                                         [&](const Group& x) { return x.origin > g.origin || x.origin < 0; });
+        less.groups.insert(behind, g);
+      }
+      if (!key_same(less) && tried(less).errors.empty()) s = std::move(less);
+    }
+    for (std::size_t i = s.groups.size(); i-- > 0;) {
+      if (s.groups[i].origin >= 0) continue;
+      State less = s;
+      less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!key_same(less) && tried(less).errors.empty()) s = std::move(less);
+    }
+    return s;
+  }
+
+  bool key_same(const State& s) const { return words_of(s.groups) == question_.words && s.env == question_.env; }
+
+  void keep(const State& s) {
+    CheckedFix fix;
+    fix.arguments = words_of(s.groups);
+    fix.env = s.env;
+    using Kind = ArgumentChange::Kind;
+    for (const Group& g : given_) {
+      const auto at =
+          std::find_if(s.groups.begin(), s.groups.end(), [&](const Group& x) { return x.origin == g.origin; });
+      if (at == s.groups.end()) {
+        fix.changes.push_back({.kind = Kind::kDrop, .before = g.words, .where = g.where});
+      } else if (at->words != g.words) {
+        fix.changes.push_back({.kind = Kind::kReplace, .before = g.words, .after = at->words, .where = g.where});
+      }
+    }
+    for (const Group& g : s.groups) {
+      if (g.origin < 0) fix.changes.push_back({.kind = Kind::kAdd, .after = g.words});
+    }
+    for (const auto& [name, value] : question_.env) {
+      if (!s.env.contains(name)) fix.changes.push_back({.kind = Kind::kUnset, .before = {name}});
+    }
+    if (fix.changes.empty()) return;
+    const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& f) {
+      return f.second.arguments == fix.arguments && f.second.env == fix.env;
+    });
+    if (known) return;
+    // What was taken back no longer costs anything: changes are what counts, then how they were meant.
+    const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost;
+    best_ = best_ < 0.0 ? cost : std::min(best_, cost);
+    found_.emplace_back(cost, std::move(fix));
+  }
+
+  const Question& question_;
+  const TryArguments& attempt_;
+  Limits limits_;
+  std::vector<Group> given_;
+  std::priority_queue<State, std::vector<State>, Later> open_;
+  std::set<std::string> seen_;
+  FixSearch result_;
+  std::size_t number_ = 0;
+  double first_cost_ = 0.0;
+  double best_ = -1.0;  // cost of the smallest fix, negative: none yet
+  std::vector<std::pair<double, CheckedFix>> found_;
+};
+
+}  // namespace
+
+FixSearch find_fixes(const Question& question, const TryArguments& attempt, const Limits& limits) {
+  return Search(question, attempt, limits).run();
+}
+
+}  // namespace preflight::fix

@@ -1,0 +1,34 @@
+// The search for corrected argument lists: smallest change first, each tried by resolving and checking it again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "preflight/fix.h"
+#include "preflight/launch.h"
+
+namespace preflight::fix {
+
+// What came of one argument list. No errors, and the launch is good.
+struct Trial {
+  Launch launch;
+  std::vector<Diagnostic> errors;
+};
+using TryArguments = std::function<Trial(const std::vector<std::string>& words, const Environment& env)>;
+
+struct Question {
+  Release release;
+  std::vector<std::string> words;  // the given list, --config expanded
+  std::vector<SourceRange> where;  // one per word
+  Environment env;
+};
+
+struct Limits {
+  int attempts = 250;     // resolutions in all
+  std::size_t fixes = 3;  // alternatives worth telling
+};
+
+FixSearch find_fixes(const Question& question, const TryArguments& attempt, const Limits& limits = {});
+
+}  // namespace preflight::fix

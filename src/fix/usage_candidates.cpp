@@ -1,0 +1,164 @@
+// Candidates against the parser's complaints: the option that was meant, a value it takes, or without it.
+#include <algorithm>
+#include <set>
+
+#include "src/args/closest_options.h"
+#include "src/fix/edits.h"
+#include "src/rules/vllm_options.h"
+
+namespace preflight::fix {
+namespace {
+
+using args::Arity;
+using args::Option;
+using args::OptionIndex;
+
+constexpr double kRenamed = 0.5;
+constexpr double kOtherValue = 0.8;
+constexpr double kDropped = 1.0;
+constexpr double kStep = 0.03;
+
+// The group that holds word `index` of the list.
+std::optional<std::size_t> group_at(const Situation& s, int index) {
+  if (index < 0) return std::nullopt;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < s.groups.size(); ++i) {
+    first += s.groups[i].words.size();
+    if (static_cast<std::size_t>(index) < first) return i;
+  }
+  return std::nullopt;
+}
+
+// What an unknown option is called here: vLLM's spelling, a successor named in another release's table, near names.
+std::vector<std::string> names_for(const Situation& s, const std::string& typed) {
+  std::vector<std::string> names;
+  const OptionIndex& index = OptionIndex::of(s.release);
+  const auto add = [&](std::string_view name) {
+    if (index.find(name) != nullptr && std::find(names.begin(), names.end(), name) == names.end()) {
+      names.emplace_back(name);
+    }
+  };
+  if (const auto* v = rules::find_vllm_option(typed); v != nullptr && !v->sglang.empty()) add(v->sglang);
+  for (const Release r : supported_releases()) {
+    const Option* o = OptionIndex::of(r).find(typed);
+    if (o == nullptr || o->row == nullptr) continue;
+    add(o->row->replaced_by);
+    if (const Option* same = option_of(s.release, o->field)) add(usual_name(*same));
+  }
+  for (const std::string& name : args::closest_options(s.release, typed)) add(name);
+  return names;
+}
+
+Candidate dropped(std::size_t group, double cost) { return {{{.kind = Edit::Kind::kDrop, .group = group}}, cost}; }
+
+// The group under another option: its values stay as far as that option takes them.
+Candidate renamed(const Situation& s, std::size_t group, const std::string& name, double cost) {
+  const Group& g = s.groups[group];
+  Edit e{.group = group, .name = name, .values = g.values()};
+  const Option* o = OptionIndex::of(s.release).find(name);
+  if (o != nullptr && o->arity == Arity::kNone) e.values.clear();
+  if (o != nullptr && o->arity == Arity::kOne && e.values.size() > 1) e.values.resize(1);
+  if (!g.is_option()) e.values.clear();
+  return {{e}, cost};
+}
+
+class UsageCandidates {
+ public:
+  explicit UsageCandidates(const Situation& s) : s_(s), usage_(*s.launch.usage) {}
+
+  std::vector<Candidate> make() {
+    const auto at = group_at(s_, usage_.where.argv_index);
+    if (usage_.kind == "unrecognized") {
+      for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+        const Group& g = s_.groups[i];
+        if (g.option == nullptr) unknown(i, at == i ? 0.0 : 0.1);
+      }
+      if (at && s_.groups[*at].option != nullptr) surplus(*at);
+    } else if (usage_.kind == "ambiguous" && at) {
+      ambiguous(*at);
+    } else if (usage_.kind == "required") {
+      required();
+    } else if (at) {
+      value(*at);
+    }
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      const Option* o = s_.groups[i].option;
+      if (o == nullptr || !is_protected(*o)) out_.push_back(dropped(i, kDropped + 1.0));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void unknown(std::size_t i, double extra) {
+    const Group& g = s_.groups[i];
+    double cost = kRenamed + extra;
+    for (const std::string& name : names_for(s_, g.is_option() ? g.name : g.words.front())) {
+      out_.push_back(renamed(s_, i, name, cost));
+      cost += kStep;
+    }
+    out_.push_back(dropped(i, kDropped + extra));
+  }
+
+  // More words than the option takes, such as a value behind a switch.
+  void surplus(std::size_t i) {
+    const Group& g = s_.groups[i];
+    if (g.words.size() > 1) out_.push_back({{{.group = i, .values = {g.words[1]}}}, kOtherValue});
+    out_.push_back(dropped(i, kDropped));
+  }
+
+  void ambiguous(std::size_t i) {
+    double cost = kRenamed;
+    for (const auto& name : OptionIndex::of(s_.release).starting_with(s_.groups[i].name)) {
+      out_.push_back(renamed(s_, i, std::string(name.name), cost));
+      cost += kStep;
+    }
+    out_.push_back(dropped(i, kDropped));
+  }
+
+  // An option that must be given: a word that nobody takes may be its value.
+  void required() {
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      const Group& g = s_.groups[i];
+      if (g.is_option() && g.option != nullptr) continue;
+      if (!g.is_option()) {
+        Edit add{.name = usage_.flag, .values = {g.words.front()}};
+        out_.push_back({{{.kind = Edit::Kind::kDrop, .group = i}, add}, kRenamed});
+      } else {
+        for (const std::string& name : names_for(s_, g.name)) out_.push_back(renamed(s_, i, name, kRenamed));
+      }
+    }
+  }
+
+  void value(std::size_t i) {
+    const Group& g = s_.groups[i];
+    if (g.option == nullptr) return;
+    const auto values = g.values();
+    double cost = kOtherValue;
+    std::size_t listed = 0;
+    if (g.option->arity == Arity::kNone) {  // "--switch=1"
+      out_.push_back({{{.group = i, .values = {}}}, kRenamed});
+      if (g.words.front().size() > g.name.size()) {
+        Edit plain{.name = g.name};
+        out_.push_back({{{.kind = Edit::Kind::kDrop, .group = i}, plain}, kRenamed});
+      }
+    }
+    for (std::string& v : other_values(s_, *g.option, values.empty() ? std::string() : values.front())) {
+      out_.push_back({{{.group = i, .values = {std::move(v)}}}, cost});
+      cost += kStep;
+      if (++listed == 12) break;
+    }
+    out_.push_back(dropped(i, kDropped));
+  }
+
+  const Situation& s_;
+  const UsageError& usage_;
+  std::vector<Candidate> out_;
+};
+
+}  // namespace
+
+std::vector<Candidate> usage_candidates(const Situation& s) {
+  return s.launch.usage ? UsageCandidates(s).make() : std::vector<Candidate>{};
+}
+
+}  // namespace preflight::fix

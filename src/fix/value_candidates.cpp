@@ -1,0 +1,167 @@
+// Candidates against a refusal or a rule: the advice in its prose first, then other values of the options it concerns,
+// then the same without one of the given options.
+#include <algorithm>
+#include <set>
+
+#include "src/fix/edits.h"
+#include "src/fix/prose.h"
+
+namespace preflight::fix {
+namespace {
+
+using args::ActionKind;
+using args::Arity;
+using args::Option;
+
+constexpr double kAdvice = 0.8;
+constexpr double kConcerned = 1.0;    // another value of an option the error is about
+constexpr double kDropped = 1.15;     // without that option
+constexpr double kAddedSwitch = 1.2;  // a switch the error names
+constexpr double kStranger = 1.8;     // without an option that the error does not name
+constexpr double kPerValue = 0.02;    // values further down the list come later
+
+class Candidates {
+ public:
+  explicit Candidates(const Situation& s) : s_(s) {}
+
+  std::vector<Candidate> make() {
+    for (const Diagnostic& error : s_.errors) advice(error.fix);
+    concerned_by(s_.error.field);
+    for (const std::string* text : {&s_.error.message, &s_.error.fix}) {
+      for (const Option* o : options_in(s_.release, *text)) concern(o, 0.0);
+      for (const Option* o : fields_in(s_.release, *text)) concern(o, 0.1);
+    }
+    for (const Option* o : options_in(s_.release, s_.error.why)) concern(o, 0.3);
+    for (const auto& [name, value] : s_.env) unset(name);
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) stranger(i);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> given(const Option& option) const {
+    for (std::size_t i = s_.groups.size(); i-- > 0;) {  // the last one counts
+      const Option* o = s_.groups[i].option;
+      if (o != nullptr && (o == &option || (o->row != nullptr && o->field == option.field))) return i;
+    }
+    return std::nullopt;
+  }
+
+  Edit set(const Option& option, std::string value) const {
+    Edit e;
+    e.group = given(option);
+    if (e.group && s_.groups[*e.group].option->arity == Arity::kNone) e.group.reset();
+    if (!e.group) e.name = usual_name(option);
+    if (!value.empty()) e.values = {std::move(value)};
+    return e;
+  }
+
+  void advice(const std::string& fix) {
+    for (const auto& alternative : advice_in(s_.release, fix)) {
+      Candidate all{{}, kAdvice};
+      for (const auto& [option, value] : alternative) {
+        if (is_protected(*option)) continue;
+        if (option->arity == Arity::kNone) {
+          if (!given(*option)) all.edits.push_back(set(*option, ""));
+          continue;
+        }
+        out_.push_back({{set(*option, value)}, kAdvice});
+        for_both_phases(*option, value);
+        all.edits.push_back(set(*option, value));
+        all.cost += 0.3;
+      }
+      if (all.edits.size() == 1) all.cost = kAdvice;
+      if (!all.edits.empty()) out_.push_back(std::move(all));
+    }
+    without_all(fix);
+  }
+
+  // --attention-backend speaks for the phases that --prefill-… and --decode-… do not name: with these out of the way.
+  void for_both_phases(const Option& option, const std::string& value) {
+    Candidate c{{set(option, value)}, kAdvice + 0.2};
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      const Option* g = s_.groups[i].option;
+      if (g == nullptr || g->row == nullptr) continue;
+      const std::string_view name = field_name(g->field);
+      const std::string_view base = field_name(option.field);
+      const bool of_phase = (name.starts_with("prefill_") && name.substr(8) == base) ||
+                            (name.starts_with("decode_") && name.substr(7) == base);
+      if (of_phase) c.edits.push_back({.kind = Edit::Kind::kDrop, .group = i});
+    }
+    if (c.edits.size() > 1) out_.push_back(std::move(c));
+  }
+
+  // "give A, B and C, or none of them": all that the advice names and the launch gives, dropped together.
+  void without_all(const std::string& fix) {
+    Candidate c{{}, kDropped};
+    for (const Option* o : options_in(s_.release, fix)) {
+      if (o->row == nullptr || is_protected(*o)) continue;
+      for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+        const Option* g = s_.groups[i].option;
+        if (g == nullptr || g->row == nullptr || g->field != o->field) continue;
+        c.edits.push_back({.kind = Edit::Kind::kDrop, .group = i});
+      }
+    }
+    c.cost += 0.1 * static_cast<double>(c.edits.size());
+    if (c.edits.size() > 1) out_.push_back(std::move(c));
+  }
+
+  void concerned_by(std::optional<Field> field) {
+    if (!field) return;
+    if (const Option* o = option_of(s_.release, *field)) concern(o, 0.0);
+  }
+
+  void concern(const Option* option, double extra) {
+    if (option->row == nullptr || !seen_.insert(option->field).second) return;
+    if (is_protected(*option)) return;
+    const auto at = given(*option);
+    if (at) drop(*option, kDropped + extra);
+    if (option->arity == Arity::kNone) {
+      if (!at) out_.push_back({{set(*option, "")}, kAddedSwitch + extra});
+      return;
+    }
+    const auto values = at ? s_.groups[*at].values() : std::vector<std::string>{};
+    double cost = (at ? kConcerned : kAddedSwitch) + extra;
+    std::size_t listed = 0;
+    for (std::string& v : other_values(s_, *option, values.size() == 1 ? values.front() : std::string())) {
+      out_.push_back({{set(*option, std::move(v))}, cost});
+      cost += kPerValue;
+      if (++listed == 24) break;
+    }
+  }
+
+  // Every group that stores into the option's field: dropping the last would let an earlier one through.
+  void drop(const Option& option, double cost) {
+    Candidate c{{}, cost};
+    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      const Option* o = s_.groups[i].option;
+      if (o == nullptr || o->row == nullptr || o->field != option.field) continue;
+      c.edits.push_back({.kind = Edit::Kind::kDrop, .group = i});
+    }
+    out_.push_back(std::move(c));
+  }
+
+  void unset(const std::string& name) {
+    const bool named = has_word(s_.error.message, name) || has_word(s_.error.fix, name);
+    out_.push_back({{{.kind = Edit::Kind::kUnset, .name = name}}, named ? kDropped : kStranger});
+  }
+
+  void stranger(std::size_t i) {
+    const Option* o = s_.groups[i].option;
+    if (o != nullptr && (o->row == nullptr || is_protected(*o) || seen_.contains(o->field))) return;
+    if (o == nullptr) {
+      out_.push_back({{{.kind = Edit::Kind::kDrop, .group = i}}, kStranger});
+    } else {
+      drop(*o, kStranger);
+    }
+  }
+
+  const Situation& s_;
+  std::set<Field> seen_;
+  std::vector<Candidate> out_;
+};
+
+}  // namespace
+
+std::vector<Candidate> value_candidates(const Situation& s) { return Candidates(s).make(); }
+
+}  // namespace preflight::fix

@@ -1,0 +1,127 @@
+// Candidate values by kind of option: its choices, or numbers near the present one, in the prose, and usual sizes.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "src/fix/edits.h"
+#include "src/fix/prose.h"
+
+namespace preflight::fix {
+namespace {
+
+using args::Arity;
+using args::Converter;
+using args::Option;
+
+// Choices that usually work on an Intel GPU come first.
+constexpr std::array<std::string_view, 8> kUsual = {"auto",     "triton",   "intel_xpu", "pytorch",
+                                                    "disabled", "bfloat16", "none",      "torch_native"};
+
+std::int64_t whole(std::string_view text, std::int64_t fallback) {
+  std::int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc{} && end == text.data() + text.size() ? n : fallback;
+}
+
+class Values {
+ public:
+  explicit Values(std::string now) : now_(std::move(now)) {}
+  void add(std::string v) {
+    if (v != now_ && std::find(list_.begin(), list_.end(), v) == list_.end()) list_.push_back(std::move(v));
+  }
+  void add(std::int64_t n) { add(std::to_string(n)); }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(list_); }
+  // Nearest to `n` first, by ratio: half and double are equally far.
+  void nearest(std::int64_t n) {
+    std::stable_sort(list_.begin(), list_.end(), [&](const std::string& a, const std::string& b) {
+      const auto far = [&](const std::string& v) {
+        const double m = static_cast<double>(whole(v, 0));
+        return m > 0 ? std::abs(std::log(m / static_cast<double>(n))) : 100.0;
+      };
+      return far(a) < far(b);
+    });
+  }
+
+ private:
+  std::string now_;
+  std::vector<std::string> list_;
+};
+
+std::size_t common_beginning(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+void choices(const Situation& s, const Option& option, const std::string& now, Values& out) {
+  if (option.field == Field::device) return out.add(std::string("xpu"));  // another device is another launch
+  std::vector<std::string_view> all(option.row->choices.begin(), option.row->choices.end());
+  // A mistyped choice shares its beginning with the one that was meant.
+  std::stable_sort(all.begin(), all.end(), [&](std::string_view a, std::string_view b) {
+    return common_beginning(a, now) > common_beginning(b, now);
+  });
+  if (!all.empty() && common_beginning(all.front(), now) >= 3) out.add(std::string(all.front()));
+  const std::string prose = s.error.fix + ' ' + s.error.message;
+  for (const auto c : all) {
+    if (has_word(prose, c)) out.add(std::string(c));
+  }
+  for (const auto c : kUsual) {
+    if (std::find(all.begin(), all.end(), c) != all.end()) out.add(std::string(c));
+  }
+  for (const auto c : all) out.add(std::string(c));
+}
+
+void whole_numbers(const Situation& s, const Option& option, const std::string& now, Values& out) {
+  for (const std::string& n : numbers_in(s.error.fix)) {
+    if (n.find('.') == std::string::npos) out.add(n);
+  }
+  const Value& initial = field_default(option.field, s.release);
+  if (initial.is_int()) out.add(initial.as_int());
+  const std::int64_t n = whole(now, -1);
+  const Value& page = s.launch.resolved.empty() ? initial : s.launch[Field::page_size];
+  const std::int64_t step = page.is_int() ? page.as_int() : 0;
+  if (n > 1) {
+    if (step > 1) out.add(std::max(step, n / step * step));
+    if (step > 1) out.add((n / step + 1) * step);
+    out.add(n / 2);
+    out.add(n * 2);
+  }
+  for (const std::string& m : numbers_in(s.error.message)) {
+    if (m.find('.') == std::string::npos) out.add(m);
+  }
+  // Numbers of the prose fit; among them and the neighbours the nearest is the smallest change.
+  if (n > 0) out.nearest(n);
+  for (const int k : {1, 2, 4, 8, 64, 128, 16, 32, 256, 4096, 8192}) out.add(k);
+}
+
+void fractions(const Situation& s, Values& out) {
+  for (const std::string& n : numbers_in(s.error.fix)) {
+    if (n.starts_with("0.")) out.add(n);
+  }
+  for (const char* f : {"0.7", "0.8", "0.85", "0.9", "0.5", "0.95", "0.3", "0.1", "1.0"}) out.add(std::string(f));
+}
+
+}  // namespace
+
+std::vector<std::string> other_values(const Situation& s, const Option& option, const std::string& now) {
+  if (option.row == nullptr || option.arity == Arity::kNone) return {};
+  Values out(now);
+  if (option.row->has_choices) {
+    choices(s, option, now, out);
+  } else if (option.converter == Converter::kInt || option.converter == Converter::kHumanReadableInt) {
+    whole_numbers(s, option, now, out);
+  } else if (option.converter == Converter::kFloat) {
+    fractions(s, out);
+  } else if (option.converter == Converter::kCudaGraphBackend) {
+    for (const char* b : {"disabled", "full"}) out.add(std::string(b));
+  }
+  return out.take();
+}
+
+bool is_protected(const Option& option) {
+  return option.field == Field::model_path || option.field == Field::device || option.field == Field::load_format;
+}
+
+}  // namespace preflight::fix

@@ -1,0 +1,69 @@
+// Tested by tests/fix_search_test.cpp.
+#include "src/report/fixes_text.h"
+
+#include <fmt/format.h>
+
+#include "src/report/printable.h"
+#include "src/report/shell_words.h"
+
+namespace preflight::report {
+namespace {
+
+using Kind = ArgumentChange::Kind;
+
+// A file's own words for an option: "--page-size 64" stands there as "page-size: 64".
+std::string place(const ArgumentChange& c) {
+  return c.where.file.empty() ? std::string() : fmt::format("   ({}:{})", c.where.file, c.where.line);
+}
+
+}  // namespace
+
+std::string short_fix(const CheckedFix& fix) {
+  std::string out;
+  for (const ArgumentChange& c : fix.changes) {
+    if (!out.empty()) out += ", ";
+    switch (c.kind) {
+      case Kind::kReplace:
+        out += fmt::format("{} becomes {}", shell_words(c.before), shell_words(c.after));
+        break;
+      case Kind::kDrop:
+        out += fmt::format("{} is dropped", shell_words(c.before));
+        break;
+      case Kind::kAdd:
+        out += fmt::format("{} is added", shell_words(c.after));
+        break;
+      case Kind::kUnset:
+        out += fmt::format("the variable {} is not set", c.before.front());
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> diff_lines(const CheckedFix& fix) {
+  std::vector<std::string> out;
+  for (const ArgumentChange& c : fix.changes) {
+    const std::string_view what = c.kind == Kind::kUnset ? "environment " : "";
+    if (!c.before.empty()) out.push_back(fmt::format("- {}{}{}", what, shell_words(c.before), place(c)));
+    if (!c.after.empty()) out.push_back(fmt::format("+ {}", shell_words(c.after)));
+  }
+  return out;
+}
+
+std::string fixes_text(const FixSearch& search, const Style& style) {
+  if (search.attempts == 0) return "";
+  if (search.fixes.empty()) {
+    return style.bold("Fix") + "\n  " + style.yellow("none found: ") + search.none_because + "\n\n";
+  }
+  std::string out = style.bold("Fix") + style.dim(" (resolved and checked again: no errors)") + "\n";
+  for (std::size_t i = 0; i < search.fixes.size(); ++i) {
+    if (i > 0) out += style.dim("  or") + "\n";
+    for (const std::string& line : diff_lines(search.fixes[i])) {
+      const std::string shown = printable(line);
+      out += "  " + (line.front() == '-' ? style.red(shown) : style.green(shown)) + "\n";
+    }
+    out += "  " + printable(launch_command(search.fixes[i].arguments, search.fixes[i].env)) + "\n";
+  }
+  return out + "\n";
+}
+
+}  // namespace preflight::report

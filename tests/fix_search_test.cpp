@@ -1,0 +1,157 @@
+// The search for corrected arguments: what it finds is small, and good when resolved and checked again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "src/fix/argument_groups.h"
+#include "src/fix/prose.h"
+#include "src/fix/search.h"
+#include "src/report/fixes_text.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::launch_of;
+using testing::split_words;
+
+std::vector<Diagnostic> errors_of(const Launch& launch) {
+  std::vector<Diagnostic> errors;
+  for (Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics) {
+    if (d.severity == Severity::kError) errors.push_back(std::move(d));
+  }
+  return errors;
+}
+
+FixSearch search(Release release, const RuleExample& example, Environment env = {}) {
+  const DeviceFacts device = testing::device_of(example.device);
+  std::vector<std::string> words = {"--model-path", testing::models_root() + "/" + std::string(example.model)};
+  for (std::string& w : split_words(example.args)) {
+    if (const auto at = w.find("{models}"); at != std::string::npos) w.replace(at, 8, testing::models_root());
+    words.push_back(std::move(w));
+  }
+  for (const std::string& entry : split_words(example.env)) {
+    env[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
+  }
+  const auto attempt = [&](const std::vector<std::string>& tried, const Environment& with) {
+    static facts::ModelFiles models;
+    ParseOutcome parsed = args::parse(release, tried);
+    fix::Trial trial;
+    if (auto* given = std::get_if<ServerArgs>(&parsed)) {
+      trial.launch = resolve::resolve(std::move(*given), models, device, with);
+    } else {
+      trial.launch = resolve::refused_by_parser(release, std::move(parsed));
+    }
+    trial.errors = errors_of(trial.launch);
+    return trial;
+  };
+  std::vector<SourceRange> where(words.size());
+  for (std::size_t i = 0; i < where.size(); ++i) where[i].argv_index = static_cast<int>(i);
+  return fix::find_fixes({release, words, where, env}, attempt);
+}
+
+TEST(FixSearch, FindsTheSmallestChangeThatHelps) {
+  struct Row {
+    const char* model;
+    const char* args;
+    const char* expected;  // part of the first fix
+    const char* device = "b60";
+  };
+  const Row rows[] = {
+      // the parser's complaints
+      {"qwen3-0.6b", "--page-szie 64", "--page-szie 64 becomes --page-size 64"},
+      {"qwen3-0.6b", "--max-model-len 4096", "becomes --context-length 4096"},
+      {"qwen3-0.6b", "--attention-backend torch_sdpa", "becomes --attention-backend torch_native"},
+      {"qwen3-0.6b", "--attention-backend=torch_sdpa", "becomes --attention-backend=torch_native"},
+      {"qwen3-0.6b", "--page-size x", "--page-size"},
+      {"qwen3-0.6b", "stray", "stray is dropped"},
+      // refusals
+      {"qwen3-8b", "--device xpu --page-size 64 --chunked-prefill-size 1000", "--chunked-prefill-size"},
+      {"qwen3-0.6b", "--device xpu --context-length 1000000", "--context-length"},
+      {"qwen3-0.6b", "--device xpu --enable-hierarchical-cache --disable-radix-cache", "is dropped"},
+      // rules
+      {"qwen2.5-7b-instruct", "--device xpu --tp-size 8", "becomes --tp-size 4"},
+      {"llama-3.2-1b-instruct", "--device xpu --attention-backend fa3", "becomes --attention-backend triton"},
+      {"llama-3.1-70b-instruct", "--device xpu --tp-size 2", "becomes --tp-size"},
+      {"qwen3-0.6b", "--device xpu --tp-size 8", "becomes --tp-size", "b60x4"},
+      // several at once
+      {"qwen2.5-7b-instruct", "--device xpu --tp-size 8 --attention-backend fa3 --page-szie 64", "--page-size 64"},
+  };
+  const Release release = v0_5(23);
+  for (const Row& row : rows) {
+    const FixSearch found = search(release, {.model = row.model, .args = row.args, .device = row.device});
+    ASSERT_FALSE(found.fixes.empty()) << row.model << " " << row.args << ": " << found.none_because;
+    EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr(row.expected)) << row.args;
+    EXPECT_LE(found.fixes.front().changes.size(), 3U) << row.args;
+  }
+}
+
+TEST(FixSearch, LeavesAGoodLaunchAlone) {
+  const FixSearch found = search(v0_5(23), {.model = "qwen3-0.6b", .args = "--device xpu"});
+  EXPECT_TRUE(found.fixes.empty());
+  EXPECT_EQ(found.attempts, 0);
+}
+
+TEST(FixSearch, NeverChangesTheModelOrTheDevice) {
+  const FixSearch found = search(v0_5(23), {.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"});
+  ASSERT_FALSE(found.fixes.empty());
+  for (const CheckedFix& f : found.fixes) {
+    EXPECT_EQ(f.arguments[0], "--model-path");
+    EXPECT_THAT(f.arguments[1], HasSubstr("qwen2.5-7b-instruct"));
+    EXPECT_THAT(f.arguments, ::testing::Contains("xpu"));
+  }
+}
+
+TEST(FixSearch, SaysWhyThereIsNone) {
+  // The option must be given and nothing tells its value.
+  const FixSearch found = search(v0_5(23), {.model = "no-such-model", .args = "--device xpu"});
+  EXPECT_TRUE(found.fixes.empty());
+  EXPECT_FALSE(found.none_because.empty());
+  EXPECT_LE(found.attempts, 260);
+}
+
+// Every error that a rule finds on its own example can be cured by arguments, but for checkpoints whose format has no
+// kernel on these devices.
+TEST(FixSearch, EveryErrorRuleHasAFixForItsExamples) {
+  const Release release = v0_5(23);
+  for (const Rule& r : all_rules()) {
+    if (r.severity != Severity::kError || !r.holds_in(release) || r.id == "QN002") continue;
+    for (const RuleExample& e : r.fires_on) {
+      if (e.model.empty() || release < e.since || release >= e.until) continue;
+      const FixSearch found = search(release, e);
+      EXPECT_TRUE(!found.fixes.empty() || found.attempts == 0)
+          << r.id << ": " << e.model << " " << e.args << ": " << found.none_because << " (" << found.attempts << ")";
+    }
+  }
+}
+
+TEST(ArgumentGroups, KeepEveryWordAsTyped) {
+  const std::vector<std::string> words = {
+      "--tp=2", "--cuda-graph-bs-decode", "1", "2", "stray", "--page-size", "-1", "--nonsense",
+      "a",      "--trust-remote-code"};
+  const auto groups = fix::group_arguments(v0_5(23), words, {});
+  EXPECT_EQ(fix::words_of(groups), words);
+  ASSERT_EQ(groups.size(), 5U);
+  EXPECT_EQ(groups[0].values(), std::vector<std::string>{"2"});
+  EXPECT_EQ(groups[1].words.size(), 4U);  // the option takes every value
+  EXPECT_EQ(groups[2].values(), std::vector<std::string>{"-1"});
+  EXPECT_EQ(groups[3].option, nullptr);
+  EXPECT_EQ(fix::with_values(groups[0], "--tp", {"4"}), std::vector<std::string>{"--tp=4"});
+}
+
+TEST(Prose, AdviceNamesOptionsWithTheirValues) {
+  const auto advice = fix::advice_in(v0_5(23), "--attention-backend triton, or --tp-size 4 with --page-size 64");
+  ASSERT_EQ(advice.size(), 2U);
+  EXPECT_EQ(advice[0][0].second, "triton");
+  ASSERT_EQ(advice[1].size(), 2U);
+  EXPECT_EQ(advice[1][1].second, "64");
+  EXPECT_EQ(fix::numbers_in("divides 28: 1, 2 and 0.85."), (std::vector<std::string>{"28", "1", "2", "0.85"}));
+  EXPECT_TRUE(fix::has_word("set PAGE now", "PAGE"));
+  EXPECT_FALSE(fix::has_word("PAGE_SIZE", "PAGE"));
+}
+
+}  // namespace
+}  // namespace preflight

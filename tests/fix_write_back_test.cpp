@@ -1,0 +1,140 @@
+// Fixes written back: only the options concerned change, a backup stays, and nothing is written that reads otherwise.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/fix/write_back.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = ArgumentChange::Kind;
+
+ArgumentChange in_file(Kind kind, int line, std::vector<std::string> before, std::vector<std::string> after = {}) {
+  return {kind, std::move(before), std::move(after), {.file = "c.yaml", .line = line, .column = 1}};
+}
+
+TEST(EditYaml, ChangesOneEntryAndKeepsTheRest) {
+  const std::string text =
+      "# launch\n"
+      "model-path: m   # the model\n"
+      "page-size:  32  # small\n"
+      "cuda-graph-bs:\n"
+      "  - 1\n"
+      "  - 2\n"
+      "\n"
+      "# parallel\n"
+      "tp-size: '8'\n";
+  struct Row {
+    ArgumentChange change;
+    std::string expected;
+  };
+  const Row rows[] = {
+      {in_file(Kind::kReplace, 3, {"--page-size", "32"}, {"--page-size", "128"}),
+       "# launch\nmodel-path: m   # the model\npage-size:  128  # small\ncuda-graph-bs:\n  - 1\n  - 2\n\n# "
+       "parallel\ntp-size: '8'\n"},
+      {in_file(Kind::kDrop, 4, {"--cuda-graph-bs", "1", "2"}),
+       "# launch\nmodel-path: m   # the model\npage-size:  32  # small\n\n# parallel\ntp-size: '8'\n"},
+      {in_file(Kind::kReplace, 4, {"--cuda-graph-bs", "1", "2"}, {"--cuda-graph-bs", "4", "8"}),
+       "# launch\nmodel-path: m   # the model\npage-size:  32  # small\ncuda-graph-bs: [4, 8]\n\n# parallel\ntp-size: "
+       "'8'\n"},
+      {in_file(Kind::kReplace, 9, {"--tp-size", "8"}, {"--tp-size", "4"}),
+       "# launch\nmodel-path: m   # the model\npage-size:  32  # small\ncuda-graph-bs:\n  - 1\n  - 2\n\n# "
+       "parallel\ntp-size: 4\n"},
+      {in_file(Kind::kReplace, 3, {"--page-size", "32"}, {"--dtype", "no"}),
+       "# launch\nmodel-path: m   # the model\ndtype:  'no'  # small\ncuda-graph-bs:\n  - 1\n  - 2\n\n# "
+       "parallel\ntp-size: '8'\n"},
+  };
+  for (const Row& row : rows) {
+    CheckedFix fix;
+    fix.changes = {row.change};
+    const auto out = fix::edit_yaml(text, "c.yaml", fix, false);
+    ASSERT_TRUE(out) << out.error().text();
+    EXPECT_EQ(*out, row.expected);
+  }
+  CheckedFix added;
+  added.changes = {{Kind::kAdd, {}, {"--disable-radix-cache"}, {}}};
+  EXPECT_EQ(fix::edit_yaml("a: 1", "c.yaml", added, true).value(), "a: 1\ndisable-radix-cache: true\n");
+}
+
+TEST(EditYaml, RefusesWhatItCannotPlace) {
+  CheckedFix fix;
+  fix.changes = {in_file(Kind::kDrop, 1, {"--page-size", "32"})};
+  EXPECT_FALSE(fix::edit_yaml("{page-size: 32}\n", "c.yaml", fix, false));
+}
+
+TEST(CheckFix, WritesACommandFileAndKeepsItsLayout) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("launch.sh",
+                                    "#!/bin/sh\n"
+                                    "# production\n"
+                                    "exec python -m sglang.launch_server \\\n"
+                                    "  --model-path Qwen/Qwen2.5-7B-Instruct \\\n"
+                                    "  --tp-size \"8\" \\\n"
+                                    "  --port 30000\n");
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--command-file", path});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Fix written to " + path));
+  EXPECT_EQ(read_file(path),
+            "#!/bin/sh\n"
+            "# production\n"
+            "exec python -m sglang.launch_server \\\n"
+            "  --model-path Qwen/Qwen2.5-7B-Instruct \\\n"
+            "  --tp-size 4 \\\n"
+            "  --port 30000\n");
+  EXPECT_THAT(read_file(path + ".bak"), HasSubstr("--tp-size \"8\""));
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--command-file", path}).status, 0);
+}
+
+TEST(CheckFix, DropsAnOptionWithItsLine) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("launch.sh",
+                                    "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B \\\n"
+                                    "  --enforce-eager \\\n"
+                                    "  --port 30000  # the usual one\n");
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--fix", "--command-file", path}).status, 0);
+  EXPECT_EQ(read_file(path),
+            "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B \\\n"
+            "  --port 30000  # the usual one\n");
+}
+
+TEST(CheckFix, WritesTheConfigFileOfTheLaunch) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("launch.yaml",
+                                    "# seven billion\n"
+                                    "model-path: Qwen/Qwen2.5-7B-Instruct\n"
+                                    "tp-size: 8  # all cards\n"
+                                    "port: 30000\n");
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--", "--config", path});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_EQ(read_file(path),
+            "# seven billion\n"
+            "model-path: Qwen/Qwen2.5-7B-Instruct\n"
+            "tp-size: 4  # all cards\n"
+            "port: 30000\n");
+  EXPECT_THAT(read_file(path + ".bak"), HasSubstr("tp-size: 8  # all cards"));
+}
+
+TEST(CheckFix, LeavesTypedArgumentsToTheUser) {
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--fix", "--", "--model-path", "Qwen/Qwen2.5-7B-Instruct", "--tp", "8"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("not written"));
+  EXPECT_THAT(run.out, HasSubstr("python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --tp 4"));
+}
+
+TEST(CheckFix, RefusesAWordThatAVariableGave) {
+  const TemporaryDirectory dir;
+  const std::string text = "TP=8\npython -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct $ARGS\n";
+  const std::string path = dir.file("launch.sh", text);
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--fix", "--set", "ARGS=--tp-size 8 --port 1", "--command-file", path});
+  EXPECT_EQ(run.status, 1) << run.out;
+  EXPECT_EQ(read_file(path), text);
+}
+
+}  // namespace
+}  // namespace preflight::testing
