@@ -9,6 +9,7 @@
 #include "src/fix/prose.h"
 #include "src/fix/search.h"
 #include "src/report/fixes_text.h"
+#include "src/resolve/parsed_launch.h"
 #include "tests/support/example_launch.h"
 
 namespace preflight {

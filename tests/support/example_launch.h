@@ -11,7 +11,6 @@
 #include "src/args/parse.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_files.h"
-#include "src/resolve/parsed_launch.h"
 #include "src/resolve/pipeline.h"
 #include "tests/support/paths.h"
 
