@@ -100,7 +100,7 @@ Result<ModelOptions> by_facts(const LaunchInput& input) {
   const bool mla = input.mla.value_or(input.facts.contains("kv_lora_rank"));
   Value config = plain_config(mla);
   for (const auto& [name, text] : input.facts) {
-    const auto* fact = std::find_if(kFacts.begin(), kFacts.end(), [&](const FactName& f) { return f.name == name; });
+    const auto* fact = std::ranges::find(kFacts, name, &FactName::name);
     if (fact == kFacts.end()) {
       std::string known;
       for (const auto& f : kFacts) known += (known.empty() ? "" : ", ") + std::string(f.name);

@@ -103,7 +103,7 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
   }
   remove(kwargs, "torch_dtype");
   if (const Value dtype = self->get("dtype"); dtype.is_string()) {
-    const std::string name = dtype.as_string();
+    const std::string& name = dtype.as_string();
     if (!torch_knows(name)) rule_error("AttributeError", function, fmt::format("torch has no dtype {}", name));
     self->set("dtype", canonical_dtype(name));
   }

@@ -533,7 +533,7 @@ Arguments to_arguments(RuleFrame& f, const Value& expression) {
 
 }  // namespace
 
-Attribute call_own(RuleFrame& f, std::string_view key, Arguments given) {
+Attribute call_own(RuleFrame& f, std::string_view key, const Arguments& given) {
   const Value* function = f.tables.function(key);
   if (function == nullptr) return Value();
   RuleFrame inner{f.tables, f.owner, f.self, {}, {}, f.function, false, false, Value()};
@@ -694,7 +694,7 @@ Attribute evaluate(RuleFrame& f, const Value& e) {
   if (op == "own") {
     Arguments given;
     for (const auto& a : p[2].as_list()) given.emplace_back(a.as_list()[0].as_string(), evaluate(f, a.as_list()[1]));
-    return call_own(f, p[1].as_string(), std::move(given));
+    return call_own(f, p[1].as_string(), given);
   }
   if (op == "next") {
     const Value::List list = items_of(attribute_value(evaluate(f, p[1])));

@@ -49,7 +49,7 @@ void run_rules(RuleFrame& frame, const Value& rules);
 Attribute evaluate(RuleFrame& frame, const Value& expression);
 
 // A helper function of the tables, in the frame's object.
-Attribute call_own(RuleFrame& frame, std::string_view key, Arguments given);
+Attribute call_own(RuleFrame& frame, std::string_view key, const Arguments& given);
 
 // What "super" in a rule means: the next class's fields and rules, down to PreTrainedConfig.
 void run_post(const ConfigClass* config_class, const HfConfigPtr& self, Arguments kwargs, std::string_view function);

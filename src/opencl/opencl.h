@@ -67,7 +67,7 @@ class KernelObject {
  private:
   void arg(const Buffer& buffer) {
     _cl_mem* memory = buffer.get();
-    set(sizeof memory, static_cast<const void*>(&memory));
+    set(sizeof(void*), static_cast<const void*>(&memory));  // a kernel takes the handle itself
   }
   template <typename T>
   requires std::is_arithmetic_v<T>

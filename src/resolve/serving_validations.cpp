@@ -33,7 +33,7 @@ Field optimistic_prefill(const Resolution& r) {
 
 void check_optimistic_prefill(Resolution& r, const std::string& function) {
   const Field field = optimistic_prefill(r);
-  const auto disable = [&](std::string why) {
+  const auto disable = [&](const std::string& why) {
     r.warn(function, "Optimistic prefill is off: " + why);
     r.change(kSource, field, 0);
   };
