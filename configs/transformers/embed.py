@@ -24,7 +24,7 @@ def main():
              "namespace preflight::facts {", "namespace {"]
     tables = []
     for file in files:
-        data = json.loads(file.read_text())
+        data = whole(file)
         name = "r" + file.stem.replace(".", "_")
         parts = {
             "types": data.pop("types"),
@@ -43,6 +43,20 @@ def main():
     lines += ["const ReleaseTables kTables[] = {", *tables, "};", "}  // namespace", "",
               "std::span<const ReleaseTables> release_tables() { return kTables; }", "", "}  // namespace preflight::facts", ""]
     write(out / "config_tables.cpp", "\n".join(lines))
+
+
+def whole(file):
+    """A release's tables; a file with "base" holds the changes against that neighbour's."""
+    data = json.loads(file.read_text())
+    if "base" not in data:
+        return data
+    base = json.loads((file.parent / (data.pop("base") + ".json")).read_text())
+    for part, names in data.pop("gone").items():
+        for name in names:
+            del base[part][name]
+    for part, value in data.items():
+        base[part] = {**base.get(part, {}), **value} if isinstance(value, dict) else value
+    return base
 
 
 def slim(entry):

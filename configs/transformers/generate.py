@@ -2,6 +2,7 @@
 """Record what the configuration classes of one SGLang release fill in, as data.
 
   PYTHON_OF_THE_RELEASE generate.py OUT.json      (an environment with that release of sglang and its transformers)
+  generate.py --against OTHER.json OUT.json       keep of OUT.json only what differs from a neighbour release's file
 
 OUT.json holds, for transformers' configuration classes and SGLang's own:
 
@@ -653,8 +654,15 @@ def main():
         "functions": functions,
         "classes": classes,
     }
-    out, functions = without_sentences(out), without_sentences(functions)
-    with open(sys.argv[1], "w") as f:
+    write(sys.argv[1], without_sentences(out))
+    print(len(types_of), "types,", len(classes), "classes,", len(problems), "rules left out", file=sys.stderr)
+    for p in problems:
+        print(*p, sep=" | ", file=sys.stderr)
+
+
+def write(path, out):
+    functions = out["functions"]
+    with open(path, "w") as f:
         f.write("{\n")
         for k, v in out.items():
             if k not in ("classes", "functions"):
@@ -663,10 +671,29 @@ def main():
         f.write(' "functions": {\n' + ",\n".join(rows) + "\n },\n")
         rows = [f"  {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in out["classes"].items()]
         f.write(' "classes": {\n' + ",\n".join(rows) + "\n }\n}\n")
-    print(len(types_of), "types,", len(classes), "classes,", len(problems), "rules left out", file=sys.stderr)
-    for p in problems:
-        print(*p, sep=" | ", file=sys.stderr)
+
+
+def keep_differences(other, path):
+    """OUT.json as the changes against a neighbour's: "base" names it, "gone" what it has and this release lacks."""
+    with open(other) as f:
+        base = json.load(f)
+    assert "base" not in base, "the neighbour must be a whole file"
+    with open(path) as f:
+        full = json.load(f)
+    out = {"base": os.path.splitext(os.path.basename(other))[0], "gone": {}, "functions": {}, "classes": {}}
+    for part, value in full.items():
+        if not isinstance(value, dict):
+            if base.get(part) != value:
+                out[part] = value
+            continue
+        rows = base.get(part, {})
+        out[part] = {k: v for k, v in value.items() if k not in rows or rows[k] != v}
+        out["gone"][part] = sorted(set(rows) - set(value))
+    write(path, out)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "--against":
+        keep_differences(sys.argv[2], sys.argv[3])
+    else:
+        main()

@@ -1,4 +1,4 @@
-// Which collective joins the layers' boundaries, for the target model and its draft (0.5.23 and later). Upstream:
+// Which collective joins the layers' boundaries, for the target model and its draft (0.5.21 and later). Upstream:
 // arg_groups/boundary_reduction.py. Tested by tests/resolve_parallel_test.cpp.
 #include <algorithm>
 #include <cctype>
@@ -43,10 +43,12 @@ const char* model_boundary_reduction(Resolution& r, const Value& config) {
                                 "LongcatFlashForCausalLMNextN", "Step3VLForConditionalGeneration"})) {
     return "rsv";
   }
-  if (names_any(architectures,
-                {"KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM", "Qwen3ForCausalLM",
-                 "Qwen3ForSequenceClassification", "Qwen3Model", "Qwen3ForRewardModel", "MossVLForCausalLM",
-                 "MossVLForConditionalGeneration", "Qwen4ExpForConditionalGeneration", "Qwen4ExpForCausalLMMTP"})) {
+  if (names_any(architectures, {"Qwen3ForCausalLM", "Qwen3ForSequenceClassification", "Qwen3Model",
+                                "Qwen3ForRewardModel", "MossVLForCausalLM", "MossVLForConditionalGeneration"})) {
+    return "ar";
+  }
+  if (r.since(v0_5(22)) && names_any(architectures, {"KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM",
+                                                     "Qwen4ExpForConditionalGeneration", "Qwen4ExpForCausalLMMTP"})) {
     return "ar";
   }
   const Value model_type = member(config, "model_type");

@@ -19,8 +19,9 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
     r.refuse("ValueError", kFunction, "LongCat-Flash has no prefill context parallelism");
   }
   const bool inkling = contains({"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP"}, arch);
-  const bool never_scattered = nemotron || longcat || (r.since(v0_5(23)) && inkling) ||
-                               contains({"KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"}, arch);
+  const bool never_scattered =
+      nemotron || longcat || (r.since(v0_5(23)) && inkling) ||
+      (r.since(v0_5(22)) && contains({"KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"}, arch));
   if (!never_scattered || !r.on(Field::enable_attn_tp_input_scattered)) return {};
   r.warn(kFunction, "--enable-attn-tp-input-scattered is off: this model's attention never takes scattered rows");
   return {{Field::enable_attn_tp_input_scattered, false}};
@@ -114,7 +115,7 @@ void refuse_beside_group_sharing(Resolution& r, bool glm) {
 void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::string& arch) {
   constexpr const char* kFunction = "resolve_cp_tp_group_sharing";
   const bool glm = arch == "Glm5NextForConditionalGeneration";
-  if (!r.on(Field::enable_prefill_cp) || r.integer(Field::attn_cp_size) <= 1) return;
+  if (r.before(v0_5(22)) || !r.on(Field::enable_prefill_cp) || r.integer(Field::attn_cp_size) <= 1) return;
   if (!glm && (r.before(v0_5(23)) || arch != "Qwen4ExpForConditionalGeneration")) return;
   const auto refuse = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
   if (r[Field::attn_cp_size] != r[Field::tp_size]) refuse("this model needs --attn-cp-size equal to --tp-size");
@@ -139,7 +140,7 @@ void check_sizes(Resolution& r) {
   const std::int64_t cp = r.integer(Field::attn_cp_size);
   const std::int64_t moe_dp = r.integer(Field::moe_dp_size);
   const std::int64_t ep = r.integer(Field::ep_size);
-  const std::int64_t groups = r.integer(r.since(v0_5(19)) ? Field::attn_dp_size : Field::dp_size);
+  const std::int64_t groups = r.integer(r.since(v0_5(22)) ? Field::attn_dp_size : Field::dp_size);
   const auto require = [&](bool condition, const char* message) { r.require(condition, function, message); };
   if (cp > 1) {
     require(modulo(r, function, tp, cp) == 0, "--attn-cp-size does not divide --tp-size");
@@ -184,7 +185,7 @@ void handle_context_parallelism(Resolution& r) {
   if (!model_is_remote_instance(r)) {
     const ModelFacts& model = r.model();
     const std::string arch = first_architecture(r, function);
-    r.declare("boundary_parallelism", boundary_parallelism(r, model, arch));
+    if (r.since(v0_5(21))) r.declare("boundary_parallelism", boundary_parallelism(r, model, arch));
     check_model_and_strategy(r, model, arch);
     resolve_group_sharing(r, model, arch);
   }

@@ -34,8 +34,9 @@ class GraphConfig {
  public:
   explicit GraphConfig(Resolution& r)
       : r_(r),
-        config_(Value::dict({{std::string(kDecode), default_phase(r, "full")},
-                             {std::string(kPrefill), default_phase(r, "disabled")}})) {}
+        config_(Value::dict(
+            {{std::string(kDecode), default_phase(r, "full")},
+             {std::string(kPrefill), default_phase(r, r.before(v0_5(22)) ? "tc_piecewise" : "disabled")}})) {}
 
   // Later calls win; each marks the setting as chosen by the user.
   void set(std::string_view phase, std::string_view key, Value value) {
@@ -65,6 +66,8 @@ void parse_cuda_graph_config(Resolution& r) {
   config.set_if_given(kPrefill, "max_seq_len", Field::cuda_graph_max_seq_len_prefill);
   config.set_if_given(kDecode, "bs", Field::cuda_graph_bs_decode);
   config.set_if_given(kPrefill, "bs", Field::cuda_graph_bs_prefill);
+  config.set_if_given(kDecode, "tc_compiler", Field::cuda_graph_tc_compiler);
+  config.set_if_given(kPrefill, "tc_compiler", Field::cuda_graph_tc_compiler);
   config.set_if_given(kPrefill, "max_context_size", Field::cuda_graph_prefill_max_context);
   if (const Value given = r[Field::cuda_graph_config]; given.is_dict()) {
     for (const auto& [phase, settings] : given.as_dict()) {
@@ -77,6 +80,14 @@ void parse_cuda_graph_config(Resolution& r) {
 
 void disable_phase(Resolution& r, std::string_view source, std::string_view phase) {
   r.declare(source, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
+}
+
+// Up to 0.5.21 piecewise prefill graphs are the default that XPU, as no CUDA hardware, does without. The first of
+// upstream's conditions asks the model.
+void disable_piecewise_by_default(Resolution& r) {
+  if (r.since(v0_5(22)) || graph_locked(r, kPrefill, "backend")) return;
+  r.model();
+  disable_phase(r, "_disable_tc_piecewise_cudagraph_if_incompatible", kPrefill);
 }
 
 // DeepEP's all-to-all wants prefill buckets divisible by 8.
@@ -118,6 +129,7 @@ void validate_cuda_graph_config(Resolution& r) {
   for (const std::string_view phase : {kDecode, kPrefill}) {
     const Value& backend = graph_setting(r, phase, "backend");
     if (is_text(backend, "full") || is_text(backend, "breakable") || is_text(backend, "disabled")) continue;
+    if (r.before(v0_5(22)) && is_text(backend, "tc_piecewise")) continue;
     r.refuse("ValueError", "validate_cuda_graph_config",
              fmt::format("--cuda-graph-config: {} is no graph backend for {}; full, breakable and disabled are",
                          backend.repr(), phase));
@@ -166,6 +178,7 @@ void apply_model_prefill_cuda_graph_defaults(Resolution& r) {
 
 void handle_cuda_graph_config(Resolution& r) {
   parse_cuda_graph_config(r);
+  disable_piecewise_by_default(r);
   apply_deepep_adjustments(r);
   apply_disaggregation_roles(r);
   validate_cuda_graph_config(r);
@@ -197,6 +210,18 @@ void apply_prefill_cp_cuda_graph_default(Resolution& r) {
   if (!graph_backend_is(r, kPrefill, "breakable")) {
     r.warn("apply_prefill_cp_cuda_graph_default", "this prefill context parallelism runs without breakable graphs");
   }
+}
+
+void apply_glm5_prefill_cuda_graph_policy(Resolution& r) {
+  if (!graph_backend_is(r, kPrefill, "breakable") || !r.model().has_architecture("Glm5NextForConditionalGeneration") ||
+      graph_locked(r, kPrefill, "max_bs") || graph_locked(r, kPrefill, "bs")) {
+    return;
+  }
+  const Value most = 4096;
+  r.declare(
+      "_apply_glm5_prefill_cuda_graph_policy",
+      {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"max_bs", most}, {"bs", prefill_graph_sizes(r, most)}})}});
+  apply_deepep_adjustments(r);
 }
 
 void finalize_cuda_graph_prefill_max_context(Resolution& r) {

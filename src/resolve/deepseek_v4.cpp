@@ -79,7 +79,7 @@ void assign_context_parallelism(Resolution& r) {
 
 bool prefill_graph_unbounded(const Resolution& r) {
   const Value backend = graph_setting(r, "prefill", "backend");
-  return backend != Value("disabled") && backend != Value("breakable");
+  return backend != Value("disabled") && (r.before(v0_5(22)) || backend != Value("breakable"));
 }
 
 void check_v41_drafting_with_disaggregation(Resolution& r) {
@@ -87,8 +87,13 @@ void check_v41_drafting_with_disaggregation(Resolution& r) {
   const bool interleaved_prefill = r.is(Field::disaggregation_mode, "prefill") && r.on(Field::enable_prefill_cp) &&
                                    r.is(Field::cp_strategy, "interleave");
   const bool context_parallel = r.on(Field::enable_prefill_cp) || r[Field::attn_cp_size] != Value(1);
-  if (ragged_verify_mode(r) != "static" || !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"}) ||
-      (context_parallel && !interleaved_prefill) || r[Field::dcp_size] != Value(1)) {
+  const bool narrow = r.before(v0_5(22));  // mooncake alone, without data or context parallelism
+  const bool transfers = narrow ? r.is(Field::disaggregation_transfer_backend, "mooncake")
+                                : r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"});
+  const bool parallel =
+      r[Field::dp_size] != Value(1) || r.on(Field::enable_dp_attention) || r[Field::attn_cp_size] != Value(1);
+  if (ragged_verify_mode(r) != "static" || !transfers || (narrow && parallel) ||
+      (!narrow && context_parallel && !interleaved_prefill) || r[Field::dcp_size] != Value(1)) {
     r.refuse(
         "ValueError", kFeatures,
         "DeepSeek V4.1 drafts under disaggregation only with static verification, mooncake or nixl, and no context "
@@ -104,8 +109,9 @@ void refuse_unsupported(Resolution& r, std::initializer_list<std::pair<bool, con
 
 // Up to 0.5.22: graphs for long contexts cost too much memory.
 void bound_prefill_graph(Resolution& r) {
-  const bool interleaved = r.on(Field::enable_prefill_cp) && r.is(Field::cp_strategy, "interleave") &&
-                           r.integer(Field::tp_size) > 1 && graph_backend_is(r, kPrefill, "breakable");
+  const bool interleaved = r.since(v0_5(22)) && r.on(Field::enable_prefill_cp) &&
+                           r.is(Field::cp_strategy, "interleave") && r.integer(Field::tp_size) > 1 &&
+                           graph_backend_is(r, kPrefill, "breakable");
   if (graph_backend_is(r, kPrefill, "disabled") || interleaved) return;
   if (!graph_setting(r, kPrefill, "max_seq_len").is_none()) return;
   r.declare(kFeatures, {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"max_seq_len", 16 * 1024}})}});
@@ -140,8 +146,13 @@ void validate_deepseek_v4_cp(Resolution& r) {
   if (r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave; zigzag is for Ascend");
   }
-  const std::int64_t attn_dp_size = context_parallel_attn_dp_size(r);
-  r.declare(kContext, {{Field::attn_dp_size, attn_dp_size}, {Field::dp_size, 1}});
+  const bool groups = r.since(v0_5(22));  // before, --dp-size counts them
+  const std::int64_t attn_dp_size = groups ? context_parallel_attn_dp_size(r) : r.integer(Field::dp_size);
+  if (groups) {
+    r.declare(kContext, {{Field::attn_dp_size, attn_dp_size}, {Field::dp_size, 1}});
+  } else {
+    r.declare(kContext, {{Field::enable_dp_attention, true}});
+  }
   r.declare(kContext, {{Field::moe_dense_tp_size, 1}});
   r.declare(kContext, {{Field::attn_cp_size, floor_divide(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
   r.require(attn_dp_size == 1, kContext, "interleaved context parallelism needs one attention data-parallel group");

@@ -64,7 +64,7 @@ void require_renoising_backend(Resolution& r) {
 void fit_attention_backend(Resolution& r) {
   const bool declares = r.since(v0_5(19));
   const std::string_view step = declares ? "_dllm_attention_backend" : kDeclared;
-  if (declares) {
+  if (r.since(v0_5(21))) {
     dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
     if (r.is(Field::dllm_algorithm, "Gemma4Renoise")) return require_renoising_backend(r);
   }
@@ -138,8 +138,11 @@ void disable_other_features(Resolution& r) {
 
 void handle_dllm_inference(Resolution& r) {
   if (r.none(Field::dllm_algorithm)) return;
-  fit_attention_backend(r);
-  if (r.since(v0_5(19)) && r.is(Field::dllm_algorithm, "Gemma4Renoise")) configure_renoising(r);
+  const bool backend_first = r.since(v0_5(22)) || r.before(v0_5(19));
+  if (backend_first) fit_attention_backend(r);
+  if (r.since(v0_5(21))) dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
+  if (r.since(v0_5(21)) && r.is(Field::dllm_algorithm, "Gemma4Renoise")) configure_renoising(r);
+  if (!backend_first) fit_attention_backend(r);
   disable_overlap(r);
   fit_page_size(r);
   disable_cache_extensions(r);

@@ -24,12 +24,12 @@ constexpr Architecture kArchitectures[] = {
     {"LLaDA2MoeModelLM", 32, 156895},
     {"SDARForCausalLM", 4, 151669},
     {"SDARMoeForCausalLM", 4, 151669},
-    {"DiffusionGemmaForBlockDiffusion", 256, -1, v0_5(19)},
+    {"DiffusionGemmaForBlockDiffusion", 256, -1, v0_5(21)},
 };
 
 const Architecture& architecture_of(Resolution& r, const ModelFacts& model) {
   if (model.architectures.empty()) {
-    r.refuse(r.before(v0_5(19)) ? "TypeError" : "RuntimeError", std::string(kStep),
+    r.refuse(r.before(v0_5(21)) ? "TypeError" : "RuntimeError", std::string(kStep),
              "the model's config.json names no architecture");
   }
   const std::string& name = model.architectures.front();
@@ -107,7 +107,7 @@ bool truthy(const args::YamlObject& object) {
 
 Value block_size_in(Resolution& r, const args::YamlObject* root, Value fallback) {
   if (root == nullptr || root->kind != args::YamlObject::kDict) {
-    if (r.before(v0_5(19))) {
+    if (r.before(v0_5(21))) {
       r.refuse("AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
     }
     if (root != nullptr && truthy(*root)) {
@@ -153,7 +153,7 @@ Value block_size(Resolution& r) {
   const Value canvas = model->root("canvas_length");
   const bool gemma = arch.name == "DiffusionGemmaForBlockDiffusion";
   const Value own = gemma && !canvas.is_none() ? canvas : Value(arch.block_size);
-  if (r.before(v0_5(19))) return configured_block_size(r, own);
+  if (r.before(v0_5(21))) return configured_block_size(r, own);
   check_pairing(r, arch);
   check_edit_tokens(r, *model, arch);
   Value size = configured_block_size(r, own);

@@ -62,6 +62,9 @@ void default_split_backends(Resolution& r) {
   for (const Field backend : {Field::dsa_prefill_backend, Field::dsa_decode_backend}) {
     if (r.none(backend)) declared.emplace_back(backend, "intel_xpu");
   }
+  if (r.before(v0_5(22)) && r.is(Field::dsa_topk_backend, "sgl-kernel")) {
+    declared.emplace_back(Field::dsa_topk_backend, "torch");
+  }
   r.warn("_dsa_split_backend_resolution", "sparse attention on XPU runs on intel_xpu unless told otherwise");
   if (!declared.empty()) r.declare("_dsa_split_backend_resolution", std::move(declared));
 }

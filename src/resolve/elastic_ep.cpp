@@ -96,6 +96,11 @@ void check_group_sizes(Resolution& r, const Check& check) {
 
 void check_graphs(Resolution& r, const Check& check) {
   const bool full = graph_backend_is(r, kDecode, "full");
+  if (r.before(v0_5(21))) {
+    check(graph_backend_is(r, kDecode, "disabled") && graph_backend_is(r, kPrefill, "disabled"),
+          "scaling needs the decode and prefill graphs disabled");
+    return;
+  }
   check(full || graph_backend_is(r, kDecode, "disabled"), "scaling needs the decode graph full or disabled");
   check(graph_backend_is(r, kPrefill, "disabled"), "scaling needs the prefill graph disabled");
   if (full) check(r.is(Field::device, "cuda"), "scaling captures decode graphs again on NVIDIA devices only");
@@ -140,6 +145,14 @@ void check_scaling(Resolution& r, const Check& check) {
 
 void handle_elastic_ep(Resolution& r) {
   const Check check(r);
+  if (r.since(v0_5(19)) && r.on(Field::elastic_ep_rejoin)) {  // an old option, gone in 0.5.21
+    check(r.none(Field::ep_join_mode) || r.is(Field::ep_join_mode, "recover"),
+          "--elastic-ep-rejoin contradicts --elastic-ep-join-mode");
+    if (r.none(Field::ep_join_mode)) {
+      r.warn(check.function(), "--elastic-ep-rejoin is old; --elastic-ep-join-mode recover replaces it");
+      r.declare(kSource, {{Field::ep_join_mode, "recover"}});
+    }
+  }
   check_backend(r, check);
   if (r.before(v0_5(19))) {
     if (r.on(Field::elastic_ep_rejoin)) {

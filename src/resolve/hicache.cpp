@@ -66,6 +66,9 @@ void validate_host_memory_mode(Resolution& r) {
     r.refuse("ValueError", function,
              "--hicache-host-memory-mode buffer_only keeps nothing on the host: give --hicache-storage-backend");
   }
+  if (r.is(Field::hicache_write_policy, "write_back") && r.before(v0_5(22))) {
+    r.refuse("ValueError", function, "--hicache-host-memory-mode buffer_only does not write back");
+  }
   if (r.is(Field::hicache_write_policy, "write_back")) {
     r.declare("_validate_hicache_host_memory_mode", {{Field::hicache_write_policy, "write_through"}});
   }
@@ -168,7 +171,8 @@ void handle_hicache_ratio_default(Resolution& r) {
     fields.emplace_back(Field::hicache_ratio, r.is(Field::hicache_host_memory_mode, "buffer_only") ? 1.2 : 2.0);
   }
   // A size given by hand turns sizing by the host's memory off.
-  if (!r.none(Field::hicache_ratio) || r.integer(Field::hicache_size) > 0) {
+  const bool sized = !r.none(Field::hicache_ratio) || r.integer(Field::hicache_size) > 0;
+  if (sized && field_exists(Field::hicache_host_memory_fraction, r.release())) {
     fields.emplace_back(Field::hicache_host_memory_fraction, Value());
   }
   if (!fields.empty()) r.declare("_handle_hicache_ratio_default", std::move(fields));
@@ -188,7 +192,9 @@ void handle_hicache(Resolution& r) {
     return;
   }
   validate_host_memory_mode(r);
-  const bool receives_on_host = r.number(Field::disaggregation_decode_host_receive_threshold) < 1;
+  const Value threshold = r[Field::disaggregation_decode_host_receive_threshold];
+  const bool receives_on_host =
+      !threshold.is_none() && (r.since(v0_5(22)) ? threshold.as_number() < 1 : threshold.as_number() > 0);
   if (receives_on_host) r.declare("handle_hicache", {{Field::hicache_mem_layout, "layer_first"}});
   resolve_layout_io(r);
   resolve_storage_layout(r);

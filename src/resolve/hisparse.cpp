@@ -50,12 +50,12 @@ bool is_deepseek_v4(const ModelFacts& model) {
 bool is_minimax_sparse(const Resolution& r, const ModelFacts& model) {
   static constexpr std::string_view kNames[] = {"MiniMaxM3SparseForCausalLM",
                                                 "MiniMaxM3SparseForConditionalGeneration"};
-  return r.since(v0_5(19)) && among(first_architecture(model), kNames);
+  return r.since(v0_5(21)) && among(first_architecture(model), kNames);
 }
 
 // Speculation and mixed chunks: refused since later releases, known for 0.5.23.
 void check_features(Resolution& r) {
-  if (r.before(v0_5(19))) return;
+  if (r.before(v0_5(22))) return;
   if (r.on(Field::enable_mixed_chunk)) {
     r.refuse("ValueError", "validate_hisparse_feature_combos",
              "--enable-hisparse does not work with --enable-mixed-chunk; drop one of them.");

@@ -20,7 +20,8 @@ void check(Resolution& r, std::string_view function, bool holds, std::string_vie
 }
 
 bool is_fp4_cache(const Resolution& r) {
-  return r.one_of(Field::kv_cache_dtype, {"nvfp4", "fp4_mx_block16", "fp4_e2m1"});
+  return r.one_of(Field::kv_cache_dtype, {"nvfp4", "fp4_mx_block16"}) ||
+         (r.before(v0_5(20)) && r.is(Field::kv_cache_dtype, "fp4_e2m1"));
 }
 
 void check_host_pool_retraction(Resolution& r, std::string_view function) {
@@ -61,7 +62,7 @@ void check_decode_offload(Resolution& r, std::string_view function) {
 }
 
 void check_lmcache(Resolution& r, std::string_view function) {
-  if (r.before(v0_5(20)) || !r.on(Field::enable_lmcache)) return;
+  if (r.before(v0_5(21)) || !r.on(Field::enable_lmcache)) return;
   constexpr std::string_view kNotYet = "NotImplementedError";
   check(r, function, !r.on(Field::enable_hierarchical_cache),
         "--enable-lmcache and --enable-hierarchical-cache exclude each other");

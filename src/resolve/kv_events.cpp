@@ -150,7 +150,8 @@ void check_load_publish_args(Resolution& r) {
   if (publisher->publisher == "null" || publisher->endpoint.empty()) {
     refuse("--kv-events-config names no publisher; set publisher and endpoint");
   }
-  const std::int64_t ranks = r.integer(Field::dp_size) * r.integer(Field::attn_dp_size);
+  const std::int64_t groups = r.since(v0_5(22)) ? r.integer(Field::attn_dp_size) : 1;
+  const std::int64_t ranks = r.integer(Field::dp_size) * groups;
   if (ranks < 1) return;
   const std::string fault = range_fault(*publisher, mode, ranks);
   if (!fault.empty()) refuse(fault);

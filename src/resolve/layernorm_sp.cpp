@@ -40,7 +40,8 @@ void validate(Resolution& r, const std::string& arch, bool mega_moe) {
   if (!r.none(Field::speculative_algorithm) && !(muse && r.is(Field::speculative_algorithm, "DFLASH"))) {
     refuse("--enable-layernorm-sp does not go with this speculative algorithm");
   }
-  if (r.integer(Field::pp_size) > 1) refuse("--enable-layernorm-sp does not go with pipeline parallelism");
+  if (r.since(v0_5(22)) && r.integer(Field::pp_size) > 1)
+    refuse("--enable-layernorm-sp does not go with pipeline parallelism");
 }
 
 void check_mega_moe_budget(Resolution& r) {

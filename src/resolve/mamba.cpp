@@ -14,11 +14,11 @@ bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view functi
   const std::string& arch = first_architecture(r, function);
   if (arch == "GraniteMoeHybridForCausalLM") return has_mamba_layer(r, model, function);
   if (arch == "MiniCPMV4_7ForConditionalGeneration") return r.since(v0_5(23));
+  if (arch == "BailingMoeV3VLForConditionalGeneration") return r.since(v0_5(21));
   return model.model_type == "gigachat3_5" || contains({"KimiLinearForCausalLM",
                                                         "KimiK3ForConditionalGeneration",
                                                         "BailingMoeV2_5ForCausalLM",
                                                         "BailingMoeV3ForCausalLM",
-                                                        "BailingMoeV3VLForConditionalGeneration",
                                                         "Qwen3NextForCausalLM",
                                                         "Qwen3_5MoeForConditionalGeneration",
                                                         "InternS2PreviewForConditionalGeneration",
@@ -87,7 +87,7 @@ void mark_mamba_radix_cache(Resolution& r, std::string_view function, bool used)
 void handle_mamba_radix_cache(Resolution& r) {
   resolve_radix_cache(r);
   if (!r.on(Field::uses_mamba_radix_cache)) {
-    if (mamba_extra_buffer(r)) {
+    if (r.since(v0_5(21)) && mamba_extra_buffer(r)) {
       r.refuse("ValueError", "handle_mamba_radix_cache",
                "--mamba-radix-cache-strategy " + r.text(Field::mamba_radix_cache_strategy) +
                    " is for models with Mamba state");
@@ -167,7 +167,8 @@ void handle_int8_mamba_checkpoint(Resolution& r) {
   if (!r.none(Field::radix_cache_backend)) {
     refuse("--enable-int8-mamba-checkpoint works with the built-in radix cache only");
   }
-  if (r.on(Field::enable_lmcache)) refuse("--enable-int8-mamba-checkpoint does not go with --enable-lmcache");
+  if (r.since(v0_5(21)) && r.on(Field::enable_lmcache))
+    refuse("--enable-int8-mamba-checkpoint does not go with --enable-lmcache");
 }
 
 }  // namespace preflight::resolve

@@ -93,7 +93,8 @@ void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& cap
   const Value& running = r[Field::max_running_requests];
   if (decode.get("max_bs").is_none()) {
     decode.set("max_bs", capacity.graph_max_bs);
-    if (!running.is_none() && capacity.graph_max_bs > running.as_int()) decode.set("max_bs", running);
+    if (r.since(v0_5(22)) && !running.is_none() && capacity.graph_max_bs > running.as_int())
+      decode.set("max_bs", running);
   }
   // The Qwen3-VL rule of 0.5.23 acts on Hopper only, but it compares first.
   if (!memory_mib.is_none() && !running.is_none() && running.as_int() <= 512) {

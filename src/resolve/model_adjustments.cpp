@@ -64,10 +64,11 @@ void check_gpt_oss(Resolution& r) {
 void check_gemma4(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
-    r.require(
-        backend.is_string() &&
-            contains({"trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter"}, backend.as_string()),
-        kStep, "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
+    r.require(backend.is_string() &&
+                  contains({"trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter"},
+                           backend.as_string()) &&
+                  (r.since(v0_5(22)) || backend != Value("fa4")),
+              kStep, "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
   }
 }
 
@@ -107,7 +108,7 @@ void check_architecture(Resolution& r, const ModelFacts& model, const std::strin
                arch)) {
     adjust_deepseek_family(r, model);
   } else if (arch == "DeepseekV4ForCausalLM") {
-    validate_deepseek_v41_features(r);
+    if (r.since(v0_5(21))) validate_deepseek_v41_features(r);
     validate_deepseek_v4_cp(r);
   } else if (arch == "GptOssForCausalLM") {
     check_gpt_oss(r);
@@ -119,7 +120,8 @@ void check_architecture(Resolution& r, const ModelFacts& model, const std::strin
   } else if (contains({"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"},
                       arch)) {
     check_gemma4(r);
-  } else if (contains({"Exaone4ForCausalLM", "ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM"}, arch)) {
+  } else if (contains({"Exaone4ForCausalLM", "ExaoneMoEForCausalLM"}, arch) ||
+             (r.since(v0_5(22)) && arch == "ExaoneMoeForCausalLM")) {
     check_exaone(r, model);
   } else if (arch == "Olmo2ForCausalLM") {
     r.require(!r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");

@@ -56,7 +56,7 @@ EmbeddingContract embedding_contract(const ModelFacts& model) {
 void adjust_embedding(Resolution& r, const ModelFacts& model) {
   const EmbeddingContract contract = embedding_contract(model);
   if (contract.embeds_always && !r.on(Field::is_embedding)) r.declare(kSource, {{Field::is_embedding, true}});
-  if (contract.whole_prompt_only) {
+  if (contract.whole_prompt_only && r.since(v0_5(22))) {
     r.declare(kSource, {{Field::disable_radix_cache, true}});
     r.declare(kSource, {{Field::chunked_prefill_size, -1}});
   }
@@ -72,7 +72,7 @@ void adjust_embedding(Resolution& r, const ModelFacts& model) {
 // A checkpoint with a joint schema head answers from one complete prefill.
 void adjust_joint_head(Resolution& r, const ModelFacts& model) {
   const bool qwen = model.architectures == std::vector<std::string>{"Qwen3_5ForConditionalGeneration"};
-  if (!qwen || !r.models().has_file(r.text(Field::model_path), "joint_head_config.json")) return;
+  if (r.before(v0_5(22)) || !qwen || !r.models().has_file(r.text(Field::model_path), "joint_head_config.json")) return;
   if (r[Field::tp_size] != Value(1) || r[Field::pp_size] != Value(1)) {
     r.refuse("ValueError", "handle_model_capability_adjustments",
              "a checkpoint with a joint schema head runs with --tp-size 1 and --pp-size 1 only");

@@ -115,7 +115,7 @@ void resolve_mega_moe_alias(Resolution& r) {
 
 void handle_mega_moe(Resolution& r) {
   resolve_mega_moe_alias(r);
-  if (r.is(Field::moe_a2a_backend, "megamoe")) {
+  if (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "megamoe")) {
     r.refuse("ValueError", "check_mega_moe_compat", "--moe-a2a-backend megamoe needs an NVIDIA or AMD device");
   }
 }

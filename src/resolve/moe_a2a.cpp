@@ -45,9 +45,9 @@ void validate_mega_moe_model(Resolution& r) {
   bool known = false;
   for (const std::string& arch : model.architectures) {
     const bool later = contains({"BeamForCausalLM", "KimiK3ForConditionalGeneration", "KimiK3LinearForCausalLM"}, arch);
-    known = known || (later && r.since(v0_5(23))) ||
+    known = known || (later && r.since(v0_5(23))) || (arch == "GlmMoeDsaForCausalLM" && r.since(v0_5(21))) ||
             contains({"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
-                      "DeepseekV4ForCausalLM", "Glm4MoeForCausalLM", "GlmMoeDsaForCausalLM", "NemotronHForCausalLM",
+                      "DeepseekV4ForCausalLM", "Glm4MoeForCausalLM", "NemotronHForCausalLM",
                       "NemotronHPuzzleForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM"},
                      arch);
   }
@@ -115,16 +115,20 @@ void validate_deepep_v2_model(Resolution& r) {
   }
   const ModelFacts& model = r.model();
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
-  if (!contains(
-          {"DeepseekV3ForCausalLM", "DeepseekV4ForCausalLM", "Qwen3MoeForCausalLM", "Glm5NextForConditionalGeneration",
-           "GlmMoeDsaForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"},
-          arch)) {
+  const bool first = contains({"DeepseekV3ForCausalLM", "DeepseekV4ForCausalLM", "Qwen3MoeForCausalLM"}, arch);
+  const bool later = contains(
+      {"Glm5NextForConditionalGeneration", "GlmMoeDsaForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"},
+      arch);
+  if (!first && !(later && r.since(v0_5(21)))) {
     r.refuse("ValueError", kFunction, "this architecture does not run with --moe-a2a-backend deepep_v2");
   }
 }
 
 void use_deepep_v2(Resolution& r) {
   validate_deepep_v2_model(r);
+  if (r.before(v0_5(21)) && r.on(Field::enable_deterministic_inference)) {
+    refuse(r, "--moe-a2a-backend deepep_v2 does not sort deterministically");
+  }
   r.env().try_emplace("NCCL_CUMEM_ENABLE", "1");
   if (r.is(Field::moe_runner_backend, "auto")) {
     r.declare(kSource, {{Field::moe_runner_backend, "deep_gemm"}});
@@ -138,7 +142,7 @@ void use_deepep_v2(Resolution& r) {
   if (r.on(Field::enforce_shared_experts_fusion)) {
     refuse(r, "--moe-a2a-backend deepep_v2 does not go with --enforce-shared-experts-fusion");
   }
-  if (r.is(Field::deepep_v2_mode, "direct") && r.integer(Field::nnodes) > 1) {
+  if (r.since(v0_5(22)) && r.is(Field::deepep_v2_mode, "direct") && r.integer(Field::nnodes) > 1) {
     refuse(r, "--deepep-v2-mode direct works within one node only");
   }
   disable_graph(r, kPrefill);
@@ -206,7 +210,7 @@ void use_flashinfer(Resolution& r) {
 // Version 2 of MORI's dispatch, where supported or asked for.
 bool mori_uses_version_2(Resolution& r) {
   const char* const kVariable = "SGLANG_MORI_EP_V2";
-  if (!r.env_bool(kVariable, true)) return false;
+  if (r.before(v0_5(22)) || !r.env_bool(kVariable, true)) return false;
   const std::string* sdma = r.env_text("MORI_ENABLE_SDMA");
   const bool unsupported =
       r.integer(Field::tp_size) > 8 || !r.env_bool("SGLANG_USE_AITER", false) ||

@@ -49,23 +49,31 @@ void validate_flashinfer(Resolution& r) {
   }
 }
 
-// CuteDSL experts behind FlashInfer's all-to-all, up to 0.5.18.
+// CuteDSL experts behind FlashInfer's all-to-all, up to 0.5.21.
 void validate_cutedsl(Resolution& r) {
   if (!r.is(Field::moe_a2a_backend, "flashinfer") || !r.is(Field::moe_runner_backend, "flashinfer_cutedsl") ||
       r.integer(Field::max_prefill_tokens) <= 0 || r.is(Field::disaggregation_mode, "decode")) {
     return;
   }
   const auto or_zero = [&](Field f) { return r.none(f) ? 0 : r.integer(f); };
+  const bool by_config = r.since(v0_5(19));
+  const auto setting = [&](std::string_view phase, std::string_view key) {
+    const Value& v = graph_setting(r, phase, key);
+    return v.is_none() ? 0 : v.as_int();
+  };
   std::int64_t required = r.integer(Field::max_prefill_tokens);
-  if (!r.on(Field::disable_piecewise_cuda_graph)) {
+  if (by_config) {
+    if (graph_backend_is(r, kPrefill, "tc_piecewise")) required = std::max(required, setting(kPrefill, "max_bs"));
+  } else if (!r.on(Field::disable_piecewise_cuda_graph)) {
     required = std::max(required, or_zero(Field::piecewise_cuda_graph_max_tokens));
   }
   const bool drafts = r.on(Field::speculative_algorithm) && r.on(Field::speculative_num_draft_tokens);
   const std::int64_t per_request = drafts ? r.integer(Field::speculative_num_draft_tokens) : 1;
-  required = std::max(required, or_zero(Field::cuda_graph_max_bs) * per_request);
+  required =
+      std::max(required, (by_config ? setting(kDecode, "max_bs") : or_zero(Field::cuda_graph_max_bs)) * per_request);
   const std::int64_t per_rank = r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024);
   if (per_rank * r.integer(Field::ep_size) < required) {
-    r.refuse("ValueError", "_validate_cutedsl_a2a_token_budget",
+    r.refuse("ValueError", by_config ? "validate_cutedsl_a2a_token_budget" : "_validate_cutedsl_a2a_token_budget",
              "the largest forward pass is above SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK times --ep-size");
   }
 }
@@ -73,7 +81,7 @@ void validate_cutedsl(Resolution& r) {
 }  // namespace
 
 void validate_flashinfer_a2a_token_budget(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(22))) {
     validate_cutedsl(r);
   } else if (r.is(Field::moe_a2a_backend, "flashinfer")) {
     validate_flashinfer(r);
@@ -98,8 +106,10 @@ void validate_deepep_v2(Resolution& r) {
   if (!r.is(Field::disaggregation_mode, "decode")) {
     std::int64_t ceiling = max_prefill_buffer_tokens(r);
     if (ceiling == 0 && !r.none(Field::max_prefill_tokens)) ceiling = r.integer(Field::max_prefill_tokens);
-    const std::int64_t ranks = std::max<std::int64_t>(
-        1, floor_divide(r, kFunction, r.integer(Field::tp_size), r.integer(Field::attn_dp_size)));
+    const std::int64_t ranks = r.before(v0_5(21))
+                                   ? 1
+                                   : std::max<std::int64_t>(1, floor_divide(r, kFunction, r.integer(Field::tp_size),
+                                                                            r.integer(Field::attn_dp_size)));
     if (-floor_divide(r, kFunction, -ceiling, ranks) > capacity) {
       r.refuse("ValueError", kFunction,
                "a prefill chunk is above SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK per rank");

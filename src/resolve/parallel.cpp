@@ -79,8 +79,8 @@ void validate_lm_head(Resolution& r) {
 // Whether a graph captures what may hang with registered buffers: since 0.5.23 any collective.
 bool graphs_may_hang(const Resolution& r) {
   if (r.before(v0_5(23))) {
-    return r.on(Field::enable_tp_lm_head_all_to_all) ||
-           (r.on(Field::enable_memory_saver) && r.env_bool("SGLANG_MEMORY_SAVER_CUDA_GRAPH", false));
+    return r.on(Field::enable_tp_lm_head_all_to_all) || (r.since(v0_5(22)) && r.on(Field::enable_memory_saver) &&
+                                                         r.env_bool("SGLANG_MEMORY_SAVER_CUDA_GRAPH", false));
   }
   if (std::max({r.integer(Field::tp_size), r.integer(Field::ep_size), r.integer(Field::dp_size)}) <= 1) return false;
   return r.none(Field::cuda_graph_config) || !graph_backend_is(r, kDecode, "disabled") ||
@@ -124,8 +124,8 @@ void validate_prefill_cp_platform(Resolution& /*r*/) {}
 
 void handle_decode_context_parallelism(Resolution& r) {
   if (r.none(Field::dcp_comm_backend)) {
-    r.declare("_dcp_comm_backend_default",
-              {{Field::dcp_comm_backend, r.integer(Field::dcp_size) <= 1 ? "ag_rs" : "a2a"}});
+    const bool gathers = r.integer(Field::dcp_size) <= 1 || r.before(v0_5(22));
+    r.declare("_dcp_comm_backend_default", {{Field::dcp_comm_backend, gathers ? "ag_rs" : "a2a"}});
   }
   const auto refuse = [&](const char* message) {
     r.refuse("ValueError", "handle_decode_context_parallelism", message);
@@ -133,7 +133,8 @@ void handle_decode_context_parallelism(Resolution& r) {
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"});
   if (dcp_size < 1) refuse("--dcp-size is below 1");
-  if (dcp_size > 1 && r.on(Field::enable_prefill_cp)) refuse("--dcp-size does not go with --enable-prefill-cp");
+  if (dcp_size > 1 && r.on(Field::enable_prefill_cp) && r.since(v0_5(22)))
+    refuse("--dcp-size does not go with --enable-prefill-cp");
   if (all_to_all && dcp_size <= 1) refuse("--dcp-comm-backend a2a has a use with --dcp-size above 1 only");
   if (r.is(Field::dcp_comm_backend, "fi_a2a")) refuse("--dcp-comm-backend fi_a2a needs NVIDIA devices; use a2a");
   if (r.on(Field::dcp_replicate_q_proj)) {
@@ -158,7 +159,12 @@ void handle_dwdp(Resolution& r) {
     r.warn(kFunction, "--dwdp-size without disaggregation fetches remote experts in every decode step, which is slow");
   }
   constexpr std::string_view kSource = "_handle_dwdp";
-  r.declare(kSource, {{Field::attn_dp_size, size}, {Field::dp_size, 1}});
+  if (r.since(v0_5(22))) {
+    r.declare(kSource, {{Field::attn_dp_size, size}, {Field::dp_size, 1}});
+  } else {
+    r.declare(kSource, {{Field::dp_size, size}});
+    r.declare(kSource, {{Field::enable_dp_attention, true}});
+  }
   r.declare(kSource, {{Field::enable_dp_attention_local_control_broadcast, true}});
   r.declare(kSource, {{Field::enable_dp_lm_head, true}});
   r.declare(kSource, {{Field::moe_dense_tp_size, 1}});
@@ -169,18 +175,32 @@ void handle_dwdp(Resolution& r) {
   r.declare(kSource, {{Field::disable_cuda_graph, true}});
 }
 
-void handle_data_parallelism(Resolution& r) {
-  if (r.before(v0_5(19))) {
-    assign_data_parallelism(r);
-    return;
-  }
-  const std::string function = upstream_name(r, "handle_data_parallelism");
+namespace {
+
+void default_attention_groups(Resolution& r, const std::string& function) {
   if (r.integer(Field::attn_dp_size) < 1) r.refuse("ValueError", function, "--attn-dp-size is not positive");
   if (r.integer(Field::attn_dp_size) > 1 && r.integer(Field::dp_size) > 1) {
     r.refuse("ValueError", function, "--dp-size replicas do not go with --attn-dp-size");
   }
   if (r.integer(Field::dp_size) * r.integer(Field::attn_dp_size) == 1 && !r.is(Field::ep_join_mode, "scale")) {
     r.declare("_data_parallelism_defaults", {{Field::enable_dp_lm_head, false}});
+  }
+}
+
+}  // namespace
+
+void handle_data_parallelism(Resolution& r) {
+  if (r.before(v0_5(19))) {
+    assign_data_parallelism(r);
+    return;
+  }
+  const std::string function = upstream_name(r, "handle_data_parallelism");
+  if (r.before(v0_5(22))) {
+    if (r[Field::dp_size] == Value(1) && !r.is(Field::ep_join_mode, "scale")) {
+      r.declare("_data_parallelism_defaults", {{Field::enable_dp_attention, false}, {Field::enable_dp_lm_head, false}});
+    }
+  } else {
+    default_attention_groups(r, function);
   }
   if (r.on(Field::mm_enable_dp_encoder) && r[Field::tp_size] == Value(1)) {
     r.warn(function, "--mm-enable-dp-encoder has nothing to distribute with --tp-size 1");
@@ -233,6 +253,10 @@ void handle_eplb_and_dispatch(Resolution& r) {
 
 void handle_expert_distribution_metrics(Resolution& r) {
   constexpr std::string_view kSource = "_handle_expert_distribution_metrics";
+  if (r.since(v0_5(19)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
+    r.refuse("ValueError", upstream_name(r, "handle_expert_distribution_metrics"),
+             "SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC is gone; use --expert-balancedness-report-mode");
+  }
   const bool reports = r.since(v0_5(19)) ? !r.is(Field::expert_balancedness_report_mode, "off")
                                          : r.on(Field::enable_expert_distribution_metrics);
   if (reports && r.none(Field::expert_distribution_recorder_mode)) {

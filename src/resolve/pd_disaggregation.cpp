@@ -82,7 +82,7 @@ void check_host_receive_and_dcp(Resolution& r) {
     if (!(0 <= share && share <= 1)) {
       r.refuse("ValueError", kStep, "--disaggregation-decode-host-receive-threshold is a share between 0 and 1.");
     }
-    if (share < 1) {
+    if (r.since(v0_5(22)) ? share < 1 : share > 0) {
       if (r.on(Field::enable_hisparse) || r.on(Field::enable_pd_role_switch)) {
         r.refuse("ValueError", kStep,
                  "Receiving into host memory does not work with --enable-hisparse or --enable-pd-role-switch.");
@@ -95,10 +95,15 @@ void check_host_receive_and_dcp(Resolution& r) {
     }
   }
   if (is_decode(r) && width(r, Field::dcp_size) > 1 &&
-      !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl", "mori", "ascend", "fake"})) {
+      !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl", "fake"}) &&
+      (r.before(v0_5(22)) || !r.one_of(Field::disaggregation_transfer_backend, {"mori", "ascend"}))) {
     r.refuse("ValueError", kStep,
              fmt::format("--dcp-size on a decode server does not work with --disaggregation-transfer-backend {}.",
                          r.text(Field::disaggregation_transfer_backend)));
+  }
+  const bool caches = r.on(Field::disaggregation_decode_enable_radix_cache) || r.on(Field::enable_hierarchical_cache);
+  if (is_decode(r) && width(r, Field::dcp_size) > 1 && caches && r.before(v0_5(21))) {
+    r.refuse("ValueError", kStep, "--dcp-size on a decode server works without radix and hierarchical cache.");
   }
 }
 
@@ -115,7 +120,7 @@ void enable_decode_radix_cache(Resolution& r) {
   } else if (backend == "fake") {
     refuse("--disaggregation-transfer-backend fake");
   } else if (r.before(v0_5(23)) && !r.none(Field::speculative_algorithm) &&
-             !r.is(Field::speculative_algorithm, "DSPARK")) {  // as written, aliases come later
+             !(r.since(v0_5(21)) && r.is(Field::speculative_algorithm, "DSPARK"))) {  // as written, aliases come later
     refuse("speculative decoding other than DSPARK");
   }
   if (attn_dp_enabled(r)) {
@@ -146,7 +151,8 @@ void default_extra_slots(Resolution& r) {
   if (!field_exists(kSlots, r.release()) || !r.none(kSlots)) return;
   std::int64_t extra = 0;
   if (const Value& most = r[Field::max_running_requests]; !most.is_none()) {
-    const std::int64_t ranks = r.integer(Field::dp_size) * width(r, Field::attn_dp_size);
+    const std::int64_t ranks = r.since(v0_5(22)) ? r.integer(Field::dp_size) * width(r, Field::attn_dp_size)
+                                                 : std::max<std::int64_t>(1, r.integer(Field::dp_size));
     if (ranks == 0) r.refuse("ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
     const std::int64_t least = r.since(v0_5(23)) ? 1 : std::numeric_limits<std::int64_t>::min();
     const std::int64_t per_worker = std::max(least, floor_div(most.as_int(), ranks));
@@ -233,7 +239,8 @@ void handle_language_model_only(Resolution& r) {
     }
   }
   const ModelFacts& model = r.model();
-  if (!r.is(Field::disaggregation_mode, "null") && model.root("model_type") != Value("deepseek_v41")) {
+  if (!r.is(Field::disaggregation_mode, "null") &&
+      (r.before(v0_5(22)) || model.root("model_type") != Value("deepseek_v41"))) {
     r.refuse("ValueError", kFunction, "--language-model-only does not work with --disaggregation-mode.");
   }
   for (const char* name : {"DeepseekV4ForCausalLM", "MuseGlimmerForConditionalGeneration",

@@ -95,11 +95,11 @@ constexpr PipelineStep kPostInit[] = {
 constexpr PipelineStep kPipeline[] = {
     {.name = "use_mlx", .run = handle_hardware_runtime_validation},
     {.name = "validate_mps_runtime", .run = validate_mps_runtime},
-    {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention},
+    {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention, .first = v0_5(22)},
     {.name = "handle_mega_moe", .run = handle_mega_moe},
     {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode},
     {.name = "handle_media_url_security", .run = handle_media_url_security},
-    {.name = "handle_watermark_config", .run = handle_watermark_config},
+    {.name = "handle_watermark_config", .run = handle_watermark_config, .first = v0_5(22)},
     {.name = "handle_hicache_ratio_default", .run = handle_hicache_ratio_default},
     {.name = "handle_offload_compatibility", .run = handle_offload_compatibility},
     {.name = "validate_prefill_decode_interval", .run = validate_prefill_decode_interval},
@@ -124,6 +124,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "apply_model_prefill_cuda_graph_defaults", .run = apply_model_prefill_cuda_graph_defaults},
     {.name = "handle_dwdp", .run = handle_dwdp},
     {.name = "handle_cuda_graph_config", .run = handle_cuda_graph_config},
+    {.name = "apply_glm5_chunked_prefill_default", .run = nullptr, .last = v0_5(21), .note = "acts on CUDA only"},
     {.name = "handle_hpu_backends", .run = handle_hpu_backends},
     {.name = "handle_cpu_backends", .run = handle_cpu_backends},
     {.name = "handle_npu_backends", .run = handle_npu_backends},
@@ -138,12 +139,13 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_offload_compatibility", .run = handle_offload_compatibility},
     {.name = "sampling_backend_default", .run = sampling_backend_default},
     {.name = "handle_deterministic_inference", .run = handle_deterministic_inference},
-    {.name = "handle_nvfp4_prefill_kv_dequant_dtype", .run = handle_nvfp4_prefill_kv_dequant_dtype},
+    {.name = "handle_nvfp4_prefill_kv_dequant_dtype", .run = handle_nvfp4_prefill_kv_dequant_dtype, .first = v0_5(21)},
     {.name = "handle_attention_backend_compatibility", .run = handle_attention_backend_compatibility},
     {.name = "disable_prefill_cuda_graph_for_deepseek_trtllm_mla", .note = "prefill graphs are off unless asked for"},
     {.name = "handle_mamba_backend", .run = handle_mamba_backend},
     {.name = "handle_int8_mamba_checkpoint", .run = handle_int8_mamba_checkpoint},
     {.name = "handle_linear_attn_backend", .run = handle_linear_attn_backend},
+    {.name = "apply_glm5_prefill_cuda_graph_policy", .run = apply_glm5_prefill_cuda_graph_policy, .last = v0_5(21)},
     {.name = "handle_kv4_compatibility", .run = handle_kv4_compatibility},
     {.name = "handle_mxfp8_kv_cache_compatibility", .run = handle_mxfp8_kv_cache_compatibility},
     {.name = "page_size_default", .run = page_size_default},
@@ -157,7 +159,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_load_balance_method", .run = handle_load_balance_method},
     {.name = "handle_context_parallelism", .run = handle_context_parallelism},
     {.name = "apply_prefill_cp_cuda_graph_default", .run = apply_prefill_cp_cuda_graph_default, .first = v0_5(23)},
-    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding},
+    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding, .first = v0_5(22)},
     {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
     {.name = "handle_a2a_moe", .run = handle_a2a_moe},
     {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp},
@@ -167,7 +169,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "validate_experimental_sgl_marlin", .run = validate_experimental_sgl_marlin},
     {.name = "pipeline_parallel_overlap_disable", .run = pipeline_parallel_overlap_disable},
     {.name = "handle_speculative_decoding", .run = handle_speculative_decoding},
-    {.name = "resolve_boundary_reduction", .run = resolve_boundary_reduction},
+    {.name = "resolve_boundary_reduction", .run = resolve_boundary_reduction, .first = v0_5(21)},
     {.name = "handle_layernorm_sp", .run = handle_layernorm_sp},
     {.name = "validate_flashinfer_a2a_token_budget", .run = validate_flashinfer_a2a_token_budget},
     {.name = "validate_mega_moe_token_budget_for_model", .run = validate_mega_moe_token_budget_for_model},
@@ -184,8 +186,10 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_other_validations", .run = handle_other_validations},
     {.name = "handle_model_capability_adjustments", .run = handle_model_capability_adjustments},
     {.name = "handle_kernel_plugins", .run = handle_kernel_plugins, .first = v0_5(23)},
-    {.name = "finalize_cuda_graph_prefill_max_context", .run = finalize_cuda_graph_prefill_max_context},
-    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding},
+    {.name = "finalize_cuda_graph_prefill_max_context",
+     .run = finalize_cuda_graph_prefill_max_context,
+     .first = v0_5(21)},
+    {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding, .first = v0_5(22)},
     {.name = "validate_deepep_v2", .run = validate_deepep_v2},
 };
 
@@ -222,11 +226,19 @@ void run_step(const PipelineStep& step, Resolution& r) {
   }
 }
 
+// Up to 0.5.21 --enable-dp-attention turns the --dp-size replicas into attention groups; steps read their number in the
+// field that later releases have for it.
+void derive_attention_groups(Resolution& r) {
+  if (r.before(v0_5(19)) || r.since(v0_5(22))) return;
+  r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
+}
+
 void run(std::span<const PipelineStep> steps, Resolution& r) {
   for (const PipelineStep& step : steps) {
     if (r.release() < step.first || r.release() > step.last) continue;
+    derive_attention_groups(r);
     if (step.name == kDummyModelEndsHere && is_dummy_model(r)) {
-      if (r.since(v0_5(20))) resolve_boundary_reduction(r);
+      if (r.since(v0_5(21))) resolve_boundary_reduction(r);
       return;
     }
     if (step.run != nullptr) run_step(step, r);

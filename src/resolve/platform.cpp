@@ -38,7 +38,7 @@ void handle_xpu_backends(Resolution& r) {
     r.set("_handle_xpu_backends", Field::disable_piecewise_cuda_graph, true);
     return;
   }
-  if (r.none(Field::sampling_backend)) {
+  if (r.since(v0_5(21)) && r.none(Field::sampling_backend)) {
     r.declare("_handle_xpu_backends", {{Field::sampling_backend, "intel_xpu"}});
   }
   if (r.none(Field::enable_fused_qk_norm_rope)) {

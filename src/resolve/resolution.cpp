@@ -135,6 +135,12 @@ facts::ModelRequest Resolution::model_request() const {
 }
 
 const ModelFacts& Resolution::model() {
+  const bool parser_known =
+      none(Field::model_config_parser) || one_of(Field::model_config_parser, {"auto", "hf", "mistral"});
+  if (!parser_known) {
+    launch_.refused_by_model = true;
+    refuse("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
+  }
   if (!launch_.model) launch_.model = build_model(model_request());
   return *launch_.model;
 }

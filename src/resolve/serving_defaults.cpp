@@ -124,7 +124,7 @@ void check_sidecar(Resolution& r, const std::string& function, bool legacy_grpc)
     refuse("--sidecar needs the native gRPC server, --smg-grpc-mode starts the old one; drop --smg-grpc-mode.");
   }
   if (r.none(Field::grpc_port)) refuse("--sidecar talks over gRPC; give --grpc-port.");
-  if (r.before(v0_5(23)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
+  if (r.release() == v0_5(22) && r.env_bool("SGLANG_RUST_SERVER", false)) {
     refuse("SGLANG_RUST_SERVER starts no sidecar; drop one of them.");
   }
 }
@@ -155,7 +155,7 @@ void resolve_grpc(Resolution& r, const std::string& function) {
   if (legacy && r.none(Field::grpc_port)) {
     r.change(kDeprecated, Field::grpc_port, r.integer(Field::port) + 10000);
   }
-  if (r.number(Field::grpc_response_timeout_secs) <= 0) {
+  if (!r.none(Field::grpc_response_timeout_secs) && r.number(Field::grpc_response_timeout_secs) <= 0) {
     r.refuse("ValueError", function, "--grpc-response-timeout-secs has to be positive.");
   }
   if (!r.none(Field::grpc_port)) {

@@ -35,7 +35,14 @@ void handle_multimodal_feature_transport(Resolution& r) {
   constexpr auto kTransport = "_handle_multimodal_feature_transport";
   const std::string function = function_name(r, kTransport);
   std::string transport = r.text(Field::mm_feature_transport);
-  if (r.none(Field::mm_feature_transport)) {
+  const bool keeps = r.on(Field::keep_mm_feature_on_device);  // an old option, gone in 0.5.21
+  if (keeps) {
+    if (!transport.empty() && transport != "cuda_ipc") {
+      r.refuse("ValueError", function, "--keep-mm-feature-on-device means --mm-feature-transport cuda_ipc.");
+    }
+    transport = "cuda_ipc";
+    r.warn(function, "--keep-mm-feature-on-device is old; --mm-feature-transport cuda_ipc says the same.");
+  } else if (r.none(Field::mm_feature_transport)) {
     transport = default_transport(r, function);
   } else if (r.env_text("SGLANG_USE_CUDA_IPC_TRANSPORT") != nullptr &&
              r.env_bool("SGLANG_USE_CUDA_IPC_TRANSPORT", false) != (transport == "cuda_ipc")) {
@@ -52,6 +59,9 @@ void handle_multimodal_feature_transport(Resolution& r) {
                          transport));
   }
   r.change(kTransport, Field::mm_feature_transport, transport);
+  if (field_exists(Field::keep_mm_feature_on_device, r.release())) {
+    r.change(kTransport, Field::keep_mm_feature_on_device, false);
+  }
   r.env()["SGLANG_USE_CUDA_IPC_TRANSPORT"] = "0";
 }
 

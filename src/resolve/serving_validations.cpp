@@ -20,6 +20,9 @@ constexpr auto kSource = "_handle_other_validations";
 // A hierarchical cache that optimistic prefill works with. None does in 0.5.13.
 bool hicache_allows_optimistic_prefill(const Resolution& r) {
   if (r.before(v0_5(19))) return false;
+  if (r.before(v0_5(21))) {
+    return r.none(Field::hicache_storage_backend) && r.is(Field::hicache_write_policy, "write_back");
+  }
   if (r.none(Field::hicache_storage_backend))
     return r.one_of(Field::hicache_write_policy, {"write_back", "write_through"});
   return r.is(Field::hicache_host_memory_mode, "buffer_only") && r.is(Field::hicache_write_policy, "write_through");
@@ -43,7 +46,7 @@ void check_optimistic_prefill(Resolution& r, const std::string& function) {
       disable("it does not work with pipeline parallelism.");
     } else if (r.on(Field::enable_hierarchical_cache) && !hicache_allows_optimistic_prefill(r)) {
       disable("it does not work with this hierarchical cache.");
-    } else if (r.before(v0_5(19)) && r.on(Field::uses_mamba_radix_cache)) {
+    } else if (r.before(v0_5(21)) && r.on(Field::uses_mamba_radix_cache)) {
       disable("it does not work with the radix cache of mamba models.");
     }
   }
@@ -206,7 +209,7 @@ void check_sampling_params(Resolution& r, const std::string& function) {
       params.find("watermark") != nullptr ||
       (params.is_list() && std::any_of(params.as_list().begin(), params.as_list().end(), is_watermark)) ||
       (params.is_string() && params.as_string().find("watermark") != std::string::npos);
-  if (watermark) {
+  if (watermark && r.since(v0_5(22))) {
     r.refuse("ValueError", function, "A watermark cannot be a preferred sampling parameter; requests ask for it.");
   }
   if (!r.on(Field::skip_tokenizer_init)) return;

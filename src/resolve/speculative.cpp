@@ -66,7 +66,7 @@ void default_moe_runner(Resolution& r) {
   if (r.before(v0_5(19))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
   constexpr std::string_view kPass = "_speculative_moe_runner_default";
   if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");
-  if (is_text(runner, "flashinfer_megamoe")) {
+  if (r.since(v0_5(22)) && is_text(runner, "flashinfer_megamoe")) {
     runner = "flashinfer_trtllm";
   } else if (r.since(v0_5(23)) && runner.as_string().starts_with("lora_")) {
     runner = "auto";
@@ -107,7 +107,7 @@ void check_draft_window(Resolution& r) {
     }
     r.change(kStep, Field::speculative_draft_window_size, window);
     const bool honoured = r.one_of(Field::speculative_algorithm, {"EAGLE3", "DFLASH"}) ||
-                          (r.since(v0_5(19)) && r.is(Field::speculative_algorithm, "EAGLE"));
+                          (r.since(v0_5(21)) && r.is(Field::speculative_algorithm, "EAGLE"));
     if (!honoured) r.warn(kStep, "--speculative-draft-window-size does nothing with this speculative algorithm");
   }
   if (!r.none(Field::speculative_draft_sink_size)) {
@@ -121,8 +121,10 @@ void check_draft_window(Resolution& r) {
 }
 
 void check_prefill_coordination(Resolution& r) {
-  if (r.before(v0_5(19)) || !r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false)) return;
-  if (r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DSPARK"}) && !r.on(Field::enable_multi_layer_eagle)) {
+  if (r.before(v0_5(21)) || !r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false)) return;
+  const bool drafts = r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"}) ||
+                      (r.since(v0_5(22)) && r.is(Field::speculative_algorithm, "DSPARK"));
+  if (drafts && !r.on(Field::enable_multi_layer_eagle)) {
     return;
   }
   r.refuse("ValueError", std::string(kStep),
@@ -254,6 +256,9 @@ void handle_speculative_decoding(Resolution& r) {
   default_moe_runner(r);
   if (!r.none(Field::speculative_algorithm)) {
     r.change(kStep, Field::speculative_algorithm, upper(r.text(Field::speculative_algorithm)));
+  }
+  if (r.since(v0_5(19)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_SPEC_V2") != nullptr) {
+    r.warn(kStep, "SGLANG_ENABLE_SPEC_V2 is gone; --disable-overlap-schedule turns overlap scheduling off");
   }
   r.change(kStep, Field::speculative_algorithm, algorithm_behind_alias(r));
   check_decode_radix_cache(r);

@@ -18,11 +18,13 @@ void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::st
 void check_data_parallel(Resolution& r, bool npu) {
   if (r.integer(Field::attn_dp_size) <= 1) return;
   if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DSPARK with data-parallel attention needs --enable-dp-lm-head");
-  if (!npu && !r.one_of(Field::moe_a2a_backend, {"none", "megamoe", "mori"})) {
+  const bool exchanges = r.one_of(Field::moe_a2a_backend, {"none", "megamoe"}) ||
+                         (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "mori"));
+  if (!npu && !exchanges) {
     refuse(r, "DSPARK with data-parallel attention works with --moe-a2a-backend none, megamoe or mori");
   }
-  const bool needs_static =
-      !r.is(Field::moe_a2a_backend, "none") || r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false);
+  const bool needs_static = !r.is(Field::moe_a2a_backend, "none") ||
+                            (r.since(v0_5(22)) && r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false));
   if (!npu && needs_static && ragged_verify_mode(r) != RaggedVerify::kStatic) {
     refuse(r, "DSPARK with expert exchange or prefill coordination needs SGLANG_RAGGED_VERIFY_MODE=static");
   }
@@ -41,7 +43,8 @@ void check_placement(Resolution& r) {
     refuse(r, "DSPARK does not run on device " + device);
   }
   check_data_parallel(r, npu);
-  if (r.integer(Field::pp_size) != 1 && !r.is(Field::disaggregation_mode, "prefill")) {
+  const bool prefills = r.since(v0_5(21)) && r.is(Field::disaggregation_mode, "prefill");
+  if (r.integer(Field::pp_size) != 1 && !prefills) {
     refuse(r, "DSPARK with pipeline parallelism works on prefill servers only");
   }
 }

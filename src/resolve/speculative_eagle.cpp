@@ -150,7 +150,7 @@ void handle_eagle_family(Resolution& r) {
   restrict_mixed_chunk(r);
   const std::string arch = architecture(r);
   default_draft_model(r, arch);
-  if (r.since(v0_5(19))) fit_iquest_q1_draft(r, arch);
+  if (r.since(v0_5(21))) fit_iquest_q1_draft(r, arch);
   choose_shape(r, arch);
   check_trtllm_mha(r);
   check_rejection_sampling(r);

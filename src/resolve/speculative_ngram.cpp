@@ -14,7 +14,7 @@ void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::st
 void check_device(Resolution& r) {
   if (r.before(v0_5(19))) {
     if (!r.text(Field::device).starts_with("cuda")) refuse(r, "NGRAM speculative decoding needs CUDA");
-  } else if (!r.one_of(Field::device, {"cuda", "cpu", "xpu"})) {
+  } else if (!r.one_of(Field::device, {"cuda", "cpu"}) && !(r.since(v0_5(21)) && r.is(Field::device, "xpu"))) {
     refuse(r, "NGRAM speculative decoding needs CUDA, CPU or XPU");
   }
 }

@@ -41,11 +41,12 @@ void check_pd(Resolution& r) {
   const bool mooncake = r.is(Field::disaggregation_transfer_backend, "mooncake");
   r.require(mooncake, kPool, "--enable-unified-memory in a PD deployment transfers through mooncake only");
   r.require(r.integer(Field::pp_size) == 1, kPool, "--enable-unified-memory in a PD deployment needs --pp-size 1");
-  r.require(r.none(Field::speculative_algorithm), kPool,
+  r.require(r.before(v0_5(21)) || r.none(Field::speculative_algorithm), kPool,
             "--enable-unified-memory with mooncake does not support speculative decoding");
   r.require(!r.env_bool("SGLANG_DISABLE_LAZY_COMPACTION", false), kPool,
             "--enable-unified-memory in a PD deployment needs lazy compaction");
   r.require(!r.on(Field::enable_hisparse), kPool, "--enable-unified-memory does not go with --enable-hisparse");
+  if (r.before(v0_5(21))) return;
   if (r.on(Field::disaggregation_decode_enable_offload_kvcache)) {
     r.require(r.is(Field::hicache_storage_backend, "file"), kPool,
               "decode offload from the unified pool needs --hicache-storage-backend file");
@@ -54,7 +55,11 @@ void check_pd(Resolution& r) {
     r.require(!r.model().is_hybrid_swa, kPool, "decode offload from the unified pool does not support hybrid SWA");
   }
   if (r.is(Field::disaggregation_decode_retraction_backup, "host_pool")) {
+    const bool first = r.before(v0_5(22));
+    r.require(!first || !r.on(Field::disaggregation_decode_enable_radix_cache), kPool,
+              "host-pool retraction does not support a decode radix cache");
     r.require(!is_mambaish(r.model()), kPool, "host-pool retraction does not support Mamba hybrids");
+    r.require(!first || !r.model().is_hybrid_swa, kPool, "host-pool retraction does not support hybrid SWA");
   }
 }
 
@@ -77,7 +82,21 @@ void check_verify_backends(Resolution& r, Names allowed) {
             "speculative decoding in the unified pool cannot verify on this attention backend; triton can");
 }
 
+// Up to 0.5.21.
+void check_dspark_alone(Resolution& r) {
+  if (r.none(Field::speculative_algorithm)) return;
+  r.require(r.is(Field::speculative_algorithm, "DSPARK"), kPool, "--enable-unified-memory supports DSPARK only");
+  const Value& topk = r[Field::speculative_eagle_topk];
+  r.require(topk.is_none() || topk == Value(1), kPool, "--enable-unified-memory needs --speculative-eagle-topk 1");
+  r.require(backends_within(r, {"triton", "trtllm_mla", "cutedsl_mla", "tokenspeed_mla"}), kPool,
+            "DSPARK in the unified pool cannot verify on this attention backend; triton can");
+}
+
 void check_speculation(Resolution& r) {
+  if (r.before(v0_5(22))) {
+    check_dspark_alone(r);
+    return;
+  }
   r.require(r.none(Field::speculative_algorithm) ||
                 r.one_of(Field::speculative_algorithm, {"DSPARK", "EAGLE", "EAGLE3", "DFLASH"}),
             kPool, "--enable-unified-memory supports DSPARK, DFLASH, EAGLE and EAGLE3 only");
@@ -95,7 +114,10 @@ void check_speculation(Resolution& r) {
 void check_other_caches(Resolution& r) {
   r.require(!r.on(Field::enable_two_batch_overlap), kPool,
             "--enable-unified-memory does not go with --enable-two-batch-overlap");
+  r.require(r.since(v0_5(21)) || !r.on(Field::enable_hierarchical_cache), kPool,
+            "--enable-unified-memory does not go with --enable-hierarchical-cache");
   r.require(!r.on(Field::enable_lmcache), kPool, "--enable-unified-memory does not go with --enable-lmcache");
+  if (r.before(v0_5(22))) return;
   r.require(!r.on(Field::enable_unified_cache_external_linker), kPool,
             "--enable-unified-memory does not go with --enable-unified-cache-external-linker");
   const bool eagle = r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"});
@@ -181,7 +203,7 @@ void handle_unified_memory_pool(Resolution& r) {
   check_other_caches(r);
   check_dcp(r);
   drop_full_prefill_graph(r);
-  if (r.before(v0_5(23)) && is_text(attention_backends(r).decode, "trtllm_mha")) {
+  if (r.release() == v0_5(22) && is_text(attention_backends(r).decode, "trtllm_mha")) {
     r.require(graph_backend_is(r, kDecode, "disabled"), kPool,
               "the unified pool does not capture decode graphs of trtllm_mha");
   }

@@ -65,9 +65,11 @@ void check_pipeline_speculation(Resolution& r) {
 void check_pipeline_parallelism(Resolution& r) {
   if (r.integer(Field::pp_size) <= 1) return;
   constexpr auto kOverlap = "--pp-size above 1 needs --disable-overlap-schedule.";
-  if (r.before(v0_5(19))) {  // known for 0.5.13
+  if (r.before(v0_5(21))) {
     r.require(r.on(Field::disable_overlap_schedule) && r.none(Field::speculative_algorithm), kCheck,
               "--pp-size above 1 works without overlap schedule and without speculative decoding.");
+    r.require(r.none(Field::min_free_slots_delay), kCheck,
+              "--min-free-slots-delay may wait for ever under --pp-size; drop it.");
     return;
   }
   r.require(r.on(Field::disable_overlap_schedule), "check_pipeline_parallel_compat", kOverlap);
@@ -78,7 +80,7 @@ void check_pipeline_parallelism(Resolution& r) {
 
 void check_placement(Resolution& r) {
   const auto require = [&](bool condition, std::string_view message) { r.require(condition, kCheck, message); };
-  const bool replicas_allowed = r.before(v0_5(19)) && r.on(Field::enable_dp_attention);
+  const bool replicas_allowed = r.before(v0_5(22)) && r.on(Field::enable_dp_attention);
   require(!(r.integer(Field::dp_size) > 1 && r.integer(Field::nnodes) != 1 && !replicas_allowed),
           "--dp-size replicas stay on one node; use attention data parallelism across nodes.");
   require(r.integer(Field::base_gpu_id) >= 0, "--base-gpu-id must not be negative.");
@@ -326,7 +328,7 @@ void check_server_args(Resolution& r) {
   check_two_batch_overlap(r);
   check_communication(r);
   if (r.since(v0_5(19))) {  // known for 0.5.23
-    check_watermark_server_args(r);
+    if (r.since(v0_5(22))) check_watermark_server_args(r);
     check_load_publish_args(r);
   }
 }

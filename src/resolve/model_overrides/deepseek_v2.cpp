@@ -43,9 +43,14 @@ void refuse_hyv4_context_parallelism(Resolution& r) {
 
 void mla_context_parallel_overrides(Resolution& r, Overrides& overrides) {
   r.warn(kProvider, "prefill context parallelism of MLA models is experimental");
-  const std::int64_t attn_dp_size = context_parallel_attn_dp_size(r);
-  overrides.set(Field::attn_dp_size, attn_dp_size);
-  overrides.set(Field::dp_size, 1);
+  const bool groups = r.since(v0_5(22));  // before, --dp-size counts them
+  const std::int64_t attn_dp_size = groups ? context_parallel_attn_dp_size(r) : r.integer(Field::dp_size);
+  if (groups) {
+    overrides.set(Field::attn_dp_size, attn_dp_size);
+    overrides.set(Field::dp_size, 1);
+  } else {
+    overrides.set(Field::enable_dp_attention, true);
+  }
   overrides.set(Field::moe_dense_tp_size, 1);
   overrides.set(Field::moe_a2a_backend, "deepep");
   overrides.set(Field::ep_size, r[Field::tp_size]);
@@ -64,7 +69,7 @@ Overrides deepseek_family_overrides(Resolution& r, const ModelFacts& model) {
   }
   Overrides overrides;
   if (uses_sparse_mla(model, r.release())) {
-    sparse_mla_decode_context_overrides(r, overrides);
+    if (r.since(v0_5(22))) sparse_mla_decode_context_overrides(r, overrides);
     if (is_attention_backend_not_set(r)) overrides.set(Field::attention_backend, "dsa");
     overrides.set(Field::page_size, 128);
     r.warn(kProvider, "sparse attention of this model on XPU works on pages of 128 tokens");

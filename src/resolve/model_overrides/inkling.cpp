@@ -11,7 +11,7 @@ Overrides inkling_overrides(Resolution& r, const ModelFacts& /*model*/) {
   if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
     overrides.set(Field::mamba_radix_cache_strategy, "extra_buffer");
   }
-  if (!r.on(Field::disable_radix_cache)) overrides.set(Field::uses_mamba_radix_cache, true);
+  if (r.since(v0_5(21)) && !r.on(Field::disable_radix_cache)) overrides.set(Field::uses_mamba_radix_cache, true);
   if (is_attention_backend_not_set(r)) overrides.set(Field::attention_backend, "triton");
   return overrides;
 }
