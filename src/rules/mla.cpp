@@ -77,7 +77,7 @@ const Rule kRules[] = {
      .since = v0_5(12),
      .check = latent_width,
      .fires_on =
-         {{{.model = "minicpm3-4b", .args = "--device xpu --decode-attention-backend intel_xpu", .since = v0_5(20)}}},
+         {{{.model = "minicpm3-4b", .args = "--device xpu --decode-attention-backend intel_xpu", .since = v0_5(22)}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --decode-attention-backend intel_xpu"}}}},
     {.id = "ML002",
      .refs = {"R-25"},
