@@ -1,0 +1,89 @@
+// Where neighbouring releases decide differently: the same launch on both sides of a change. Facts from the releases'
+// own outcomes.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+using testing::launch_of;
+using testing::outcome_text;
+
+Launch launched(int patch, std::string_view model, std::string_view args) {
+  return launch_of(v0_5(patch), model, testing::split_words(args), testing::device_of("b60x8"));
+}
+
+TEST(NeighbourReleases, SetFieldsDifferently) {
+  const struct {
+    int patch;
+    std::string_view model, args;
+    Field field;
+    Value expected;
+  } rows[] = {
+      // XPU has its own sampler since 0.5.21
+      {20, "qwen3-8b", "", Field::sampling_backend, "pytorch"},
+      {21, "qwen3-8b", "", Field::sampling_backend, "intel_xpu"},
+      // attention groups: --dp-size counts them until they get an option of their own
+      {21, "qwen3-8b", "--tp 4 --dp 4 --enable-dp-attention", Field::dp_size, 4},
+      {21, "qwen3-8b", "--tp 4 --dp 4 --enable-dp-attention", Field::enable_dp_attention, true},
+      {22, "qwen3-8b", "--tp 4 --dp 4 --enable-dp-attention", Field::dp_size, 1},
+      {22, "qwen3-8b", "--tp 4 --dp 4 --enable-dp-attention", Field::attn_dp_size, 4},
+      // sparse attention names its top-k kernel itself up to 0.5.21
+      {21, "deepseek-v3.2", "", Field::dsa_topk_backend, "torch"},
+      {22, "deepseek-v3.2", "", Field::dsa_topk_backend, "sgl-kernel"},
+      // the old name of cutedsl_mla
+      {23, "qwen3-8b", "--prefill-attention-backend tokenspeed_mla", Field::prefill_attention_backend, "trtllm_mla"},
+      {22, "qwen3-8b", "--prefill-attention-backend tokenspeed_mla", Field::prefill_attention_backend,
+       "tokenspeed_mla"},
+      {22, "qwen3-8b", "", Field::enable_fused_qk_norm_rope, false},
+      {23, "qwen3-8b", "", Field::enable_fused_qk_norm_rope, true},
+  };
+  for (const auto& row : rows) {
+    const Launch launch = launched(row.patch, row.model, row.args);
+    ASSERT_TRUE(launch.accepted()) << row.patch << " " << row.args << ": " << outcome_text(launch);
+    EXPECT_EQ(launch[row.field], row.expected) << row.patch << " " << row.model << " " << row.args;
+  }
+}
+
+TEST(NeighbourReleases, CaptureOtherPrefillGraphsOfMlaModels) {
+  for (const auto& [patch, most] : {std::pair{22, 2048}, std::pair{23, 4096}}) {
+    const Launch launch = launched(patch, "deepseek-v2-lite-chat", "");
+    ASSERT_TRUE(launch.accepted()) << outcome_text(launch);
+    const Value* prefill = launch[Field::cuda_graph_config].find("prefill");
+    ASSERT_NE(prefill, nullptr);
+    EXPECT_EQ(*prefill->find("max_bs"), Value(most)) << patch;
+  }
+}
+
+TEST(NeighbourReleases, RefuseDifferently) {
+  const struct {
+    int patch;
+    std::string_view model, args, refused_by;  // "": accepted
+  } rows[] = {
+      {20, "qwen3-8b", "--speculative-algorithm NGRAM", "_handle_ngram"},
+      {21, "qwen3-8b", "--speculative-algorithm NGRAM", ""},
+      {20, "qwen3-30b-a3b", "--tp 4 --moe-a2a-backend megamoe", ""},
+      {21, "qwen3-30b-a3b", "--tp 4 --moe-a2a-backend megamoe", "check_mega_moe_compat"},
+      {20, "qwen3-8b", "--mamba-radix-cache-strategy extra_buffer", ""},
+      {21, "qwen3-8b", "--mamba-radix-cache-strategy extra_buffer", "handle_mamba_radix_cache"},
+      {21, "qwen3-8b", "--tp 4 --dcp-size 2 --attention-backend triton", ""},
+      {22, "qwen3-8b", "--tp 4 --dcp-size 2 --attention-backend triton", "_check_xpu_dcp"},
+      {22, "qwen3-8b", "--decode-attention-backend tokenspeed_mla", "_mla_kv_cache_dtype_checks"},
+      {23, "qwen3-8b", "--decode-attention-backend tokenspeed_mla", "_cutedsl_prefill_backend_fill"},
+      {21, "minicpm3-4b", "", "parse"},
+      {22, "minicpm3-4b", "", ""},
+      {20, "qwen3-8b", "--model-config-parser none", "get_model_config_parser"},
+      {23, "qwen3-8b", "--model-config-parser none", "get_model_config_parser"},
+  };
+  for (const auto& row : rows) {
+    const Launch launch = launched(row.patch, row.model, row.args);
+    const std::string function = launch.refusal ? launch.refusal->function : "";
+    EXPECT_EQ(function, row.refused_by) << row.patch << " " << row.args << ": " << outcome_text(launch);
+  }
+}
+
+}  // namespace
+}  // namespace preflight
