@@ -94,7 +94,7 @@ constexpr PipelineStep kPostInit[] = {
 
 constexpr PipelineStep kPipeline[] = {
     {.name = "use_mlx", .run = handle_hardware_runtime_validation},
-    {.name = "validate_mps_runtime", .run = validate_mps_runtime},
+    {.name = "validate_mps_runtime", .run = validate_mps_runtime, .first = v0_5(22)},
     {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention, .first = v0_5(22)},
     {.name = "handle_mega_moe", .run = handle_mega_moe},
     {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode},

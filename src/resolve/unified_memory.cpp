@@ -173,7 +173,7 @@ void handle_page_major_kv_layout(Resolution& r) {
   if (!r.on(Field::enable_page_major_kv_layout)) return;
   r.require(r.on(Field::enable_unified_memory), function,
             "--enable-page-major-kv-layout works with --enable-unified-memory only");
-  r.require(r.since(v0_5(23)) || !has_asymmetric_kv(r.model()), function,
+  r.require(r.since(v0_5(23)) || use_mla(r) || !has_asymmetric_kv(r.model()), function,
             "the unified pool does not hold keys and values of different widths");
   r.require(backends_within(r, page_major_backends(r)), function,
             "the page-major KV layout does not support this attention backend; triton works");
