@@ -1,10 +1,12 @@
 // Python's value semantics: truth, equality, repr, JSON. Tested by tests/value_test.cpp.
 #include "preflight/value.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -121,6 +123,29 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::size_t position_ = 0;
   std::string what_;
 };
+
+// The literals that fill our tables of defaults; a full parser for each would dominate the program's start.
+std::optional<Value> simple_literal(std::string_view text) {
+  if (text.empty() || text.size() > 60) return std::nullopt;
+  if (text == "null") return Value();
+  if (text == "false") return Value(false);
+  if (text == "true") return Value(true);
+  if (text == "[]") return Value::list({});
+  const char first = text.front();
+  if (first == '"') {
+    const std::string_view inner = text.substr(1, text.size() - 1 - (text.back() == '"' ? 1 : 0));
+    const bool plain = text.size() > 1 && text.back() == '"' && std::all_of(inner.begin(), inner.end(), [](char c) {
+                         return c >= ' ' && c < kConstantMark && c != '"' && c != '\\';
+                       });
+    return plain ? std::optional(Value(inner)) : std::nullopt;
+  }
+  const bool whole = (first >= '1' && first <= '9' && text.size() <= 18) || text == "0";
+  if (!whole || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return std::nullopt;
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return Value(number);
+}
 
 void append_repr_string(std::string& out, const std::string& s) {
   // Python prefers single quotes and switches to double ones when that saves escapes.
@@ -324,10 +349,7 @@ std::string Value::json() const {
 }
 
 Result<Value> Value::parse_json(std::string_view text) {
-  // The literals that fill our tables of defaults; a full parser for each would dominate the program's start.
-  if (text == "null") return Value();
-  if (text == "false") return Value(false);
-  if (text == "true") return Value(true);
+  if (auto simple = simple_literal(text)) return std::move(*simple);
   if (text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos) {
     const std::string marked = with_marked_constants(text);
     if (marked != text) return parse_json(marked);

@@ -800,9 +800,18 @@ void run_rules(RuleFrame& f, const Value& rules) {
   }
 }
 
-Attribute property_value(const HfConfig& config, std::string_view function) {
+namespace {
+
+// Properties found while one configuration is read out; they ask each other, in loops over the layers.
+struct KnownProperty {
+  const HfConfig* config;
+  const std::string* function;
+  Attribute value;
+};
+thread_local std::vector<KnownProperty>* known_properties = nullptr;
+
+Attribute compute_property(const HfConfig& config, const std::string& function) {
   const ConfigClass* owner = config.config_class();
-  if (owner == nullptr || owner->tables == nullptr || function.empty()) return Value();
   const HfConfigPtr self = std::const_pointer_cast<HfConfig>(config.shared_from_this());
   RuleFrame frame{*owner->tables, owner, self, {}, {}, "__getattribute__", false, false, Value()};
   try {
@@ -810,6 +819,31 @@ Attribute property_value(const HfConfig& config, std::string_view function) {
   } catch (const Raised&) {
     return Value();
   }
+}
+
+}  // namespace
+
+Attribute property_value(const HfConfig& config, const std::string& function) {
+  if (config.config_class() == nullptr || config.config_class()->tables == nullptr || function.empty()) return Value();
+  if (known_properties == nullptr) return compute_property(config, function);
+  for (const auto& known : *known_properties) {
+    if (known.config == &config && known.function == &function) return known.value;
+  }
+  Attribute value = compute_property(config, function);
+  known_properties->push_back({&config, &function, value});
+  return value;
+}
+
+Value read_out(const HfConfig& config) {
+  struct Scope {
+    std::vector<KnownProperty> known;
+    Scope() { known_properties = &known; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { known_properties = nullptr; }
+  };
+  const Scope scope;
+  return config.to_value_with_properties();
 }
 
 }  // namespace preflight::facts
