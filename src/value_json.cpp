@@ -1,5 +1,5 @@
 // JSON text into a Value, as Python's json.loads reads it (NaN and the infinities included), except that integers
-// beyond 64 bits become floats. Tested by tests/value_test.cpp and tests/fuzz/json_fuzz.cpp.
+// beyond 64 bits become floats. Tested by tests/value_test.cpp.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
