@@ -1,5 +1,5 @@
 // JSON text into a Value, as Python's json.loads reads it (NaN and the infinities included), except that integers
-// beyond 64 bits become floats. Tested by tests/value_test.cpp.
+// beyond 64 bits become floats. Tested by tests/value_test.cpp and fuzzed by tests/fuzz/json_fuzz.cpp.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

@@ -537,6 +537,10 @@ Attribute call_own(RuleFrame& f, std::string_view key, const Arguments& given) {
   const Value* function = f.tables.function(key);
   if (function == nullptr) return Value();
   RuleFrame inner{f.tables, f.owner, f.self, {}, {}, f.function, false, false, Value()};
+  // SGLang's own methods stand in a traceback under their names; transformers' do not.
+  const auto point = key.rfind('.');
+  const ConfigClass* definer = point == key.npos ? nullptr : f.tables.find(key.substr(0, point));
+  if (definer != nullptr && definer->own) inner.function = key.substr(point + 1);
   if (const Value* parameters = function->find("parameters")) {
     for (const auto& p : parameters->as_list()) put(inner.locals, p.as_list()[0].as_string(), p.as_list()[1]);
   }

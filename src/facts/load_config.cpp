@@ -68,6 +68,11 @@ HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request, std::v
 
 }  // namespace
 
+ModelOutcome build_model_from(ModelSource& source, const ModelRequest& request, const std::string& file) {
+  RenamedConfig renamed(source, file);
+  return build_model(renamed, request);
+}
+
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
   std::vector<LogLine> log;
   // The common request, asked once a launch, is remembered as facts that consist of the configuration alone.
