@@ -36,16 +36,23 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
 
+  // Only the command that is asked for gets its options: making all of them would cost as much as resolving a launch.
+  const std::string_view asked = own.empty() ? std::string_view() : std::string_view(own.front());
+
   CheckFlags check_flags;
   CLI::App* check_app = app.add_subcommand("check", "Check a launch and run its decode kernel on a sample batch");
-  add_launch_options(*check_app, check_flags.launch);
-  add_check_options(*check_app, check_flags);
+  if (asked == "check") {
+    add_launch_options(*check_app, check_flags.launch);
+    add_check_options(*check_app, check_flags);
+  }
 
   LaunchFlags resolve_flags;
   bool all = false;
   CLI::App* resolve_app = app.add_subcommand("resolve", "Print the resolved configuration and what changed each value");
-  add_launch_options(*resolve_app, resolve_flags);
-  resolve_app->add_flag("--all", all, "Every field, not only what was given or changed");
+  if (asked == "resolve") {
+    add_launch_options(*resolve_app, resolve_flags);
+    resolve_app->add_flag("--all", all, "Every field, not only what was given or changed");
+  }
 
   CLI::App* releases_app = app.add_subcommand("releases", "List the supported SGLang releases, one a line");
   LaunchFlags rules_flags;

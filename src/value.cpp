@@ -4,123 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include <nlohmann/json.hpp>
 
 namespace preflight {
 namespace {
-
-// Builds a Value from nlohmann's parse events; ints beyond 64 bits become floats.
-// Python's json reads NaN and the infinities; the parser below does not. They travel through it as marked strings of
-// the same length, so that positions in error messages stay right.
-constexpr char kConstantMark = '\x7f';
-
-Value constant(std::string_view marked) {
-  if (marked.find("-inf") != std::string_view::npos) return -std::numeric_limits<double>::infinity();
-  if (marked.find("inf") != std::string_view::npos) return std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-std::string with_marked_constants(std::string_view text) {
-  std::string out(text);
-  bool quoted = false;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (quoted && out[i] == '\\') {
-      ++i;
-    } else if (out[i] == '"') {
-      quoted = !quoted;
-    } else if (!quoted && out.compare(i, 9, "-Infinity") == 0) {
-      out.replace(i, 9, "\"\x7f\x7f-inf\x7f\"");
-      i += 8;
-    } else if (!quoted && out.compare(i, 8, "Infinity") == 0) {
-      out.replace(i, 8, "\"\x7f\x7finf\x7f\"");
-      i += 7;
-    } else if (!quoted && out.compare(i, 3, "NaN") == 0) {
-      out.replace(i, 3, "\"\x7f\"");
-      i += 2;
-    }
-  }
-  return out;
-}
-
-class Builder : public nlohmann::json_sax<nlohmann::json> {
- public:
-  bool null() override { return put({}); }
-  bool boolean(bool v) override { return put(v); }
-  bool number_integer(number_integer_t v) override { return put(std::int64_t{v}); }
-  bool number_unsigned(number_unsigned_t v) override {
-    constexpr auto kMax = static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max());
-    return v <= kMax ? put(static_cast<std::int64_t>(v)) : put(static_cast<double>(v));
-  }
-  bool number_float(number_float_t v, const string_t& /*text*/) override { return put(v); }
-  bool string(string_t& v) override {
-    if (!v.empty() && v[0] == kConstantMark) return put(constant(v));
-    return put(std::move(v));
-  }
-  bool binary(binary_t& /*v*/) override { return false; }
-  bool start_object(std::size_t /*n*/) override { return open(true); }
-  bool start_array(std::size_t /*n*/) override { return open(false); }
-  bool key(string_t& v) override {
-    keys_.back() = std::move(v);
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t position, const std::string& /*token*/, const nlohmann::detail::exception& e) override {
-    position_ = position;
-    what_ = e.what();
-    return false;
-  }
-
-  Value take() { return std::move(result_); }
-  [[nodiscard]] std::size_t position() const { return position_; }
-
- private:
-  struct Frame {
-    bool is_dict;
-    Value::List list;
-    Value::Dict dict;
-  };
-
-  bool open(bool is_dict) {
-    if (frames_.size() >= 512) return false;  // nothing SGLang reads is nested so deep
-    frames_.push_back({is_dict, {}, {}});
-    keys_.emplace_back();
-    return true;
-  }
-  bool close() {
-    Frame frame = std::move(frames_.back());
-    frames_.pop_back();
-    keys_.pop_back();
-    return put(frame.is_dict ? Value::dict(std::move(frame.dict)) : Value::list(std::move(frame.list)));
-  }
-  bool put(Value v) {
-    if (frames_.empty()) {
-      result_ = std::move(v);
-      return true;
-    }
-    Frame& top = frames_.back();
-    if (!top.is_dict) {
-      top.list.push_back(std::move(v));
-      return true;
-    }
-    for (auto& [k, old] : top.dict) {
-      if (k == keys_.back()) {  // Python keeps the last of repeated keys
-        old = std::move(v);
-        return true;
-      }
-    }
-    top.dict.emplace_back(keys_.back(), std::move(v));
-    return true;
-  }
-
-  std::vector<Frame> frames_;
-  std::vector<std::string> keys_;
-  Value result_;
-  std::size_t position_ = 0;
-  std::string what_;
-};
 
 void append_repr_string(std::string& out, const std::string& s) {
   // Python prefers single quotes and switches to double ones when that saves escapes.
@@ -321,27 +209,6 @@ std::string Value::json() const {
   std::string out;
   append_json(out);
   return out;
-}
-
-Result<Value> Value::parse_json(std::string_view text) {
-  // The literals that fill our tables of defaults; a full parser for each would dominate the program's start.
-  if (text == "null") return Value();
-  if (text == "false") return Value(false);
-  if (text == "true") return Value(true);
-  if (text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos) {
-    const std::string marked = with_marked_constants(text);
-    if (marked != text) return parse_json(marked);
-  }
-  Builder builder;
-  if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
-  const std::size_t at = std::min(builder.position(), text.size());
-  std::size_t line = 1;
-  std::size_t column = 1;
-  for (std::size_t i = 0; i + 1 < at; ++i) {
-    column = text[i] == '\n' ? 1 : column + 1;
-    line += text[i] == '\n' ? 1 : 0;
-  }
-  return failure("not valid JSON at line " + std::to_string(line) + ", column " + std::to_string(column));
 }
 
 }  // namespace preflight

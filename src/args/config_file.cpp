@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <variant>
@@ -107,7 +109,7 @@ std::string normalized(std::string_view key) {
   return out;
 }
 
-ConfigKeys config_keys(Release release, const OptionIndex& index) {
+ConfigKeys make_config_keys(Release release, const OptionIndex& index) {
   // Releases with the newer merger accept every long spelling of an option, older ones its destination only.
   const bool by_spelling = release >= v0_5(23);
   const auto keys_of = [&](const Option& option) {
@@ -140,11 +142,20 @@ ConfigKeys config_keys(Release release, const OptionIndex& index) {
   return out;
 }
 
+const ConfigKeys& config_keys(Release release) {
+  static std::map<Release, ConfigKeys> all;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  const auto it = all.find(release);
+  return it != all.end() ? it->second
+                         : all.emplace(release, make_config_keys(release, OptionIndex::of(release))).first->second;
+}
+
 // The words of one file, each with the place of its key.
 class Conversion {
  public:
   Conversion(Release release, const std::string& path)
-      : dumps_dicts_(release >= v0_5(23)), keys_(config_keys(release, OptionIndex::of(release))), path_(path) {}
+      : dumps_dicts_(release >= v0_5(23)), keys_(config_keys(release)), path_(path) {}
 
   std::vector<std::string> words;
   std::vector<SourceRange> where;
@@ -201,7 +212,7 @@ class Conversion {
 
   std::size_t length_ = 0;
   bool dumps_dicts_;
-  ConfigKeys keys_;
+  const ConfigKeys& keys_;
   std::string path_;
   SourceRange place_;
 };

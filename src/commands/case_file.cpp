@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -71,8 +72,9 @@ Launch resolve_case(const CaseFile& options, const Value& item, ResolvedCase& ou
     return replaced(replaced(std::move(s), "{models}", models_dir), "{model}", model);
   };
   const Value* yaml = item.find("config");
-  const TemporaryYaml config(yaml != nullptr && yaml->is_string() ? with_paths(yaml->as_string()) : std::string());
-  const std::string config_path = yaml != nullptr && yaml->is_string() ? config.path() : std::string();
+  std::optional<TemporaryYaml> config;
+  if (yaml != nullptr && yaml->is_string()) config.emplace(with_paths(yaml->as_string()));
+  const std::string config_path = config ? config->path() : std::string();
   std::vector<std::string> argv;
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
     for (const auto& a : args->as_list()) {

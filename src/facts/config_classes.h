@@ -68,6 +68,8 @@ class ConfigTables {
 // cls(**arguments). Python exceptions are thrown as Raised; `frame` is the innermost SGLang function so far.
 HfConfigPtr construct(const ConfigClass& config_class, const Value& arguments, std::string_view frame);
 // The value of a property of the class, None when it is not known.
-HfConfig::Attribute property_value(const HfConfig& config, std::string_view function);
+HfConfig::Attribute property_value(const HfConfig& config, const std::string& function);
+// to_value_with_properties() of a finished configuration, each property computed once.
+Value read_out(const HfConfig& config);
 
 }  // namespace preflight::facts

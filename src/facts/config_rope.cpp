@@ -136,9 +136,11 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
     if (type == Value("longrope"))
       require_keys(named, {"short_factor", "long_factor", "original_max_position_embeddings"}, Value(), function);
     if (type == Value("llama3")) {
-      require_keys(named, {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"},
+      require_keys(named,
+                   {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "rope_theta"},
                    Value(), function);
     }
+    if (type == Value("proportional")) require_keys(named, {"rope_theta"}, Value(), function);
   }
 }
 

@@ -537,6 +537,10 @@ Attribute call_own(RuleFrame& f, std::string_view key, const Arguments& given) {
   const Value* function = f.tables.function(key);
   if (function == nullptr) return Value();
   RuleFrame inner{f.tables, f.owner, f.self, {}, {}, f.function, false, false, Value()};
+  // SGLang's own methods stand in a traceback under their names; transformers' do not.
+  const auto point = key.rfind('.');
+  const ConfigClass* definer = point == key.npos ? nullptr : f.tables.find(key.substr(0, point));
+  if (definer != nullptr && definer->own) inner.function = key.substr(point + 1);
   if (const Value* parameters = function->find("parameters")) {
     for (const auto& p : parameters->as_list()) put(inner.locals, p.as_list()[0].as_string(), p.as_list()[1]);
   }
@@ -800,9 +804,18 @@ void run_rules(RuleFrame& f, const Value& rules) {
   }
 }
 
-Attribute property_value(const HfConfig& config, std::string_view function) {
+namespace {
+
+// Properties found while one configuration is read out; they ask each other, in loops over the layers.
+struct KnownProperty {
+  const HfConfig* config;
+  const std::string* function;
+  Attribute value;
+};
+thread_local std::vector<KnownProperty>* known_properties = nullptr;
+
+Attribute compute_property(const HfConfig& config, const std::string& function) {
   const ConfigClass* owner = config.config_class();
-  if (owner == nullptr || owner->tables == nullptr || function.empty()) return Value();
   const HfConfigPtr self = std::const_pointer_cast<HfConfig>(config.shared_from_this());
   RuleFrame frame{*owner->tables, owner, self, {}, {}, "__getattribute__", false, false, Value()};
   try {
@@ -810,6 +823,31 @@ Attribute property_value(const HfConfig& config, std::string_view function) {
   } catch (const Raised&) {
     return Value();
   }
+}
+
+}  // namespace
+
+Attribute property_value(const HfConfig& config, const std::string& function) {
+  if (config.config_class() == nullptr || config.config_class()->tables == nullptr || function.empty()) return Value();
+  if (known_properties == nullptr) return compute_property(config, function);
+  for (const auto& known : *known_properties) {
+    if (known.config == &config && known.function == &function) return known.value;
+  }
+  Attribute value = compute_property(config, function);
+  known_properties->push_back({&config, &function, value});
+  return value;
+}
+
+Value read_out(const HfConfig& config) {
+  struct Scope {
+    std::vector<KnownProperty> known;
+    Scope() { known_properties = &known; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { known_properties = nullptr; }
+  };
+  const Scope scope;
+  return config.to_value_with_properties();
 }
 
 }  // namespace preflight::facts

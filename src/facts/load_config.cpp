@@ -68,13 +68,34 @@ HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request, std::v
 
 }  // namespace
 
+ModelOutcome build_model_from(ModelSource& source, const ModelRequest& request, const std::string& file) {
+  RenamedConfig renamed(source, file);
+  return build_model(renamed, request);
+}
+
 ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
   std::vector<LogLine> log;
+  // The common request, asked once a launch, is remembered as facts that consist of the configuration alone.
+  const bool usual = request.configuration_file.empty() && !request.override_args.truthy();
+  const std::string key =
+      usual ? "config " + request.release.text() + (request.trust_remote_code ? "+" : "-") + request.path
+            : std::string();
+  if (const ModelOutcome* known = usual ? source.memo().outcome(key) : nullptr) {
+    if (const auto* refusal = std::get_if<Refusal>(&known->result)) return {*refusal, known->log};
+    return {std::get<std::shared_ptr<const ModelFacts>>(known->result)->hf_config, known->log};
+  }
   try {
     const HfConfigPtr config = config_for(source, request, log);
     override_config(request.release, config, request.override_args);
-    return {config->to_value(), std::move(log)};
+    Value value = config->to_value();
+    if (usual) {
+      auto facts = std::make_shared<ModelFacts>();
+      facts->hf_config = value;
+      source.memo().remember(key, {std::move(facts), log});
+    }
+    return {std::move(value), std::move(log)};
   } catch (const Raised& raised) {
+    if (usual) source.memo().remember(key, {raised.refusal, log});
     return {raised.refusal, std::move(log)};
   }
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/config_classes.h"
 #include "src/facts/model_builder.h"
 
 namespace preflight::facts {
@@ -196,8 +197,8 @@ void build(ModelBuilder& b) {
   f.architectures = b.architectures;
   const Value type = b.hf->get("model_type");
   f.model_type = type.is_string() ? type.as_string() : std::string();
-  f.hf_config = b.hf->to_value_with_properties();
-  f.hf_text_config = b.text == b.hf ? f.hf_config : b.text->to_value_with_properties();
+  f.hf_config = read_out(*b.hf);
+  f.hf_text_config = b.text == b.hf ? f.hf_config : read_out(*b.text);
 }
 
 }  // namespace

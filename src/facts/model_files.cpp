@@ -10,6 +10,23 @@
 namespace preflight::facts {
 namespace {
 
+constexpr std::size_t kMostKept = 4096;
+
+template <typename Map>
+Map& with_room(Map& map) {
+  if (map.size() >= kMostKept) map.clear();
+  return map;
+}
+
+bool has_file_like(const std::string& directory, const std::string& prefix, const std::string& suffix) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.size() >= prefix.size() + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix)) return true;
+  }
+  return false;
+}
+
 // The configuration of a Hugging Face id among those that travel in the program; ids stand first in each file.
 std::shared_ptr<const Value> known_model(const std::string& id) {
   const std::string quoted = '"' + id + '"';
@@ -25,23 +42,24 @@ std::shared_ptr<const Value> known_model(const std::string& id) {
 }  // namespace
 
 void ModelFiles::stand_in(const std::string& path, Value config) {
-  configs_[path] = std::make_shared<const Value>(std::move(config));
+  stand_ins_[path] = std::make_shared<const Value>(std::move(config));
   memo().forget();
 }
 
 Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& path) {
+  if (const auto it = stand_ins_.find(path); it != stand_ins_.end()) return it->second;
   if (const auto it = configs_.find(path); it != configs_.end()) return it->second;
   const std::filesystem::path file = std::filesystem::path(path) / "config.json";
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
-    return configs_[path] = known_model(path);
+    return with_room(configs_)[path] = known_model(path);
   }
   const std::string text(std::istreambuf_iterator<char>(in), {});
   auto value = Value::parse_json(text);
   if (!value) return failure(value.error().message, file.string());
   auto shared = std::make_shared<const Value>(std::move(*value));
-  configs_[path] = shared;
+  with_room(configs_)[path] = shared;
   return shared;
 }
 
@@ -57,8 +75,10 @@ bool ModelFiles::has_file(const std::string& path, const std::string& name) {
   const std::string key = path + '\n' + name;
   if (const auto it = files_.find(key); it != files_.end()) return it->second;
   std::error_code ignored;
-  const bool exists = std::filesystem::exists(std::filesystem::path(path) / name, ignored);
-  files_[key] = exists;
+  const auto star = name.find('*');
+  const bool exists = star == std::string::npos ? std::filesystem::exists(std::filesystem::path(path) / name, ignored)
+                                                : has_file_like(path, name.substr(0, star), name.substr(star + 1));
+  with_room(files_)[key] = exists;
   return exists;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "src/facts/model_source.h"
 
@@ -21,12 +22,15 @@ class ModelFiles : public ModelSource {
   void stand_in(const std::string& path, Value config);
 
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override;
+  // One * in `name` stands for any text.
   bool has_file(const std::string& path, const std::string& name) override;
   std::optional<Value> json_file(const std::string& path, const std::string& name) override;
 
  private:
+  std::map<std::string, std::shared_ptr<const Value>> stand_ins_;
+  // What was seen on disk; forgotten when there is much of it, so that long batches stay small.
   std::map<std::string, std::shared_ptr<const Value>> configs_;
-  std::map<std::string, bool> files_;
+  std::unordered_map<std::string, bool> files_;
   KnownModels known_;
 };
 

@@ -4,6 +4,13 @@
 #include "src/facts/model_builder.h"
 
 namespace preflight::facts {
+namespace {
+
+// A long batch over many models starts afresh here, and so needs no more memory than a short one.
+constexpr std::size_t kMostConfigs = 512;
+constexpr std::size_t kMostOutcomes = 2048;
+
+}  // namespace
 
 std::shared_ptr<HfConfig> ModelMemo::config(Release release, const std::string& path, bool trust_remote_code,
                                             const std::function<std::shared_ptr<HfConfig>()>& read,
@@ -18,6 +25,7 @@ std::shared_ptr<HfConfig> ModelMemo::config(Release release, const std::string& 
     } catch (const Raised& raised) {
       entry.refusal = raised.refusal;
     }
+    if (configs_.size() >= kMostConfigs) configs_.clear();
     it = configs_.emplace(key, std::move(entry)).first;
   }
   log.insert(log.end(), it->second.log.begin(), it->second.log.end());
@@ -31,6 +39,7 @@ const ModelOutcome* ModelMemo::outcome(const std::string& request) const {
 }
 
 const ModelOutcome& ModelMemo::remember(const std::string& request, ModelOutcome outcome) {
+  if (outcomes_.size() >= kMostOutcomes) outcomes_.clear();
   return *(outcomes_[request] = std::make_shared<const ModelOutcome>(std::move(outcome)));
 }
 

@@ -9,6 +9,8 @@ namespace preflight::facts {
 
 // What get_config() does before the override arguments.
 HfConfigPtr read_config(ModelSource& source, Release release, const std::string& path, bool trust_remote_code);
+// build_model() of a model whose configuration lies in another file than config.json, relative to its directory or not.
+ModelOutcome build_model_from(ModelSource& source, const ModelRequest& request, const std::string& file);
 // --json-model-override-args on the configuration.
 void override_config(Release release, const HfConfigPtr& config, const Value& overrides);
 

@@ -9,44 +9,48 @@ namespace {
 // Chosen anew by every launch, so never part of an outcome.
 bool is_volatile(Field f) { return f == Field::random_seed || f == Field::nccl_port; }
 
-// Long integer lists (graph capture sizes) as length, ends and sum.
-Value shortened(const Value& v) {
-  if (v.is_list()) {
-    const auto& items = v.as_list();
-    const bool integers =
-        std::all_of(items.begin(), items.end(), [](const Value& i) { return i.is_int() || i.is_bool(); });
-    if (items.size() > 12 && integers) {
-      std::int64_t sum = 0;
-      for (const auto& i : items) sum += i.as_int();
-      return std::to_string(items.size()) + " integers " + items.front().repr() + ".." + items.back().repr() + " sum " +
-             std::to_string(sum);
-    }
-    Value::List out;
-    for (const auto& i : items) out.push_back(shortened(i));
-    return Value::list(std::move(out));
-  }
-  if (v.is_dict()) {
-    Value::Dict out;
-    for (const auto& [k, i] : v.as_dict()) out.emplace_back(k, shortened(i));
-    return Value::dict(std::move(out));
-  }
-  return v;
+// Long integer lists (graph capture sizes) are written as length, ends and sum.
+bool is_long_integer_list(const Value::List& items) {
+  return items.size() > 12 &&
+         std::all_of(items.begin(), items.end(), [](const Value& i) { return i.is_int() || i.is_bool(); });
+}
+
+std::string in_short(const Value::List& items) {
+  std::int64_t sum = 0;
+  for (const auto& i : items) sum += i.as_int();
+  return std::to_string(items.size()) + " integers " + items.front().repr() + ".." + items.back().repr() + " sum " +
+         std::to_string(sum);
 }
 
 class Writer {
  public:
   explicit Writer(const PathNames& names) : names_(names) {}
 
-  void text(std::string_view s) { append_json_string(out, tidy(std::string(s))); }
+  void text(std::string_view s) {
+    const bool named = std::any_of(names_.begin(), names_.end(), [&](const auto& name) {
+      return !name.first.empty() && s.find(name.first) != std::string_view::npos;
+    });
+    append_json_string(out, named ? std::string_view(tidied_ = tidy(std::string(s))) : s);
+  }
 
   void value(const Value& v) {
-    const Value s = shortened(v);
-    const std::size_t from = out.size();
-    s.append_json(out);
-    if (!names_.empty()) {
-      std::string tail = tidy(out.substr(from));
-      out.resize(from);
-      out += tail;
+    if (v.is_string()) {
+      text(v.as_string());
+    } else if (v.is_list()) {
+      list(v.as_list());
+    } else if (v.is_dict()) {
+      out += '{';
+      bool first = true;
+      for (const auto& [k, item] : v.as_dict()) {
+        if (!first) out += ',';
+        first = false;
+        text(k);
+        out += ':';
+        value(item);
+      }
+      out += '}';
+    } else {
+      v.append_json(out);
     }
   }
 
@@ -79,6 +83,18 @@ class Writer {
   std::string out;
 
  private:
+  void list(const Value::List& items) {
+    if (is_long_integer_list(items)) return text(in_short(items));
+    out += '[';
+    bool first = true;
+    for (const auto& item : items) {
+      if (!first) out += ',';
+      first = false;
+      value(item);
+    }
+    out += ']';
+  }
+
   [[nodiscard]] std::string tidy(std::string s) const {
     for (const auto& [path, name] : names_) {
       if (path.empty()) continue;
@@ -90,6 +106,7 @@ class Writer {
   }
 
   const PathNames& names_;
+  std::string tidied_;
 };
 
 void append_changes(Writer& w, const Launch& launch, bool assigned, std::string_view key) {
@@ -124,6 +141,7 @@ std::string_view stage_name(Stage stage) {
 
 std::string outcome_json(const Launch& launch, const std::string& id, const PathNames& names) {
   Writer w(names);
+  w.out.reserve(4096);
   w.out = "{\"id\":";
   append_json_string(w.out, id);
   if (launch.outcome == Outcome::kUsage) {

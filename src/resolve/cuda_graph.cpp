@@ -21,13 +21,12 @@ namespace {
 
 // A fresh PhaseConfig of the release, in the order of its fields.
 Value default_phase(const Resolution& r, std::string_view backend) {
-  Value phase;
-  phase = phase.with("backend", backend).with("max_bs", {}).with("bs", {}).with("tc_compiler", "eager");
-  if (r.since(v0_5(21))) phase = phase.with("max_context_size", {});
-  if (r.since(v0_5(15))) phase = phase.with("full_prefill_max_req", {});
-  if (r.since(v0_5(17))) phase = phase.with("full_prefill_prefix_chunk_tokens", {});
-  if (r.since(v0_5(21))) phase = phase.with("max_seq_len", {});
-  return phase;
+  Value::Dict phase = {{"backend", backend}, {"max_bs", {}}, {"bs", {}}, {"tc_compiler", "eager"}};
+  if (r.since(v0_5(21))) phase.emplace_back("max_context_size", Value());
+  if (r.since(v0_5(15))) phase.emplace_back("full_prefill_max_req", Value());
+  if (r.since(v0_5(17))) phase.emplace_back("full_prefill_prefix_chunk_tokens", Value());
+  if (r.since(v0_5(21))) phase.emplace_back("max_seq_len", Value());
+  return Value::dict(std::move(phase));
 }
 
 class GraphConfig {

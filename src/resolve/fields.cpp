@@ -3,10 +3,9 @@
 #include "preflight/fields.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <charconv>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -17,8 +16,20 @@ namespace {
 
 // The defaults of one release, one slot per field; parsed from the table once, at first use.
 struct Defaults {
-  std::vector<Value> values = std::vector<Value>(kFieldCount);
-  std::vector<bool> exists = std::vector<bool>(kFieldCount, false);
+  Release release;
+  std::vector<Value> values;
+  std::vector<bool> exists;
+
+  explicit Defaults(const resolve::ReleaseTable& table)
+      : release(table.release), values(kFieldCount), exists(kFieldCount, false) {
+    for (const auto& [field, json] : table.defaults) {
+      const auto f = static_cast<std::size_t>(field);
+      exists[f] = true;
+      auto parsed = Value::parse_json(json);
+      assert(parsed && "the table holds valid JSON");
+      values[f] = std::move(*parsed);
+    }
+  }
 };
 
 const resolve::ReleaseTable& table_of(Release release) {
@@ -30,20 +41,14 @@ const resolve::ReleaseTable& table_of(Release release) {
 }
 
 const Defaults& defaults_of(Release release) {
-  static std::array<std::once_flag, 64> once;
-  static std::array<Defaults, 64> all;
-  const auto& table = table_of(release);
-  const auto index = static_cast<std::size_t>(&table - resolve::release_tables().data());
-  std::call_once(once[index], [&] {
-    for (const auto& [field, json] : table.defaults) {
-      const auto f = static_cast<std::size_t>(field);
-      all[index].exists[f] = true;
-      auto parsed = Value::parse_json(json);
-      assert(parsed && "the table holds valid JSON");
-      all[index].values[f] = std::move(*parsed);
-    }
-  });
-  return all[index];
+  // Asked for every field of a launch, one launch after the other of the same release.
+  thread_local const Defaults* last = nullptr;
+  if (last != nullptr && last->release == release) return *last;
+  static std::map<Release, Defaults> all;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  last = &all.try_emplace(release, table_of(release)).first->second;
+  return *last;
 }
 
 }  // namespace

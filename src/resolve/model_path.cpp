@@ -45,8 +45,8 @@ bool is_remote_url(const std::string& path) {
 }
 
 // check_gguf_file: by suffix, else by the first four bytes.
-bool is_gguf(const std::string& path) {
-  if (!is_file(path)) return false;
+bool is_gguf(Resolution& r, const std::string& path) {
+  if (r.models().has_file(path, ".") || !is_file(path)) return false;
   if (fs::path(path).extension() == ".gguf") return true;
   std::ifstream in(path, std::ios::binary);
   std::array<char, 4> head{};
@@ -66,37 +66,28 @@ void download_from_object_store(Resolution& r, const Value& path) {
 // resolve_hf_gguf_reference: whether only a hub could say what this names. OWNER/REPO alone counts as a model
 // directory of the hub: upstream's search for a single .gguf in it gives up silently without a network.
 bool names_gguf_on_hub(const std::string& path) {
-  if (path.empty() || exists(path) || is_remote_url(path)) return false;
+  if (path.empty() || is_remote_url(path)) return false;
   if (const auto colon = path.rfind(':'); colon != std::string::npos) {
     const auto slashes = std::count(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(colon), '/');
-    return slashes == 1 && colon + 1 < path.size();
+    return slashes == 1 && colon + 1 < path.size() && !exists(path);
   }
   std::string_view inner = path;
   while (inner.starts_with('/')) inner.remove_prefix(1);
   while (inner.ends_with('/')) inner.remove_suffix(1);
-  return std::count(inner.begin(), inner.end(), '/') >= 2 && path.ends_with(".gguf");
-}
-
-bool has_file_like(const std::string& directory, std::string_view prefix) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(".safetensors")) return true;
-  }
-  return false;
+  return std::count(inner.begin(), inner.end(), '/') >= 2 && path.ends_with(".gguf") && !exists(path);
 }
 
 // Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them.
-bool is_mistral_native(const Resolution& r) {
+bool is_mistral_native(Resolution& r) {
   const std::string path = r.text(Field::model_path);
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return false;  // upstream asks the hub
+  if (!r.models().has_file(path, ".")) return false;  // no directory: upstream asks the hub
   const std::string lower = ascii_lower(path);
   const bool named = lower.find("mistral-large-3") != std::string::npos ||
                      lower.find("mistral-small-4") != std::string::npos || lower.find("leanstral") != std::string::npos;
-  if (named && exists((fs::path(path) / "params.json").string())) return true;
+  if (named && r.models().has_file(path, "params.json")) return true;
   // The prefix lost its dash after 0.5.13; known for 0.5.23.
-  return has_file_like(path, "consolidated") && !has_file_like(path, r.since(v0_5(19)) ? "model" : "model-");
+  return r.models().has_file(path, "consolidated*.safetensors") &&
+         !r.models().has_file(path, r.since(v0_5(19)) ? "model*.safetensors" : "model-*.safetensors");
 }
 
 // validate_transfer_engine: mooncake is no part of an XPU installation.
@@ -125,7 +116,7 @@ void check_remote_instance(Resolution& r, const std::string& function) {
 
 void resolve_format_of_path(Resolution& r) {
   const std::string path = r.text(Field::model_path);
-  if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(path)) {
+  if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
     r.change(r.since(v0_5(19)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
   }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -43,6 +43,54 @@ struct Pipe {
   }
 };
 
+// Sends what fits into the pipe; closes it when all is sent, or when nobody reads.
+void send(Pipe& in, std::string_view& input) {
+  while (!input.empty()) {
+    const ssize_t n = write(in.fd[1], input.data(), input.size());
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) break;
+    input.remove_prefix(static_cast<std::size_t>(n));
+  }
+  in.close_end(1);
+}
+
+// Feeds `input` and collects what is printed, until the other side closes; false when the time is over. Both at once,
+// since either side may have more to say than a pipe holds.
+bool converse(Pipe& in, Pipe& out, std::string_view input, int timeout_seconds, std::string& text) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_seconds);
+  std::array<char, 65536> buffer{};
+  fcntl(in.fd[1], F_SETFL, O_NONBLOCK);
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    std::array<pollfd, 2> ready = {pollfd{out.fd[0], POLLIN, 0}, pollfd{in.fd[1], POLLOUT, 0}};  // -1 is passed over
+    if (poll(ready.data(), ready.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) return true;
+    if (ready[1].revents != 0) send(in, input);
+    if (ready[0].revents == 0) continue;
+    const ssize_t n = read(out.fd[0], buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return true;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+// While it lives, writing to a pipe that nobody reads is an error and not our end.
+class WithoutBrokenPipes {
+ public:
+  WithoutBrokenPipes() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before_);
+  }
+  WithoutBrokenPipes(const WithoutBrokenPipes&) = delete;
+  WithoutBrokenPipes& operator=(const WithoutBrokenPipes&) = delete;
+  ~WithoutBrokenPipes() { sigaction(SIGPIPE, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
 // Runs `interpreter -c SCRIPT` with `input` on its standard input; standard output, or why there is none.
 Result<std::string> run_script(const std::string& interpreter, const std::string& input, int timeout_seconds) {
   Pipe in;
@@ -61,43 +109,24 @@ Result<std::string> run_script(const std::string& interpreter, const std::string
   }
   in.close_end(0);
   out.close_end(1);
-  // An interpreter that is not there closes its end at once; that must not end us.
-  struct sigaction ignore {};
-  struct sigaction before {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &before);
-  for (std::size_t at = 0; at < input.size();) {
-    const ssize_t n = write(in.fd[1], input.data() + at, input.size() - at);
-    if (n <= 0) break;
-    at += static_cast<std::size_t>(n);
-  }
-  sigaction(SIGPIPE, &before, nullptr);
-  in.close_end(1);
-
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_seconds);
+  const WithoutBrokenPipes quiet;
   std::string text;
-  std::array<char, 65536> buffer{};
-  bool late = false;
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd ready{out.fd[0], POLLIN, 0};
-    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) == 0) {
-      late = true;
-      kill(child, SIGKILL);
-      break;
-    }
-    const ssize_t n = read(out.fd[0], buffer.data(), buffer.size());
-    if (n <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
+  const bool late = !converse(in, out, input, timeout_seconds, text);
+  if (late) kill(child, SIGKILL);
   int status = 0;
-  waitpid(child, &status, 0);
-  if (late) return failure(fmt::format("SGLang did not answer within {} seconds", timeout_seconds), interpreter);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (late) {
+    return failure(
+        fmt::format("SGLang did not answer within {} second{}", timeout_seconds, timeout_seconds == 1 ? "" : "s"),
+        interpreter);
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && text.empty())
     return failure("cannot run this interpreter", interpreter);
   if (WIFSIGNALED(status))
     return failure(fmt::format("the interpreter ended with signal {}", WTERMSIG(status)), interpreter);
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && text.empty())
+    return failure(fmt::format("the interpreter ended with status {} and no answer", WEXITSTATUS(status)), interpreter);
   return text;
 }
 
@@ -227,6 +256,9 @@ Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, c
   if (!text) return tl::make_unexpected(text.error());
   const auto answer = last_json_line(interpreter, std::move(*text));
   if (!answer) return tl::make_unexpected(answer.error());
+  const std::string outcome = text_of(*answer, "outcome");
+  if (outcome != "ok" && outcome != "usage" && outcome != "error")
+    return failure("SGLang's answer could not be read", interpreter);
   PythonAnswer out;
   out.release = text_of(*answer, "release");
   out.launch.args.release = known;

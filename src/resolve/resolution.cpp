@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/args/python_text.h"
+#include "src/facts/read_config.h"
 #include "src/resolve/python_text.h"
 
 namespace preflight::resolve {
@@ -160,7 +162,10 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   facts::ModelRequest full = request;
   full.release = release();
   full.env = env();
-  facts::ModelOutcome outcome = facts::build_model(models_, full);
+  const std::string given = text(request.is_draft ? Field::decrypted_draft_config_file : Field::decrypted_config_file);
+  const std::string file(args::strip(given));
+  facts::ModelOutcome outcome =
+      file.empty() ? facts::build_model(models_, full) : facts::build_model_from(models_, full, file);
   take_log(std::move(outcome.log));
   if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
     launch_.refused_by_model = !request.is_draft;

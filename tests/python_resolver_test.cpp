@@ -1,0 +1,214 @@
+// The real code as a second resolver, with a stand-in for the interpreter: a shell script that answers, dies, hangs or
+// talks nonsense.
+#include "src/resolve/python_resolver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "src/facts/model_files.h"
+
+namespace preflight::resolve {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// An executable script, gone with the object.
+class StandIn {
+ public:
+  explicit StandIn(const std::string& body) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "preflight-stand-in-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ / "python";
+    std::ofstream(path_) << "#!/bin/sh\n" << body << '\n';
+    chmod(path_.c_str(), 0700);
+  }
+  StandIn(const StandIn&) = delete;
+  StandIn& operator=(const StandIn&) = delete;
+  ~StandIn() { std::filesystem::remove_all(directory_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return (directory_ / name).string(); }
+
+ private:
+  std::filesystem::path directory_;
+  std::filesystem::path path_;
+};
+
+// A script that reads what it is asked and prints `lines`.
+std::string answering(const std::string& lines) { return "cat > /dev/null\ncat <<'END'\n" + lines + "\nEND"; }
+
+Result<PythonAnswer> ask(const std::string& interpreter, int timeout_seconds = 60,
+                         const std::vector<std::string>& argv = {"--model-path", "m"}) {
+  return ask_python(interpreter, v0_5(23), argv, DeviceFacts{}, {{"SGLANG_X", "1"}}, timeout_seconds);
+}
+
+std::string why_not(const Result<PythonAnswer>& answer) { return answer ? "it answered" : answer.error().text(); }
+
+TEST(PythonResolver, AnAcceptedLaunchCarriesFieldsWarningsAndItsChain) {
+  const StandIn python(answering(
+      R"(a library greets
+{"release": "0.5.24", "outcome": "ok", "warnings": [["WARNING", "step", "text"], ["odd"]], "resolved": {"page_size": 128, "brand_new_field": 1}, "writes": [["step", "page_size", 64], ["short"]], "trace": [["later step", {"page_size": 128, "brand_new_field": 1}]]})"));
+  const auto answer = ask(python.path());
+  ASSERT_TRUE(answer) << why_not(answer);
+  const Launch& launch = answer->launch;
+  EXPECT_EQ(answer->release, "0.5.24");
+  EXPECT_TRUE(launch.accepted());
+  EXPECT_EQ(launch[Field::page_size], Value(128));
+  EXPECT_EQ(launch[Field::tp_size], Value(1)) << "what the answer leaves out keeps its default";
+  EXPECT_THAT(answer->unknown_fields, ElementsAre("brand_new_field"));
+  ASSERT_EQ(launch.log.size(), 1U);
+  EXPECT_EQ(launch.log[0].function, "step");
+  ASSERT_EQ(launch.chain.size(), 2U);
+  EXPECT_TRUE(launch.chain[0].assigned);
+  EXPECT_EQ(launch.chain[0].fields[0].second, Value(64));
+  EXPECT_EQ(launch.chain[1].step, "later step");
+  EXPECT_EQ(launch.chain[1].fields.size(), 1U);
+}
+
+TEST(PythonResolver, RefusalsKeepStageExceptionAndFunction) {
+  struct Row {
+    const char* answer;
+    Outcome outcome;
+    Stage stage;
+    const char* exception;
+    const char* function;
+  };
+  constexpr Row kRows[] = {
+      {R"({"outcome": "usage", "stage": "parse", "message": "no"})", Outcome::kUsage, Stage::kParse, "", ""},
+      {R"({"outcome": "error", "stage": "resolve", "exception": "ValueError", "function": "f", "message": "no"})",
+       Outcome::kRefused, Stage::kResolve, "ValueError", "f"},
+      // sys.exit() behind the parser, and a traceback without a frame of SGLang.
+      {R"({"outcome": "error", "stage": "check", "exception": "KeyError", "function": null, "message": "no"})",
+       Outcome::kRefused, Stage::kCheck, "KeyError", ""},
+  };
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(row.answer);
+    const StandIn python(answering(row.answer));
+    const auto answer = ask(python.path());
+    ASSERT_TRUE(answer) << why_not(answer);
+    EXPECT_EQ(answer->launch.outcome, row.outcome);
+    EXPECT_EQ(answer->launch.stage, row.stage);
+    if (row.outcome == Outcome::kUsage) {
+      ASSERT_TRUE(answer->launch.usage);
+      EXPECT_EQ(answer->launch.usage->message, "no");
+    } else {
+      ASSERT_TRUE(answer->launch.refusal);
+      EXPECT_EQ(answer->launch.refusal->exception, row.exception);
+      EXPECT_EQ(answer->launch.refusal->function, row.function);
+    }
+  }
+}
+
+TEST(PythonResolver, WhatIsNoAnswerIsSaidInWords) {
+  struct Row {
+    std::string script;
+    const char* says;
+  };
+  const Row rows[] = {
+      {answering("no JSON at all"), "could not be read"},
+      {answering("[1, 2]"), "could not be read"},
+      {answering("{}"), "could not be read"},
+      {answering("{\"outcome\": \"ok\""), "could not be read"},
+      {answering(R"({"error": "no sglang package in /x"})"), "no sglang package in /x"},
+      {"cat > /dev/null", "could not be read"},
+      {"cat > /dev/null; echo oops >&2; exit 3", "status 3"},
+      {"exit 127", "cannot run this interpreter"},
+      {"kill -SEGV $$", "signal 11"},
+      {"exec sleep 600", "did not answer within 1 second"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.script);
+    const StandIn python(row.script);
+    EXPECT_THAT(why_not(ask(python.path(), row.says == std::string_view("did not answer within 1 second") ? 1 : 60)),
+                HasSubstr(row.says));
+  }
+}
+
+TEST(PythonResolver, AnInterpreterThatIsNotThereIsNamed) {
+  const auto answer = ask("/nowhere/python");
+  EXPECT_THAT(why_not(answer), HasSubstr("cannot run this interpreter"));
+  EXPECT_THAT(why_not(answer), HasSubstr("/nowhere/python"));
+}
+
+TEST(PythonResolver, TheLaunchTheDeviceAndTheEnvironmentAreAskedFor) {
+  const StandIn python("cat > \"$(dirname \"$0\")/request\"\necho '{\"outcome\": \"ok\", \"resolved\": {}}'");
+  ASSERT_TRUE(ask(python.path(), 60, {"--model-path", "with \"quotes\" and ü"}));
+  std::ifstream in(python.file("request"));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto request = Value::parse_json(text);
+  ASSERT_TRUE(request) << text;
+  EXPECT_EQ(*request->find("argv"), Value::list({"--model-path", "with \"quotes\" and ü"}));
+  EXPECT_EQ(*request->find("env"), Value::dict({{"SGLANG_X", "1"}}));
+  EXPECT_EQ(*request->find("device")->find("memory_mib"), Value(24480));
+}
+
+// A launch longer than a pipe holds, and an interpreter that talks before it listens.
+TEST(PythonResolver, NeitherSideWaitsForTheOther) {
+  const std::string talk =
+      "i=0; while [ $i -lt 2000 ]; do echo \"$i " + std::string(100, 'x') + "\"; i=$((i+1)); done\n";
+  const StandIn python(talk + answering(R"({"outcome": "ok", "resolved": {"page_size": 7}})"));
+  const auto answer = ask(python.path(), 60, {"--model-path", std::string(300000, 'm')});
+  ASSERT_TRUE(answer) << why_not(answer);
+  EXPECT_EQ(answer->launch[Field::page_size], Value(7));
+  const StandIn deaf(R"(echo '{"outcome": "ok", "resolved": {"page_size": 9}}')");
+  const auto unheard = ask(deaf.path(), 60, {"--model-path", std::string(300000, 'm')});
+  ASSERT_TRUE(unheard) << why_not(unheard);
+  EXPECT_EQ(unheard->launch[Field::page_size], Value(9));
+}
+
+TEST(PythonResolver, TheReleaseIsAskedForAlone) {
+  const StandIn python(answering(R"({"release": "0.5.24"})"));
+  EXPECT_EQ(python_release(python.path()).value(), "0.5.24");
+  EXPECT_FALSE(python_release("/nowhere/python"));
+}
+
+TEST(PythonResolver, AModelThatCannotBeHadLeavesTheLaunchAsItWas) {
+  const StandIn python(answering(R"({"outcome": "ok", "resolved": {"model_path": "/nowhere/model"}})"));
+  auto answer = ask(python.path());
+  ASSERT_TRUE(answer) << why_not(answer);
+  facts::ModelFiles models;
+  attach_model(answer->launch, models);
+  EXPECT_EQ(answer->launch.model, nullptr);
+  EXPECT_TRUE(answer->launch.accepted());
+  EXPECT_TRUE(answer->launch.log.empty());
+}
+
+Launch accepted_launch() {
+  Launch launch;
+  launch.args.release = v0_5(23);
+  for (std::size_t i = 0; i < kFieldCount; ++i)
+    launch.resolved.push_back(field_default(static_cast<Field>(i), v0_5(23)));
+  return launch;
+}
+
+Launch refused_launch(const char* exception) {
+  Launch launch = accepted_launch();
+  launch.outcome = Outcome::kRefused;
+  launch.refusal = Refusal{exception, "f", "our words", ""};
+  return launch;
+}
+
+TEST(PythonResolver, DifferencesNameFieldsWarningsAndOutcomes) {
+  const auto page = static_cast<std::size_t>(Field::page_size);
+  const auto seed = static_cast<std::size_t>(Field::random_seed);
+  Launch other = accepted_launch();
+  EXPECT_TRUE(differences(accepted_launch(), other).empty());
+  other.resolved[seed] = 42;  // chosen anew by every launch
+  EXPECT_TRUE(differences(accepted_launch(), other).empty());
+  other.resolved[page] = 64;
+  other.log.push_back({"WARNING", "step", "text"});
+  EXPECT_THAT(differences(accepted_launch(), other), ElementsAre(HasSubstr("page_size"), HasSubstr("[step]")));
+  EXPECT_THAT(differences(accepted_launch(), refused_launch("KeyError")), ElementsAre(HasSubstr("KeyError in f")));
+  Launch same_refusal = refused_launch("KeyError");
+  same_refusal.refusal->message = "their words";
+  EXPECT_TRUE(differences(refused_launch("KeyError"), same_refusal).empty());
+  EXPECT_EQ(differences(refused_launch("KeyError"), refused_launch("ValueError")).size(), 1U);
+}
+
+}  // namespace
+}  // namespace preflight::resolve

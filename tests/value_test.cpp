@@ -1,0 +1,131 @@
+// Python's values: JSON in and out, repr, truth and equality.
+#include "preflight/value.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace preflight {
+namespace {
+
+// One row a document that Python's json.loads takes: the text, and its repr.
+TEST(Value, JsonReadsAsPythonReadsIt) {
+  constexpr std::pair<const char*, const char*> kRows[] = {
+      {"null", "None"},
+      {" true ", "True"},
+      {"0", "0"},
+      {"-0", "0"},
+      {"-12", "-12"},
+      {"9223372036854775807", "9223372036854775807"},
+      {"9223372036854775808", "9.223372036854776e+18"},  // ours: beyond 64 bits an integer becomes a float
+      {"1.0", "1.0"},
+      {"1e3", "1000.0"},
+      {"1E-7", "1e-07"},
+      {"-2.5e+2", "-250.0"},
+      {"1e400", "inf"},
+      {"-1e400", "-inf"},
+      {"1e-400", "0.0"},
+      {"NaN", "nan"},
+      {"[Infinity, -Infinity]", "[inf, -inf]"},
+      {"[]", "[]"},
+      {"{ }", "{}"},
+      {"[1,[2,{\"a\":[]}]]", "[1, [2, {'a': []}]]"},
+      {"{\"b\": 1, \"a\": 2, \"b\": 3}", "{'b': 3, 'a': 2}"},  // the last one counts, at the first one's place
+      {R"("plain")", "'plain'"},
+      {R"("\"\\\/\b\f\n\r\t")", "'\"\\\\/\b\f\\n\\r\\t'"},
+      {R"("\u0041\u00fc\u20ac\ud83d\ude00")", "'Aü€😀'"},
+      {"\"Aü€😀\"", "'Aü€😀'"},
+      {R"("NaN Infinity")", "'NaN Infinity'"},
+      {"\n{\"a\"\t:\r1}\n", "{'a': 1}"},
+  };
+  for (const auto& [text, repr] : kRows) {
+    const auto value = Value::parse_json(text);
+    ASSERT_TRUE(value) << text;
+    EXPECT_EQ(value->repr(), repr) << text;
+  }
+}
+
+TEST(Value, WhatIsNoJsonIsRefused) {
+  const std::string deep(600, '[');
+  const std::string_view rows[] = {"",
+                                   " ",
+                                   "nul",
+                                   "tru",
+                                   "True",
+                                   "01",
+                                   "1.",
+                                   ".5",
+                                   "+1",
+                                   "-",
+                                   "1e",
+                                   "0x10",
+                                   "[1,]",
+                                   "[1 2]",
+                                   "[",
+                                   "]",
+                                   "{",
+                                   "{\"a\"}",
+                                   "{\"a\":}",
+                                   "{\"a\":1,}",
+                                   "{a: 1}",
+                                   "{'a':1}",
+                                   "\"",
+                                   "\"a",
+                                   "\"\\x\"",
+                                   "\"\\u12\"",
+                                   "\"\\u12g4\"",
+                                   "\"\\\"",
+                                   "\"\n\"",
+                                   "\"\\ud800\"",
+                                   "\"\\udc00\"",
+                                   "1 2",
+                                   "nan",
+                                   "-inf",
+                                   "\"\xff\"",
+                                   "\"\xc0\xaf\"",
+                                   "\"\xed\xa0\x80\"",
+                                   "\xef\xbb\xbf{}",
+                                   "\"\\ud800\\u0041\"",
+                                   deep};
+  for (const auto text : rows) EXPECT_FALSE(Value::parse_json(text)) << text;
+  EXPECT_FALSE(Value::parse_json(std::string_view("null\0", 5)));
+  EXPECT_FALSE(Value::parse_json(std::string_view("\"\\\0\"", 4)));
+}
+
+TEST(Value, AFaultInJsonIsPlaced) {
+  EXPECT_NE(Value::parse_json("{\n  \"a\": 1,\n  \"b\" 2}").error().text().find("line 3, column 7"), std::string::npos)
+      << Value::parse_json("{\n  \"a\": 1,\n  \"b\" 2}").error().text();
+}
+
+TEST(Value, JsonComesBackAsItWas) {
+  const std::string text = R"({"a":[1,2.5,true,null,"ü \" \\ \n"],"b":{}})";
+  const auto value = Value::parse_json(text);
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(Value::parse_json(value->json())->identical(*value));
+  EXPECT_EQ(Value(std::numeric_limits<double>::quiet_NaN()).json(), "\"nan\"");
+  EXPECT_TRUE(Value::parse_json(Value("\xff").json())) << "bytes that are no UTF-8 are replaced";
+}
+
+TEST(Value, EqualityIsPythonsAndIdentityIsOurs) {
+  EXPECT_EQ(Value(1), Value(1.0));
+  EXPECT_EQ(Value(1), Value(true));
+  EXPECT_NE(Value(), Value(false));
+  EXPECT_NE(Value("1"), Value(1));
+  EXPECT_FALSE(Value(1).identical(Value(1.0)));
+  EXPECT_FALSE(Value(1).identical(Value(true)));
+  EXPECT_EQ(Value::dict({{"a", 1}, {"b", 2}}), Value::dict({{"b", 2}, {"a", 1}}));
+  EXPECT_NE(Value::list({1, 2}), Value::list({2, 1}));
+  EXPECT_FALSE(Value::list({1}).identical(Value::list({1.0})));
+}
+
+TEST(Value, ADictWithAKeySetIsAnotherDict) {
+  const Value before = Value::dict({{"a", 1}, {"b", 2}});
+  EXPECT_EQ(before.with("a", 3).repr(), "{'a': 3, 'b': 2}");
+  EXPECT_EQ(before.with("c", 3).repr(), "{'a': 1, 'b': 2, 'c': 3}");
+  EXPECT_EQ(Value().with("a", 1).repr(), "{'a': 1}");
+  EXPECT_EQ(before.repr(), "{'a': 1, 'b': 2}");
+}
+
+}  // namespace
+}  // namespace preflight
