@@ -45,6 +45,7 @@ struct Report {
   std::optional<KernelReport> kernel;  // when it was run
   std::string kernel_not_run;          // why not, when it was not
   std::optional<DeviceError> absence;  // there was no device to run it on
+  std::vector<Injection> injections;   // --inject: is the gate alive?
   bool incomplete = false;             // the model, or facts about it, are not known
 
   [[nodiscard]] ReportVerdict verdict() const;
