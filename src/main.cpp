@@ -65,12 +65,19 @@ int run(int argc, char** argv) {
   explain_app->add_option("RULE", subject, "A rule id (PG003) or a reference id (K-6)")->required();
   add_output_options(*explain_app, explain_flags);
 
+  KernelOptions defects_kernel;
+  bool measure = false;
+  CLI::App* defects_app = app.add_subcommand("defects", "List the defects that --inject can plant");
+  defects_app->add_flag("--measure", measure, "Plant each under every input regime: a table, which takes a minute");
+  defects_app->add_option("--opencl-device", defects_kernel.device, "OpenCL device: index, or part of its name");
+
   const auto subcommands = app.get_subcommands([](CLI::App*) { return true; });
   const bool named = !own.empty() && !own.front().starts_with('-');
   if (named && std::none_of(subcommands.begin(), subcommands.end(),
                             [&](const CLI::App* s) { return s->get_name() == own.front(); })) {
     std::cerr << fmt::format(
-        "xpu-preflight: no command {}; the commands are check, resolve, releases, rules, explain\n", own.front());
+        "xpu-preflight: no command {}; the commands are check, resolve, releases, rules, explain, defects\n",
+        own.front());
     return kBadInput;
   }
   try {
@@ -83,6 +90,7 @@ int run(int argc, char** argv) {
   if (*releases_app) return releases();
   if (*rules_app) return with_output(rules_flags, [](const OutputOptions& o) { return list_rules(o); });
   if (*explain_app) return with_output(explain_flags, [&](const OutputOptions& o) { return explain(subject, o); });
+  if (*defects_app) return list_defects(defects_kernel, measure);
   if (*resolve_app) return run_resolve(resolve_flags, std::move(launch), all);
   return run_check(check_flags, std::move(launch));
 }

@@ -65,6 +65,19 @@ TEST(Judge, EverySabotageFails) {
             VerdictWord::kFail);
 }
 
+// A sink far above the only score: the weight underflows in fp32, and so does the reference in any storage type.
+TEST(Judge, ValuesThatFp32CannotTellFromZeroAreEqualToIt) {
+  std::vector<double> want = expected_values();
+  std::vector<double> got = want;
+  for (std::int64_t i = 0; i < kWidth; ++i) {
+    want[static_cast<std::size_t>(i)] *= 1e-87;
+    got[static_cast<std::size_t>(i)] = 0.0;
+  }
+  EXPECT_EQ(judged(got, want), VerdictWord::kPass);
+  for (std::int64_t i = 0; i < kWidth; ++i) want[static_cast<std::size_t>(i)] *= 1e67;  // 1e-20 is a float like others
+  EXPECT_EQ(judged(got, want), VerdictWord::kFail);
+}
+
 TEST(Judge, SaysWhereAndByHowMuch) {
   std::vector<double> got = expected_values();
   got[70] = kNan;

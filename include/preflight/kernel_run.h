@@ -65,10 +65,11 @@ struct DeviceChoice {
 tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices();
 
 struct RunOptions {
-  int repeat = 0;          // timed repetitions after the judged run; 0 = no timing
-  std::string kernel_dir;  // read kernel sources here instead of the embedded ones
-  bool as_gpu = false;     // choose work-groups as for a GPU on any device: tests that path on a CPU
-  int defect = 0;          // plant this defect (src/kernels/defects.h); 0 = none. Tests only.
+  int repeat = 0;                // timed repetitions after the judged run; 0 = no timing
+  std::string kernel_dir;        // read kernel sources here instead of the embedded ones
+  bool as_gpu = false;           // choose work-groups as for a GPU on any device: tests that path on a CPU
+  int defect = 0;                // plant this defect (src/kernels/defects.h); 0 = none
+  bool stop_at_failure = false;  // skip the cases after the first that fails
 };
 
 struct Timing {
@@ -124,6 +125,18 @@ KernelReport run_plan_apart(const Plan& plan, const DeviceChoice& device, const 
 tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices_apart(const ProcessLimits& limits = {});
 // What that process does instead of main: a request on standard input, answers on its own descriptor. Never returns.
 [[noreturn]] void serve_kernel_process();
+
+// A known mistake planted into the kernels of a launch, and whether the launch's own cases caught it.
+enum class InjectionOutcome : std::uint8_t { kCaught, kMissed, kNotRun };
+std::string_view name_of(InjectionOutcome outcome);
+struct Injection {
+  int defect = 0;
+  std::string what = {};
+  InjectionOutcome outcome = InjectionOutcome::kNotRun;
+  std::size_t cases = 0;       // in which it can show
+  std::string case_line = {};  // the first that caught it, or could not be run
+  std::string reason = {};     // how it showed, or why it was not run
+};
 
 // The embedded configs/cases/<kernel>.txt, all kernels or one.
 Result<std::vector<KernelCase>> built_in_cases(std::string_view kernel = {});

@@ -49,6 +49,7 @@ struct Report {
   std::vector<std::string> fix_written;  // --fix: one line per file, or why nothing was written
   bool fixed = false;                    // --fix wrote a corrected text
   FixSearch fixes;                       // corrected argument lists, when there are errors and they were searched for
+  std::vector<Injection> injections;     // --inject: is the gate alive?
   bool incomplete = false;               // the model, or facts about it, are not known
 
   [[nodiscard]] ReportVerdict verdict() const;

@@ -8,6 +8,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
+#include "src/kernels/inject.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
 
@@ -60,11 +61,36 @@ void run_kernel(const KernelOptions& options, Report& report) {
   report.kernel = std::move(kernel);
 }
 
+void run_injections(const KernelOptions& options, Report& report) {
+  if (options.inject.empty()) return;
+  std::vector<KernelCase> cases;
+  if (report.plan && report.kernel) cases = report.plan->all_cases();
+  if (options.seed) {
+    for (KernelCase& c : cases) c.seed = *options.seed;
+  }
+  const std::vector<int> ids =
+      options.inject == "all" ? defects::ids_for(cases) : std::vector{std::stoi(options.inject)};
+  if (ids.empty()) {
+    report.injections.push_back({.what = "none was planted", .reason = report.kernel_not_run});
+  }
+  for (const int id : ids) {
+    if (!report.kernel || report.kernel->worst() != VerdictWord::kPass) {
+      report.injections.push_back({.defect = id,
+                                   .what = defects::describe(id),
+                                   .reason = report.kernel ? "the sound kernel does not pass" : report.kernel_not_run});
+      continue;
+    }
+    if (options.progress) std::cerr << fmt::format("\r\033[Kplanting defect {} …", id) << std::flush;
+    report.injections.push_back(defects::inject(id, cases, DeviceChoice{options.device.value_or("")}, options.limits));
+  }
+  if (options.progress) std::cerr << "\r\033[K" << std::flush;
+}
+
 int exit_status(const Report& report, const CheckCommand& command) {
   if (report.fixed) return kOk;  // what was wrong is so no longer
   if (command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
   if (report.verdict() == ReportVerdict::kKernelFailed) return kKernelFailed;
-  if (command.kernel.device && report.absence) return kNoDevice;
+  if ((command.kernel.device || !command.kernel.inject.empty()) && report.absence) return kNoDevice;
   return kOk;
 }
 
@@ -87,6 +113,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     report.plan = derive_plan(report.launch);
   }
   run_kernel(command.kernel, report);
+  run_injections(command.kernel, report);
   return report;
 }
 

@@ -37,6 +37,7 @@ struct KernelOptions {
   std::optional<std::uint64_t> seed;
   bool progress = false;  // a line on standard error while cases run
   ProcessLimits limits;   // --kernel-timeout
+  std::string inject;     // --inject: a defect's id, or "all"; then the absence of a device is exit 5, too
 };
 
 struct CheckCommand {
@@ -52,6 +53,8 @@ struct CheckCommand {
 int check(const CheckCommand& command);
 int check_batch(const CheckCommand& command, const CaseFile& file);
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output);
+// The table of planted defects; measured anew, as Markdown, when asked.
+int list_defects(const KernelOptions& kernel, bool measure);
 int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output);
 
 int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool all);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/commands/commands.h"
+#include "src/kernels/inject.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
 
@@ -29,6 +30,21 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
     std::cout << report::kernel_text(report, {output.colour, output.width, true});
   }
   return status;
+}
+
+int list_defects(const KernelOptions& kernel, bool measure) {
+  if (!measure) {
+    for (const int id : defects::all_ids()) std::cout << fmt::format("{:>4}  {}\n", id, defects::describe(id));
+    return kOk;
+  }
+  const auto table = defects::measure_table(DeviceChoice{kernel.device.value_or("")}, kernel.limits,
+                                            [](const std::string& row) { std::cerr << row << '\n'; });
+  if (!table) {
+    std::cerr << "xpu-preflight: " << table.error().message << '\n';
+    return is_absence(table.error().kind) ? kNoDevice : kKernelFailed;
+  }
+  std::cout << *table;
+  return kOk;
 }
 
 int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output) {

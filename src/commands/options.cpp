@@ -15,6 +15,7 @@
 
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
+#include "src/kernels/inject.h"
 #include "src/read_text.h"
 
 namespace preflight::commands {
@@ -210,6 +211,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
   app.add_option("--kernel-timeout", flags.kernel_timeout,
                  "Seconds without an answer after which the kernel process is ended (default: 60)");
+  app.add_option(
+      "--inject", flags.inject,
+      "Plant a known defect (its id, or all; list shows them) into the kernels of this launch: is it caught?");
   app.add_option("--seed", flags.seed, "Seed of the sample batch");
   app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it");
 }
@@ -262,6 +266,20 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   }
   command.kernel.limits.seconds = flags.kernel_timeout;
   command.kernel.progress = isatty(STDERR_FILENO) != 0;
+  if (flags.inject == "list") return list_defects(command.kernel, false);
+  if (!flags.inject.empty()) {
+    int id = 0;
+    const char* end = flags.inject.data() + flags.inject.size();
+    const auto [stop, error] = std::from_chars(flags.inject.data(), end, id);
+    const bool known = error == std::errc{} && stop == end && !defects::describe(id).empty();
+    if (flags.inject != "all" && !known) {
+      return refuse({fmt::format("--inject {}: no such defect; --inject list shows them", flags.inject)});
+    }
+    if (!command.kernel.run || !flags.case_line.empty()) {
+      return refuse({"--inject plants a defect into the kernels of a launch: it needs them to run"});
+    }
+    command.kernel.inject = flags.inject;
+  }
   if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
   if (!flags.launch.batch.empty()) {

@@ -50,6 +50,7 @@ struct CheckFlags {
   bool device_given = false;
   bool list_devices = false;
   std::string seed;
+  std::string inject;
   double kernel_timeout = ProcessLimits{}.seconds;
   std::string case_line;
 };

@@ -86,10 +86,9 @@ CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, cons
   return report;
 }
 
-CaseReport not_run(const KernelCase& kernel_case, const DeviceError& error) {
-  return {.kernel_case = kernel_case,
-          .case_line = print_case(kernel_case),
-          .verdict = {VerdictWord::kSkipped, error.message, {}}};
+CaseReport not_run(const KernelCase& kernel_case, const std::string& why) {
+  return {
+      .kernel_case = kernel_case, .case_line = print_case(kernel_case), .verdict = {VerdictWord::kSkipped, why, {}}};
 }
 
 }  // namespace
@@ -111,9 +110,16 @@ KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice&
   } catch (const opencl::Failure& failure) {
     report.error = failure.error();
   }
+  bool stopped = false;
   for (const KernelCase& kernel_case : cases) {
-    report.cases.push_back(report.error ? not_run(kernel_case, *report.error)
-                                        : run_one(*session, kernel_case, options, report.error));
+    if (stopped) {
+      report.cases.push_back(not_run(kernel_case, "a case before it failed"));
+    } else if (report.error) {
+      report.cases.push_back(not_run(kernel_case, report.error->message));
+    } else {
+      report.cases.push_back(run_one(*session, kernel_case, options, report.error));
+      stopped = options.stop_at_failure && report.cases.back().verdict.word >= VerdictWord::kFail;
+    }
     if (observer.finished) observer.finished(report.cases.back());
   }
   return report;

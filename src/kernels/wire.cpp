@@ -152,7 +152,8 @@ std::string print(const Request& request) {
                   {"repeat", o.repeat},
                   {"kernel_dir", o.kernel_dir},
                   {"as_gpu", o.as_gpu},
-                  {"defect", o.defect}});
+                  {"defect", o.defect},
+                  {"stop_at_failure", o.stop_at_failure}});
 }
 
 Result<Request> parse_request(const std::string& text) {
@@ -166,6 +167,7 @@ Result<Request> parse_request(const std::string& text) {
     json.at("kernel_dir").get_to(request.options.kernel_dir);
     json.at("as_gpu").get_to(request.options.as_gpu);
     json.at("defect").get_to(request.options.defect);
+    json.at("stop_at_failure").get_to(request.options.stop_at_failure);
     return request;
   } catch (const std::exception& e) {
     return failure(e.what());

@@ -60,6 +60,10 @@ KernelCase paged_case(const PlanContext& context) {
   c.cache_seqlens = edge_seqlens(shape.page_size);
   c.softcap = context.model.attn_logit_softcapping;
   c.sinks = context.model.has_attention_sinks;
+  if (size_of(shape.kv_dtype) == 1) {  // other scales than 1, or one that is not applied would not show
+    c.k_scale = 0.5;
+    c.v_scale = 0.25;
+  }
   return c;
 }
 
@@ -96,7 +100,9 @@ std::vector<KernelCase> regime_cases(const KernelCase& base, std::int64_t other_
     c.seed = cases.size() + 1;
     cases.push_back(std::move(c));
   };
-  add(Inputs::kMid, other_splits, base.cache_seqlens);
+  std::vector<std::int64_t> with_empty = base.cache_seqlens;  // as a captured graph's padding may have
+  with_empty.insert(with_empty.begin() + 1, 0);
+  add(Inputs::kMid, other_splits, with_empty);
   add(Inputs::kPeaked, base.kv_splits, base.cache_seqlens);
   add(Inputs::kDrift, other_splits, base.cache_seqlens);
   add(Inputs::kLast, base.kv_splits, base.cache_seqlens);

@@ -193,6 +193,19 @@ Json findings_json(const Report& report, bool full) {
   return out;
 }
 
+Json injections_json(const Report& report) {
+  Json out = Json::array();
+  for (const Injection& i : report.injections) {
+    out.push_back({{"defect", i.defect},
+                   {"what", i.what},
+                   {"outcome", name_of(i.outcome)},
+                   {"cases", i.cases},
+                   {"case", i.case_line},
+                   {"reason", i.reason}});
+  }
+  return out;
+}
+
 Json outcome_object(const Launch& launch) {
   Json out = {{"word", outcome_word(launch)}};
   if (launch.usage) {
@@ -234,6 +247,7 @@ std::string report_json(const Report& report, int exit_status) {
               {"unmodelled", std::move(unmodelled)},
               {"plan", report.plan ? plan_json(*report.plan) : Json(nullptr)},
               {"kernel", kernel_json(report)},
+              {"injections", injections_json(report)},
               {"coverage",
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},

@@ -236,6 +236,23 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
   return out + "\n";
 }
 
+std::string injections_section(const Report& report, const Style& style) {
+  if (report.injections.empty()) return {};
+  std::string out = style.bold("Gate") + "\n";
+  std::size_t caught = 0;
+  for (const Injection& i : report.injections) {
+    const bool good = i.outcome == InjectionOutcome::kCaught;
+    caught += good ? 1 : 0;
+    const std::string word(name_of(i.outcome));
+    out += fmt::format("  {}  planted defect {}: {}\n", good ? style.green(word) : style.red(word), i.defect, i.what);
+    if (!i.case_line.empty()) out += fmt::format("          in {}\n", i.case_line);
+    out += fmt::format("          {}\n", printable(i.reason));
+  }
+  out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught,
+                     plural(static_cast<std::int64_t>(report.injections.size()), "planted defect"));
+  return out;
+}
+
 std::string summary(const Report& report, const Style& style) {
   std::array<int, 4> count{};
   for (const auto& f : report.findings) ++count[static_cast<std::size_t>(f.severity)];
@@ -321,6 +338,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   out += values_section(report.launch, style);
   if (report.plan) out += plan_section(*report.plan, style);
   out += kernel_section(report, options, style);
+  out += injections_section(report, style);
   return out + summary(report, style);
 }
 

@@ -43,6 +43,9 @@ bool Report::has_at_least(Severity severity) const {
 
 ReportVerdict Report::verdict() const {
   if (!launch.accepted()) return ReportVerdict::kRefused;
+  const bool gate_is_dead = std::any_of(injections.begin(), injections.end(),
+                                        [](const Injection& i) { return i.outcome != InjectionOutcome::kCaught; });
+  if (gate_is_dead && !absence) return ReportVerdict::kKernelFailed;
   if (kernel && (kernel->error || kernel->worst() >= VerdictWord::kFail)) return ReportVerdict::kKernelFailed;
   if (has_at_least(Severity::kError)) return ReportVerdict::kFail;
   if (incomplete) return ReportVerdict::kIncomplete;

@@ -1,0 +1,191 @@
+#include "src/kernels/inject.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/kernels/defects.h"
+
+namespace preflight {
+
+std::string_view name_of(InjectionOutcome outcome) {
+  switch (outcome) {
+    case InjectionOutcome::kCaught:
+      return "caught";
+    case InjectionOutcome::kMissed:
+      return "missed";
+    case InjectionOutcome::kNotRun:
+      break;
+  }
+  return "not run";
+}
+
+namespace defects {
+namespace {
+
+using Needs = bool (*)(const KernelCase&);
+
+bool has_pages(const KernelCase& c) { return c.page_size > 1; }
+bool has_splits(const KernelCase& c) { return c.kv_splits > 1; }
+bool has_rows_to_swap(const KernelCase& c) { return c.num_requests() > 1 && c.num_q_heads > 1; }
+bool has_groups(const KernelCase& c) { return c.num_kv_heads > 1 && c.num_q_heads > c.num_kv_heads; }
+bool has_window(const KernelCase& c) { return c.window > 0; }
+bool has_sinks(const KernelCase& c) { return c.sinks; }
+bool has_split_sinks(const KernelCase& c) { return c.sinks && c.kv_splits > 1; }
+bool has_cap(const KernelCase& c) { return c.softcap > 0.0; }
+bool has_key_scale(const KernelCase& c) { return c.k_scale != 1.0; }
+bool has_value_scale(const KernelCase& c) { return c.v_scale != 1.0; }
+bool is_uncapped(const KernelCase& c) { return c.softcap == 0.0; }  // exp of a usual cap does not overflow
+// A sink alone makes a sum.
+bool has_empty_sum(const KernelCase& c) {
+  return !c.sinks && std::ranges::find(c.cache_seqlens, 0) != c.cache_seqlens.end();
+}
+
+// What must be there for the mistake to make a difference; a defect without a row needs nothing but its kernel.
+struct Scope {
+  int first;
+  int last;
+  Needs needs;
+  std::string_view lacks;
+};
+constexpr std::array kScopes{
+    Scope{10, 50, has_pages, "pages of one token have no partly filled one"},
+    Scope{70, 70, has_pages, "pages of one token have no partly filled one"},
+    Scope{80, 120, has_splits, "the cache is not split"},
+    Scope{130, 130, has_rows_to_swap, "there is one request or one head"},
+    Scope{170, 170, has_rows_to_swap, "there is one request or one head"},
+    Scope{180, 180, has_groups, "each query head has its KV head, or all have one"},
+    Scope{230, 240, has_splits, "the cache is not split"},
+    Scope{210, 210, is_uncapped, "the soft cap keeps scores from overflowing"},
+    Scope{270, 270, has_empty_sum, "no request is empty"},
+    Scope{280, 281, has_window, "there is no window"},
+    Scope{290, 290, has_sinks, "there are no sinks"},
+    Scope{291, 291, has_split_sinks, "there are no sinks over several splits"},
+    Scope{300, 301, has_cap, "there is no soft cap"},
+    Scope{380, 380, has_key_scale, "the key scale is 1"},
+    Scope{381, 381, has_value_scale, "the value scale is 1"},
+};
+
+std::string_view kernel_of(const Defect& defect) { return defect.case_line.substr(0, defect.case_line.find(' ')); }
+
+const Defect* find(int id, std::string_view kernel) {
+  const auto rows = defect_table();
+  const auto row = std::ranges::find_if(
+      rows, [&](const Defect& d) { return d.id == id && (kernel.empty() || kernel_of(d) == kernel); });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+// A wrong kernel may also take the device down; that it does not build, or finds no memory, shows nothing.
+bool shows_a_defect(const CaseReport& report) {
+  if (report.verdict.word == VerdictWord::kFail) return true;
+  if (report.verdict.word != VerdictWord::kError || !report.fault) return false;
+  const DeviceErrorKind kind = report.fault->kind;
+  return kind == DeviceErrorKind::kDeviceLost || kind == DeviceErrorKind::kCrashed ||
+         kind == DeviceErrorKind::kTimedOut;
+}
+
+}  // namespace
+
+std::string why_not(int id, const KernelCase& kernel_case) {
+  if (find(id, kernel_case.kernel) == nullptr) {
+    return fmt::format("{} is not where this mistake is made", kernel_case.kernel);
+  }
+  for (const Scope& scope : kScopes) {
+    if (scope.first <= id && id <= scope.last && !scope.needs(kernel_case)) return std::string(scope.lacks);
+  }
+  return {};
+}
+
+std::vector<int> all_ids() {
+  std::vector<int> ids;
+  for (const Defect& defect : defect_table()) {
+    if (std::ranges::find(ids, defect.id) == ids.end()) ids.push_back(defect.id);
+  }
+  return ids;
+}
+
+std::vector<int> ids_for(const std::vector<KernelCase>& cases) {
+  std::vector<int> ids = all_ids();
+  std::erase_if(ids, [&](int id) {
+    return std::ranges::none_of(cases, [&](const KernelCase& c) { return why_not(id, c).empty(); });
+  });
+  return ids;
+}
+
+std::string describe(int id) {
+  const Defect* defect = find(id, {});
+  return defect == nullptr ? std::string() : std::string(defect->what);
+}
+
+Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoice& device,
+                 const ProcessLimits& limits) {
+  Injection injection{.defect = id, .what = describe(id)};
+  std::vector<KernelCase> concerned;
+  for (const KernelCase& c : cases) {
+    const std::string reason = why_not(id, c);
+    if (reason.empty()) {
+      concerned.push_back(c);
+    } else if (injection.reason.empty() || find(id, c.kernel) != nullptr) {
+      injection.reason = reason;
+    }
+  }
+  injection.cases = concerned.size();
+  if (concerned.empty()) return injection;
+  const RunOptions options{.defect = id, .stop_at_failure = true};
+  const KernelReport report = run_cases_apart(concerned, device, options, limits);
+  injection.outcome = InjectionOutcome::kMissed;
+  injection.reason = "every case passed";
+  for (const CaseReport& c : report.cases) {
+    if (shows_a_defect(c)) {
+      injection.outcome = InjectionOutcome::kCaught;
+      injection.case_line = c.case_line;
+      injection.reason = c.verdict.reason;
+      return injection;
+    }
+    if (c.verdict.word != VerdictWord::kPass && injection.outcome == InjectionOutcome::kMissed) {
+      injection.outcome = InjectionOutcome::kNotRun;
+      injection.case_line = c.case_line;
+      injection.reason = c.verdict.reason;
+    }
+  }
+  return injection;
+}
+
+tl::expected<std::string, DeviceError> measure_table(const DeviceChoice& device, const ProcessLimits& limits,
+                                                     const std::function<void(const std::string&)>& progress) {
+  constexpr std::array kRegimes{Inputs::kPeaked, Inputs::kFlat, Inputs::kMid, Inputs::kDrift};
+  std::string table =
+      "| defect | kernel | what is wrong | peaked | flat | mid | drift | its own |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const Defect& defect : defect_table()) {
+    const auto own = parse_case(defect.case_line);
+    if (!own) return tl::make_unexpected(DeviceError{DeviceErrorKind::kInternal, own.error().text()});
+    std::vector<KernelCase> cases{*own};
+    for (const Inputs inputs : kRegimes) {
+      KernelCase c = *own;
+      c.inputs = inputs;
+      cases.push_back(std::move(c));
+    }
+    // Kernels that only move data have no regimes: their cases print the same whatever the inputs.
+    const bool has_regimes = print_case(cases[1]) != print_case(cases[2]);
+    if (!has_regimes) cases.resize(1);
+    const KernelReport sound = run_cases_apart(cases, device, {}, limits);
+    if (sound.error) return tl::make_unexpected(*sound.error);
+    const KernelReport planted = run_cases_apart(cases, device, {.defect = defect.id}, limits);
+    std::string row = fmt::format("| {} | {} | {} |", defect.id, kernel_of(defect), defect.what);
+    const auto cell = [&](std::size_t i) {
+      if (sound.cases[i].verdict.word != VerdictWord::kPass) return " ? |";
+      return shows_a_defect(planted.cases[i]) ? " caught |" : " – |";
+    };
+    for (std::size_t i = 1; i <= kRegimes.size(); ++i) row += has_regimes ? cell(i) : " |";
+    const bool repeats = has_regimes && std::ranges::find(kRegimes, own->inputs) != kRegimes.end();
+    row += repeats ? " |" : cell(0);
+    progress(row);
+    table += row + "\n";
+  }
+  return table;
+}
+
+}  // namespace defects
+}  // namespace preflight

@@ -1,0 +1,30 @@
+// Planting a known mistake into the kernels of a launch, to see that the launch's own cases catch it.
+//
+// The defects are the table of defects.h; which of them can exist in a case is decided here: no split, no wrong merge.
+// Tested by tests/kernels/inject_test.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/kernel_run.h"
+
+namespace preflight::defects {
+
+// "" when the defect can show in such a case, else why it cannot, as a clause.
+std::string why_not(int id, const KernelCase& kernel_case);
+
+// Ids of the table, each once, in its order; with cases: those that can show in one of them.
+std::vector<int> all_ids();
+std::vector<int> ids_for(const std::vector<KernelCase>& cases);
+// What the table says about it, for the first kernel that has it; "" when there is no such defect.
+std::string describe(int id);
+
+// Runs the cases it applies to, until one catches it.
+Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoice& device, const ProcessLimits& limits);
+
+// Every defect under every input regime, as a Markdown table; `progress` is told each row when it is done.
+tl::expected<std::string, DeviceError> measure_table(const DeviceChoice& device, const ProcessLimits& limits,
+                                                     const std::function<void(const std::string&)>& progress);
+
+}  // namespace preflight::defects
