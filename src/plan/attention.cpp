@@ -47,20 +47,18 @@ bool has_full_layers(const ModelFacts& model) {
   return !has_sliding_layers(model) || !model.full_layer_ids.empty() || model.swa_layer_ids.empty();
 }
 
-KernelCase paged_case(const PlanContext& context) {
-  const DecodeShape& shape = context.shape;
-  KernelCase c{.kernel = "paged_decode"};
-  c.dtype = shape.dtype;
-  if (shape.kv_dtype != shape.dtype) c.kv_dtype = shape.kv_dtype;
-  c.num_q_heads = shape.num_q_heads;
-  c.num_kv_heads = shape.num_kv_heads;
-  c.head_dim = context.model.head_dim;
-  if (context.model.v_head_dim != 0 && context.model.v_head_dim != c.head_dim) c.v_head_dim = context.model.v_head_dim;
-  c.page_size = shape.page_size;
-  c.cache_seqlens = edge_seqlens(shape.page_size);
-  c.softcap = context.model.attn_logit_softcapping;
-  c.sinks = context.model.has_attention_sinks;
-  return c;
+// Every rank's share of one batch, whose gathered outputs are judged together.
+void add_all_ranks(const PlanContext& context, KernelCase c, Plan& plan) {
+  c.tp = context.shape.attention_tp;
+  if (context.model.num_attention_heads % c.tp != 0) return;
+  c.num_q_heads = context.shape.num_q_heads * c.tp;
+  if (c.kernel != "mla_decode") {
+    const std::int64_t all = context.model.num_key_value_heads;
+    if (all % c.tp != 0 && c.tp % all != 0) return;
+    c.num_kv_heads = all;
+  }
+  c.cache_seqlens = {1, c.page_size + 1};
+  plan.kernels.push_back({c.kernel, fmt::format("all {} ranks of attention TP, gathered", c.tp), {c}});
 }
 
 KernelCase sliding_case(const PlanContext& context, KernelCase c) {
@@ -78,6 +76,22 @@ KernelCase sliding_case(const PlanContext& context, KernelCase c) {
 }
 
 }  // namespace
+
+KernelCase paged_case(const PlanContext& context) {
+  const DecodeShape& shape = context.shape;
+  KernelCase c{.kernel = "paged_decode"};
+  c.dtype = shape.dtype;
+  if (shape.kv_dtype != shape.dtype) c.kv_dtype = shape.kv_dtype;
+  c.num_q_heads = shape.num_q_heads;
+  c.num_kv_heads = shape.num_kv_heads;
+  c.head_dim = context.model.head_dim;
+  if (context.model.v_head_dim != 0 && context.model.v_head_dim != c.head_dim) c.v_head_dim = context.model.v_head_dim;
+  c.page_size = shape.page_size;
+  c.cache_seqlens = edge_seqlens(shape.page_size);
+  c.softcap = context.model.attn_logit_softcapping;
+  c.sinks = context.model.has_attention_sinks;
+  return c;
+}
 
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
   std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
@@ -127,6 +141,7 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
                    "page size {}, one KV split",
                    shape.decode_backend, c.kv_lora_rank, c.num_q_heads, shape.attention_tp, c.page_size),
        regime_cases(c, kOtherSplits)});
+  if (shape.attention_tp > 1) add_all_ranks(context, c, plan);
 }
 
 void plan_paged_decode(const PlanContext& context, Plan& plan) {
@@ -140,6 +155,7 @@ void plan_paged_decode(const PlanContext& context, Plan& plan) {
   const KernelCase base = paged_case(context);
   const std::string why = fmt::format("decode backend {}: {}", context.shape.decode_backend, heads_text(context.shape));
   if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base, kOtherSplits)});
+  if (context.shape.attention_tp > 1) add_all_ranks(context, base, plan);
   if (has_sliding_layers(model)) {
     plan.kernels.push_back({"paged_decode",
                             fmt::format("{}; layers with a window of {}", why, *model.sliding_window_size),
