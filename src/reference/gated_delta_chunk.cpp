@@ -5,6 +5,8 @@
 //   e^G k for w. Column j of A is the same recursion on the j-th unit vector, without beta.
 // The states, v_new and the outputs come from the recurrence itself. Checked in tests/kernels/reference_test.cpp: A
 // against I + L, and o and the states against the formulas of the chunked kernels.
+#include <algorithm>
+
 #include "src/reference/gated_delta.h"
 
 namespace preflight::reference {

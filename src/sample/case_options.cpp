@@ -1,4 +1,6 @@
 // The table of case options. Tested by tests/sample_test.cpp.
+#include <optional>
+
 #include "src/sample/case_options.h"
 
 #include <algorithm>

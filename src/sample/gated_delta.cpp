@@ -3,6 +3,7 @@
 // Requests own shuffled slots of the state pool; the other slots are NaN, and must stay so bit by bit. Queries and keys
 // have length 1 (the kernel normalises them with --l2norm, else the sample does). Inputs: "mid" is N(0,1), "flat"
 // uniform in [0, 1), whose keys are nearly parallel: the hard case of the chunk's triangular system.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "preflight/kernel.h"
+#include "tests/support/paths.h"
 
 namespace preflight {
 namespace {
@@ -27,7 +28,7 @@ bool all_are_asked_for() { return std::getenv("PREFLIGHT_CONFORMANCE") != nullpt
 
 std::filesystem::path folder() {
   const std::filesystem::path own = "configs/cases/conformance";
-  const std::filesystem::path source = PREFLIGHT_SOURCE_DIR / own;
+  const std::filesystem::path source = std::filesystem::path(testing::source_directory()) / own;
   return std::filesystem::exists(source) ? source : own;
 }
 
@@ -45,10 +46,10 @@ std::string text_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Every kBlocks-th row from the block's own on; or, of the rows that a CPU does at once, a dozen.
+// Every kBlocks-th row from the block's own on; or a few of the rows that a CPU does at once.
 std::vector<KernelCase> chosen(const std::vector<KernelCase>& rows, const Block& block) {
-  constexpr double kSmallWork = 3e7;
-  constexpr std::size_t kFew = 12;
+  constexpr double kSmallWork = 1e7;
+  constexpr std::size_t kFew = 6;
   std::vector<KernelCase> cases;
   if (all_are_asked_for()) {
     for (std::size_t i = block.index; i < rows.size(); i += kBlocks) cases.push_back(rows[i]);
@@ -63,7 +64,7 @@ std::vector<KernelCase> chosen(const std::vector<KernelCase>& rows, const Block&
   return cases.size() <= kFew ? cases : few;
 }
 
-class Conformance : public testing::TestWithParam<Block> {};
+class Conformance : public ::testing::TestWithParam<Block> {};
 
 TEST_P(Conformance, RowsOfPublishedTestsPass) {
   PREFLIGHT_NEEDS_DEVICE();
@@ -81,7 +82,7 @@ TEST_P(Conformance, RowsOfPublishedTestsPass) {
   if (all_are_asked_for()) std::cout << GetParam().file << ' ' << passed << " of " << cases.size() << " pass\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, Conformance, testing::ValuesIn(blocks()),
+INSTANTIATE_TEST_SUITE_P(Rows, Conformance, ::testing::ValuesIn(blocks()),
                          [](const auto& row) { return row.param.file + "_" + std::to_string(row.param.index); });
 
 TEST(ConformanceFiles, HoldAsManyDistinctCasesAsTheySay) {
