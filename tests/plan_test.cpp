@@ -45,10 +45,19 @@ ModelFacts qwen() {
   return model;
 }
 
+std::vector<std::string> kernels_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedKernel& kernel : plan.kernels) names.push_back(kernel.kernel);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
 TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   const Plan plan = derive_plan(launch_of(deepseek(), {{Field::tp_size, 8}, {Field::max_running_requests, 8}}));
-  ASSERT_EQ(plan.kernels.size(), 1U);
-  EXPECT_EQ(plan.kernels[0].kernel, "mla_decode");
+  ASSERT_EQ(kernels_of(plan), (Names{"mla_decode", "mla_decode", "merge_state", "page_table"}));
+  EXPECT_EQ(print_case(plan.kernels[1].cases.front()),
+            "mla_decode --heads 128 --scale 0.1352337788608801 --tp 8 --cache-seqlens 1,65");
   const KernelCase& c = plan.kernels[0].cases.front();
   EXPECT_EQ(c.num_q_heads, 16);
   EXPECT_EQ(c.kv_splits, 1);
@@ -73,7 +82,7 @@ TEST(Plan, AnOddPageCountNeedsAPaddedTable) {
 
 TEST(Plan, GroupedHeadsAreShardedAndKvHeadsReplicated) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 8}}));
-  ASSERT_EQ(plan.kernels.size(), 1U);
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "page_table"}));  // 28 heads over 8 ranks: no gathered run
   const KernelCase& c = plan.kernels[0].cases.front();
   EXPECT_EQ(c.kernel, "paged_decode");
   EXPECT_EQ(c.num_q_heads, 3);
@@ -94,7 +103,7 @@ TEST(Plan, TheDecodeBackendIsTheSplitFieldWhenItIsSet) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::decode_attention_backend, "triton"}}));
   EXPECT_EQ(plan.decode_backend, "triton");
   EXPECT_EQ(plan.prefill_backend, "intel_xpu");
-  EXPECT_EQ(plan.kernels.size(), 1U);
+  EXPECT_EQ(kernels_of(plan), (Names{"paged_decode", "kv_indices"}));
   const Plan other = derive_plan(launch_of(qwen(), {{Field::decode_attention_backend, "torch_native"}}));
   EXPECT_TRUE(other.kernels.empty());
   ASSERT_EQ(other.skipped.size(), 1U);
@@ -109,7 +118,7 @@ TEST(Plan, SlidingLayersGetTheirOwnCasesWithAnInclusiveWindow) {
   model.full_layer_ids = {1};
   model.swa_layer_ids = {0};
   const Plan plan = derive_plan(launch_of(model, {}));
-  ASSERT_EQ(plan.kernels.size(), 2U);
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "paged_decode", "page_table"}));
   EXPECT_EQ(plan.kernels[0].cases.front().window, -1);
   const KernelCase& sliding = plan.kernels[1].cases.front();
   EXPECT_EQ(sliding.window, 127);
@@ -121,6 +130,55 @@ TEST(Plan, AnFp8CacheIsPartOfTheCase) {
   const Plan plan = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e4m3"}}));
   EXPECT_EQ(plan.kernels[0].cases.front().kv_dtype, DType::kFp8E4M3);
   EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
+}
+
+TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
+  ModelFacts model = qwen();
+  model.num_attention_heads = 16;
+  model.head_dim = 256;
+  model.v_head_dim = 256;
+  model.hf_text_config = Value::dict({{"linear_num_key_heads", 16},
+                                      {"linear_num_value_heads", 32},
+                                      {"linear_key_head_dim", 128},
+                                      {"linear_value_head_dim", 128},
+                                      {"rope_parameters", Value::dict({{"mrope_section", Value::list({11, 11, 10})},
+                                                                       {"mrope_interleaved", true},
+                                                                       {"partial_rotary_factor", 0.25}})}});
+  const Plan plan = derive_plan(launch_of(model, {{Field::tp_size, 4}}));
+  ASSERT_EQ(kernels_of(plan),
+            (Names{"paged_decode", "paged_decode", "gated_delta_step", "gated_delta_chunk", "mrope", "page_table"}));
+  EXPECT_EQ(print_case(plan.kernels[1].cases.front()),
+            "paged_decode --kv-heads 4 --head-dim 256 --tp 4 --cache-seqlens 1,65");
+  EXPECT_EQ(print_case(plan.kernels[2].cases.front()),
+            "gated_delta_step --heads 4 --v-heads 8 --query-lens 1,1 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[4].cases.front()),
+            "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
+}
+
+TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
+  ModelFacts model = qwen();
+  model.num_attention_heads = 40;
+  model.num_key_value_heads = 8;
+  model.is_local_attention_model = true;
+  model.attention_chunk_size = 8192;
+  const Plan plan = derive_plan(launch_of(model, {}));
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "local_decode", "local_decode", "page_table"}));
+  EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens, (std::vector<std::int64_t>{1, 63, 64, 65, 161, 8193, 8257}));
+  for (const KernelCase& c : plan.kernels[2].cases) EXPECT_TRUE(c.must_fail);
+  const Plan other = derive_plan(launch_of(model, {{Field::attention_backend, "triton"}}));
+  EXPECT_EQ(other.skipped.front().kernel, "local_decode");
+}
+
+TEST(Plan, AiterWithPagesShowsTheBufferOverrunAndTheCutWorkPlan) {
+  const Plan plan = derive_plan(launch_of(deepseek(), {{Field::attention_backend, "aiter"}}));
+  ASSERT_EQ(kernels_of(plan), (Names{"merge_state", "kv_indices", "kv_indices"}));
+  EXPECT_EQ(print_case(plan.kernels[2].cases.front()),
+            "kv_indices --cache-seqlens 1,63,64,65,161 --sizing page --must-fail");
+  EXPECT_EQ(print_case(plan.kernels[2].cases.back()),
+            "kv_indices --cache-seqlens 1,63,64,65,161 --index-block 64 --must-fail");
+  const Plan by_token =
+      derive_plan(launch_of(deepseek(), {{Field::attention_backend, "aiter"}, {Field::page_size, 1}}));
+  EXPECT_EQ(kernels_of(by_token), (Names{"merge_state", "kv_indices"}));
 }
 
 TEST(Plan, EveryPlannedCaseIsACaseLine) {

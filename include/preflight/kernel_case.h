@@ -88,6 +88,8 @@ struct KernelCase {
   std::int64_t delta_chunk = 64;         // --chunk-size of the chunked form
   bool l2norm = false;                   // queries and keys are normalised by the kernel
   bool zero_state = false;               // start from nothing instead of a random state
+  double undecayed = 0.0;                // share of tokens whose log decay is 0
+  double beta_gain = 1.0;                // 2: eigenvalues down to -1
   double gate_normalizer = 1.0;          // log decays are divided by it: the larger, the longer the memory
 
   // Rotary embedding with a position per axis.

@@ -26,6 +26,10 @@ std::vector<Expected> paged_decode(const SampleBatch& batch);
 std::vector<Expected> local_decode(const SampleBatch& batch);
 // out [T, H, D], lse [T, H].
 std::vector<Expected> merge_state(const SampleBatch& batch);
+// o [N, HV, V] and the state pool after the last token.
+std::vector<Expected> gated_delta_step(const SampleBatch& batch);
+// The same, and the chunks' parts: gate_sums, a_inverse, w, u, h, v_new (ocl_kernels/gated_delta_chunk.cl).
+std::vector<Expected> gated_delta_chunk(const SampleBatch& batch);
 // query and key after the rotation.
 std::vector<Expected> mrope(const SampleBatch& batch);
 // page_table [B, columns], entries past a request's pages included.

@@ -34,6 +34,9 @@ Tolerance attention_tolerance(DType out, double score_bound);
 // Log-sum-exp: FlashMLA's rule, abs 1e-6 or rel 8.01/65536, widened by fp32 error when scores are large.
 Tolerance lse_tolerance(double score_bound);
 Tolerance exact_tolerance();
+// Output or state of the gated delta rule after `steps` tokens; intermediates of its chunked form, which are of size 1.
+Tolerance delta_tolerance(DType out, std::int64_t steps);
+Tolerance delta_part_tolerance(std::int64_t steps);
 
 struct OutputVerdict {
   std::string name;

@@ -24,6 +24,8 @@ PREFLIGHT_KERNEL(paged_decode)
 PREFLIGHT_KERNEL(local_decode)
 PREFLIGHT_KERNEL(merge_state)
 PREFLIGHT_KERNEL(mrope)
+PREFLIGHT_KERNEL(gated_delta_step)
+PREFLIGHT_KERNEL(gated_delta_chunk)
 PREFLIGHT_KERNEL(page_table)
 PREFLIGHT_KERNEL(kv_indices)
 

@@ -10,6 +10,7 @@
 #include "src/embedded.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/kernel_run.h"
+#include "src/kernels/tensor_parallel.h"
 
 namespace preflight {
 namespace {
@@ -33,6 +34,35 @@ Timing repeat_timing(const Kernel& kernel, KernelRun& run, const SampleBatch& ba
   return {seconds[seconds.size() / 2], seconds.front(), repeat, work.flops, work.bytes};
 }
 
+// What the device wrote: outputs, and the buffers whose guard bands were hit.
+struct Execution {
+  std::vector<Tensor> outputs;
+  std::vector<std::string> broken;
+  double seconds = 0.0;
+};
+
+// All ranks' shares one after the other, gathered. The ranks of a launch run side by side; here only the result counts.
+Execution execute(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options) {
+  Execution done;
+  for (std::int64_t rank = 0; rank < batch.kernel_case.tp; ++rank) {
+    const SampleBatch part = tensor_parallel::shard(batch, rank, options.defect);
+    KernelRun run(session, kernel, part, options);
+    done.seconds += timed_run(kernel, run);
+    tensor_parallel::gather(batch, rank, run.outputs(), done.outputs);
+    const auto broken = run.broken_canaries();
+    done.broken.insert(done.broken.end(), broken.begin(), broken.end());
+  }
+  return done;
+}
+
+Execution execute_whole(const Kernel& kernel, KernelRun& run) {
+  Execution done;
+  done.seconds = timed_run(kernel, run);
+  done.outputs = run.outputs();
+  done.broken = run.broken_canaries();
+  return done;
+}
+
 // The reference runs in a thread of its own, beside the compiler and the kernel.
 void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options,
                    CaseReport& report) {
@@ -44,15 +74,16 @@ void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleB
   });
   const std::optional<SampleBatch> spoiled =
       options.defect == 0 ? std::nullopt : std::optional(defects::spoil(batch, options.defect));
-  KernelRun run(session, kernel, spoiled ? *spoiled : batch, options);
-  report.kernel_seconds = timed_run(kernel, run);
-  const std::vector<Tensor> got = run.outputs();
-  const std::vector<std::string> broken = run.broken_canaries();
+  const SampleBatch& given = spoiled ? *spoiled : batch;
+  std::optional<KernelRun> run;
+  if (batch.kernel_case.tp == 1) run.emplace(session, kernel, given, options);
+  const Execution done = run ? execute_whole(kernel, *run) : execute(session, kernel, given, options);
+  report.kernel_seconds = done.seconds;
   std::vector<Tolerance> limits;
-  for (const Tensor& output : got) limits.push_back(kernel.tolerance(batch.kernel_case, output.name));
-  report.verdict = judge(got, reference.get(), limits, broken);
+  for (const Tensor& output : done.outputs) limits.push_back(kernel.tolerance(batch.kernel_case, output.name));
+  report.verdict = judge(done.outputs, reference.get(), limits, done.broken);
   if (batch.kernel_case.must_fail) report.verdict = refused_by_design(report.verdict);
-  if (options.repeat > 0) report.timing = repeat_timing(kernel, run, batch, options.repeat);
+  if (options.repeat > 0 && run) report.timing = repeat_timing(kernel, *run, batch, options.repeat);
 }
 
 bool ends_the_session(DeviceErrorKind kind) { return kind == DeviceErrorKind::kDeviceLost; }
@@ -65,7 +96,9 @@ CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, cons
     report.verdict = {VerdictWord::kSkipped, fmt::format("no kernel {} in this build", kernel_case.kernel), {}};
     return report;
   }
-  if (const std::string reason = kernel->why_not(kernel_case); !reason.empty()) {
+  std::string reason = tensor_parallel::why_not(kernel_case);
+  if (reason.empty()) reason = kernel->why_not(tensor_parallel::rank_case(kernel_case));
+  if (!reason.empty()) {
     report.verdict = {VerdictWord::kSkipped, reason, {}};
     return report;
   }

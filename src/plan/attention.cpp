@@ -47,6 +47,36 @@ bool has_full_layers(const ModelFacts& model) {
   return !has_sliding_layers(model) || !model.full_layer_ids.empty() || model.swa_layer_ids.empty();
 }
 
+// Every rank's share of one batch, whose gathered outputs are judged together.
+void add_all_ranks(const PlanContext& context, KernelCase c, Plan& plan) {
+  c.tp = context.shape.attention_tp;
+  if (context.model.num_attention_heads % c.tp != 0) return;
+  c.num_q_heads = context.shape.num_q_heads * c.tp;
+  if (c.kernel != "mla_decode") {
+    const std::int64_t all = context.model.num_key_value_heads;
+    if (all % c.tp != 0 && c.tp % all != 0) return;
+    c.num_kv_heads = all;
+  }
+  c.cache_seqlens = {1, c.page_size + 1};
+  plan.kernels.push_back({c.kernel, fmt::format("all {} ranks of attention TP, gathered", c.tp), {c}});
+}
+
+KernelCase sliding_case(const PlanContext& context, KernelCase c) {
+  const ModelFacts& model = context.model;
+  c.window = window_before(*model.sliding_window_size);
+  if (model.swa_head_dim > 0) c.head_dim = model.swa_head_dim;
+  c.v_head_dim = model.swa_v_head_dim > 0 && model.swa_v_head_dim != c.head_dim ? model.swa_v_head_dim : 0;
+  if (const Value heads = model.text("swa_num_key_value_heads"); heads.is_int()) {
+    c.num_kv_heads = heads_per_rank(heads.as_int(), context.shape.attention_tp);
+  }
+  // Long enough that the window excludes something, by one token and by pages.
+  c.cache_seqlens = {c.window, c.window + 1, c.window + 2, c.window + 1 + 2 * c.page_size};
+  std::erase(c.cache_seqlens, 0);
+  return c;
+}
+
+}  // namespace
+
 KernelCase paged_case(const PlanContext& context) {
   const DecodeShape& shape = context.shape;
   KernelCase c{.kernel = "paged_decode"};
@@ -66,22 +96,6 @@ KernelCase paged_case(const PlanContext& context) {
   }
   return c;
 }
-
-KernelCase sliding_case(const PlanContext& context, KernelCase c) {
-  const ModelFacts& model = context.model;
-  c.window = window_before(*model.sliding_window_size);
-  if (model.swa_head_dim > 0) c.head_dim = model.swa_head_dim;
-  c.v_head_dim = model.swa_v_head_dim > 0 && model.swa_v_head_dim != c.head_dim ? model.swa_v_head_dim : 0;
-  if (const Value heads = model.text("swa_num_key_value_heads"); heads.is_int()) {
-    c.num_kv_heads = heads_per_rank(heads.as_int(), context.shape.attention_tp);
-  }
-  // Long enough that the window excludes something, by one token and by pages.
-  c.cache_seqlens = {c.window, c.window + 1, c.window + 2, c.window + 1 + 2 * c.page_size};
-  std::erase(c.cache_seqlens, 0);
-  return c;
-}
-
-}  // namespace
 
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
   std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
@@ -133,6 +147,7 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
                    "page size {}, one KV split",
                    shape.decode_backend, c.kv_lora_rank, c.num_q_heads, shape.attention_tp, c.page_size),
        regime_cases(c, kOtherSplits)});
+  if (shape.attention_tp > 1) add_all_ranks(context, c, plan);
 }
 
 void plan_paged_decode(const PlanContext& context, Plan& plan) {
@@ -146,6 +161,7 @@ void plan_paged_decode(const PlanContext& context, Plan& plan) {
   const KernelCase base = paged_case(context);
   const std::string why = fmt::format("decode backend {}: {}", context.shape.decode_backend, heads_text(context.shape));
   if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base, kOtherSplits)});
+  if (context.shape.attention_tp > 1) add_all_ranks(context, base, plan);
   if (has_sliding_layers(model)) {
     plan.kernels.push_back({"paged_decode",
                             fmt::format("{}; layers with a window of {}", why, *model.sliding_window_size),

@@ -17,6 +17,14 @@ using Planner = void (*)(const PlanContext&, Plan&);
 
 void plan_mla_decode(const PlanContext& context, Plan& plan);
 void plan_paged_decode(const PlanContext& context, Plan& plan);
+void plan_local_attention(const PlanContext& context, Plan& plan);
+void plan_gated_delta(const PlanContext& context, Plan& plan);
+void plan_mrope(const PlanContext& context, Plan& plan);
+void plan_merge(const PlanContext& context, Plan& plan);
+void plan_indices(const PlanContext& context, Plan& plan);
+
+// One paged case of the launch's full-attention layers.
+KernelCase paged_case(const PlanContext& context);
 
 // Sequence lengths around the edges of a page: one token, one short of a page, a page, one over, and two pages with
 // some.

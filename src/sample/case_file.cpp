@@ -1,4 +1,5 @@
 // Files of case lines: comments, joined lines, braces. Tested by tests/sample_test.cpp.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "preflight/kernel_case.h"

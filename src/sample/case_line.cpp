@@ -201,6 +201,12 @@ Result<KernelCase> parse_case(std::string_view line) {
       return failure(fmt::format("'{}' is no value of {}", value, name));
     }
   }
+  if (kernel_case.kv_splits == 0) {  // what flash_mla_decode would choose
+    if (kernel_case.kernel != "mla_decode") return failure("'0' is no value of --kv-splits");
+    kernel_case.kv_splits =
+        sizing::mla_auto_splits(kernel_case.num_requests(), kernel_case.num_q_heads,
+                                kernel_case.columns() * kernel_case.page_size, kernel_case.page_size);
+  }
   return kernel_case;
 }
 

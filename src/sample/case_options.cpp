@@ -1,4 +1,6 @@
 // The table of case options. Tested by tests/sample_test.cpp.
+#include <optional>
+
 #include "src/sample/case_options.h"
 
 #include <algorithm>
@@ -25,7 +27,7 @@ const std::array kOptions{
     CaseOption{"--scale", &KernelCase::softmax_scale},
     CaseOption{"--tp", &KernelCase::tp},
     CaseOption{"--page", &KernelCase::page_size},
-    CaseOption{"--kv-splits", &KernelCase::kv_splits},
+    CaseOption{"--kv-splits", &KernelCase::kv_splits, 0},
     CaseOption{"--cache-seqlens", &KernelCase::cache_seqlens, 0},
     CaseOption{"--query-lens", &KernelCase::query_lens, 0},
     CaseOption{"--padded", &KernelCase::padded},
@@ -47,6 +49,8 @@ const std::array kOptions{
     CaseOption{"--chunk-size", &KernelCase::delta_chunk},
     CaseOption{"--l2norm", &KernelCase::l2norm},
     CaseOption{"--zero-state", &KernelCase::zero_state},
+    CaseOption{"--undecayed", &KernelCase::undecayed},
+    CaseOption{"--beta-gain", &KernelCase::beta_gain},
     CaseOption{"--gate-normalizer", &KernelCase::gate_normalizer},
     CaseOption{"--inputs", &KernelCase::inputs},
     CaseOption{"--seed", &KernelCase::seed, 0},
@@ -60,17 +64,25 @@ struct KernelOptions {
 
 constexpr std::array kKernels{
     KernelOptions{"mla_decode",
-                  "--dtype --heads --latent --rope --scale --page --kv-splits --cache-seqlens --table-columns "
+                  "--dtype --heads --tp --latent --rope --scale --page --kv-splits --cache-seqlens --table-columns "
                   "--page-order --inputs"},
     KernelOptions{"paged_decode",
-                  "--dtype --kv-dtype --heads --kv-heads --head-dim --v-head-dim --scale --page --kv-splits "
+                  "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --window --softcap --sinks --k-scale --v-scale "
                   "--inputs"},
     KernelOptions{"local_decode",
-                  "--dtype --kv-dtype --heads --kv-heads --head-dim --v-head-dim --scale --page --kv-splits "
+                  "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --softcap --sinks --k-scale --v-scale --chunk --table "
                   "--shrink-chunk --inputs"},
     KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty"},
+    KernelOptions{
+        "gated_delta_step",
+        "--dtype --heads --v-heads --head-dim --v-head-dim --scale --query-lens --padded --l2norm --zero-state "
+        "--beta-gain --gate-normalizer --inputs"},
+    KernelOptions{
+        "gated_delta_chunk",
+        "--dtype --heads --v-heads --head-dim --v-head-dim --scale --query-lens --padded --chunk-size --l2norm "
+        "--zero-state --undecayed --beta-gain --gate-normalizer --inputs"},
     KernelOptions{"mrope",
                   "--dtype --tokens --heads --kv-heads --head-dim --rotary --sections --interleaved --adjacent-pairs"},
     KernelOptions{"page_table", "--page --cache-seqlens --table-columns --page-order --context"},

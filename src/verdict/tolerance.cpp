@@ -9,7 +9,15 @@
 //   fp32 sums of n weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
 // Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
+// Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries
+// (decay
+//   at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]), and adds one of a dot product over up
+//   to 256 keys: below 32 * 2^-24 of the state's size. Such errors are independent: after n steps they sum to 32 *
+//   2^-24 * sqrt(n). In chunks the triangular system is solved by the same recursion, row by row: the same bound.
 #include "preflight/verdict.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace preflight {
 namespace {
@@ -18,6 +26,10 @@ constexpr double kFp32Epsilon = 0x1p-24;
 constexpr double kScoreErrorFactor = 16.0;
 
 double score_error(double score_bound) { return kScoreErrorFactor * kFp32Epsilon * score_bound; }
+
+double delta_error(std::int64_t steps) {
+  return 32.0 * kFp32Epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, steps)));
+}
 
 double rounding(DType out) {
   switch (out) {
@@ -43,6 +55,20 @@ Tolerance lse_tolerance(double score_bound) {
   Tolerance limit;
   limit.abs = 1e-6 + score_error(score_bound);
   limit.rel = 8.01 / 65536.0;
+  return limit;
+}
+
+Tolerance delta_tolerance(DType out, std::int64_t steps) {
+  Tolerance limit;
+  limit.rel_rms = rounding(out) + delta_error(steps);
+  limit.cosine = 5e-6;
+  return limit;
+}
+
+Tolerance delta_part_tolerance(std::int64_t steps) {
+  Tolerance limit;
+  limit.abs = 1e-5 + delta_error(steps);
+  limit.rel = limit.abs;
   return limit;
 }
 

@@ -144,7 +144,7 @@ TEST(DeviceFaults, ACrashShowsTheDriversLastWordsAndTheCaseItHappenedIn) {
   EXPECT_EQ(run.status, 4);
   EXPECT_THAT(run.out, HasSubstr("fake driver: assertion failed"));
   EXPECT_THAT(run.out, HasSubstr("signal 6"));
-  EXPECT_THAT(run.out, HasSubstr("0 of 7 cases pass, 6 not run"));
+  EXPECT_THAT(run.out, HasSubstr("0 of 8 cases pass, 7 not run"));
   EXPECT_THAT(run.err, Not(HasSubstr("assertion")));
 }
 

@@ -1,11 +1,13 @@
 // The references against second formulations: split and merge, unabsorbed latent attention, online softmax, plain MHA.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "preflight/kernel.h"
 #include "preflight/sizing.h"
+#include "src/reference/gated_delta.h"
 #include "src/reference/paged.h"
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
@@ -356,6 +358,123 @@ TEST(RotaryReference, EqualsRotationMatricesWithAxesCounted) {
       if (static_cast<std::int64_t>(i) % c.head_dim < 2 * pairs) continue;
       EXPECT_EQ(want[0].values[i], batch.input("query").get(static_cast<std::int64_t>(i)));
     }
+  }
+}
+
+// The formulas of the chunked kernels, in double, against the references, which follow the recurrence.
+TEST(DeltaReferences, ChunkFormulasGiveTheRecurrencesOutputsAndStates) {
+  for (const char* line :
+       {"gated_delta_chunk --dtype fp32 --heads 1 --v-heads 2 --head-dim 16 --v-head-dim 8 --query-lens 70,16,3",
+        "gated_delta_chunk --dtype fp32 --heads 1 --head-dim 16 --l2norm --inputs flat --chunk-size 16 --query-lens "
+        "40"}) {
+    SCOPED_TRACE(line);
+    const SampleBatch batch = batch_of(line);
+    const KernelCase& c = batch.kernel_case;
+    const auto want = reference::gated_delta_chunk(batch);
+    const auto at = [&](std::size_t output, std::int64_t index) {
+      return want[output].values[static_cast<std::size_t>(index)];
+    };
+    const std::int64_t heads = c.value_heads();
+    const std::int64_t keys = c.head_dim;
+    const std::int64_t values = c.value_dim();
+    std::int64_t chunk = 0;
+    for (std::size_t r = 0; r < c.query_lens.size(); ++r) {
+      const std::int64_t request_begin = batch.input("cu_seqlens").get_int(static_cast<std::int64_t>(r));
+      const std::int64_t end = batch.input("cu_seqlens").get_int(static_cast<std::int64_t>(r) + 1);
+      for (std::int64_t begin = request_begin; begin < end; begin += c.delta_chunk, ++chunk) {
+        const std::int64_t n = std::min(c.delta_chunk, end - begin);
+        for (std::int64_t hv = 0; hv < heads; ++hv) {
+          const auto row = [&](const char* name, std::int64_t i) {
+            return reference::delta_row(batch, name, (begin + i) * c.num_q_heads + hv / (heads / c.num_q_heads));
+          };
+          const auto token = [&](std::int64_t i) { return (begin + i) * heads + hv; };
+          const auto product = [&](const std::vector<double>& a, const std::vector<double>& b) {
+            return reference::dot(a.data(), b.data(), keys);
+          };
+          for (std::int64_t i = 0; i < n; ++i) {
+            // (I + L) A = I
+            for (std::int64_t column = 0; column < n; ++column) {
+              double sum = at(2, token(i) * c.delta_chunk + column);
+              for (std::int64_t j = 0; j < i; ++j) {
+                sum += batch.input("beta").get(token(i)) * product(row("k", i), row("k", j)) *
+                       std::exp(at(1, token(i)) - at(1, token(j))) * at(2, token(j) * c.delta_chunk + column);
+              }
+              EXPECT_NEAR(sum, i == column ? 1.0 : 0.0, 1e-10);
+            }
+            // w = A (beta e^G k)
+            for (std::int64_t d = 0; d < keys; ++d) {
+              double sum = 0.0;
+              for (std::int64_t j = 0; j <= i; ++j) {
+                sum += at(2, token(i) * c.delta_chunk + j) * batch.input("beta").get(token(j)) *
+                       std::exp(at(1, token(j))) * row("k", j)[static_cast<std::size_t>(d)];
+              }
+              EXPECT_NEAR(sum, at(3, token(i) * keys + d), 1e-10);
+            }
+            // o = scale (e^G h q + sum of (q.k) e^(G_i - G_j) v_new)
+            for (std::int64_t e = 0; e < values; ++e) {
+              double sum = 0.0;
+              for (std::int64_t d = 0; d < keys; ++d) {
+                sum += std::exp(at(1, token(i))) * at(5, ((chunk * heads + hv) * values + e) * keys + d) *
+                       row("q", i)[static_cast<std::size_t>(d)];
+              }
+              for (std::int64_t j = 0; j <= i; ++j) {
+                sum += product(row("q", i), row("k", j)) * std::exp(at(1, token(i)) - at(1, token(j))) *
+                       at(6, token(j) * values + e);
+              }
+              EXPECT_NEAR(sum / std::sqrt(static_cast<double>(keys)), at(0, token(i) * values + e), 1e-10);
+            }
+          }
+          // S <- e^G_last S + sum of e^(G_last - G_j) v_new k^T: the next chunk's h, or the pool's state
+          const bool is_last = begin + n == end;
+          const std::int64_t slot = batch.input("state_indices").get_int(static_cast<std::int64_t>(r));
+          for (std::int64_t i = 0; i < values * keys; ++i) {
+            const double last = at(1, token(n - 1));
+            double sum = std::exp(last) * at(5, (chunk * heads + hv) * values * keys + i);
+            for (std::int64_t j = 0; j < n; ++j) {
+              sum += std::exp(last - at(1, token(j))) * at(6, token(j) * values + i / keys) *
+                     row("k", j)[static_cast<std::size_t>(i % keys)];
+            }
+            EXPECT_NEAR(sum,
+                        is_last ? at(7, (slot * heads + hv) * values * keys + i)
+                                : at(5, ((chunk + 1) * heads + hv) * values * keys + i),
+                        1e-10);
+          }
+        }
+      }
+    }
+  }
+}
+
+// One token at a time with the state carried over is the same as all at once; and a closed form of the first token.
+TEST(DeltaReferences, StepsComposeAndTheFirstFromNothingIsKnown) {
+  const SampleBatch whole =
+      batch_of("gated_delta_step --dtype fp32 --heads 2 --v-heads 4 --head-dim 16 --query-lens 5");
+  const auto want = reference::gated_delta_step(whole);
+  SampleBatch part = whole;
+  part.kernel_case.query_lens = {1};
+  Tensor& starts = *std::ranges::find(part.inputs, "cu_seqlens", &Tensor::name);
+  std::vector<double> out;
+  std::vector<double> state = whole.input("state").to_doubles();
+  for (std::int64_t t = 0; t < 5; ++t) {
+    starts.set_int(0, t);
+    starts.set_int(1, t + 1);
+    Tensor& pool = *std::ranges::find(part.inputs, "state", &Tensor::name);
+    for (std::int64_t i = 0; i < pool.count(); ++i) pool.set(i, state[static_cast<std::size_t>(i)]);
+    const auto one = reference::gated_delta_step(part);
+    state = one[1].values;
+    out.insert(out.end(), one[0].values.begin() + t * 64, one[0].values.begin() + (t + 1) * 64);
+  }
+  expect_near(out, want[0].values, 1e-5);  // the carried state was rounded to fp32
+
+  const SampleBatch first =
+      batch_of("gated_delta_step --dtype fp32 --heads 1 --head-dim 16 --zero-state --query-lens 1");
+  const auto got = reference::gated_delta_step(first);
+  const auto q = reference::delta_row(first, "q", 0);
+  const auto k = reference::delta_row(first, "k", 0);
+  const double beta = 1.0 / (1.0 + std::exp(-first.input("b").get(0)));
+  for (std::int64_t i = 0; i < 16; ++i) {
+    EXPECT_NEAR(got[0].values[static_cast<std::size_t>(i)],
+                0.25 * beta * first.input("v").get(i) * reference::dot(q.data(), k.data(), 16), 1e-12);
   }
 }
 

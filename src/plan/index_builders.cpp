@@ -1,0 +1,110 @@
+// Plans what prepares attention's inputs and merges its outputs: page tables and token indices as the decode backend
+// builds them, local (chunked) attention, merge of partial results.
+#include <fmt/format.h>
+
+#include "src/plan/planners.h"
+
+namespace preflight::plan {
+namespace {
+
+std::string pages_text(const DecodeShape& shape) {
+  return fmt::format("decode backend {}, page size {}", shape.decode_backend, shape.page_size);
+}
+
+}  // namespace
+
+// intel_xpu reads a table of pages; triton and aiter read the slots of all tokens.
+void plan_indices(const PlanContext& context, Plan& plan) {
+  const DecodeShape& shape = context.shape;
+  if (context.model.num_attention_heads == 0) return;
+  KernelCase c;
+  c.page_size = shape.page_size;
+  c.cache_seqlens = edge_seqlens(shape.page_size);
+  if (shape.decode_backend == "intel_xpu") {
+    c.kernel = "page_table";
+    plan.kernels.push_back({"page_table", pages_text(shape) + ": a column a page", {c}});
+    return;
+  }
+  if (shape.decode_backend != "triton" && shape.decode_backend != "aiter") return;
+  c.kernel = "kv_indices";
+  plan.kernels.push_back({"kv_indices", pages_text(shape) + ": an index a token", {c}});
+  if (shape.decode_backend != "aiter" || !context.model.is_mla() || shape.page_size == 1) return;
+  // What SGLang did before 0.5.13: the buffer got an entry a page, and the planner was told that an index is a page.
+  KernelCase by_page = c;
+  by_page.sizing = Granularity::kPage;
+  by_page.must_fail = true;
+  KernelCase prefix = c;
+  prefix.index_block = shape.page_size;
+  prefix.must_fail = true;
+  plan.kernels.push_back({"kv_indices",
+                          pages_text(shape) + ": before 0.5.13 the buffer had an entry a page and was overrun, and the "
+                                              "work plan covered a prefix; both are run and must be refused",
+                          {by_page, prefix}});
+}
+
+void plan_local_attention(const PlanContext& context, Plan& plan) {
+  constexpr std::int64_t kDefaultChunk = 8192;
+  constexpr std::int64_t kOtherSplits = 4;
+  const ModelFacts& model = context.model;
+  const DecodeShape& shape = context.shape;
+  if (!model.is_local_attention_model || model.is_mla()) return;
+  if (shape.decode_backend != "intel_xpu") {
+    plan.skipped.push_back({"local_decode", fmt::format("decode backend {} attends to the whole sequence, not to the "
+                                                        "chunk",
+                                                        shape.decode_backend)});
+    return;
+  }
+  const std::int64_t chunk = model.attention_chunk_size.value_or(kDefaultChunk);
+  if (chunk % shape.page_size != 0) {
+    plan.skipped.push_back({"local_decode", fmt::format("a chunk of {} tokens is no whole number of pages of {}", chunk,
+                                                        shape.page_size)});
+    return;
+  }
+  KernelCase c = paged_case(context);
+  c.kernel = "local_decode";
+  c.chunk = chunk;
+  c.cache_seqlens = edge_seqlens(shape.page_size);
+  c.cache_seqlens.push_back(chunk + 1);
+  c.cache_seqlens.push_back(chunk + shape.page_size + 1);
+  std::vector<KernelCase> cases{c};
+  const auto add = [&](Inputs inputs, std::int64_t splits) {
+    cases.push_back(c);
+    cases.back().inputs = inputs;
+    cases.back().kv_splits = splits;
+    cases.back().seed = cases.size();
+  };
+  add(Inputs::kEdge, kOtherSplits);
+  add(Inputs::kDrift, kOtherSplits);
+  plan.kernels.push_back({"local_decode",
+                          fmt::format("{}: layers that see a chunk of {} tokens", pages_text(shape), chunk),
+                          std::move(cases)});
+  if (shape.page_size == 1) return;
+  KernelCase token_table = c;
+  token_table.table = Granularity::kToken;
+  token_table.must_fail = true;
+  KernelCase shrunk = c;
+  shrunk.cache_seqlens = {2 * shape.page_size + shape.page_size / 2, shape.page_size + 1};
+  shrunk.shrink_chunk = true;
+  shrunk.must_fail = true;
+  plan.kernels.push_back({"local_decode",
+                          "the table of token slots taken for pages, and the chunk cut to whole pages of the longest "
+                          "sequence: both are run and must be refused",
+                          {token_table, shrunk}});
+}
+
+// A prefix in the cache and the new tokens are attended to apart, and merged.
+void plan_merge(const PlanContext& context, Plan& plan) {
+  const ModelFacts& model = context.model;
+  if (!model.is_mla() || context.shape.decode_backend.empty()) return;
+  KernelCase c{.kernel = "merge_state"};
+  c.dtype = context.shape.dtype;
+  c.num_q_heads = context.shape.num_q_heads;
+  c.head_dim = model.v_head_dim > 0 ? model.v_head_dim : 128;
+  c.tokens = 9;
+  plan.kernels.push_back(
+      {"merge_state",
+       fmt::format("latent attention over a cached prefix: {} heads per rank of {} values", c.num_q_heads, c.head_dim),
+       {c}});
+}
+
+}  // namespace preflight::plan

@@ -1,0 +1,92 @@
+// Plans what hybrid and multimodal models run beside attention: the gated delta rule of linear layers, token by token
+// in decode and in chunks in prefill, and the rotary embedding with a position per axis.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/plan/planners.h"
+
+namespace preflight::plan {
+namespace {
+
+std::int64_t integer(const ModelFacts& model, std::string_view key) {
+  const Value value = model.text(key);
+  return value.is_int() ? value.as_int() : 0;
+}
+
+// rope_parameters or rope_scaling, whichever the configuration has.
+Value rope_of(const ModelFacts& model) {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    if (Value value = model.text(key); value.is_dict()) return value;
+  }
+  return {};
+}
+
+double rotary_share(const ModelFacts& model, const Value& rope) {
+  const Value* own = rope.find("partial_rotary_factor");
+  const Value share = own != nullptr ? *own : model.text("partial_rotary_factor");
+  return share.is_number() ? share.as_number() : 1.0;
+}
+
+}  // namespace
+
+void plan_gated_delta(const PlanContext& context, Plan& plan) {
+  const ModelFacts& model = context.model;
+  const std::int64_t value_heads = integer(model, "linear_num_value_heads");
+  if (value_heads == 0) return;
+  const DecodeShape& shape = context.shape;
+  KernelCase c{.kernel = "gated_delta_step"};
+  c.dtype = shape.dtype;
+  c.num_q_heads = heads_per_rank(integer(model, "linear_num_key_heads"), shape.attention_tp);
+  c.num_v_heads = heads_per_rank(value_heads, shape.attention_tp);
+  c.head_dim = integer(model, "linear_key_head_dim");
+  c.v_head_dim = integer(model, "linear_value_head_dim");
+  if (c.v_head_dim == c.head_dim) c.v_head_dim = 0;
+  c.l2norm = true;
+  // One token each, as decode runs; several, because one token hides an update made in the wrong order.
+  c.query_lens = {1, 1};
+  std::vector<KernelCase> steps{c};
+  c.query_lens = {9, 1};
+  c.padded = 1;
+  steps.push_back(c);
+  const std::string heads = fmt::format("linear layers of {} key and {} value heads per rank, attention TP {}",
+                                        c.num_q_heads, c.num_v_heads, shape.attention_tp);
+  plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
+  c.kernel = "gated_delta_chunk";
+  c.padded = 0;
+  c.query_lens = {c.delta_chunk + 1};
+  plan.kernels.push_back({"gated_delta_chunk", fmt::format("{}: prefill in chunks of {}", heads, c.delta_chunk), {c}});
+}
+
+void plan_mrope(const PlanContext& context, Plan& plan) {
+  const ModelFacts& model = context.model;
+  const Value rope = rope_of(model);
+  const Value* sections = rope.is_dict() ? rope.find("mrope_section") : nullptr;
+  if (sections == nullptr || !sections->is_list() || sections->as_list().size() != 3) return;
+  const DecodeShape& shape = context.shape;
+  KernelCase c{.kernel = "mrope"};
+  c.dtype = shape.dtype;
+  c.num_q_heads = shape.num_q_heads;
+  c.num_kv_heads = shape.num_kv_heads;
+  c.head_dim = model.head_dim;
+  c.rotary_dim = static_cast<std::int64_t>(static_cast<double>(model.head_dim) * rotary_share(model, rope));
+  std::int64_t pairs = 0;
+  for (const Value& section : sections->as_list()) {
+    c.sections.push_back(section.is_int() ? section.as_int() : 0);
+    pairs += c.sections.back();
+  }
+  if (2 * pairs != c.rotary_dim) {
+    plan.skipped.push_back({"mrope", fmt::format("sections of {} pairs for {} rotary dims", pairs, c.rotary_dim)});
+    return;
+  }
+  if (c.rotary_dim == c.head_dim) c.rotary_dim = 0;
+  const Value* interleaved = rope.find("mrope_interleaved");
+  c.interleaved = interleaved != nullptr && interleaved->truthy();
+  c.tokens = 17;
+  plan.kernels.push_back({"mrope",
+                          fmt::format("positions on three axes, sections {}{}", fmt::join(c.sections, ", "),
+                                      c.interleaved ? " in turn" : ""),
+                          {c}});
+}
+
+}  // namespace preflight::plan

@@ -1,0 +1,178 @@
+// Sample batches of the gated delta rule, token by token and in chunks. Tested by tests/sample_test.cpp.
+//
+// Requests own shuffled slots of the state pool; the other slots are NaN, and must stay so bit by bit. Queries and keys
+// have length 1 (the kernel normalises them with --l2norm, else the sample does). Inputs: "mid" is N(0,1), "flat"
+// uniform in [0, 1), whose keys are nearly parallel: the hard case of the chunk's triangular system.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "preflight/sizing.h"
+#include "src/sample/random.h"
+#include "src/sample/samples.h"
+
+namespace preflight::sample {
+namespace {
+
+constexpr std::int64_t kSpareSlots = 2;
+
+double draw(const KernelCase& kernel_case, const Random& random, std::int64_t index) {
+  return kernel_case.inputs == Inputs::kFlat ? random.uniform(index) : random.normal(index);
+}
+
+Tensor rows_of(const KernelCase& kernel_case, const char* name, std::int64_t heads, std::int64_t dim, bool unit) {
+  const std::int64_t tokens = delta_tokens(kernel_case);
+  Tensor tensor(name, kernel_case.dtype, {tokens, heads, dim});
+  const Random random(kernel_case.seed, name);
+  for (std::int64_t row = 0; row < tokens * heads; ++row) {
+    double square = 0.0;
+    for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) {
+      square += std::pow(draw(kernel_case, random, i), 2.0);
+    }
+    const double norm = unit ? std::sqrt(square) : 1.0;
+    for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) tensor.set(i, draw(kernel_case, random, i) / norm);
+  }
+  return tensor;
+}
+
+Tensor values_of(const KernelCase& kernel_case, const char* name, DType type, std::vector<std::int64_t> shape,
+                 double (*value)(const Random&, std::int64_t)) {
+  Tensor tensor(name, type, std::move(shape));
+  const Random random(kernel_case.seed, name);
+  for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, value(random, i));
+  return tensor;
+}
+
+double normal_value(const Random& random, std::int64_t i) { return random.normal(i); }
+double uniform_value(const Random& random, std::int64_t i) { return random.uniform(i); }
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+// What both forms share: q, k, v, the state pool and which slot is whose.
+Result<SampleBatch> delta_batch(const KernelCase& kernel_case) {
+  if (kernel_case.query_lens.empty()) return failure("--query-lens names no request");
+  if (kernel_case.padded > static_cast<std::int64_t>(kernel_case.query_lens.size())) {
+    return failure("--padded counts more requests than there are");
+  }
+  SampleBatch batch{.kernel_case = kernel_case};
+  const std::int64_t keys = kernel_case.head_dim;
+  const std::int64_t values = kernel_case.value_dim();
+  const std::int64_t heads = kernel_case.value_heads();
+  const auto requests = static_cast<std::int64_t>(kernel_case.query_lens.size());
+  batch.inputs.push_back(rows_of(kernel_case, "q", kernel_case.num_q_heads, keys, !kernel_case.l2norm));
+  batch.inputs.push_back(rows_of(kernel_case, "k", kernel_case.num_q_heads, keys, !kernel_case.l2norm));
+  batch.inputs.push_back(rows_of(kernel_case, "v", heads, values, false));
+  Tensor state("state", DType::kF32, {requests + kSpareSlots, heads, values, keys});
+  Tensor indices("state_indices", DType::kI32, {requests});
+  Tensor starts("cu_seqlens", DType::kI32, {requests + 1});
+  const Random random(kernel_case.seed, "state");
+  const std::int64_t slot_size = heads * values * keys;
+  starts.set_int(0, 0);
+  for (std::int64_t r = 0; r < requests; ++r) {
+    starts.set_int(r + 1, starts.get_int(r) + kernel_case.query_lens[static_cast<std::size_t>(r)]);
+    if (r >= requests - kernel_case.padded) continue;  // stays -1
+    const std::int64_t slot = requests - r;
+    indices.set_int(r, slot);
+    for (std::int64_t i = slot * slot_size; i < (slot + 1) * slot_size; ++i) {
+      state.set(i, kernel_case.zero_state ? 0.0 : random.normal(i));
+    }
+  }
+  batch.inputs.push_back(std::move(state));
+  batch.inputs.push_back(std::move(indices));
+  batch.inputs.push_back(std::move(starts));
+  batch.outputs = {{"o", kernel_case.dtype, {delta_tokens(kernel_case), heads, values}}};
+  batch.in_place = {"state"};
+  return batch;
+}
+
+// Which chunk holds which token, and where chunks begin: as the launcher of a chunked kernel prepares it.
+void add_chunks(SampleBatch& batch) {
+  const KernelCase& kernel_case = batch.kernel_case;
+  std::vector<std::int64_t> request;
+  std::vector<std::int64_t> start;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int64_t> chunk_of;
+  for (std::size_t r = 0; r < kernel_case.query_lens.size(); ++r) {
+    for (std::int64_t t = 0; t < kernel_case.query_lens[r]; ++t) {
+      if (t % kernel_case.delta_chunk == 0) {
+        request.push_back(static_cast<std::int64_t>(r));
+        start.push_back(static_cast<std::int64_t>(chunk_of.size()));
+      }
+      chunk_of.push_back(static_cast<std::int64_t>(request.size()) - 1);
+    }
+    offsets.push_back(static_cast<std::int64_t>(request.size()));
+  }
+  const auto add = [&](const char* name, const std::vector<std::int64_t>& values) {
+    Tensor tensor(name, DType::kI32, {static_cast<std::int64_t>(values.size())});
+    for (std::size_t i = 0; i < values.size(); ++i) tensor.set_int(static_cast<std::int64_t>(i), values[i]);
+    batch.inputs.push_back(std::move(tensor));
+  };
+  add("chunk_request", request);
+  add("chunk_start", start);
+  add("chunk_offsets", offsets);
+  add("chunk_of", chunk_of);
+}
+
+}  // namespace
+
+std::int64_t delta_tokens(const KernelCase& kernel_case) {
+  return std::accumulate(kernel_case.query_lens.begin(), kernel_case.query_lens.end(), std::int64_t{0});
+}
+
+std::int64_t delta_chunks(const KernelCase& kernel_case) {
+  std::int64_t chunks = 0;
+  for (const std::int64_t tokens : kernel_case.query_lens) {
+    chunks += sizing::ceil_div(tokens, kernel_case.delta_chunk);
+  }
+  return chunks;
+}
+
+Result<SampleBatch> gated_delta_step(const KernelCase& kernel_case) {
+  auto batch = delta_batch(kernel_case);
+  if (!batch) return batch;
+  const std::int64_t heads = kernel_case.value_heads();
+  const std::vector<std::int64_t> per_token{delta_tokens(kernel_case), heads};
+  batch->inputs.push_back(values_of(kernel_case, "a", kernel_case.dtype, per_token, normal_value));
+  batch->inputs.push_back(values_of(kernel_case, "b", kernel_case.dtype, per_token, normal_value));
+  Tensor a_log("a_log", DType::kF32, {heads});
+  const Random random(kernel_case.seed, "a_log");
+  for (std::int64_t hv = 0; hv < heads; ++hv) {
+    a_log.set(hv, std::log((0.5 + random.uniform(hv)) / kernel_case.gate_normalizer));
+  }
+  batch->inputs.push_back(std::move(a_log));
+  batch->inputs.push_back(values_of(kernel_case, "dt_bias", DType::kF32, {heads}, normal_value));
+  return batch;
+}
+
+Result<SampleBatch> gated_delta_chunk(const KernelCase& kernel_case) {
+  auto batch = delta_batch(kernel_case);
+  if (!batch) return batch;
+  const std::int64_t heads = kernel_case.value_heads();
+  const std::int64_t tokens = delta_tokens(kernel_case);
+  const std::vector<std::int64_t> per_token{tokens, heads};
+  Tensor g("g", DType::kF32, per_token);
+  Tensor beta("beta", DType::kF32, per_token);
+  const Random gates(kernel_case.seed, "g");
+  const Random kept(kernel_case.seed, "kept");
+  const Random betas(kernel_case.seed, "beta");
+  for (std::int64_t i = 0; i < g.count(); ++i) {
+    const double log_sigmoid = std::log(sigmoid(uniform_value(gates, i)));
+    // The first token decays in any case: sums that are all zero could not be told from none.
+    const bool is_kept = i >= heads && kept.uniform(i) < kernel_case.undecayed;
+    g.set(i, is_kept ? 0.0 : log_sigmoid / kernel_case.gate_normalizer);
+    beta.set(i, kernel_case.beta_gain * sigmoid(uniform_value(betas, i)));
+  }
+  batch->inputs.push_back(std::move(g));
+  batch->inputs.push_back(std::move(beta));
+  add_chunks(*batch);
+  const std::int64_t keys = kernel_case.head_dim;
+  const std::int64_t values = kernel_case.value_dim();
+  batch->outputs.push_back({"gate_sums", DType::kF32, per_token});
+  batch->outputs.push_back({"a_inverse", DType::kF32, {tokens, heads, kernel_case.delta_chunk}});
+  batch->outputs.push_back({"w", DType::kF32, {tokens, heads, keys}});
+  batch->outputs.push_back({"u", DType::kF32, {tokens, heads, values}});
+  batch->outputs.push_back({"h", DType::kF32, {delta_chunks(kernel_case), heads, values, keys}});
+  batch->outputs.push_back({"v_new", DType::kF32, {tokens, heads, values}});
+  return batch;
+}
+
+}  // namespace preflight::sample
