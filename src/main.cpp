@@ -89,6 +89,11 @@ int run(int argc, char** argv) {
       explain_app->get_option_no_throw(own[1].substr(0, own[1].find('='))) == nullptr) {
     own[1].erase(0, 2);
   }
+  // The two launches of `resolve --diff A B` may begin with dashes of their own.
+  if (const auto at = std::find(own.begin(), own.end(), "--diff"); own.end() - at > 2 && own.front() == "resolve") {
+    diff.assign(at + 1, at + 3);
+    own.erase(at, at + 3);
+  }
   try {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
     app.parse(reversed);
