@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/commands.h"
+#include "src/commands/launch_commands.h"
 #include "src/commands/options.h"
 
 namespace preflight::commands {
@@ -49,10 +50,26 @@ int run(int argc, char** argv) {
   LaunchFlags resolve_flags;
   bool all = false;
   CLI::App* resolve_app = app.add_subcommand("resolve", "Print the resolved configuration and what changed each value");
+  std::vector<std::string> diff;
   if (asked == "resolve") {
     add_launch_options(*resolve_app, resolve_flags);
     resolve_app->add_flag("--all", all, "Every field, not only what was given or changed");
+    resolve_app->add_option("--diff", diff, "A B: two launches (files, commands or arguments) side by side")
+        ->expected(2);
   }
+
+  MemoryFlags memory_flags;
+  CLI::App* memory_app = app.add_subcommand("memory", "What one GPU holds, and which --mem-fraction-static works");
+  if (asked == "memory") add_memory_options(*memory_app, memory_flags);
+  UpgradeFlags upgrade_flags;
+  CLI::App* upgrade_app = app.add_subcommand("upgrade", "What the same launch does otherwise in another release");
+  if (asked == "upgrade") add_upgrade_options(*upgrade_app, upgrade_flags);
+  PagesFlags pages_flags;
+  CLI::App* pages_app = app.add_subcommand("pages", "The launch on every page size and attention backend");
+  if (asked == "pages") add_pages_options(*pages_app, pages_flags);
+  NodesFlags nodes_flags;
+  CLI::App* nodes_app = app.add_subcommand("nodes", "Check the commands of one launch over several machines together");
+  if (asked == "nodes") add_nodes_options(*nodes_app, nodes_flags);
 
   CLI::App* releases_app = app.add_subcommand("releases", "List the supported SGLang releases, one a line");
   LaunchFlags rules_flags;
@@ -61,9 +78,10 @@ int run(int argc, char** argv) {
   LaunchFlags explain_flags;
   std::string subject;
   CLI::App* explain_app =
-      app.add_subcommand("explain", "Explain one rule: what, why, since when, source, examples, fix");
-  explain_app->add_option("RULE", subject, "A rule id (PG003) or a reference id (K-6)")->required();
-  add_output_options(*explain_app, explain_flags);
+      app.add_subcommand("explain", "Explain a rule, a field or an option; behind -- in one launch");
+  explain_app->add_option("WHAT", subject, "A rule (PG003, K-6), a field (page_size) or an option (--page-size)")
+      ->required();
+  add_launch_options(*explain_app, explain_flags);
 
   KernelOptions defects_kernel;
   bool measure = false;
@@ -75,10 +93,20 @@ int run(int argc, char** argv) {
   const bool named = !own.empty() && !own.front().starts_with('-');
   if (named && std::none_of(subcommands.begin(), subcommands.end(),
                             [&](const CLI::App* s) { return s->get_name() == own.front(); })) {
-    std::cerr << fmt::format(
-        "xpu-preflight: no command {}; the commands are check, resolve, releases, rules, explain, defects\n",
-        own.front());
+    std::string known;
+    for (const CLI::App* s : subcommands) known += (known.empty() ? "" : ", ") + s->get_name();
+    std::cerr << fmt::format("xpu-preflight: no command {}; the commands are {}\n", own.front(), known);
     return kBadInput;
+  }
+  // `explain --page-size`: SGLang's option, not one of ours.
+  if (own.size() > 1 && own[0] == "explain" && own[1].starts_with("--") &&
+      explain_app->get_option_no_throw(own[1].substr(0, own[1].find('='))) == nullptr) {
+    own[1].erase(0, 2);
+  }
+  // The two launches of `resolve --diff A B` may begin with dashes of their own.
+  if (const auto at = std::find(own.begin(), own.end(), "--diff"); own.end() - at > 2 && own.front() == "resolve") {
+    diff.assign(at + 1, at + 3);
+    own.erase(at, at + 3);
   }
   try {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
@@ -89,8 +117,13 @@ int run(int argc, char** argv) {
 
   if (*releases_app) return releases();
   if (*rules_app) return with_output(rules_flags, [](const OutputOptions& o) { return list_rules(o); });
-  if (*explain_app) return with_output(explain_flags, [&](const OutputOptions& o) { return explain(subject, o); });
+  if (*explain_app) return run_explain(explain_flags, subject, std::move(launch));
   if (*defects_app) return list_defects(defects_kernel, measure);
+  if (*memory_app) return run_memory(memory_flags, std::move(launch));
+  if (*upgrade_app) return run_upgrade(upgrade_flags, std::move(launch));
+  if (*pages_app) return run_pages(pages_flags, std::move(launch));
+  if (*nodes_app) return run_nodes(nodes_flags);
+  if (*resolve_app && !diff.empty()) return run_diff(resolve_flags, diff);
   if (*resolve_app) return run_resolve(resolve_flags, std::move(launch), all);
   return run_check(check_flags, std::move(launch));
 }

@@ -44,29 +44,27 @@ std::string joined(const std::vector<std::string>& words) {
 
 Diagnostic unknown_model(const std::string& path, const Launch& launch) {
   const bool directory_like = path.starts_with('/') || path.starts_with('.');
-  return {.rule = "MD001",
-          .severity = Severity::kWarning,
+  const Rule* rule = find_rule("MD001");
+  return {.rule = std::string(rule->id),
+          .severity = rule->severity,
           .field = Field::model_path,
           .message = fmt::format("nothing is known about the model {}", path),
           .why = directory_like
                      ? "There is no config.json in that directory, so everything that depends on the model (head "
                        "counts, MLA, memory, backends chosen by architecture) and the kernel are not checked."
-                     : "It is neither a directory with a config.json nor an id this build knows, so everything that "
-                       "depends on the model (head counts, MLA, memory, backends chosen by architecture) and the "
-                       "kernel are not checked.",
-          .fix =
-              "Give --model-config FILE with its config.json, or its facts: --mla or --no-mla, --fact "
-              "num_q_heads=N, --fact num_kv_heads=N, --fact head_dim=N.",
+                     : std::string(rule->why),
+          .fix = std::string(rule->fix),
           .where = launch.args.last_given(Field::model_path) != nullptr
                        ? launch.args.last_given(Field::model_path)->where
                        : SourceRange{}};
 }
 
 Diagnostic assumed_facts(const std::vector<std::string>& assumed) {
-  return {.rule = "MD002",
-          .severity = Severity::kWarning,
+  const Rule* rule = find_rule("MD002");
+  return {.rule = std::string(rule->id),
+          .severity = rule->severity,
           .message = fmt::format("these facts about the model were not given: {}", joined(assumed)),
-          .why = "Rules that depend on them are not decided, and the kernel runs on stand-in shapes where it runs.",
+          .why = std::string(rule->why),
           .fix = fmt::format("Add --fact {}=VALUE, or give --model-config FILE.", assumed.front())};
 }
 

@@ -28,6 +28,16 @@ ArgumentSource joined(const std::vector<std::string>& arguments) {
   return source;
 }
 
+// A finding about the input, with the words of its record.
+Diagnostic note(std::string_view id, std::string message) {
+  const Rule* rule = find_rule(id);
+  return {.rule = std::string(id),
+          .severity = rule->severity,
+          .message = std::move(message),
+          .why = std::string(rule->why),
+          .fix = std::string(rule->fix)};
+}
+
 struct Arguments {
   std::vector<std::string> argv;
   std::vector<SourceRange> positions;
@@ -56,13 +66,10 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   out.source.text = *input.command;
   out.source.name = input.command_name;
   for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
-  for (const auto& note : launch->notes) {
-    const auto at = sources::line_column(*input.command, note.offset);
-    out.notes.push_back({.rule = "SH001",
-                         .severity = Severity::kWarning,
-                         .message = fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note.message),
-                         .why = "A shell continues a line only when the backslash is its very last character.",
-                         .fix = "Remove what stands behind the backslash."});
+  for (const auto& note_in_text : launch->notes) {
+    const auto at = sources::line_column(*input.command, note_in_text.offset);
+    out.notes.push_back(
+        note("SH001", fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }
   return out;
 }
@@ -73,10 +80,6 @@ bool gives_model(const std::vector<std::string>& argv) {
     if (a == "--config" || a.starts_with("--model-path") || a == "--model" || a.starts_with("--model=")) return true;
   }
   return false;
-}
-
-Diagnostic resolver_note(std::string rule, Severity severity, std::string message, std::string fix) {
-  return {.rule = std::move(rule), .severity = severity, .message = std::move(message), .fix = std::move(fix)};
 }
 
 // The path that facts by option stand in for.
@@ -94,15 +97,12 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
   auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, input.device, arguments.env);
   if (!answer) return tl::make_unexpected(answer.error());
   if (answer->release != input.release.text()) {
-    out.notes.push_back(resolver_note(
-        "RS002", Severity::kWarning,
-        fmt::format("the interpreter holds SGLang {}, rules are those of {}", answer->release, input.release.text()),
-        "Choose the rules with --sglang-version, or install that release."));
+    out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, rules are those of {}",
+                                                  answer->release, input.release.text())));
   }
   if (input.ask_builtin) {
     for (auto& line : resolve::differences(out.launch, answer->launch)) {
-      out.notes.push_back(resolver_note("RS001", Severity::kWarning, "the two resolvers differ: " + line,
-                                        "Trust the installed SGLang, and report the difference."));
+      out.notes.push_back(note("RS001", "the two resolvers differ: " + line));
     }
     return true;
   }

@@ -21,11 +21,6 @@
 namespace preflight::commands {
 namespace {
 
-int refuse(const Error& error) {
-  std::cerr << "xpu-preflight: " << error.text() << '\n';
-  return kBadInput;
-}
-
 Result<Release> release_of(const std::string& text) {
   if (text.empty()) return supported_releases().back();
   const auto release = parse_release(text);
@@ -163,6 +158,27 @@ OutputOptions output_of(const LaunchFlags& flags) {
 
 }  // namespace
 
+int refuse(const Error& error) {
+  std::cerr << "xpu-preflight: " << error.text() << '\n';
+  return kBadInput;
+}
+
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
+  return input_of(flags, std::move(arguments));
+}
+
+Result<Release> release_option(const std::string& text) { return release_of(text); }
+
+OutputOptions output_options(const LaunchFlags& flags) { return output_of(flags); }
+
+Result<CheckOptions> rule_options(const std::string& kernel_date) {
+  CheckOptions rules;
+  if (kernel_date.empty()) return rules;
+  rules.kernel_date = parse_date(kernel_date);
+  if (!rules.kernel_date) return failure(fmt::format("--kernel-date {}: expected YYYY-MM-DD", kernel_date));
+  return rules;
+}
+
 void add_output_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--format", flags.format, "text or json")->check(CLI::IsMember({"text", "json"}));
   app.add_option("--color,--colour", flags.colour, "auto, always or never")
@@ -243,12 +259,9 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   for (const auto& [name, severity] : kLevels) {
     if (flags.fail_on == name) command.fail_on = severity;
   }
-  if (!flags.kernel_date.empty()) {
-    command.rules.kernel_date = parse_date(flags.kernel_date);
-    if (!command.rules.kernel_date) {
-      return refuse({fmt::format("--kernel-date {}: expected YYYY-MM-DD", flags.kernel_date)});
-    }
-  }
+  auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  command.rules = *rules;
   command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel);
   command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
   command.write_fix = flags.fix;

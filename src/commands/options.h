@@ -59,6 +59,13 @@ void add_output_options(CLI::App& app, LaunchFlags& flags);
 void add_launch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
 
+// The launch, the release and the output that the flags ask for.
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);
+Result<Release> release_option(const std::string& text);
+OutputOptions output_options(const LaunchFlags& flags);
+Result<CheckOptions> rule_options(const std::string& kernel_date);
+int refuse(const Error& error);
+
 // Bad values end in kBadInput with one line on standard error.
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run);
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all);

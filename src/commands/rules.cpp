@@ -1,4 +1,4 @@
-// `releases`, `rules`, `explain`: what the tool knows, printed from the same records that it checks with.
+// `releases`, `rules`: what the tool knows, printed from the same records that it checks with.
 #include <iostream>
 
 #include <fmt/format.h>
@@ -10,11 +10,6 @@
 
 namespace preflight::commands {
 namespace {
-
-std::string range_text(const Rule& rule) {
-  if (rule.until == kNotFixed) return fmt::format("since {}", rule.since.text());
-  return fmt::format("{} up to, not including, {}", rule.since.text(), rule.until.text());
-}
 
 std::string refs_text(const Rule& rule) {
   std::string out;
@@ -49,32 +44,6 @@ int list_rules(const OutputOptions& output) {
   for (const Rule& r : all_rules()) {
     std::cout << fmt::format("{}  {}  {}\n", style.bold(r.id),
                              style.severity(r.severity, fmt::format("{:<7}", name_of(r.severity))), r.summary);
-  }
-  return kOk;
-}
-
-int explain(const std::string& what, const OutputOptions& output) {
-  const Rule* rule = find_rule(what);
-  if (rule == nullptr) {
-    std::cerr << fmt::format("xpu-preflight: no rule {}; `xpu-preflight rules` lists them\n", what);
-    return kBadInput;
-  }
-  const report::Style style(output.colour);
-  std::cout << fmt::format("{} {}: {}\n\n", style.bold(rule->id),
-                           style.severity(rule->severity, name_of(rule->severity)), rule->summary);
-  std::cout << fmt::format("{}  {}\n{}  {}\n{}  {}\n{}  {}", style.bold("why    "), rule->why, style.bold("fix    "),
-                           rule->fix, style.bold("since  "), range_text(*rule), style.bold("source "), rule->source);
-  if (const std::string refs = refs_text(*rule); !refs.empty()) std::cout << " [" << refs << "]";
-  std::cout << '\n';
-  for (const auto& example : rule->fires_on) {
-    if (!example.model.empty()) {
-      std::cout << fmt::format("{}  {} {}\n", style.bold("fires  "), example.model, example.args);
-    }
-  }
-  for (const auto& example : rule->quiet_on) {
-    if (!example.model.empty()) {
-      std::cout << fmt::format("{}  {} {}\n", style.bold("quiet  "), example.model, example.args);
-    }
   }
   return kOk;
 }

@@ -60,6 +60,10 @@ std::string_view family_title(std::string_view id) {
       {"US", "Refusals of the argument parser"},
       {"CH", "Changed values"},
       {"LG", "SGLang's own warnings"},
+      {"MD", "The model's facts"},
+      {"SH", "Pasted commands"},
+      {"RS", "An installed SGLang as the resolver"},
+      {"ND", "Several nodes"},
   };
   for (const Title& t : kTitles) {
     if (id.starts_with(t.family)) return t.title;

@@ -1,0 +1,208 @@
+// Tested by tests/compare_test.cpp.
+#include "src/commands/compare.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/commands/findings.h"
+#include "src/read_text.h"
+#include "src/report/printable.h"
+#include "src/report/report_text.h"
+#include "src/report/style.h"
+
+namespace preflight::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string outcome_of(const Launch& launch) {
+  if (launch.usage) return "refused by the argument parser: " + launch.usage->message;
+  if (launch.refusal) {
+    return fmt::format("refused: {} in {}: {}", launch.refusal->exception, launch.refusal->function,
+                       launch.refusal->message);
+  }
+  return "accepted";
+}
+
+std::string shown(const Value& v) {
+  std::string text = v.is_string() ? v.as_string() : v.repr();
+  constexpr std::size_t kLongest = 70;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "…";
+}
+
+bool same_finding(const Diagnostic& a, const Diagnostic& b) {
+  return a.rule == b.rule && a.severity == b.severity && a.field == b.field;
+}
+
+std::vector<Diagnostic> only_in(const std::vector<Diagnostic>& these, const std::vector<Diagnostic>& those) {
+  std::vector<Diagnostic> out;
+  for (const Diagnostic& d : these) {
+    if (d.severity == Severity::kInfo || d.rule.starts_with("CH")) continue;  // the fields themselves tell that
+    const bool shared =
+        std::any_of(those.begin(), those.end(), [&](const Diagnostic& o) { return same_finding(d, o); });
+    if (!shared) out.push_back(d);
+  }
+  return out;
+}
+
+struct Side {
+  std::string name;
+  PreparedLaunch prepared;
+  std::vector<Diagnostic> findings;
+};
+
+Result<Side> side_of(const LaunchInput& input, std::string name, const CheckOptions& rules) {
+  auto prepared = prepare_launch(input);
+  if (!prepared) return tl::make_unexpected(prepared.error());
+  Side side{std::move(name), std::move(*prepared), {}};
+  Coverage coverage;
+  side.findings = findings_of(side.prepared, rules, coverage);
+  return side;
+}
+
+Json finding_list(const std::vector<Diagnostic>& findings) {
+  Json out = Json::array();
+  for (const Diagnostic& d : findings) {
+    out.push_back({{"rule", d.rule},
+                   {"refs", d.refs},
+                   {"severity", name_of(d.severity)},
+                   {"message", d.message},
+                   {"fix", d.fix}});
+  }
+  return out;
+}
+
+void print_json(const Difference& d, const Side& a, const Side& b) {
+  Json fields = Json::object();
+  for (const auto& f : d.fields) fields[f.name] = {{"before", f.before}, {"after", f.after}};
+  const Json out = {
+      {"before", a.name},
+      {"after", b.name},
+      {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
+      {"fields", std::move(fields)},
+      {"findings_gone", finding_list(d.gone)},
+      {"findings_new", finding_list(d.added)},
+      {"worse", d.worse}};
+  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_findings(const char* title, const std::vector<Diagnostic>& findings, const report::Style& style) {
+  if (findings.empty()) return;
+  std::cout << style.bold(title) << '\n';
+  for (const Diagnostic& d : findings) {
+    std::cout << fmt::format("  {} {}\n",
+                             style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)),
+                             report::printable(d.message));
+    if (!d.fix.empty()) std::cout << "      fix: " << report::printable(d.fix) << '\n';
+  }
+}
+
+void print_text(const Difference& d, const Side& a, const Side& b, const report::Style& style) {
+  std::cout << fmt::format("{}  {}\n{}  {}\n", style.bold(a.name), report::printable(d.outcome_before),
+                           style.bold(b.name), report::printable(d.outcome_after));
+  std::size_t width = 0;
+  for (const auto& f : d.fields) width = std::max(width, f.name.size());
+  if (!d.fields.empty()) std::cout << style.bold("Fields") << '\n';
+  for (const auto& f : d.fields) {
+    std::cout << fmt::format("  {:<{}}  {} → {}\n", f.name, width, report::printable(f.before),
+                             report::printable(f.after));
+  }
+  print_findings("Findings that are gone", d.gone, style);
+  print_findings("New findings", d.added, style);
+  const bool same = !d.outcome_differs() && d.fields.empty() && d.gone.empty() && d.added.empty();
+  std::cout << (same      ? style.green("the same in both")
+                : d.worse ? style.red("worse off")
+                          : style.yellow("different"))
+            << fmt::format(": {} fields differ, {} findings gone, {} new\n", d.fields.size(), d.gone.size(),
+                           d.added.size());
+}
+
+int report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {
+  if (output.format == Format::kJson) {
+    print_json(d, a, b);
+  } else {
+    print_text(d, a, b, report::Style(output.colour));
+  }
+  return kOk;
+}
+
+int refuse(const Error& error) {
+  std::cerr << "xpu-preflight: " << error.text() << '\n';
+  return kBadInput;
+}
+
+// A file, a whole command, or bare arguments.
+Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
+  struct stat status {};
+  input.arguments.clear();
+  input.command = text;
+  input.command_name = "--diff";
+  if (stat(text.c_str(), &status) == 0) {
+    auto content = read_text(text);
+    if (!content) return tl::make_unexpected(content.error());
+    input.command = std::move(*content);
+    input.command_name = text;
+  } else if (text.find("sglang") == std::string::npos || text.starts_with("--")) {
+    input.command = "python -m sglang.launch_server " + text;
+  }
+  return input;
+}
+
+}  // namespace
+
+Difference difference(const Launch& before, const std::vector<Diagnostic>& findings_before, const Launch& after,
+                      const std::vector<Diagnostic>& findings_after) {
+  Difference d;
+  d.outcome_before = outcome_of(before);
+  d.outcome_after = outcome_of(after);
+  if (!before.resolved.empty() && !after.resolved.empty()) {
+    for (std::size_t i = 0; i < kFieldCount; ++i) {
+      const auto f = static_cast<Field>(i);
+      if (!field_exists(f, before.release()) || !field_exists(f, after.release())) continue;
+      if (f == Field::random_seed || before.resolved[i] == after.resolved[i]) continue;  // drawn anew each time
+      d.fields.push_back({std::string(field_name(f)), shown(before.resolved[i]), shown(after.resolved[i])});
+    }
+  }
+  d.gone = only_in(findings_before, findings_after);
+  d.added = only_in(findings_after, findings_before);
+  const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
+  d.worse = (before.accepted() && !after.accepted()) || std::any_of(d.added.begin(), d.added.end(), is_error);
+  return d;
+}
+
+int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
+            const OutputOptions& output) {
+  LaunchInput old_input = input;
+  old_input.release = from;
+  LaunchInput new_input = input;
+  new_input.release = to;
+  auto a = side_of(old_input, "SGLang " + from.text(), rules);
+  if (!a) return refuse(a.error());
+  auto b = side_of(new_input, "SGLang " + to.text(), rules);
+  if (!b) return refuse(b.error());
+  const Difference d = difference(a->prepared.launch, a->findings, b->prepared.launch, b->findings);
+  report_difference(d, *a, *b, output);
+  return d.worse ? kFindings : kOk;
+}
+
+int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,
+                 const OutputOptions& output) {
+  auto first = input_from(input, texts.first);
+  if (!first) return refuse(first.error());
+  auto second = input_from(input, texts.second);
+  if (!second) return refuse(second.error());
+  auto a = side_of(*first, "A", rules);
+  if (!a) return refuse(a.error());
+  auto b = side_of(*second, "B", rules);
+  if (!b) return refuse(b.error());
+  const Difference d = difference(a->prepared.launch, a->findings, b->prepared.launch, b->findings);
+  report_difference(d, *a, *b, output);
+  return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,37 @@
+// Two launches side by side: `upgrade` (one argument list, two releases) and `resolve --diff` (two lists, one release).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/commands/commands.h"
+
+namespace preflight::commands {
+
+struct Difference {
+  struct FieldPair {
+    std::string name;
+    std::string before;
+    std::string after;
+  };
+  std::string outcome_before;  // "accepted", or who refuses and why
+  std::string outcome_after;
+  bool worse = false;  // accepted before, refused after; or new errors
+  std::vector<FieldPair> fields;
+  std::vector<Diagnostic> gone;   // findings of the first launch only
+  std::vector<Diagnostic> added;  // of the second only
+  [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
+};
+
+// `noise`: fields both releases know are compared, and findings by rule and field.
+Difference difference(const Launch& before, const std::vector<Diagnostic>& findings_before, const Launch& after,
+                      const std::vector<Diagnostic>& findings_after);
+
+// Exit 1 when the launch is worse off in `to`.
+int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules, const OutputOptions& output);
+// Each text is a file with a launch command, such a command, or bare arguments. Exit 1 when the two differ.
+int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,
+                 const OutputOptions& output);
+
+}  // namespace preflight::commands

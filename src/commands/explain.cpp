@@ -1,0 +1,241 @@
+// `explain RULE | FIELD | FLAG`, and with launch arguments a field's way through this launch.
+// Tested by tests/explain_test.cpp.
+#include <algorithm>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "preflight/report.h"
+#include "src/args/closest_options.h"
+#include "src/args/option_index.h"
+#include "src/commands/explain.h"
+#include "src/fix/argument_groups.h"
+#include "src/report/printable.h"
+#include "src/report/report_text.h"
+#include "src/report/style.h"
+#include "src/rules/vllm_options.h"
+
+namespace preflight::commands {
+namespace {
+
+using args::Option;
+using args::OptionIndex;
+
+std::string range_text(const Rule& rule) {
+  if (rule.until == kNotFixed) return fmt::format("since {}", rule.since.text());
+  return fmt::format("{} up to, not including, {}", rule.since.text(), rule.until.text());
+}
+
+std::string refs_text(const Rule& rule) {
+  std::string out;
+  for (const auto ref : rule.refs) {
+    if (!ref.empty()) out += (out.empty() ? "" : ", ") + std::string(ref);
+  }
+  return out;
+}
+
+void print_rule(const Rule& rule, const report::Style& style) {
+  std::cout << fmt::format("{} {}: {}\n\n", style.bold(rule.id), style.severity(rule.severity, name_of(rule.severity)),
+                           rule.summary);
+  std::cout << fmt::format("{}  {}\n{}  {}\n{}  {}\n{}  {}", style.bold("why    "), rule.why, style.bold("fix    "),
+                           rule.fix, style.bold("since  "), range_text(rule), style.bold("source "), rule.source);
+  if (const std::string refs = refs_text(rule); !refs.empty()) std::cout << " [" << refs << "]";
+  std::cout << '\n';
+  for (const auto& e : rule.fires_on) {
+    if (!e.model.empty()) std::cout << fmt::format("{}  {} {}\n", style.bold("fires  "), e.model, e.args);
+  }
+  for (const auto& e : rule.quiet_on) {
+    if (!e.model.empty()) std::cout << fmt::format("{}  {} {}\n", style.bold("quiet  "), e.model, e.args);
+  }
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& w : words) out += (out.empty() ? "" : ", ") + w;
+  return out;
+}
+
+// "0.5.11 to 0.5.19": the releases that know the field, gaps left out of sight as there are none so far.
+std::string releases_with(Field field) {
+  std::string first;
+  std::string last;
+  for (const Release r : supported_releases()) {
+    if (!field_exists(field, r)) continue;
+    if (first.empty()) first = r.text();
+    last = r.text();
+  }
+  if (first.empty()) return "none of the supported releases";
+  return first == last ? first : fmt::format("{} to {}", first, last);
+}
+
+std::string values_of(const Option& option) {
+  if (option.row != nullptr && option.row->has_choices) {
+    std::vector<std::string> choices(option.row->choices.begin(), option.row->choices.end());
+    return "one of " + joined(choices);
+  }
+  switch (option.arity) {
+    case args::Arity::kNone:
+      return "none: a switch";
+    case args::Arity::kAny:
+    case args::Arity::kSome:
+      return "several values";
+    default:
+      break;
+  }
+  switch (option.converter) {
+    case args::Converter::kInt:
+      return "a whole number";
+    case args::Converter::kHumanReadableInt:
+      return "a whole number; 4k, 1M and 64Ki work";
+    case args::Converter::kFloat:
+      return "a number";
+    case args::Converter::kJson:
+    case args::Converter::kJsonList:
+      return "JSON";
+    default:
+      return "text";
+  }
+}
+
+std::string default_text(Field field) {
+  std::string out;
+  const Value* last = nullptr;
+  for (const Release r : supported_releases()) {
+    if (!field_exists(field, r)) continue;
+    const Value& now = field_default(field, r);
+    if (last != nullptr && now.identical(*last)) continue;
+    out += out.empty() ? now.repr() : fmt::format("; since {}: {}", r.text(), now.repr());
+    last = &now;
+  }
+  return out;
+}
+
+void print_field(Field field, Release release, const report::Style& style) {
+  const auto line = [&](std::string_view label, const std::string& text) {
+    if (!text.empty()) std::cout << fmt::format("{}  {}\n", style.bold(fmt::format("{:<8}", label)), text);
+  };
+  std::cout << style.bold(field_name(field)) << "\n\n";
+  std::vector<std::string> names;
+  std::string values;
+  std::string instead;
+  for (const Option& o : OptionIndex::of(release).options()) {
+    if (o.row == nullptr || o.field != field) continue;
+    for (const auto n : o.names) names.emplace_back(n);
+    if (values.empty()) values = values_of(o);
+    if (!o.row->replaced_by.empty())
+      instead += fmt::format("{} is deprecated; use {}. ", o.names.front(), o.row->replaced_by);
+  }
+  line("options", names.empty() ? "none: SGLang sets it itself" : joined(names));
+  line("values", values);
+  line("default", default_text(field));
+  line("releases", releases_with(field));
+  line("note", instead);
+  std::string vllm;
+  for (const auto& v : rules::vllm_options()) {
+    if (std::find(names.begin(), names.end(), v.sglang) == names.end()) continue;
+    vllm += (vllm.empty() ? "" : ", ") + std::string(v.vllm);
+  }
+  line("vLLM", vllm);
+  std::string about;
+  for (const Rule& r : all_rules()) {
+    if (r.field == field) about += fmt::format("{}{} ({})", about.empty() ? "" : "; ", r.id, r.summary);
+  }
+  line("rules", about);
+}
+
+// The field's value at every step of this launch, and what is said about it.
+int print_chain(Field field, const LaunchInput& input, const report::Style& style) {
+  const auto prepared = prepare_launch(input);
+  if (!prepared) {
+    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    return kBadInput;
+  }
+  const Launch& launch = prepared->launch;
+  std::cout << '\n' << style.bold("in this launch") << "\n  ";
+  if (launch.resolved.empty()) {
+    std::cout << "refused before any value is set: "
+              << report::printable(launch.usage     ? launch.usage->message
+                                   : launch.refusal ? launch.refusal->message
+                                                    : std::string())
+              << '\n';
+    return kFindings;
+  }
+  std::cout << report::chain_text(launch, field) << '\n';
+  for (const Diagnostic& d : check(launch).diagnostics) {
+    if (d.field != field) continue;
+    std::cout << fmt::format("  {} {}\n", style.severity(d.severity, d.rule), report::printable(d.message));
+  }
+  return kOk;
+}
+
+// Names that the words may have meant: rules, options, fields.
+std::string near_names(const std::string& what, Release release) {
+  std::string out;
+  const auto add = [&](std::string_view name) { out += (out.empty() ? "" : ", ") + std::string(name); };
+  for (const std::string& name : args::closest_options(release, what)) add(name);
+  if (!out.empty()) return "; did you mean " + out + "?";
+  for (const Rule& r : all_rules()) {
+    if (what.size() >= 2 && r.id.starts_with(what.substr(0, 2))) add(r.id);
+  }
+  return out.empty() ? "; `xpu-preflight rules` lists the rules" : "; rules of that family: " + out;
+}
+
+const Option* find_option(const std::string& what, Release release) {
+  const std::string typed = what.starts_with("-") ? what : "--" + what;
+  const OptionIndex& index = OptionIndex::of(release);
+  if (const Option* o = index.find(typed)) return o;
+  const auto candidates = index.starting_with(typed);
+  return candidates.size() == 1 ? &index.option(candidates.front()) : nullptr;
+}
+
+// Says what it is; nullopt when it is a rule, or nothing (then `status` tells which).
+std::optional<Field> told(const std::string& what, Release release, const report::Style& style, int& status) {
+  status = kOk;
+  if (const Rule* rule = find_rule(what)) {
+    print_rule(*rule, style);
+    return std::nullopt;
+  }
+  std::optional<Field> field = find_field(what);
+  const auto field_of = [&](const std::string& name, Release r) {
+    if (const Option* o = find_option(name, r); !field && o != nullptr && o->row != nullptr) field = o->field;
+  };
+  field_of(what, release);
+  for (const Release r : supported_releases()) field_of(what, r);  // an option of another release
+  if (!field) {
+    const auto* vllm = rules::find_vllm_option(what.starts_with("-") ? what : "--" + what);
+    if (vllm != nullptr && vllm->sglang.empty()) {
+      std::cout << fmt::format("{} is vLLM's: {}\n", vllm->vllm, vllm->note);
+      return std::nullopt;
+    }
+    if (vllm != nullptr) {
+      std::cout << fmt::format("{} is vLLM's; SGLang calls it {}{}{}\n\n", vllm->vllm, vllm->sglang,
+                               vllm->note.empty() ? "" : ": ", vllm->note);
+      field_of(std::string(vllm->sglang), release);
+    }
+  }
+  if (field) {
+    print_field(*field, release, style);
+  } else {
+    std::cerr << fmt::format("xpu-preflight: {} is no rule, field or option{}\n", report::printable(what),
+                             near_names(what, release));
+    status = kBadInput;
+  }
+  return field;
+}
+
+}  // namespace
+
+int explain(const std::string& what, const OutputOptions& output) {
+  int status = kOk;
+  told(what, supported_releases().back(), report::Style(output.colour), status);
+  return status;
+}
+
+int explain_in_launch(const std::string& what, const LaunchInput& launch, const OutputOptions& output) {
+  const report::Style style(output.colour);
+  int status = kOk;
+  const auto field = told(what, launch.release, style, status);
+  return field ? print_chain(*field, launch, style) : status;
+}
+
+}  // namespace preflight::commands

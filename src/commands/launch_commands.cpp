@@ -1,0 +1,102 @@
+// Tested by the tests of each command.
+#include "src/commands/launch_commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include "src/commands/compare.h"
+#include "src/commands/explain.h"
+#include "src/commands/memory.h"
+#include "src/commands/nodes.h"
+#include "src/commands/pages.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules";
+
+}  // namespace
+
+void add_memory_options(CLI::App& app, MemoryFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_option("--weights-gib", flags.weights_gib,
+                 "Weights of one GPU as the server's log told, instead of an estimate")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--draft-gib", flags.draft_gib, "The draft model's weights on one GPU")->check(CLI::PositiveNumber);
+  app.add_option("--free-gib", flags.free_gib, "Free memory before loading, instead of the card's")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_option("--from", flags.from, "The release the launch runs on now")->required();
+  app.add_option("--to", flags.to, "The release it is to run on (default: the newest supported)");
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
+
+void add_pages_options(CLI::App& app, PagesFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.add_option("--svg", flags.svg, "Write the picture of the page table to this file");
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
+
+void add_nodes_options(CLI::App& app, NodesFlags& flags) {
+  add_launch_options(app, flags.launch);
+  app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")->required();
+  app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
+}
+
+int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
+  auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  MemoryCommand command{std::move(*input), output_options(flags.launch), {}};
+  if (flags.weights_gib > 0) command.given.weights_gib = flags.weights_gib;
+  if (flags.draft_gib > 0) command.given.draft_gib = flags.draft_gib;
+  if (flags.free_gib > 0) command.given.free_gib = flags.free_gib;
+  return memory(command);
+}
+
+int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
+  const auto from = release_option(flags.from);
+  if (!from) return refuse(from.error());
+  const auto to = release_option(flags.to);
+  if (!to) return refuse(to.error());
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  return upgrade(*input, *from, *to, *rules, output_options(flags.launch));
+}
+
+int run_pages(const PagesFlags& flags, std::vector<std::string> arguments) {
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return refuse(input.error());
+  PagesCommand command{std::move(*input), *rules, {}, output_options(flags.launch), flags.svg};
+  command.kernel.run = !flags.no_kernel;
+  return pages(command);
+}
+
+int run_nodes(const NodesFlags& flags) {
+  const auto rules = rule_options(flags.kernel_date);
+  if (!rules) return refuse(rules.error());
+  auto input = launch_input(flags.launch, {});
+  if (!input) return refuse(input.error());
+  return check_nodes(*input, flags.files, *rules, output_options(flags.launch));
+}
+
+int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments) {
+  const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+  auto input = launch_input(flags, std::move(arguments));
+  if (!input) return refuse(input.error());
+  return launched ? explain_in_launch(what, *input, output_options(flags)) : explain(what, output_options(flags));
+}
+
+int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts) {
+  auto input = launch_input(flags, {});
+  if (!input) return refuse(input.error());
+  return resolve_diff(*input, {texts[0], texts[1]}, {}, output_options(flags));
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,17 @@
+// `memory`: what one GPU holds, and which --mem-fraction-static works, without a device.
+#pragma once
+
+#include "src/commands/commands.h"
+#include "src/plan/memory_sheet.h"
+
+namespace preflight::commands {
+
+struct MemoryCommand {
+  LaunchInput input;
+  OutputOptions output;
+  plan::MemoryInputs given;  // measured values in place of estimates
+};
+
+int memory(const MemoryCommand& command);
+
+}  // namespace preflight::commands

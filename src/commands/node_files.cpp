@@ -1,0 +1,107 @@
+// Tested by tests/nodes_test.cpp.
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "src/commands/nodes.h"
+#include "src/read_text.h"
+#include "src/report/shell_words.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr int kMostNodes = 1024;
+
+// "$(NAME)", as Kubernetes writes variables in commands, to "${NAME}".
+std::string shell_variables(std::string text) {
+  for (auto at = text.find("$("); at != std::string::npos; at = text.find("$(", at + 2)) {
+    const auto end = text.find(')', at);
+    const bool name = end != std::string::npos && end > at + 2 &&
+                      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", at + 2) == end;
+    if (name) {
+      text[at + 1] = '{';
+      text[end] = '}';
+    }
+  }
+  return text;
+}
+
+// The container's command line as shell text: words are quoted unless they hold a variable to be expanded.
+std::string command_of(const YAML::Node& container) {
+  std::string out;
+  for (const char* key : {"command", "args"}) {
+    if (!container[key] || !container[key].IsSequence()) continue;
+    for (const auto& item : container[key]) {
+      const auto raw = item.as<std::string>();
+      std::string word = shell_variables(raw);
+      const bool expands = word != raw && word.find_first_of(" \n'\"") == std::string::npos;
+      out += (out.empty() ? "" : " ") + (expands ? word : report::shell_word(word));
+    }
+  }
+  return out;
+}
+
+// The container that launches SGLang.
+std::optional<Node> node_of(const YAML::Node& pod, std::string name) {
+  if (!pod || !pod["spec"] || !pod["spec"]["containers"]) return std::nullopt;
+  for (const auto& container : pod["spec"]["containers"]) {
+    const std::string command = command_of(container);
+    if (command.find("sglang") == std::string::npos) continue;
+    Node node{std::move(name), command, {}};
+    if (container["env"]) {
+      for (const auto& e : container["env"]) {
+        if (e["name"] && e["value"]) node.variables[e["name"].as<std::string>()] = e["value"].as<std::string>();
+      }
+    }
+    return node;
+  }
+  return std::nullopt;
+}
+
+// Leader and workers of a LeaderWorkerSet, with the variables its controller sets.
+Result<std::vector<Node>> nodes_of(const YAML::Node& document, const std::string& file) {
+  const YAML::Node set = document["spec"]["leaderWorkerTemplate"];
+  if (!set) return failure("a LeaderWorkerSet has spec.leaderWorkerTemplate", file);
+  const int size = set["size"] ? set["size"].as<int>() : 1;
+  if (size < 1 || size > kMostNodes) return failure(fmt::format("size {}: expected 1 to {}", size, kMostNodes), file);
+  std::vector<Node> nodes;
+  for (int i = 0; i < size; ++i) {
+    const bool leads = i == 0 && set["leaderTemplate"];
+    auto node = node_of(leads ? set["leaderTemplate"] : set["workerTemplate"],
+                        i == 0 ? std::string("leader") : fmt::format("worker {}", i));
+    if (!node) return failure("no container of this template launches SGLang", file);
+    node->variables["LWS_GROUP_SIZE"] = std::to_string(size);
+    node->variables["LWS_WORKER_INDEX"] = std::to_string(i);
+    node->variables.try_emplace("LWS_LEADER_ADDRESS", "leader");
+    nodes.push_back(std::move(*node));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files) {
+  std::vector<Node> nodes;
+  for (const std::string& file : files) {
+    auto text = read_text(file);
+    if (!text) return tl::make_unexpected(text.error());
+    if (text->find("kind: LeaderWorkerSet") == std::string::npos) {
+      nodes.push_back({file, std::move(*text), {}});
+      continue;
+    }
+    try {
+      for (const auto& document : YAML::LoadAll(*text)) {
+        if (!document["kind"] || document["kind"].as<std::string>() != "LeaderWorkerSet") continue;
+        auto set = nodes_of(document, file);
+        if (!set) return tl::make_unexpected(set.error());
+        nodes.insert(nodes.end(), set->begin(), set->end());
+      }
+    } catch (const YAML::Exception& e) {
+      return failure(e.what(), file);
+    }
+  }
+  return nodes;
+}
+
+}  // namespace preflight::commands

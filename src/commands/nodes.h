@@ -1,0 +1,28 @@
+// `nodes`: the commands of one launch over several machines, checked together: files with one command each, or a
+// LeaderWorkerSet manifest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/commands/commands.h"
+
+namespace preflight::commands {
+
+struct Node {
+  std::string name;     // the file, or "leader", "worker 1" of a manifest
+  std::string command;  // shell text that holds the launch
+  sources::Variables variables;
+};
+
+// One node per file; a manifest gives as many as its size says. Errors: unreadable files, a manifest without a launch.
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files);
+
+// What the nodes must agree on, and whether their ranks are complete. One PreparedLaunch per node, in order.
+std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
+
+// Exit 1 when a node's own launch has errors, or the nodes do not fit together.
+int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
+                const OutputOptions& output);
+
+}  // namespace preflight::commands

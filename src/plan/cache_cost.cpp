@@ -1,0 +1,124 @@
+// Bytes that one token, and one request, take in the caches of one rank. See memory_sheet.h.
+#include <algorithm>
+
+#include "src/plan/decode_shape.h"
+#include "src/plan/memory_sheet.h"
+
+namespace preflight::plan {
+namespace {
+
+std::int64_t number(const ModelFacts& m, std::string_view key, std::int64_t fallback = 0) {
+  const Value v = m.text(key);
+  return v.is_int() ? v.as_int() : fallback;
+}
+
+bool starts(const ModelFacts& m, std::string_view prefix) {
+  return std::any_of(m.architectures.begin(), m.architectures.end(),
+                     [&](const std::string& a) { return a.starts_with(prefix); });
+}
+
+// Layers that keep keys and values for the whole context; the rest of a hybrid keeps a state.
+struct Layers {
+  std::int64_t attention = 0;
+  std::int64_t state = 0;
+};
+
+Layers layers_of(const ModelFacts& m) {
+  const std::int64_t all = m.num_attention_layers > 0 ? m.num_attention_layers : m.num_hidden_layers;
+  if (starts(m, "Qwen3Next") || starts(m, "Qwen3_5")) {
+    const std::int64_t every = std::max<std::int64_t>(1, number(m, "full_attention_interval", 4));
+    return {all / every, all - all / every};
+  }
+  if (starts(m, "FalconH1")) return {all, all};
+  std::string letters;
+  if (const Value pattern = m.text("hybrid_override_pattern"); pattern.is_string()) letters = pattern.as_string();
+  if (!letters.empty()) {
+    return {std::count(letters.begin(), letters.end(), '*'), std::count(letters.begin(), letters.end(), 'M')};
+  }
+  for (const char* key : {"layers_block_type", "layer_types"}) {
+    const Value types = m.text(key);
+    if (!types.is_list()) continue;
+    Layers l;
+    for (const Value& t : types.as_list()) {
+      if (t == Value("mamba") || t == Value("linear_attention") || t == Value("conv")) ++l.state;
+      if (t == Value("attention") || t == Value("full_attention")) ++l.attention;
+    }
+    if (l.state > 0) return l;
+  }
+  return {all, 0};
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Convolution window and recurrent state of one layer: Mamba2StateShape, whose parts are cut by attention TP.
+std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
+  const ModelFacts& m = *launch.model;
+  std::int64_t conv = 0;
+  std::int64_t state = 0;
+  if (const std::int64_t heads = number(m, "linear_num_value_heads"); heads > 0) {  // gated delta rule
+    const std::int64_t keys = number(m, "linear_num_key_heads", 16) * number(m, "linear_key_head_dim", 128);
+    const std::int64_t values = heads * number(m, "linear_value_head_dim", 128);
+    conv = (2 * keys + values) / ranks * (number(m, "linear_conv_kernel_dim", 4) - 1);
+    state = ceil_div(heads, ranks) * number(m, "linear_value_head_dim", 128) * number(m, "linear_key_head_dim", 128);
+  } else {
+    const std::int64_t n = number(m, "mamba_num_heads", number(m, "mamba_n_heads"));
+    const std::int64_t width = number(m, "mamba_head_dim", number(m, "mamba_d_head"));
+    const std::int64_t size = number(m, "ssm_state_size", number(m, "mamba_d_state", 128));
+    const std::int64_t groups = number(m, "n_groups", number(m, "mamba_n_groups", 1));
+    if (n <= 0 || width <= 0) return 0;
+    const std::int64_t kernel = number(m, "conv_kernel", number(m, "mamba_d_conv", 4));
+    conv = (n * width + 2 * std::max(groups, ranks) * size) / ranks * (kernel - 1);
+    state = ceil_div(n, ranks) * width * size;
+  }
+  const Value& dtype = launch[Field::mamba_ssm_dtype];
+  const bool half = dtype.is_string() && (dtype.as_string() == "bfloat16" || dtype.as_string() == "float16");
+  return conv * 2 + state * (half ? 2 : 4);
+}
+
+}  // namespace
+
+std::optional<CacheCost> cache_cost(const Launch& launch) {
+  const DecodeShape shape = read_shape(launch);
+  if (launch.model == nullptr) return std::nullopt;
+  const ModelFacts& m = *launch.model;
+  const std::int64_t element = size_of(shape.kv_dtype);
+  const std::int64_t stages =
+      std::max<std::int64_t>(1, launch[Field::pp_size].is_int() ? launch[Field::pp_size].as_int() : 1);
+  const Layers layers = layers_of(m);
+  CacheCost cost;
+  cost.layers = ceil_div(layers.attention, stages);
+  cost.state_layers = ceil_div(layers.state, stages);
+  if (m.is_mla()) {
+    cost.kind = "MLA";
+    cost.bytes_per_token = (m.kv_lora_rank + m.qk_rope_head_dim) * element * cost.layers;
+    if (m.index_head_dim && m.text("index_topk").is_int()) {  // sparse attention: fp8 index keys with a scale per 128
+      cost.kind = "MLA with sparse index";
+      cost.bytes_per_token += (*m.index_head_dim + *m.index_head_dim / 128 * 4) * cost.layers;
+    }
+  } else {
+    const std::int64_t value_dim = m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
+    const std::int64_t one_layer = shape.num_kv_heads * (m.head_dim + value_dim) * element;
+    cost.kind = m.num_key_value_heads == m.num_attention_heads ? "MHA" : m.num_key_value_heads == 1 ? "MQA" : "GQA";
+    const bool split =
+        m.is_hybrid_swa && !m.swa_layer_ids.empty() && !launch[Field::disable_hybrid_swa_memory].truthy();
+    if (split) {
+      cost.kind += " with sliding-window layers";
+      cost.layers = ceil_div(static_cast<std::int64_t>(m.full_layer_ids.size()), stages);
+      cost.window_layers = ceil_div(static_cast<std::int64_t>(m.swa_layer_ids.size()), stages);
+      const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
+      const std::int64_t value_width = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value_dim;
+      cost.window_bytes_per_token = shape.num_kv_heads * (width + value_width) * element * cost.window_layers;
+      const Value& share = launch[Field::swa_full_tokens_ratio];
+      cost.window_share = share.is_number() ? share.as_number() : 0.8;
+    }
+    cost.bytes_per_token = one_layer * cost.layers;
+  }
+  if (cost.state_layers > 0) {
+    cost.kind += ", recurrent state";
+    cost.state_bytes = state_bytes_of_layer(launch, shape.attention_tp) * cost.state_layers;
+  }
+  if (cost.bytes_per_token <= 0 && cost.window_bytes_per_token <= 0) return std::nullopt;
+  return cost;
+}
+
+}  // namespace preflight::plan

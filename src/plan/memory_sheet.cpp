@@ -1,0 +1,157 @@
+#include "src/plan/memory_sheet.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "preflight/plan.h"
+#include "src/plan/decode_shape.h"
+#include "src/plan/weights.h"
+
+namespace preflight::plan {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+std::int64_t field(const Launch& launch, Field f, std::int64_t fallback) {
+  const Value& v = launch[f];
+  return v.is_int() || v.is_bool() ? v.as_int() : fallback;
+}
+
+std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
+
+// SGLANG_VLM_CACHE_SIZE_MB: the cache of image embeddings, allocated after the KV pool (since 0.5.22; 100 MiB by
+// default).
+double image_reserve_gib(const Launch& launch) {
+  if (!launch.model->is_multimodal || launch.release() < v0_5(22)) return 0.0;
+  double mib = 100.0;
+  if (const auto it = launch.env.find("SGLANG_VLM_CACHE_SIZE_MB"); it != launch.env.end()) {
+    mib = std::strtod(it->second.c_str(), nullptr);
+  }
+  return mib / 1024;
+}
+
+// States a request needs while it runs: with a prefix cache, older ones stay reachable.
+std::int64_t states_per_request(const Launch& launch) {
+  if (launch[Field::disable_radix_cache].truthy()) return 1;
+  const Value& strategy =
+      launch[field_exists(Field::mamba_radix_cache_strategy, launch.release()) ? Field::mamba_radix_cache_strategy
+                                                                               : Field::mamba_scheduler_strategy];
+  const bool extra = strategy.is_string() && strategy.as_string().starts_with("extra_buffer");
+  if (!extra) return 3;
+  return launch[Field::disable_overlap_schedule].truthy() ? 4 : 5;
+}
+
+// Recurrent states first: a fixed number of slots, or their share of the room (--mamba-full-memory-ratio).
+void place_states(const Launch& launch, std::int64_t attention_dp, MemorySheet& sheet) {
+  const double one = static_cast<double>(sheet.cost.state_bytes) / kGib;
+  if (one <= 0.0 || sheet.cache_gib <= 0.0) return;
+  const Value& slots = launch[Field::max_mamba_cache_size];
+  const Value& running = launch[Field::max_running_requests];
+  if (slots.is_int()) {
+    sheet.state_slots = slots.as_int() / attention_dp;
+  } else if (launch[Field::disable_radix_cache].truthy() && running.is_int()) {
+    sheet.state_slots = at_least_one(running.as_int() / attention_dp);
+  } else {
+    const Value& ratio_value = launch[Field::mamba_full_memory_ratio];
+    const double ratio = ratio_value.is_number() ? ratio_value.as_number() : 0.9;
+    const double budget = sheet.cache_gib * ratio / (1 + ratio);
+    sheet.state_slots = static_cast<std::int64_t>((budget - one) / one);
+  }
+  sheet.state_slots = std::max<std::int64_t>(0, sheet.state_slots);
+  sheet.state_gib = static_cast<double>(sheet.state_slots + 1) * one;  // one more pads
+  sheet.cache_gib -= sheet.state_gib;
+}
+
+void count_tokens(std::int64_t page, MemorySheet& sheet) {
+  const double per_token = static_cast<double>(sheet.cost.bytes_per_token) +
+                           sheet.cost.window_share * static_cast<double>(sheet.cost.window_bytes_per_token);
+  if (per_token <= 0.0 || sheet.cache_gib <= 0.0) return;
+  const auto raw = static_cast<std::int64_t>(sheet.cache_gib * kGib / per_token);
+  sheet.tokens = raw / page * page;
+  sheet.window_tokens =
+      static_cast<std::int64_t>(static_cast<double>(sheet.tokens) * sheet.cost.window_share) / page * page;
+}
+
+// resolve_max_num_reqs: 2,048 to 4,096 by context when none are asked for, and two tokens each at least.
+void count_requests(const Launch& launch, std::int64_t attention_dp, MemorySheet& sheet) {
+  const Value& asked = launch[Field::max_running_requests];
+  const double by_context =
+      sheet.context > 0 ? static_cast<double>(sheet.tokens) / static_cast<double>(sheet.context) * 512 : 2048.0;
+  const auto estimate = std::clamp<std::int64_t>(static_cast<std::int64_t>(by_context), 2048, 4096);
+  const std::int64_t wanted = asked.is_int() ? at_least_one(asked.as_int() / attention_dp) : estimate;
+  sheet.requests = std::min(wanted, sheet.tokens / 2);
+  if (sheet.cost.state_bytes > 0) {
+    sheet.requests = std::min(sheet.requests, sheet.state_slots / states_per_request(launch));
+  }
+  if (sheet.context > 0) sheet.full_requests = std::min(sheet.requests, sheet.tokens / sheet.context);
+}
+
+}  // namespace
+
+double least_fraction(double loaded_gib, double free_before_gib) {
+  return free_before_gib > 0.0 ? loaded_gib / free_before_gib : 1.0;
+}
+
+double advised_fraction(double least) { return std::ceil(least * 1000) / 1000; }
+
+WeightSplit weight_split(const Launch& launch) {
+  const std::int64_t tp = at_least_one(field(launch, Field::tp_size, 1));
+  const std::int64_t ep = at_least_one(field(launch, Field::ep_size, 1));
+  const std::int64_t moe_dp = at_least_one(field(launch, Field::moe_dp_size, 1));
+  return {.tp = tp,
+          .pp = at_least_one(field(launch, Field::pp_size, 1)),
+          .attention_tp = read_shape(launch).attention_tp,
+          .moe_tp = at_least_one(tp / ep / moe_dp),
+          .ep = ep};
+}
+
+std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
+  const DecodeShape shape = read_shape(launch);
+  if (!launch.accepted() || launch.model == nullptr) {
+    why = shape.why_unknown;
+    return std::nullopt;
+  }
+  MemorySheet sheet;
+  const auto weights = estimate_weights(*launch.model, weight_split(launch));
+  if (!weights && !inputs.weights_gib) {
+    why = "the weights of this architecture are not counted; give --weights-gib with what the server's log says";
+    return std::nullopt;
+  }
+  const auto cost = cache_cost(launch);
+  if (!cost) {
+    why = "the configuration does not tell the size of a token in the cache";
+    return std::nullopt;
+  }
+  sheet.cost = *cost;
+  sheet.device_gib = static_cast<double>(launch.device.memory_mib) / 1024;
+  sheet.free_is_given = inputs.free_gib.has_value();
+  sheet.free_gib = inputs.free_gib.value_or(sheet.device_gib);
+  sheet.weights_given = inputs.weights_gib.has_value();
+  sheet.weights_gib = inputs.weights_gib.value_or(weights ? static_cast<double>(weights->per_rank_bytes) / kGib : 0.0);
+  sheet.weights_exact = sheet.weights_given || weights->exact;
+  sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft_bytes) / kGib);
+  sheet.offloaded_gib = std::min(
+      sheet.weights_gib, static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))));
+  sheet.images_gib = image_reserve_gib(launch);
+  const Value& fraction = launch[Field::mem_fraction_static];
+  sheet.fraction = fraction.is_number() ? fraction.as_number() : 0.0;
+  sheet.most = inputs.advised_most.value_or(0.0);
+  sheet.context = launch.model->context_len;
+
+  const double loaded = sheet.weights_gib + sheet.draft_gib - sheet.offloaded_gib;
+  sheet.least = least_fraction(loaded + sheet.images_gib, sheet.free_gib);
+  sheet.cache_gib = sheet.free_gib * sheet.fraction - loaded - sheet.images_gib;
+  const std::int64_t attention_dp = at_least_one(field(launch, Field::tp_size, 1) / at_least_one(shape.attention_tp));
+  place_states(launch, attention_dp, sheet);
+  count_tokens(shape.page_size, sheet);
+  const Value& cap = launch[Field::max_total_tokens];
+  if (cap.is_int() && cap.as_int() > 0) {
+    sheet.tokens = std::min(sheet.tokens, cap.as_int() / shape.page_size * shape.page_size);
+  }
+  count_requests(launch, attention_dp, sheet);
+  const Plan plan = derive_plan(launch);
+  if (plan.sizes.workspace_bytes) sheet.workspace_gib = static_cast<double>(*plan.sizes.workspace_bytes) / kGib;
+  return sheet;
+}
+
+}  // namespace preflight::plan

@@ -1,0 +1,82 @@
+// The memory sheet: what one GPU holds when the server is up, by SGLang's own arithmetic.
+//
+// SGLang measures the free memory before and after loading (`pre`, `available`); the KV pool gets
+// available - pre * (1 - mem_fraction_static). So weights alone give the least fraction, 1 - available / pre, and what
+// SGLang itself would reserve for activations gives the largest that is advisable. Sizes follow
+// srt/mem_cache/kv_cache_configurator.py and srt/model_executor/pool_configurator.py of 0.5.23.
+// Pure. Tested by tests/memory_sheet_test.cpp against published launches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preflight/launch.h"
+#include "src/plan/weights.h"
+
+namespace preflight::plan {
+
+// --- the two ends of --mem-fraction-static
+// 1 - available / pre: at or below it the weights leave nothing for a KV cache.
+double least_fraction(double loaded_gib, double free_before_gib);
+// What SGLang advises in its error: rounded up to three digits.
+double advised_fraction(double least);
+
+// --- bytes per token and per request, on one rank
+struct CacheCost {
+  std::int64_t layers = 0;           // with keys and values of the whole context
+  std::int64_t bytes_per_token = 0;  // over these layers
+  std::int64_t window_layers = 0;    // hybrid sliding window: a pool of its own
+  std::int64_t window_bytes_per_token = 0;
+  double window_share = 0.0;      // tokens of that pool per token of the full one
+  std::int64_t state_layers = 0;  // linear attention, Mamba: one state per request
+  std::int64_t state_bytes = 0;   // of one request over these layers
+  std::string kind;               // "MHA", "GQA", "MLA", … for people
+};
+// nullopt when the configuration does not tell.
+std::optional<CacheCost> cache_cost(const Launch& launch);
+
+// Measured values in place of estimates.
+struct MemoryInputs {
+  std::optional<double> weights_gib = {};  // of one rank
+  std::optional<double> draft_gib = {};
+  std::optional<double> free_gib = {};      // before loading
+  std::int64_t draft_bytes = 0;             // estimated, when there is a draft model
+  std::optional<double> advised_most = {};  // the fraction SGLang takes when none is given
+};
+
+struct MemorySheet {
+  double device_gib = 0.0;
+  double free_gib = 0.0;  // before loading
+  bool free_is_given = false;
+  double weights_gib = 0.0;
+  bool weights_given = false;
+  bool weights_exact = true;
+  double draft_gib = 0.0;
+  double offloaded_gib = 0.0;  // to host memory
+  double images_gib = 0.0;     // kept for what multimodal models allocate later
+  double fraction = 0.0;       // --mem-fraction-static in force
+  double least = 0.0;          // the least fraction with room for one page
+  double most = 0.0;           // the most that leaves what SGLang reserves for activations; 0 = not known
+  double workspace_gib = 0.0;  // attention workspace, outside the fraction
+  double state_gib = 0.0;      // recurrent states
+  double cache_gib = 0.0;      // left for keys and values; negative: missing
+  CacheCost cost;
+  std::int64_t tokens = 0;         // that fit, in whole pages
+  std::int64_t window_tokens = 0;  // in the pool of a sliding window
+  std::int64_t state_slots = 0;
+  std::int64_t context = 0;        // of one request
+  std::int64_t requests = 0;       // at once, as SGLang caps them
+  std::int64_t full_requests = 0;  // at full context
+  [[nodiscard]] bool fits() const { return tokens > 0; }
+  [[nodiscard]] bool any_fraction() const { return least < 1.0; }
+};
+
+// How the launch cuts weights; for estimate_weights of a draft model, too.
+WeightSplit weight_split(const Launch& launch);
+
+// nullopt: refused launch, unknown model, or layers of a shape not modelled; `why` says which.
+std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why);
+
+}  // namespace preflight::plan

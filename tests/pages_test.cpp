@@ -1,0 +1,78 @@
+// `pages`: the table over page sizes and backends, the recommendation, and the picture.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/report/page_picture.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+nlohmann::json rows_for(const std::vector<std::string>& launch) {
+  std::vector<std::string> words = {"pages", "--no-kernel", "--format", "json", "--"};
+  words.insert(words.end(), launch.begin(), launch.end());
+  const ToolRun run = run_tool(words);
+  EXPECT_THAT(run.err, ::testing::IsEmpty());
+  return nlohmann::json::parse(run.out);
+}
+
+nlohmann::json row(const nlohmann::json& all, const std::string& backend, int page) {
+  for (const auto& r : all["rows"]) {
+    if (r["backend"] == backend && r["page_size"] == page) return r;
+  }
+  return {};
+}
+
+TEST(Pages, TellsWhatBecomesOfEveryPageSize) {
+  const auto gqa = rows_for({"--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_EQ(gqa["rows"].size(), 27U);
+  EXPECT_EQ(row(gqa, "intel_xpu", 64)["verdict"], "ok");
+  EXPECT_EQ(row(gqa, "intel_xpu", 32)["verdict"], "changed");
+  EXPECT_EQ(row(gqa, "intel_xpu", 32)["resolved_page_size"], 128);
+  EXPECT_EQ(row(gqa, "triton", 32)["verdict"], "ok");
+  EXPECT_EQ(row(gqa, "triton", 32)["page_table_columns"], 1280);
+  EXPECT_EQ(gqa["recommended"]["backend"], "intel_xpu");
+  EXPECT_EQ(gqa["recommended"]["page_size"], 64);
+
+  // MLA: the kernel's table width fails for pages below 128 (K-6), and the recommendation avoids them.
+  const auto mla = rows_for({"--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--tp", "4"});
+  EXPECT_EQ(row(mla, "intel_xpu", 64)["verdict"], "fails");
+  EXPECT_THAT(row(mla, "intel_xpu", 64)["errors"].dump(), HasSubstr("K-6"));
+  EXPECT_NE(mla["recommended"]["page_size"], 64) << mla["recommended"];
+}
+
+TEST(Pages, DrawsThePageTable) {
+  const TemporaryDirectory dir;
+  const std::string svg = dir.path() + "/pages.svg";
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--svg", svg, "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("recommended:"));
+  EXPECT_THAT(run.out, HasSubstr("page table"));
+  const std::string text = read_file(svg);
+  EXPECT_THAT(text, HasSubstr("<svg"));
+  EXPECT_THAT(text, HasSubstr("</svg>"));
+  EXPECT_THAT(text, HasSubstr("stroke-dasharray"));
+}
+
+TEST(PagePicture, WorksOutTheSlotOfAToken) {
+  const auto p = report::example_picture(64);
+  EXPECT_EQ(p.tokens, 160);
+  EXPECT_EQ(p.token, 80);
+  EXPECT_EQ(p.column(), 1);
+  EXPECT_EQ(p.page(), 2);
+  EXPECT_EQ(p.slot(), 2 * 64 + 16);
+  const std::string text = report::page_picture_text(p, report::Style(false));
+  EXPECT_THAT(text, HasSubstr("slot = 2 × 64 + 16 = 144"));
+  EXPECT_THAT(text, HasSubstr("slot 144 is page 144"));
+  // Pages of one token cannot be mistaken.
+  const auto one = report::example_picture(1);
+  EXPECT_THAT(report::page_picture_svg(one, "t"), Not(HasSubstr("stroke-dasharray")));
+}
+
+}  // namespace
+}  // namespace preflight::testing
