@@ -81,7 +81,7 @@ int run(int argc, char** argv) {
       app.add_subcommand("explain", "Explain a rule, a field or an option; behind -- in one launch");
   explain_app->add_option("WHAT", subject, "A rule (PG003, K-6), a field (page_size) or an option (--page-size)")
       ->required();
-  add_launch_options(*explain_app, explain_flags);
+  if (asked == "explain") add_launch_options(*explain_app, explain_flags);
 
   KernelOptions defects_kernel;
   bool measure = false;

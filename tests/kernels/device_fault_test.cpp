@@ -130,13 +130,13 @@ TEST(DeviceFaults, AnUnknownDeviceNamesTheKnownOnes) {
   EXPECT_THAT(run.out, HasSubstr("Fake device"));
 }
 
-TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnce) {
+TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnceForEachKernel) {
   const ToolRun run = check_under("build-failure", {});
   const std::string log = "this compiler refuses everything";
   EXPECT_EQ(run.status, 4);
-  const auto first = run.out.find(log);
-  EXPECT_NE(first, std::string::npos) << run.out;
-  EXPECT_EQ(run.out.find(log, first + 1), std::string::npos) << run.out;
+  std::size_t shown = 0;
+  for (auto at = run.out.find(log); at != std::string::npos; at = run.out.find(log, at + 1)) ++shown;
+  EXPECT_EQ(shown, 2U) << run.out;  // the launch runs paged_decode on seven cases and page_table on one
 }
 
 TEST(DeviceFaults, ACrashShowsTheDriversLastWordsAndTheCaseItHappenedIn) {

@@ -10,6 +10,7 @@
 #include "src/kernels/inject.h"
 #include "src/plan/planners.h"
 #include "tests/kernels/device.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -19,7 +20,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const ProcessLimits kLimits{.program = PREFLIGHT_BINARY};
+const ProcessLimits kLimits{.program = testing::tool_path()};
 
 struct Shape {
   std::string name;
@@ -109,11 +110,13 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
   EXPECT_EQ(none.status, 4);
   EXPECT_THAT(none.out, HasSubstr("not run"));
   EXPECT_THAT(none.out, HasSubstr("0 of 1 planted defect caught"));
-  const auto broken = check({"--inject", "180"}, {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL});
+  const auto broken = check({"--inject", "180"}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory()});
   EXPECT_EQ(broken.status, 4);
   EXPECT_THAT(broken.out, HasSubstr("the sound kernel does not pass"));
-  EXPECT_EQ(check({"--inject", "180"}, {"LD_LIBRARY_PATH=" PREFLIGHT_FAKE_OPENCL, "FAKE_OPENCL=no-platform"}).status,
-            5);
+  EXPECT_EQ(
+      check({"--inject", "180"}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory(), "FAKE_OPENCL=no-platform"})
+          .status,
+      5);
   EXPECT_EQ(check({"--inject", "9999"}).status, 2);
   EXPECT_EQ(check({"--inject", "180", "--no-kernel"}).status, 2);
   const auto list = run_tool({"check", "--inject", "list"});
@@ -124,7 +127,7 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
 
 // docs/defects.md is written by ./dev defects; measuring it anew takes a minute, its rows can be checked at once.
 TEST(DefectsPage, HasARowForEveryDefectAndEachIsCaughtSomewhere) {
-  const std::string page = testing::read_file(PREFLIGHT_SOURCE_DIR "/docs/defects.md");
+  const std::string page = testing::read_file(testing::source_directory() + "/docs/defects.md");
   std::size_t rows = 0;
   for (std::size_t at = page.find("\n| "); at != std::string::npos; at = page.find("\n| ", at + 1)) {
     const std::string row = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
