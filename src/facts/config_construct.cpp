@@ -1,5 +1,5 @@
 // Making a configuration object: declared fields, the class's rules, PreTrainedConfig's own part, and the checks at
-// the end. Tested by tests/facts_config_test.cpp.
+// the end. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
 
 #include <fmt/format.h>

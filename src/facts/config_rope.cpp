@@ -1,5 +1,5 @@
 // Rotary parameters and the checks every configuration makes of itself (transformers' modeling_rope_utils and the
-// validators of PreTrainedConfig). Tested by tests/facts_config_test.cpp.
+// validators of PreTrainedConfig). Tested by tests/facts_model_test.cpp.
 #include <algorithm>
 
 #include <fmt/format.h>

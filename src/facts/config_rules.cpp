@@ -5,7 +5,7 @@
 // ["call", name, …] built-in, ["m", name, value, …] method, ["new", class, arguments], ["own", function, arguments].
 // Rules: ["=", attribute, value], ["$", local, value], ["?", condition, rules, rules], ["each", names, list, rules],
 // ["item", container, key, value], ["super"|"superinit", arguments], ["raise", exception], ["return", value].
-// Tested by tests/facts_config_test.cpp.
+// Tested by tests/facts_model_test.cpp.
 #include "src/facts/config_rules.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Looking up configuration classes in the generated tables. Tested by tests/facts_config_test.cpp.
+// Looking up configuration classes in the generated tables. Tested by tests/facts_model_test.cpp.
 #include "src/facts/config_tables.h"
 
 #include <algorithm>

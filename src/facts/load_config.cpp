@@ -1,4 +1,4 @@
-// get_config() for a path, and the files beside it. Tested by tests/facts_config_test.cpp.
+// get_config() for a path, and the files beside it. Tested by tests/facts_model_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -1,6 +1,6 @@
 // Reading config.json into a configuration object, as SGLang's hf_transformers package does: AutoConfig, SGLang's own
 // registry of classes, the repairs for some model families, --json-model-override-args. Tested by
-// tests/facts_config_test.cpp.
+// tests/facts_model_test.cpp.
 #include "src/facts/read_config.h"
 
 #include <algorithm>
