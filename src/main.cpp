@@ -1,7 +1,10 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +20,79 @@ constexpr const char* kFooter =
     "Exit status: 0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 internal error,\n"
     "4 the kernel was wrong or failed, 5 the OpenCL device asked for is absent.\n"
     "Example: xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
+
+struct Subcommand {
+  const char* name;
+  const char* what;
+  std::function<void(CLI::App&)> add_options;
+  std::function<int(std::vector<std::string> launch)> run;
+};
+
+// What the options of the one command that runs are read into.
+struct Flags {
+  CheckFlags check;
+  LaunchFlags resolve;
+  bool resolve_all = false;
+  std::vector<std::string> diff;
+  MemoryFlags memory;
+  PagesFlags pages;
+  UpgradeFlags upgrade;
+  NodesFlags nodes;
+  LaunchFlags rules;
+  LaunchFlags explain;
+  std::string subject;
+  KernelOptions defects;
+  bool measure = false;
+};
+
+std::vector<Subcommand> subcommands(Flags& f) {
+  using Words = std::vector<std::string>;
+  return {
+      {"check", "Check a launch and run its decode kernel on a sample batch",
+       [&f](CLI::App& app) {
+         add_launch_options(app, f.check.launch);
+         add_check_options(app, f.check);
+       },
+       [&f](Words launch) { return run_check(f.check, std::move(launch)); }},
+      {"resolve", "Print the resolved configuration and what changed each value",
+       [&f](CLI::App& app) {
+         add_launch_options(app, f.resolve);
+         app.add_flag("--all", f.resolve_all, "Every field, not only what was given or changed");
+         app.add_option("--diff", f.diff, "A B: two launches (files, commands or arguments) side by side")->expected(2);
+       },
+       [&f](Words launch) {
+         return f.diff.empty() ? run_resolve(f.resolve, std::move(launch), f.resolve_all) : run_diff(f.resolve, f.diff);
+       }},
+      {"memory", "What one GPU holds, and which --mem-fraction-static works",
+       [&f](CLI::App& app) { add_memory_options(app, f.memory); },
+       [&f](Words launch) { return run_memory(f.memory, std::move(launch)); }},
+      {"pages", "The launch on every page size and attention backend",
+       [&f](CLI::App& app) { add_pages_options(app, f.pages); },
+       [&f](Words launch) { return run_pages(f.pages, std::move(launch)); }},
+      {"upgrade", "What the same launch does otherwise in another release",
+       [&f](CLI::App& app) { add_upgrade_options(app, f.upgrade); },
+       [&f](Words launch) { return run_upgrade(f.upgrade, std::move(launch)); }},
+      {"nodes", "Check the commands of one launch over several machines together",
+       [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); }},
+      {"releases", "List the supported SGLang releases, one a line", [](CLI::App&) {},
+       [](const Words&) { return releases(); }},
+      {"rules", "List the rules", [&f](CLI::App& app) { add_output_options(app, f.rules); },
+       [&f](const Words&) { return with_output(f.rules, [](const OutputOptions& o) { return list_rules(o); }); }},
+      {"explain", "Explain a rule, a field or an option; behind -- in one launch",
+       [&f](CLI::App& app) {
+         app.add_option("WHAT", f.subject, "A rule (PG003, K-6), a field (page_size) or an option (--page-size)")
+             ->required();
+         add_launch_options(app, f.explain);
+       },
+       [&f](Words launch) { return run_explain(f.explain, f.subject, std::move(launch)); }},
+      {"defects", "List the defects that --inject can plant",
+       [&f](CLI::App& app) {
+         app.add_flag("--measure", f.measure, "Plant each under every input regime: a table, which takes a minute");
+         app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name");
+       },
+       [&f](const Words&) { return list_defects(f.defects, f.measure); }},
+  };
+}
 
 int run(int argc, char** argv) {
   if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
@@ -37,75 +113,33 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
 
-  // Only the command that is asked for gets its options: making all of them would cost as much as resolving a launch.
-  const std::string_view asked = own.empty() ? std::string_view() : std::string_view(own.front());
-
-  CheckFlags check_flags;
-  CLI::App* check_app = app.add_subcommand("check", "Check a launch and run its decode kernel on a sample batch");
-  if (asked == "check") {
-    add_launch_options(*check_app, check_flags.launch);
-    add_check_options(*check_app, check_flags);
+  Flags flags;
+  const std::vector<Subcommand> table = subcommands(flags);
+  const Subcommand* asked = nullptr;
+  CLI::App* asked_app = nullptr;
+  std::string known;
+  for (const Subcommand& s : table) {
+    CLI::App* sub = app.add_subcommand(s.name, s.what);
+    known += (known.empty() ? "" : ", ") + std::string(s.name);
+    if (own.empty() || own.front() != s.name) continue;
+    // Only this one gets its options: making all of them would cost as much as resolving a launch.
+    s.add_options(*sub);
+    asked = &s;
+    asked_app = sub;
   }
-
-  LaunchFlags resolve_flags;
-  bool all = false;
-  CLI::App* resolve_app = app.add_subcommand("resolve", "Print the resolved configuration and what changed each value");
-  std::vector<std::string> diff;
-  if (asked == "resolve") {
-    add_launch_options(*resolve_app, resolve_flags);
-    resolve_app->add_flag("--all", all, "Every field, not only what was given or changed");
-    resolve_app->add_option("--diff", diff, "A B: two launches (files, commands or arguments) side by side")
-        ->expected(2);
-  }
-
-  MemoryFlags memory_flags;
-  CLI::App* memory_app = app.add_subcommand("memory", "What one GPU holds, and which --mem-fraction-static works");
-  if (asked == "memory") add_memory_options(*memory_app, memory_flags);
-  UpgradeFlags upgrade_flags;
-  CLI::App* upgrade_app = app.add_subcommand("upgrade", "What the same launch does otherwise in another release");
-  if (asked == "upgrade") add_upgrade_options(*upgrade_app, upgrade_flags);
-  PagesFlags pages_flags;
-  CLI::App* pages_app = app.add_subcommand("pages", "The launch on every page size and attention backend");
-  if (asked == "pages") add_pages_options(*pages_app, pages_flags);
-  NodesFlags nodes_flags;
-  CLI::App* nodes_app = app.add_subcommand("nodes", "Check the commands of one launch over several machines together");
-  if (asked == "nodes") add_nodes_options(*nodes_app, nodes_flags);
-
-  CLI::App* releases_app = app.add_subcommand("releases", "List the supported SGLang releases, one a line");
-  LaunchFlags rules_flags;
-  CLI::App* rules_app = app.add_subcommand("rules", "List the rules");
-  add_output_options(*rules_app, rules_flags);
-  LaunchFlags explain_flags;
-  std::string subject;
-  CLI::App* explain_app =
-      app.add_subcommand("explain", "Explain a rule, a field or an option; behind -- in one launch");
-  explain_app->add_option("WHAT", subject, "A rule (PG003, K-6), a field (page_size) or an option (--page-size)")
-      ->required();
-  if (asked == "explain") add_launch_options(*explain_app, explain_flags);
-
-  KernelOptions defects_kernel;
-  bool measure = false;
-  CLI::App* defects_app = app.add_subcommand("defects", "List the defects that --inject can plant");
-  defects_app->add_flag("--measure", measure, "Plant each under every input regime: a table, which takes a minute");
-  defects_app->add_option("--opencl-device", defects_kernel.device, "OpenCL device: index, or part of its name");
-
-  const auto subcommands = app.get_subcommands([](CLI::App*) { return true; });
-  const bool named = !own.empty() && !own.front().starts_with('-');
-  if (named && std::none_of(subcommands.begin(), subcommands.end(),
-                            [&](const CLI::App* s) { return s->get_name() == own.front(); })) {
-    std::string known;
-    for (const CLI::App* s : subcommands) known += (known.empty() ? "" : ", ") + s->get_name();
+  if (asked == nullptr && !own.empty() && !own.front().starts_with('-')) {
     std::cerr << fmt::format("xpu-preflight: no command {}; the commands are {}\n", own.front(), known);
     return kBadInput;
   }
+  const std::string_view name = asked == nullptr ? "" : asked->name;
   // `explain --page-size`: SGLang's option, not one of ours.
-  if (own.size() > 1 && own[0] == "explain" && own[1].starts_with("--") &&
-      explain_app->get_option_no_throw(own[1].substr(0, own[1].find('='))) == nullptr) {
+  if (name == "explain" && own.size() > 1 && own[1].starts_with("--") &&
+      asked_app->get_option_no_throw(own[1].substr(0, own[1].find('='))) == nullptr) {
     own[1].erase(0, 2);
   }
   // The two launches of `resolve --diff A B` may begin with dashes of their own.
-  if (const auto at = std::find(own.begin(), own.end(), "--diff"); own.end() - at > 2 && own.front() == "resolve") {
-    diff.assign(at + 1, at + 3);
+  if (const auto at = std::find(own.begin(), own.end(), "--diff"); name == "resolve" && own.end() - at > 2) {
+    flags.diff.assign(at + 1, at + 3);
     own.erase(at, at + 3);
   }
   try {
@@ -114,18 +148,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;
   }
-
-  if (*releases_app) return releases();
-  if (*rules_app) return with_output(rules_flags, [](const OutputOptions& o) { return list_rules(o); });
-  if (*explain_app) return run_explain(explain_flags, subject, std::move(launch));
-  if (*defects_app) return list_defects(defects_kernel, measure);
-  if (*memory_app) return run_memory(memory_flags, std::move(launch));
-  if (*upgrade_app) return run_upgrade(upgrade_flags, std::move(launch));
-  if (*pages_app) return run_pages(pages_flags, std::move(launch));
-  if (*nodes_app) return run_nodes(nodes_flags);
-  if (*resolve_app && !diff.empty()) return run_diff(resolve_flags, diff);
-  if (*resolve_app) return run_resolve(resolve_flags, std::move(launch), all);
-  return run_check(check_flags, std::move(launch));
+  return asked->run(std::move(launch));
 }
 
 // A report that nobody can read is no success: a full disk, a closed pipe.

@@ -19,8 +19,6 @@ using plan::MemoryInputs;
 using plan::MemorySheet;
 using Json = nlohmann::ordered_json;
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
 // What SGLang takes when no fraction is given: the rest of the device is its reserve for activations and graphs.
 std::optional<double> default_fraction(const LaunchInputs& inputs) {
   const auto other = resolve_words(inputs, with_options(inputs, {Field::mem_fraction_static}, {}), {}, inputs.env);

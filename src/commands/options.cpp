@@ -18,17 +18,10 @@
 #include "src/kernels/inject.h"
 #include "src/read_text.h"
 
+extern "C" char** environ;
+
 namespace preflight::commands {
 namespace {
-
-Result<Release> release_of(const std::string& text) {
-  if (text.empty()) return supported_releases().back();
-  const auto release = parse_release(text);
-  if (release && is_supported(*release)) return *release;
-  std::string list;
-  for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
-  return failure(fmt::format("--sglang-version {}: not a supported release; supported are {}", text, list));
-}
 
 // NAME=VALUE options into a map.
 Result<std::map<std::string, std::string>> pairs(std::string_view option, const std::vector<std::string>& words) {
@@ -86,11 +79,20 @@ Result<DeviceFacts> device_of(const LaunchFlags& flags) {
   return device;
 }
 
-extern "C" char** environ;
+}  // namespace
 
-Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> arguments) {
+Result<Release> release_option(const std::string& text) {
+  if (text.empty()) return supported_releases().back();
+  const auto release = parse_release(text);
+  if (release && is_supported(*release)) return *release;
+  std::string list;
+  for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
+  return failure(fmt::format("--sglang-version {}: not a supported release; supported are {}", text, list));
+}
+
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
   LaunchInput input;
-  const auto release = release_of(flags.release);
+  const auto release = release_option(flags.release);
   if (!release) return tl::make_unexpected(release.error());
   input.release = *release;
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
@@ -141,7 +143,7 @@ Result<LaunchInput> input_of(const LaunchFlags& flags, std::vector<std::string> 
   return input;
 }
 
-OutputOptions output_of(const LaunchFlags& flags) {
+OutputOptions output_options(const LaunchFlags& flags) {
   OutputOptions output;
   output.format = flags.format == "json" ? Format::kJson : Format::kText;
   const bool terminal = isatty(STDOUT_FILENO) != 0;
@@ -156,20 +158,10 @@ OutputOptions output_of(const LaunchFlags& flags) {
   return output;
 }
 
-}  // namespace
-
 int refuse(const Error& error) {
   std::cerr << "xpu-preflight: " << error.text() << '\n';
   return kBadInput;
 }
-
-Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
-  return input_of(flags, std::move(arguments));
-}
-
-Result<Release> release_option(const std::string& text) { return release_of(text); }
-
-OutputOptions output_options(const LaunchFlags& flags) { return output_of(flags); }
 
 Result<CheckOptions> rule_options(const std::string& kernel_date) {
   CheckOptions rules;
@@ -235,20 +227,20 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
 }
 
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run) {
-  return run(output_of(flags));
+  return run(output_options(flags));
 }
 
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all) {
-  auto input = input_of(flags, std::move(arguments));
+  auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   if (!flags.batch.empty()) return resolve_batch({input->release, flags.models, flags.batch});
-  return resolve_launch(*input, output_of(flags), all);
+  return resolve_launch(*input, output_options(flags), all);
 }
 
 int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   CheckCommand command;
-  command.output = output_of(flags.launch);
-  auto input = input_of(flags.launch, std::move(arguments));
+  command.output = output_options(flags.launch);
+  auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   command.input = std::move(*input);
   constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},

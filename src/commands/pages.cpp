@@ -26,6 +26,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::int64_t, 9> kPageSizes = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr std::array<std::string_view, 3> kBackends = {"intel_xpu", "triton", "torch_native"};
 
+constexpr std::string_view kNotRun = "not run";
+constexpr std::string_view kNonePlanned = "none planned";
+
 struct Row {
   std::string backend;
   std::int64_t page = 0;
@@ -37,9 +40,10 @@ struct Row {
   std::int64_t warnings = 0;
   std::int64_t columns = 0;
   std::int64_t padded = 0;
-  std::string kernel;  // verdict, or why there is none
+  std::string kernel = {};   // its verdict, or why it was not run
+  bool kernel_sound = true;  // nothing was wrong as far as it ran
 
-  [[nodiscard]] bool good() const { return accepted && errors.empty() && kernel != "fail"; }
+  [[nodiscard]] bool good() const { return accepted && errors.empty() && kernel_sound; }
   [[nodiscard]] bool kept() const { return becomes == page && runs_on == backend; }
 };
 
@@ -48,23 +52,27 @@ class KernelVerdicts {
  public:
   explicit KernelVerdicts(const KernelOptions& options) : options_(options) {}
 
-  std::string of(const Launch& launch, const Row& row) {
-    if (!options_.run) return "not run";
+  // Fills the row's kernel columns.
+  void judge(const Plan& plan, Row& row) {
+    if (!options_.run || absent_) {
+      row.kernel = kNotRun;
+      return;
+    }
     const std::string key = fmt::format("{} {}", row.runs_on, row.becomes);
-    if (const auto it = known_.find(key); it != known_.end()) return it->second;
-    return known_[key] = run(launch);
+    const auto [it, fresh] = known_.try_emplace(key);
+    if (fresh) it->second = run(plan);
+    row.kernel = it->second;
+    row.kernel_sound = it->second != name_of(VerdictWord::kFail) && it->second != name_of(VerdictWord::kError);
   }
 
  private:
-  std::string run(const Launch& launch) {
-    if (absent_) return "not run";
-    const Plan plan = derive_plan(launch);
-    if (plan.all_cases().empty()) return "none planned";
+  std::string run(const Plan& plan) {
+    if (plan.all_cases().empty()) return std::string(kNonePlanned);
     const KernelReport report =
         run_plan_apart(plan, DeviceChoice{options_.device.value_or("")}, RunOptions{}, options_.limits, RunObserver{});
     if (report.error) {
       absent_ = is_absence(report.error->kind);
-      return absent_ ? "not run" : "error";
+      return std::string(absent_ ? kNotRun : name_of(VerdictWord::kError));
     }
     return std::string(name_of(report.worst()));
   }
@@ -106,7 +114,7 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   row.runs_on = plan.decode_backend;
   row.columns = plan.sizes.page_table_columns;
   row.padded = plan.sizes.padded_columns;
-  row.kernel = kernels.of(launch, row);
+  kernels.judge(plan, row);
   return row;
 }
 
@@ -125,7 +133,7 @@ const Row* recommended(const std::vector<Row>& rows) {
 
 std::string reason(const Row& r, const std::vector<Row>& rows) {
   std::string out = r.kept() ? "SGLang leaves it as given, and no rule objects" : "no rule objects";
-  if (r.kernel == "pass") out += "; the kernel passes";
+  if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend != kBackends.front()) {
     const auto first =
         std::find_if(rows.begin(), rows.end(), [](const Row& x) { return x.backend == kBackends.front(); });
@@ -142,7 +150,7 @@ std::string reason(const Row& r, const std::vector<Row>& rows) {
 
 std::string verdict_text(const Row& r) {
   if (!r.accepted) return "refused";
-  if (!r.errors.empty()) return "fails";
+  if (!r.good()) return "fails";
   return r.kept() ? "ok" : "changed";
 }
 

@@ -544,7 +544,7 @@ Attribute call_own(RuleFrame& f, std::string_view key, const Arguments& given) {
   if (const Value* parameters = function->find("parameters")) {
     for (const auto& p : parameters->as_list()) put(inner.locals, p.as_list()[0].as_string(), p.as_list()[1]);
   }
-  for (auto& [name, value] : given) put(inner.locals, name, std::move(value));
+  for (const auto& [name, value] : given) put(inner.locals, name, value);
   if (const Value* rules = function->find("rules")) run_rules(inner, *rules);
   return inner.result;
 }
