@@ -112,6 +112,22 @@ bool apply(const Candidate& candidate, Release release, State& s) {
   return key_of(s) != before;
 }
 
+// What a fix does, whatever the numbers: another size of the same option is no alternative worth telling.
+std::string kind_of(const CheckedFix& fix) {
+  std::string key;
+  for (const ArgumentChange& c : fix.changes) {
+    key += static_cast<char>('0' + static_cast<int>(c.kind));
+    for (const auto* words : {&c.before, &c.after}) {
+      for (const std::string& w : *words) {
+        key += '\x1f';
+        for (const char ch : w) key += (ch >= '0' && ch <= '9') || ch == '.' ? std::string() : std::string(1, ch);
+      }
+      key += '\x1e';
+    }
+  }
+  return key;
+}
+
 class Search {
  public:
   Search(const Question& question, const TryArguments& attempt, const Limits& limits)
@@ -145,7 +161,7 @@ class Search {
     }
     if (result_.fixes.empty()) {
       result_.none_because = open_.empty() ? "no change of the options concerned leads to a launch without errors"
-                                           : fmt::format("none found within {} attempts", result_.attempts);
+                                           : fmt::format("the search gave up after {} attempts", result_.attempts);
     }
     return std::move(result_);
   }
@@ -223,7 +239,7 @@ class Search {
     }
     if (fix.changes.empty()) return;
     const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& f) {
-      return f.second.arguments == fix.arguments && f.second.env == fix.env;
+      return f.second.env == fix.env && kind_of(f.second) == kind_of(fix);
     });
     if (known) return;
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.

@@ -25,7 +25,7 @@ struct Question {
 };
 
 struct Limits {
-  int attempts = 250;     // resolutions in all
+  int attempts = 600;     // resolutions in all
   std::size_t fixes = 3;  // alternatives worth telling
 };
 

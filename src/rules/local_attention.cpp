@@ -45,6 +45,21 @@ std::optional<Finding> chunk_over_pages(const LaunchFacts& f) {
                                         *m.attention_chunk_size, f.page_size())};
 }
 
+// The helper cuts the chunk to the longest sequence of the batch, rounded down to whole pages, unless its caller asks
+// for the chunk as it is; XPU's caller does not ask. Only a batch that reaches the chunk, or ends on a page, is spared.
+std::optional<Finding> chunk_of_short_batches(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const std::int64_t chunk = m.attention_chunk_size.value_or(0);
+  if (!m.is_local_attention_model || chunk <= 0 || !f.uses_xpu() || f.page_size() <= 1) return std::nullopt;
+  const std::int64_t page = f.page_size();
+  const std::int64_t example = 3 * page + page / 2;
+  if (example >= chunk) return std::nullopt;
+  return Finding{.message = fmt::format("local layers forget the beginning of requests shorter than {} tokens: at {} "
+                                        "tokens and page size {}, decode sees the last {}",
+                                        chunk, example, page, page / 2),
+                 .field = f.field_naming("intel_xpu")};
+}
+
 std::optional<Finding> window_in_tree(const LaunchFacts& f) {
   if (!tree_verified_on_xpu(f) || !runtime_window(f.model()) || f.page_size() <= 1) return std::nullopt;
   return Finding{.message = fmt::format("verifying a draft tree (topk {}) of a sliding-window model on intel_xpu with "
@@ -100,10 +115,13 @@ const Rule kRules[] = {
      .refs = {"R-13"},
      .field = Field::page_size,
      .summary = "the local attention chunk is no multiple of the page size",
-     .why = "From 0.5.20 an assertion at the first forward pass; before, the chunk is shortened without a message.",
+     .why = "On XPU the chunk is shortened to whole pages without a message, so that local layers see less than they "
+            "were trained for; callers that keep the chunk (none on XPU) meet an assertion from 0.5.20.",
      .fix = "--page-size 64 or 128",
-     .source = "sglang/srt/layers/attention/flashattention_backend.py",
-     .check = chunk_over_pages},
+     .source = "sglang/srt/layers/attention/flashattention_backend.py, since 0.5.22 local_attention.py beside it",
+     .check = chunk_over_pages,
+     .quiet_on = {{{.model = "llama-4-scout-17b-16e",
+                    .args = "--device xpu --tp-size 8 --context-length 65536 --page-size 64"}}}},
     {.id = "LC005",
      .refs = {"R-12"},
      .field = Field::speculative_eagle_topk,
@@ -122,6 +140,23 @@ const Rule kRules[] = {
      .source = kBackend,
      .since = v0_5(20),
      .check = sinks_in_tree},
+    {.id = "LC007",
+     .severity = Severity::kWarning,
+     .field = Field::attention_backend,
+     .summary = "Llama 4 on intel_xpu: the local chunk shrinks with the batch",
+     .why = "The chunk of the local layers is cut to the longest sequence of the batch, rounded down to whole pages, "
+            "and intel_xpu does not ask to keep it as other backends do. Until a sequence fills a chunk, three of four "
+            "layers attend to a part of the request only: worse answers, without a message.",
+     .fix = "--attention-backend triton where requests stay below the chunk (it attends to everything, which is the "
+            "same there)",
+     .source = "sglang/srt/layers/attention/xpu_backend.py and flashattention_backend.py (since 0.5.20 "
+               "local_attention.py)",
+     .since = v0_5(13),
+     .check = chunk_of_short_batches,
+     .fires_on = {{{.model = "llama-4-scout-17b-16e", .args = "--device xpu --tp-size 8 --context-length 65536"}}},
+     .quiet_on = {{{.model = "llama-4-scout-17b-16e",
+                    .args = "--device xpu --tp-size 8 --context-length 65536 --attention-backend triton"},
+                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend intel_xpu"}}}},
 };
 
 }  // namespace

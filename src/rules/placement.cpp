@@ -60,13 +60,16 @@ bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
   return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
 }
 
+// A share of the device that holds the weights and a little more, as two decimals; "" where none does.
+std::string share_for(double need, double device) {
+  return need < 0.88 * device ? fmt::format("--mem-fraction-static {:.2f}", need / device + 0.07) : std::string();
+}
+
 // Advice that can be carried out on this machine: a larger share, more ranks, or the rest in host memory.
 std::string room_for_weights(const LaunchFacts& f, double need, double device) {
   constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache and activations
-  std::string fix;
-  if (need < 0.88 * device) {
-    fix = fmt::format("--mem-fraction-static {:.2f} or more, a smaller --chunked-prefill-size", need / device + 0.07);
-  }
+  std::string fix = share_for(need, device);
+  if (!fix.empty()) fix += " or more, a smaller --chunked-prefill-size";
   const std::int64_t gpus = f.device().count / std::max<std::int64_t>(1, f.ordinary_dp() * f.pp());
   std::int64_t widest = f.tp();
   for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
@@ -74,18 +77,21 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
     widest = tp;
     const auto weights = plan::estimate_weights(f.model(), split_of(f, tp));
     if (!weights || static_cast<double>(weights->per_rank_bytes) > kShare * device) continue;
-    return fmt::format("{}{}--tp-size {}, or a quantised checkpoint", fix, fix.empty() ? "" : ", or ", tp);
+    // The default share shrinks as ranks are added; where that would leave too little, the share is named, too.
+    const double part = static_cast<double>(weights->per_rank_bytes);
+    const bool tight = part > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;
+    return fmt::format("{}{}--tp-size {}{}, or a quantised checkpoint", fix, fix.empty() ? "" : ", or ", tp,
+                       tight ? " with " + share_for(part, device) : std::string());
   }
   if (!fix.empty()) return fix + ", or a quantised checkpoint";
   const auto weights = plan::estimate_weights(f.model(), split_of(f, widest));
   const double rank = weights ? static_cast<double>(weights->per_rank_bytes) : need;
-  const double offloaded = std::ceil((rank - 0.6 * device) / kGib);
+  const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
   const double machines = std::ceil(rank * static_cast<double>(widest) / (kShare * device * f.device().count));
   return fmt::format(
-      "a quantised checkpoint or {:.0f} such machines; on this one only {}--cpu-offload-gb {:.0f}: the weights are "
-      "then "
-      "read from {:.0f} GiB of host memory, slowly",
-      std::max(machines, 2.0), widest > f.tp() ? fmt::format("--tp-size {} ", widest) : std::string(), offloaded,
+      "a quantised checkpoint or {:.0f} such machines; on this one only {}--cpu-offload-gb {:.0f} with "
+      "--mem-fraction-static 0.7: the weights are then read from {:.0f} GiB of host memory, slowly",
+      std::max(machines, 2.0), widest > f.tp() ? fmt::format("--tp-size {} with ", widest) : std::string(), offloaded,
       offloaded * static_cast<double>(widest));
 }
 

@@ -84,6 +84,9 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     if (option->row != nullptr) d.field = option->field;
   }
   d.fix = unknown ? option_advice(flag, release) : std::string(rule->fix);
+  if (usage.kind == "required") d.fix = fmt::format("add {} and its value", flag);
+  if (usage.kind == "expected") d.fix = fmt::format("a value behind {}, or drop it", flag);
+  if (usage.kind == "value") d.fix = fmt::format("another value for {}, or drop it", flag);
   if (id == "US003") {
     const args::Option* option = index.find(flag);
     const auto open = usage.message.find('"');

@@ -1,0 +1,70 @@
+// Findings about the input, before any rule of SGLang's: each is told where it holds and not beside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+std::set<std::string> rules_in(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all = {"check", "--no-kernel", "--no-fixes", "--format", "json"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const ToolRun run = run_tool(all);
+  std::set<std::string> ids;
+  const auto report = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_TRUE(report.is_object()) << run.err;
+  if (!report.is_object()) return ids;
+  for (const auto& finding : report["findings"]) ids.insert(finding["rule"].get<std::string>());
+  return ids;
+}
+
+TEST(InputNotes, AreToldWhereTheyHoldAndNotBeside) {
+  const std::string command = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B";
+  struct Row {
+    const char* rule;
+    std::vector<std::string> told;
+    std::vector<std::string> silent;
+  };
+  const Row rows[] = {
+      {"MD001", {"--", "--model-path", "nobody/knows"}, {"--", "--model-path", "Qwen/Qwen3-0.6B"}},
+      {"MD002",
+       {"--mla", "--fact", "num_q_heads=16", "--", "--model-path", "nobody/knows"},
+       {"--", "--model-path", "Qwen/Qwen3-0.6B"}},
+      {"SH001", {"--command", command + " \\ \n --tp 2"}, {"--command", command + " \\\n --tp 2"}},
+  };
+  for (const Row& row : rows) {
+    EXPECT_TRUE(rules_in(row.told).contains(row.rule)) << row.rule;
+    EXPECT_FALSE(rules_in(row.silent).contains(row.rule)) << row.rule;
+  }
+}
+
+// The interpreter is a script that answers for SGLang: of this release or another, with our page size or another.
+TEST(InputNotes, TellWhereTheInstalledReleaseDiffers) {
+  const TemporaryDirectory dir;
+  const auto interpreter = [&](const std::string& name, const std::string& release, int page_size) {
+    const std::string path = dir.file(
+        name, "#!/bin/sh\ncat > /dev/null\necho '{\"release\": \"" + release +
+                  "\", \"outcome\": \"ok\", \"resolved\": {\"page_size\": " + std::to_string(page_size) + "}}'\n");
+    chmod(path.c_str(), 0700);
+    return path;
+  };
+  const auto told = [&](const std::string& resolver) {
+    return rules_in({"--sglang-version", "0.5.23", "--resolver", resolver, "--", "--model-path", "Qwen/Qwen3-0.6B",
+                     "--attention-backend", "intel_xpu"});
+  };
+  EXPECT_TRUE(told("both:" + interpreter("a", "0.5.23", 16)).contains("RS001"));
+  EXPECT_FALSE(told("builtin").contains("RS001"));
+  EXPECT_TRUE(told("both:" + interpreter("b", "0.5.22", 128)).contains("RS002"));
+  EXPECT_FALSE(told("both:" + interpreter("c", "0.5.23", 128)).contains("RS002"));
+}
+
+}  // namespace
+}  // namespace preflight::testing
