@@ -78,11 +78,11 @@ class SmallFloat {
     const double magnitude = std::fabs(value);
     const std::uint32_t overflow = ieee_top ? infinity() : nan();
     if (std::isinf(magnitude)) return sign | overflow;
-    if (magnitude < std::ldexp(1.0, 1 - bias())) {  // subnormal, or rounds up to the smallest normal
+    const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+    if (bits < (rebias() + 1U) << 52) {  // subnormal, or rounds up to the smallest normal
       return sign | static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, bias() - 1 + mantissa_bits)));
     }
     const int dropped = 52 - mantissa_bits;
-    const auto bits = std::bit_cast<std::uint64_t>(magnitude);
     const std::uint64_t half_less_one = (std::uint64_t{1} << (dropped - 1)) - 1U;
     const std::uint64_t kept = (bits + half_less_one + ((bits >> dropped) & 1U)) >> dropped;
     const std::uint64_t encoded = kept - (rebias() << mantissa_bits);

@@ -63,7 +63,31 @@ Execution execute_whole(const Kernel& kernel, KernelRun& run) {
   return done;
 }
 
-// The reference runs in a thread of its own, beside the compiler and the kernel.
+// What a case needs before and beside the device, made in threads of their own: its sample batch, then its reference.
+class Preparation {
+ public:
+  explicit Preparation(const KernelCase& kernel_case) : kernel_(find_kernel(kernel_case.kernel)) {
+    if (kernel_ == nullptr) {
+      skip_ = fmt::format("no kernel {} in this build", kernel_case.kernel);
+      return;
+    }
+    skip_ = tensor_parallel::why_not(kernel_case);
+    if (skip_.empty()) skip_ = kernel_->why_not(tensor_parallel::rank_case(kernel_case));
+    if (!skip_.empty()) return;
+    batch_ = std::async(std::launch::async, [kernel = kernel_, kernel_case] { return kernel->sample(kernel_case); });
+  }
+
+  [[nodiscard]] const Kernel& kernel() const { return *kernel_; }
+  [[nodiscard]] const std::string& why_not() const { return skip_; }  // "" = the case runs
+  Result<SampleBatch> batch() { return batch_.get(); }
+
+ private:
+  const Kernel* kernel_;
+  std::string skip_;
+  std::future<Result<SampleBatch>> batch_;
+};
+
+// The reference runs beside the compiler and the kernel.
 void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleBatch& batch, const RunOptions& options,
                    CaseReport& report) {
   auto reference = std::async(std::launch::async, [&] {
@@ -88,27 +112,20 @@ void run_and_judge(opencl::Session& session, const Kernel& kernel, const SampleB
 
 bool ends_the_session(DeviceErrorKind kind) { return kind == DeviceErrorKind::kDeviceLost; }
 
-CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, const RunOptions& options,
-                   std::optional<DeviceError>& lost) {
+CaseReport run_one(opencl::Session& session, const KernelCase& kernel_case, Preparation& prepared,
+                   const RunOptions& options, std::optional<DeviceError>& lost) {
   CaseReport report{.kernel_case = kernel_case, .case_line = print_case(kernel_case)};
-  const Kernel* kernel = find_kernel(kernel_case.kernel);
-  if (kernel == nullptr) {
-    report.verdict = {VerdictWord::kSkipped, fmt::format("no kernel {} in this build", kernel_case.kernel), {}};
+  if (!prepared.why_not().empty()) {
+    report.verdict = {VerdictWord::kSkipped, prepared.why_not(), {}};
     return report;
   }
-  std::string reason = tensor_parallel::why_not(kernel_case);
-  if (reason.empty()) reason = kernel->why_not(tensor_parallel::rank_case(kernel_case));
-  if (!reason.empty()) {
-    report.verdict = {VerdictWord::kSkipped, reason, {}};
-    return report;
-  }
-  const auto batch = kernel->sample(kernel_case);
+  const auto batch = prepared.batch();
   if (!batch) {
     report.verdict = {VerdictWord::kError, batch.error().text(), {}};
     return report;
   }
   try {
-    run_and_judge(session, *kernel, *batch, options, report);
+    run_and_judge(session, prepared.kernel(), *batch, options, report);
   } catch (const opencl::Failure& failure) {
     const DeviceError& error = failure.error();
     report.verdict = {
@@ -136,6 +153,13 @@ KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice&
                        const RunObserver& observer) {
   KernelReport report;
   std::optional<opencl::Session> session;
+  // One case ahead, so that the device does not wait for the next batch, and no more than two of them are held.
+  std::optional<Preparation> next;
+  const auto prepare = [&](std::size_t i) {
+    next.reset();
+    if (i < cases.size()) next.emplace(cases[i]);
+  };
+  prepare(0);
   try {
     session.emplace(device);
     report.device = session->info();
@@ -144,13 +168,16 @@ KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice&
     report.error = failure.error();
   }
   bool stopped = false;
-  for (const KernelCase& kernel_case : cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const KernelCase& kernel_case = cases[i];
     if (stopped) {
       report.cases.push_back(not_run(kernel_case, "a case before it failed"));
     } else if (report.error) {
       report.cases.push_back(not_run(kernel_case, report.error->message));
     } else {
-      report.cases.push_back(run_one(*session, kernel_case, options, report.error));
+      Preparation prepared = std::move(*next);
+      prepare(i + 1);
+      report.cases.push_back(run_one(*session, kernel_case, prepared, options, report.error));
       stopped = options.stop_at_failure && report.cases.back().verdict.word >= VerdictWord::kFail;
     }
     if (observer.finished) observer.finished(report.cases.back());

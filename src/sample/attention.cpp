@@ -42,22 +42,26 @@ class KeyFill {
       : case_(kernel_case),
         regime_(kernel_case.inputs),
         random_(kernel_case.seed, "keys"),
-        direction_(kernel_case.seed, "direction"),
-        per_lift_(1.0 / (softmax_scale(kernel_case) * static_cast<double>(steered_dims))) {}
+        per_lift_(1.0 / (softmax_scale(kernel_case) * static_cast<double>(steered_dims))) {
+    const Random direction(kernel_case.seed, "direction");
+    for (std::int64_t d = 0; d < steered_dims; ++d) signs_.push_back(direction.sign(d));
+  }
 
   [[nodiscard]] double steering(std::int64_t t, std::int64_t seqlen) const {
     return regime_.steered ? regime_.lift(case_, t, seqlen) * per_lift_ : 0.0;
   }
-  [[nodiscard]] double at(std::int64_t element, std::int64_t d, double steer) const {
-    return regime_.key_gain * random_.normal(element) + steer * direction_.sign(d);
+  [[nodiscard]] double plain(std::int64_t element) const { return regime_.key_gain * random_.normal(element); }
+  // A dimension that the steering vector has.
+  [[nodiscard]] double steered(std::int64_t element, std::int64_t d, double steer) const {
+    return plain(element) + steer * signs_[static_cast<std::size_t>(d)];
   }
 
  private:
   const KernelCase& case_;
   Regime regime_;
   Random random_;
-  Random direction_;
   double per_lift_;
+  std::vector<double> signs_;
 };
 
 Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_per_token) {
@@ -92,9 +96,8 @@ Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
       if (!pool->first_owner(b, t)) continue;
       const std::int64_t base = pool->slot(b, t) * row;
       const double steer = fill.steering(t, seqlen);
-      for (std::int64_t d = 0; d < row; ++d) {
-        cache.set(base + d, fill.at(base + d, std::max<std::int64_t>(0, d - latent), d < latent ? 0.0 : steer));
-      }
+      for (std::int64_t d = 0; d < latent; ++d) cache.set(base + d, fill.plain(base + d));
+      for (std::int64_t d = latent; d < row; ++d) cache.set(base + d, fill.steered(base + d, d - latent, steer));
     }
   }
   batch.inputs.push_back(std::move(cache));
@@ -128,8 +131,10 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
       if (!pool->first_owner(b, t)) continue;
       const std::int64_t slot = pool->slot(b, t);
       const double steer = fill.steering(t, seqlen);
-      for (std::int64_t i = slot * kv_heads * dim; i < (slot + 1) * kv_heads * dim; ++i) {
-        keys.set(i, fill.at(i, i % dim, steer) / kernel_case.k_scale);
+      for (std::int64_t base = slot * kv_heads * dim; base < (slot + 1) * kv_heads * dim; base += dim) {
+        for (std::int64_t d = 0; d < dim; ++d) {
+          keys.set(base + d, fill.steered(base + d, d, steer) / kernel_case.k_scale);
+        }
       }
       for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
         values.set(i, value_random.normal(i) / kernel_case.v_scale);
