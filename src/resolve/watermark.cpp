@@ -100,7 +100,7 @@ Value load_config(Resolution& r) {
 }
 
 void check_values(Resolution& r) {
-  const auto refuse = [&](std::string why) {
+  const auto refuse = [&](const std::string& why) {
     r.refuse("ValueError", "check_watermark_server_args", "--enable-watermark: " + why);
   };
   for (const Field field : {Field::watermark_key, Field::watermark_key_b}) {

@@ -38,7 +38,7 @@ std::optional<Finding> repeated(const LaunchFacts& f) {
   const auto& argv = f.launch().args.argv;
   const auto value_of = [&](const GivenOption& g) -> std::string {
     if (const auto at = g.spelled.find('='); at != std::string::npos) return g.spelled.substr(at + 1);
-    const auto next = static_cast<std::size_t>(g.where.argv_index + 1);
+    const auto next = static_cast<std::size_t>(g.where.argv_index) + 1;
     return g.where.argv_index >= 0 && next < argv.size() ? argv[next] : std::string();
   };
   const auto& given = f.launch().args.given;
