@@ -35,8 +35,8 @@ inline int key_head(int hv) {
   return hv / (V_HEADS / HEADS);
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void delta_norms(global const elem_t* q, global const elem_t* k,
-                                                                       global float* norms, int tokens) {
+kernel WORK_GROUP(1) void delta_norms(global const elem_t* q, global const elem_t* k,
+                                      global float* norms, int tokens) {
   const size_t i = get_group_id(0);
   const size_t rows = (size_t)tokens * HEADS;
   float norm = 1.0f;
@@ -47,7 +47,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void delta_norms(global co
   norms[i] = norm;
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delta_intra(
+kernel WORK_GROUP(LANES) void delta_intra(
     global const elem_t* k, global const elem_t* v, global const float* g, global const float* beta,
     global const float* norms, global const int* cu_seqlens, global const int* chunk_request,
     global const int* chunk_start, global float* gate_sums, global float* a_out, global float* w, global float* u,
@@ -117,7 +117,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delta_intra(
   }
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delta_state(
+kernel WORK_GROUP(LANES) void delta_state(
     global const elem_t* k, global const float* norms, global const float* gate_sums, global const float* w,
     global const float* u, global const int* cu_seqlens, global const int* chunk_offsets,
     global const int* state_indices, global float* state, global float* h_out, global float* v_new, int tokens) {
@@ -158,7 +158,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delta_state(
   }
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delta_output(
+kernel WORK_GROUP(LANES) void delta_output(
     global const elem_t* q, global const elem_t* k, global const float* norms, global const float* gate_sums,
     global const float* h_in, global const float* v_new, global const int* chunk_of, global const int* chunk_start,
     global elem_t* o, int tokens, float scale) {

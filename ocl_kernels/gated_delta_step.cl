@@ -48,7 +48,7 @@ inline float log_decay(float a_log, float x) {
   return -exp(a_log) * soft;
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gated_delta_step(
+kernel WORK_GROUP(LANES) void gated_delta_step(
     global const elem_t* q, global const elem_t* k, global const elem_t* v, global const elem_t* a,
     global const elem_t* b, global const float* a_log, global const float* dt_bias, global float* state,
     global const int* state_indices, global const int* cu_seqlens, global elem_t* o, float scale,

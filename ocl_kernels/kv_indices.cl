@@ -20,8 +20,8 @@
 #endif
 #define TILE 128
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void kv_indptr(global const int* cache_seqlens,
-                                                                     global int* indptr, int requests, int page_size) {
+kernel WORK_GROUP(1) void kv_indptr(global const int* cache_seqlens, global int* indptr, int requests,
+                                    int page_size) {
   int sum = 0;
   for (int b = 0; b < requests; ++b) {
     indptr[b] = sum;
@@ -32,7 +32,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void kv_indptr(global cons
   indptr[requests] = sum;
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void kv_indices(
+kernel WORK_GROUP(LANES) void kv_indices(
     global const int* req_to_token, global const long* req_pool_indices, global const int* cache_seqlens,
     global const int* indptr, global int* indices, global int* last_page_len, int width, int page_size) {
   const int b = get_group_id(1);
@@ -50,9 +50,8 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void kv_indices(
   }
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void work_tiles(global const int* cache_seqlens,
-                                                                          global int* tiles, global int* covered,
-                                                                          int most_tiles, int index_block) {
+kernel WORK_GROUP(LANES) void work_tiles(global const int* cache_seqlens, global int* tiles, global int* covered,
+                                         int most_tiles, int index_block) {
   const int b = get_group_id(1);
   const int n = CEIL_DIV(cache_seqlens[b], index_block);
   for (int i = get_local_id(0); i < most_tiles; i += LANES) {

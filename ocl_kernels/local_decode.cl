@@ -12,7 +12,7 @@
 
 #include "paged_decode.cl"
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void virtual_batches(
+kernel WORK_GROUP(LANES) void virtual_batches(
     global const int* cache_seqlens, global const int* block_table, global int* local_page_table,
     global int* local_seqlens, int columns, int entries, int pitch, int page_size, int chunk) {
   const int b = get_group_id(1);

@@ -21,7 +21,7 @@ inline float partial_sum(float s) {
   return isfinite(s) ? s : -INFINITY;
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void merge_state(
+kernel WORK_GROUP(LANES) void merge_state(
     global const elem_t* v_a, global const float* s_a, global const elem_t* v_b, global const float* s_b,
     global elem_t* out, global float* lse, int heads) {
   const size_t row = get_group_id(1);

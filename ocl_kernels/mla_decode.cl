@@ -146,7 +146,7 @@ void accumulate_tile(local float* acc, local const float* weights, local const f
   }
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
+kernel WORK_GROUP(LANES) void mla_decode(
     global const elem_t* q_nope, global const elem_t* q_rope, global const kv_t* kv_cache, global const int* page_table,
     global const int* cache_seqlens, global elem_t* out, global float* lse, global float* workspace,
     int num_heads, int page_size, int columns, float scale) {
@@ -229,6 +229,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mla_decode(
   }
 }
 
-kernel void mla_decode_merge(global const float* workspace, global elem_t* out, global float* lse, int splits) {
+kernel WORK_GROUP(1) void mla_decode_merge(global const float* workspace, global elem_t* out, global float* lse,
+                                           int splits) {
   merge_splits(workspace, out, lse, splits, LATENT);
 }

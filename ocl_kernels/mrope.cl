@@ -40,9 +40,8 @@ inline void rotate_head(global elem_t* head, int j, float c, float s) {
   store_elem(head, second, x2 * c + x1 * s);
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void mrope(global elem_t* query, global elem_t* key,
-                                                                     global const elem_t* cos_sin,
-                                                                     global const long* positions) {
+kernel WORK_GROUP(LANES) void mrope(global elem_t* query, global elem_t* key, global const elem_t* cos_sin,
+                                    global const long* positions) {
   const size_t token = get_group_id(1);
   const size_t tokens = get_num_groups(1);
   for (int i = get_local_id(0); i < (HEADS + KV_HEADS) * PAIRS; i += LANES) {

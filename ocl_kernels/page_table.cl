@@ -18,7 +18,7 @@
 
 inline int floor_div(int a, int b) { return a / b - (a % b < 0); }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void page_table(
+kernel WORK_GROUP(LANES) void page_table(
     global const int* req_to_token, global const long* req_pool_indices, global int* table, int width, int columns,
     int page_size) {
   const int b = get_group_id(1);

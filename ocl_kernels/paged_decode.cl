@@ -178,7 +178,7 @@ void accumulate_tile(local float* acc, local const float* weights, global const 
   }
 }
 
-kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
+kernel WORK_GROUP(LANES) void paged_decode(
     global const elem_t* queries, global const kv_t* k_cache, global const kv_t* v_cache, global const int* page_table,
     global const int* cache_seqlens, global const elem_t* sinks, global elem_t* out, global float* lse,
     global float* workspace, int has_sinks, int num_heads, int num_kv_heads, int page_size, int columns, int window,
@@ -268,6 +268,7 @@ kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void paged_decode(
   }
 }
 
-kernel void paged_decode_merge(global const float* workspace, global elem_t* out, global float* lse, int splits) {
+kernel WORK_GROUP(1) void paged_decode_merge(global const float* workspace, global elem_t* out, global float* lse,
+                                             int splits) {
   merge_splits(workspace, out, lse, splits, VALUE_DIM);
 }
