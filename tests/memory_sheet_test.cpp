@@ -82,20 +82,63 @@ TEST(MemorySheet, MoreMemoryNeverHoldsFewerTokens) {
   }
 }
 
-TEST(MemoryCommand, TellsTheIntervalAndWhatWouldFit) {
-  const auto run =
-      run_tool({"memory", "--device-profile", "b580", "--weights-gib", "6.23", "--free-gib", "11.923", "--format",
-                "json", "--", "--model-path", "Qwen/Qwen3-8B", "--mem-fraction-static", "0.5016"});
-  EXPECT_EQ(run.status, 1) << run.out << run.err;
-  const auto json = nlohmann::json::parse(run.out);
-  EXPECT_NEAR(json["least_fraction"].get<double>(), 0.5225, 5e-4);
-  EXPECT_NEAR(json["advised_least_fraction"].get<double>(), 0.523, 1e-9);
-  EXPECT_FALSE(json["fits"].get<bool>());
-  EXPECT_FALSE(json["changes_that_fit"].empty());
+nlohmann::json memory_of(std::vector<std::string> words, int status) {
+  words.insert(words.begin(), {"memory", "--format", "json"});
+  const auto run = run_tool(words);
+  EXPECT_EQ(run.status, status) << run.out << run.err;
+  return nlohmann::json::parse(run.out, nullptr, false);
+}
+
+// sgl-project/sglang#38221 as its operator typed it: nothing but the model on a 12 GB card.
+TEST(MemoryCommand, ReproducesThePublishedLaunchFromItsArguments) {
+  const std::vector<std::string> launch = {"--sglang-version", "0.5.21", "--device-profile", "b580"};
+  const auto with = [&](std::vector<std::string> options, std::vector<std::string> arguments) {
+    options.insert(options.begin(), launch.begin(), launch.end());
+    options.insert(options.end(), {"--", "--model-path", "deepseek-ai/DeepSeek-OCR", "--trust-remote-code"});
+    options.insert(options.end(), arguments.begin(), arguments.end());
+    return options;
+  };
+  // From the arguments alone: SGLang's own fraction exactly, the weights within a hundredth.
+  const auto alone = memory_of(with({}, {}), 1);
+  EXPECT_NEAR(alone["mem_fraction_static"].get<double>(), 0.5016, 5e-5);
+  EXPECT_NEAR(alone["weights_gib"].get<double>(), 6.23, 0.06);
+  EXPECT_FALSE(alone["fits"].get<bool>());
+  // With what the server's log measured: the least fraction, too.
+  const auto measured = memory_of(with({"--weights-gib", "6.23", "--free-gib", "11.923"}, {}), 1);
+  EXPECT_NEAR(measured["mem_fraction_static"].get<double>(), 0.5016, 5e-5);
+  EXPECT_NEAR(measured["least_fraction"].get<double>(), 0.5225, 5e-5);
+  EXPECT_NEAR(measured["advised_least_fraction"].get<double>(), 0.523, 1e-9);
+  EXPECT_FALSE(measured["changes_that_fit"].empty());
+  // The way out that was published.
+  EXPECT_TRUE(memory_of(with({}, {"--mem-fraction-static", "0.7"}), 0)["fits"].get<bool>());
+}
+
+// SemiAnalysisAI/InferenceX#2128: eight GPUs of 140 GB, a fraction of 0.88, without and with the draft layer.
+TEST(MemoryCommand, ReproducesThePublishedLaunchWithADraft) {
+  const std::vector<std::string> tail = {
+      "--", "--model-path", "deepseek-ai/DeepSeek-V3", "--tp", "8", "--mem-fraction-static", "0.88"};
+  std::vector<std::string> words = {"--device-memory", "140.4GiB", "--free-gib", "137.9", "--weights-gib", "125.65"};
+  std::vector<std::string> drafted = words;
+  drafted.insert(drafted.end(), {"--draft-gib", "3.07"});
+  words.insert(words.end(), tail.begin(), tail.end());
+  drafted.insert(drafted.end(), tail.begin(), tail.end());
+  EXPECT_NEAR(memory_of(words, 1)["least_fraction"].get<double>(), 0.9113, 5e-4);
+  EXPECT_NEAR(memory_of(drafted, 1)["least_fraction"].get<double>(), 0.9335, 5e-4);
+}
+
+TEST(MemoryCommand, TellsTheIntervalOnEveryCard) {
   const auto text = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-0.6B"});
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(text.out, ::testing::HasSubstr("KV cache"));
   EXPECT_THAT(text.out, ::testing::HasSubstr("b580"));
+}
+
+TEST(MemoryCommand, ACheckTellsTheSheetInShort) {
+  const auto fits = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_THAT(fits.out, ::testing::HasSubstr("KV cache     "));
+  EXPECT_THAT(fits.out, ::testing::HasSubstr("at the full context of 40960"));
+  const auto not_enough = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-32B"});
+  EXPECT_THAT(not_enough.out, ::testing::HasSubstr("no fraction is enough on this device"));
 }
 
 }  // namespace

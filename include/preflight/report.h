@@ -1,6 +1,7 @@
 // Stage 8: everything one check found, as data. src/report turns it into text or JSON; nothing else prints.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,20 @@ struct ArgumentSource {
   std::vector<Span> arguments;  // one per argv entry
 };
 
+// What one GPU holds when the server is up; `memory` tells more. GiB throughout.
+struct MemorySummary {
+  double device = 0.0;
+  double weights = 0.0;  // draft model included, what is offloaded not
+  bool exact = true;     // false where a part of the weights is approximated
+  double fraction = 0.0;
+  double least = 0.0;       // the fraction that the weights alone need
+  double cache = 0.0;       // left for keys, values and states; negative: missing
+  std::int64_t tokens = 0;  // that fit
+  std::int64_t context = 0;
+  std::int64_t requests = 0;       // at once
+  std::int64_t full_requests = 0;  // at full context
+};
+
 enum class ReportVerdict {
   kPass,          // nothing wrong found, and the kernel ran and was right
   kClean,         // nothing wrong found; the kernel did not run, `kernel_not_run` says why
@@ -43,6 +58,7 @@ struct Report {
   std::vector<Diagnostic> findings;  // most severe first
   Coverage coverage;
   std::optional<Plan> plan;              // when the launch was accepted
+  std::optional<MemorySummary> memory;   // when the weights and the cache can be counted
   std::optional<KernelReport> kernel;    // when it was run
   std::string kernel_not_run;            // why not, when it was not
   std::optional<DeviceError> absence;    // there was no device to run it on

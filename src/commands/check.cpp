@@ -8,6 +8,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
+#include "src/commands/memory.h"
 #include "src/kernels/inject.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
@@ -106,6 +107,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     report.fix_written =
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
+  report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.launch = std::move(prepared.launch);
   report.source = std::move(prepared.source);

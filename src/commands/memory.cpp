@@ -258,4 +258,24 @@ int memory(const MemoryCommand& command) {
   return sheet->fits() ? kOk : kFindings;
 }
 
+std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
+  // A few facts about a model are no base for counting its weights.
+  if (prepared.unknown_model || prepared.facts_by_option || !prepared.launch.accepted()) return std::nullopt;
+  std::string why;
+  MemoryInputs given;
+  given.draft_bytes = draft_bytes(prepared.launch, *prepared.inputs.models);
+  const auto s = plan::memory_sheet(prepared.launch, given, why);
+  if (!s || s->fraction <= 0.0) return std::nullopt;
+  return MemorySummary{.device = s->device_gib,
+                       .weights = s->weights_gib + s->draft_gib - s->offloaded_gib,
+                       .exact = s->weights_exact,
+                       .fraction = s->fraction,
+                       .least = s->least,
+                       .cache = s->cache_gib + s->state_gib,
+                       .tokens = s->tokens,
+                       .context = s->context,
+                       .requests = s->requests,
+                       .full_requests = s->full_requests};
+}
+
 }  // namespace preflight::commands

@@ -243,14 +243,34 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
 }
 
 // Rough: a plain transformer encoder of the given width and depth, held whole by every rank.
-double vision_parameters(const ModelFacts& m) {
-  const Value vision = m.root("vision_config");
-  if (!vision.is_dict()) return 0;
-  const double width = static_cast<double>(integer(vision, {"embed_dim", "hidden_size"}));
-  const double depth = static_cast<double>(integer(vision, {"depth", "num_hidden_layers"}));
+double encoder_parameters(const Value& vision) {
+  const double width = static_cast<double>(integer(vision, {"embed_dim", "hidden_size", "width"}));
+  const double depth = static_cast<double>(integer(vision, {"depth", "num_hidden_layers", "layers"}));
   const double inner =
       static_cast<double>(integer(vision, {"intermediate_size"}, 4 * static_cast<std::int64_t>(width)));
   return depth * (4 * width * width + 2 * width * inner);
+}
+
+double vision_parameters(const ModelFacts& m) {
+  const Value vision = m.root("vision_config");
+  if (!vision.is_dict()) return 0;
+  // DeepSeek-OCR names its two encoders under "width", each with its own, and convolutions that join them.
+  const Value* towers = vision.find("width");
+  if (towers == nullptr || !towers->is_dict()) return encoder_parameters(vision);
+  double sum = 0;
+  for (const auto& [name, tower] : towers->as_dict()) {
+    if (!tower.is_dict()) continue;
+    sum += encoder_parameters(tower);
+    double before = 256;  // the width of SAM's neck
+    const Value* channels = tower.find("downsample_channels");
+    if (channels == nullptr || !channels->is_list()) continue;
+    for (const Value& c : channels->as_list()) {
+      const double wide = c.is_int() ? static_cast<double>(c.as_int()) : before;
+      sum += 9 * before * wide;
+      before = wide;
+    }
+  }
+  return sum;
 }
 
 }  // namespace

@@ -223,6 +223,16 @@ Json outcome_object(const Launch& launch) {
 
 std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
+Json memory_json(const Report& report) {
+  if (!report.memory) return nullptr;
+  const MemorySummary& m = *report.memory;
+  return {{"device_gib", m.device},    {"weights_gib", m.weights},
+          {"weights_exact", m.exact},  {"mem_fraction_static", m.fraction},
+          {"least_fraction", m.least}, {"cache_gib", m.cache},
+          {"tokens", m.tokens},        {"context_tokens", m.context},
+          {"requests", m.requests},    {"requests_at_full_context", m.full_requests}};
+}
+
 }  // namespace
 
 std::string report_json(const Report& report, int exit_status) {
@@ -246,6 +256,7 @@ std::string report_json(const Report& report, int exit_status) {
               {"sglang_log", std::move(log)},
               {"unmodelled", std::move(unmodelled)},
               {"plan", report.plan ? plan_json(*report.plan) : Json(nullptr)},
+              {"memory", memory_json(report)},
               {"kernel", kernel_json(report)},
               {"injections", injections_json(report)},
               {"coverage",

@@ -167,6 +167,27 @@ std::string plan_section(const Plan& plan, const Style& style) {
   return out + "\n";
 }
 
+// Estimated, so a launch that barely fits is worded as such; `memory` has the whole sheet.
+std::string memory_section(const MemorySummary& m, const Style& style) {
+  std::string out = style.bold("Memory") + style.dim(" (one GPU, estimated; `memory` tells more)") + "\n";
+  out += fmt::format("  weights      {}{:.2f} of {:.2f} GiB; --mem-fraction-static {:.4g} allows {:.2f}\n",
+                     m.exact ? "" : "about ", m.weights, m.device, m.fraction, m.fraction * m.device);
+  if (m.tokens <= 0) {
+    const std::string way = m.least < 1.0 ? fmt::format("a fraction above {:.3f} is needed", m.least)
+                                          : std::string("no fraction is enough on this device");
+    return out + fmt::format("  KV cache     {}: {}\n\n", style.red("nothing left"), way);
+  }
+  out += fmt::format("  KV cache     {:.2f} GiB, {} tokens: ", m.cache, m.tokens);
+  if (m.context > 0 && m.full_requests == 0) {
+    out += fmt::format("{} of the context of {}\n", style.yellow("less than one request"), m.context);
+  } else if (m.context > 0) {
+    out += fmt::format("{} at the full context of {}\n", plural(m.full_requests, "request"), m.context);
+  } else {
+    out += fmt::format("{} at once\n", plural(m.requests, "request"));
+  }
+  return out + "\n";
+}
+
 // What a driver or compiler said, as it came but without control bytes, set apart from our own words.
 std::string log_text(const std::string& log) {
   std::string out;
@@ -337,6 +358,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   for (const auto& line : report.fix_written) out += line + "\n\n";
   out += values_section(report.launch, style);
   if (report.plan) out += plan_section(*report.plan, style);
+  if (report.memory) out += memory_section(*report.memory, style);
   out += kernel_section(report, options, style);
   out += injections_section(report, style);
   return out + summary(report, style);
