@@ -87,5 +87,79 @@ spec:
   EXPECT_EQ(run_tool({"nodes", dir.path() + "/none.sh"}).status, 2);
 }
 
+// One template for all, a shell around the launch, variables of the container and of the controller, a quoted kind.
+TEST(Nodes, AManifestAsOperatorsWriteItIsRead) {
+  const auto manifest = [](const std::string& command) {
+    return R"(# two machines
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: "LeaderWorkerSet"
+metadata: {name: sglang}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        containers:
+          - name: logs
+            image: busybox
+            command: [tail, -f, /dev/null]
+          - name: sglang
+            image: server
+            env:
+              - {name: MODEL, value: Qwen/Qwen3-8B}
+              - {name: SGLANG_ENABLE_SPEC_V2, value: "1"}
+              - name: TOKEN
+                valueFrom: {secretKeyRef: {name: hub, key: token}}
+            command: [/bin/bash, -c]
+            args:
+              - |
+                source /opt/intel/oneapi/setvars.sh --force
+                export ZE_FLAT_DEVICE_HIERARCHY=FLAT
+                exec python3 -m sglang.launch_server --model-path $MODEL \
+                  --nnodes ${LWS_GROUP_SIZE} --node-rank ${LWS_WORKER_INDEX} \
+                  --dist-init-addr ${LWS_LEADER_ADDRESS}:20000 )" +
+           command + "\n---\napiVersion: v1\nkind: Service\nmetadata: {name: sglang}\n";
+  };
+  struct Row {
+    const char* command;
+    int status;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"--tp 8", 0, "the nodes fit together: 2 nodes"},
+      {"--tp 6", 1, "PL003"},
+      {"--tp 16", 1, "ND003"},
+      {"--tp 8 --no-such-option", 1, "node rank not read"},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    const ToolRun run = run_tool({"nodes", "--device-count", "4", dir.file("lws.yaml", manifest(row.command))});
+    EXPECT_EQ(run.status, row.status) << row.command << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr(row.says)) << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("no node has"))) << row.command;
+  }
+}
+
+TEST(Nodes, WhatCannotBeReadIsSaidWithItsPlace) {
+  struct Row {
+    const char* text;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: [\n", ":4:1"},
+      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {}\n", "spec.leaderWorkerTemplate"},
+      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: many}}\n", "cannot be read"},
+      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: 2}}\n", "no container"},
+      {"echo hello\n", "no SGLang launch"},
+      {"", "no SGLang launch"},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    const ToolRun run = run_tool({"nodes", dir.file("nodes.yaml", row.text)});
+    EXPECT_EQ(run.status, 2) << row.text << run.out;
+    EXPECT_THAT(run.err, HasSubstr(row.says));
+  }
+}
+
 }  // namespace
 }  // namespace preflight::testing

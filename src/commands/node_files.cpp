@@ -48,15 +48,32 @@ std::optional<Node> node_of(const YAML::Node& pod, std::string name) {
   for (const auto& container : pod["spec"]["containers"]) {
     const std::string command = command_of(container);
     if (command.find("sglang") == std::string::npos) continue;
-    Node node{std::move(name), command, {}};
+    Node node{std::move(name), command, {}, {}};
     if (container["env"]) {
       for (const auto& e : container["env"]) {
-        if (e["name"] && e["value"]) node.variables[e["name"].as<std::string>()] = e["value"].as<std::string>();
+        if (!e["name"] || !e["value"]) continue;
+        const auto variable = e["name"].as<std::string>();
+        node.variables[variable] = node.env[variable] = e["value"].as<std::string>();
       }
     }
     return node;
   }
   return std::nullopt;
+}
+
+// A manifest, not a script: one of its documents is a mapping with this kind, however it is quoted.
+std::vector<YAML::Node> worker_sets(const std::string& text) {
+  std::vector<YAML::Node> sets;
+  if (text.find("LeaderWorkerSet") == std::string::npos || text.find("apiVersion") == std::string::npos) return sets;
+  for (const auto& document : YAML::LoadAll(text)) {
+    if (!document.IsMap() || !document["kind"] || !document["kind"].IsScalar()) continue;
+    if (document["kind"].as<std::string>() == "LeaderWorkerSet") sets.push_back(document);
+    if (document["kind"].as<std::string>() != "List" || !document["items"]) continue;
+    for (const auto& item : document["items"]) {
+      if (item["kind"] && item["kind"].as<std::string>() == "LeaderWorkerSet") sets.push_back(item);
+    }
+  }
+  return sets;
 }
 
 // Leader and workers of a LeaderWorkerSet, with the variables its controller sets.
@@ -86,19 +103,17 @@ Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
-    if (text->find("kind: LeaderWorkerSet") == std::string::npos) {
-      nodes.push_back({file, std::move(*text), {}});
-      continue;
-    }
     try {
-      for (const auto& document : YAML::LoadAll(*text)) {
-        if (!document["kind"] || document["kind"].as<std::string>() != "LeaderWorkerSet") continue;
+      const auto sets = worker_sets(*text);
+      if (sets.empty()) nodes.push_back({file, std::move(*text), {}, {}});
+      for (const auto& document : sets) {
         auto set = nodes_of(document, file);
         if (!set) return tl::make_unexpected(set.error());
         nodes.insert(nodes.end(), set->begin(), set->end());
       }
     } catch (const YAML::Exception& e) {
-      return failure(e.what(), file);
+      return failure(fmt::format("this manifest cannot be read: {}", e.msg),
+                     e.mark.is_null() ? file : fmt::format("{}:{}:{}", file, e.mark.line + 1, e.mark.column + 1));
     }
   }
   return nodes;

@@ -72,10 +72,16 @@ void ranks(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& la
     }
   }
   const auto count = static_cast<std::int64_t>(nodes.size());
+  // A command that the parser refuses has no rank yet: that is told with it, and mended first.
+  for (const PreparedLaunch& launch : launches) {
+    if (launch.launch.args.raw.empty()) return;
+  }
   const std::int64_t wanted = integer(launches.front().launch, Field::nnodes, 1);
   if (wanted != count) {
-    out.push_back(
-        finding("ND002", fmt::format("--nnodes is {}, and there are {} commands", wanted, count), Field::nnodes));
+    out.push_back(finding("ND002",
+                          fmt::format("--nnodes is {}, and there {} {} command{}", wanted, count == 1 ? "is" : "are",
+                                      count, count == 1 ? "" : "s"),
+                          Field::nnodes));
   }
   for (std::int64_t r = 0; r < std::min<std::int64_t>(wanted, 1024); ++r) {
     if (!who.contains(r) && wanted == count)
@@ -106,6 +112,15 @@ void meeting_point(const std::vector<PreparedLaunch>& launches, std::vector<Diag
   }
 }
 
+std::string rank_text(const Launch& launch) {
+  return launch.args.raw.empty() ? "not read" : std::to_string(integer(launch, Field::node_rank, 0));
+}
+
+bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Diagnostic& d) { return d.rule == one.rule && d.message == one.message; });
+}
+
 }  // namespace
 
 std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches) {
@@ -133,6 +148,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     one.command = node.command;
     one.command_name = node.name;
     for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
+    for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
     auto prepared = prepare_launch(one);
     if (!prepared) return refuse(prepared.error());
     Coverage coverage;
@@ -171,13 +187,16 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   for (std::size_t i = 0; i < nodes->size(); ++i) {
     std::cout << style.bold((*nodes)[i].name) << ": "
               << (launches[i].launch.accepted() ? style.green("accepted") : style.red("refused")) << ", node rank "
-              << integer(launches[i].launch, Field::node_rank, 0) << '\n';
-    // The same fault on every node is told once.
-    if (i > 0 && own[i].size() == own[0].size()) continue;
-    for (const Diagnostic& d : own[i]) std::cout << report::finding_text(d, launches[i].source, text) << '\n';
+              << rank_text(launches[i].launch) << '\n';
+    for (const Diagnostic& d : own[i]) {
+      // The same fault on every node is told once.
+      if (i > 0 && has(own[0], d)) continue;
+      std::cout << report::finding_text(d, launches[i].source, text) << '\n';
+    }
   }
   std::cout << (bad ? style.red("the nodes do not work together") : style.green("the nodes fit together"))
-            << fmt::format(": {} nodes, SGLang {}\n", nodes->size(), input.release.text());
+            << fmt::format(": {} node{}, SGLang {}\n", nodes->size(), nodes->size() == 1 ? "" : "s",
+                           input.release.text());
   return bad ? kFindings : kOk;
 }
 

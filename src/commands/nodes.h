@@ -13,6 +13,7 @@ struct Node {
   std::string name;     // the file, or "leader", "worker 1" of a manifest
   std::string command;  // shell text that holds the launch
   sources::Variables variables;
+  Environment env;  // of the container
 };
 
 // One node per file; a manifest gives as many as its size says. Errors: unreadable files, a manifest without a launch.

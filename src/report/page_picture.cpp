@@ -9,7 +9,7 @@
 namespace preflight::report {
 namespace {
 
-constexpr std::array<const char*, 4> kColours = {"#4C78A8", "#F2A541", "#59A14F", "#B07AA1"};
+constexpr std::array<const char*, 4> kColours = {"#4C78A8", "#B8730A", "#59A14F", "#B07AA1"};
 
 const char* colour_of(std::size_t column) { return kColours[column % kColours.size()]; }
 
@@ -161,10 +161,16 @@ std::string page_picture_svg(const PagePicture& p, const std::string& title) {
     svg.text(x + (column - 4) * share / 2, tokens_y + 24, range(p, c), "middle", 13, "#FFFFFF");
     svg.box(x, table_y, column - 4, kRow, "#FFFFFF", colour_of(c));
     svg.text(x + column / 2 - 2, table_y + 24, fmt::format("[{}] → {}", c, p.table[c]));
-    svg.arrow(x + column / 2 - 2, tokens_y + kRow, x + column / 2 - 2, table_y - 2, "#555555", false);
+    svg.arrow(x + (column - 4) * share / 2, tokens_y + kRow, x + column / 2 - 2, table_y - 2, "#555555", false);
     const double target = kLeft + (static_cast<double>(p.table[c]) + 0.5) * page_width - 2;
     svg.arrow(x + column / 2 - 2, table_y + kRow, target, pool_y - 2, "#555555", false);
   }
+  // The token whose slot is worked out below.
+  const auto within = static_cast<double>(p.token % p.page_size) + 0.5;
+  const double mark =
+      kLeft + static_cast<double>(p.column()) * column + (column - 4) * within / static_cast<double>(p.page_size);
+  svg.box(mark - 1.5, tokens_y - 5, 3, kRow + 10, "#222222", "#222222");
+  svg.text(mark, tokens_y - 9, fmt::format("token {}", p.token), "middle", 12);
   svg.text(20, pool_y + 80, conversion(p), "start", 13);
   if (p.page_size > 1) {
     const double beyond = kLeft + static_cast<double>(p.pool_pages) * page_width + 20;

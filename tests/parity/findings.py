@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""How good the findings are, counted over recorded launches (folder of recordings: cases, outcomes, models).
+
+  findings.py PROGRAM RECORDED [RELEASE...]
+
+For each release: expected references told and launches marked as working without an error (late-cases.jsonl), launches
+of SGLang's own Intel tests with an error (upstream-launches.jsonl), recorded launches with errors that have a
+re-checked fix, with the reasons where there is none, and which rules call an accepted launch an error.
+"""
+import collections
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+
+
+def lines(path):
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def check(program, recorded, release, cases, *options):
+    run = subprocess.run([program, "check", "--batch", "-", "--models", str(recorded / "models"), "--sglang-version", release, *options],
+                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=True)
+    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+
+
+def errors(row):
+    return [f for f in row["findings"] if f["severity"] == "error"]
+
+
+def references(row):
+    return {ref for f in row["findings"] if f["severity"] in ("error", "warning") for ref in f["refs"]}
+
+
+def late(program, recorded, release):
+    cases = [c for c in lines(recorded / "late-cases.jsonl") if c["release"] == release]
+    rows = check(program, recorded, release, cases)
+    expected = [(c, ref) for c in cases for ref in c["expect"]]
+    missed = [f"{c['id']} {ref}" for c, ref in expected if ref not in references(rows[c["id"]])]
+    working = [c["id"] for c in cases if not c["expect"]]
+    false = [i for i in working if errors(rows[i])]
+    print(f"  late cases: {len(expected) - len(missed)} of {len(expected)} references told {missed or ''}; "
+          f"{len(false)} of {len(working)} working launches with an error {false or ''}")
+
+
+def upstream(program, recorded, release):
+    cases = [c for c in lines(recorded / "upstream-launches.jsonl") if release in c["ok_in"]]
+    rows = check(program, recorded, release, cases)
+    wrong = [f"{c['id']} {errors(rows[c['id']])[0]['refs']}" for c in cases if errors(rows[c["id"]])]
+    print(f"  upstream launches: {len(wrong)} of {len(cases)} with an error {wrong or ''}")
+
+
+def why_none(row):
+    first = errors(row)[0]
+    if "--model-path is required" in first["message"]:
+        return "no model is named"
+    if first["rule"] == "RF016" or first["fix"].startswith("a model directory whose config.json"):
+        return "the model's configuration is refused"
+    return row.get("no_fix", "?")
+
+
+def fixes(program, recorded, release):
+    cases = lines(recorded / release / "cases.jsonl.gz")
+    outcomes = {o["id"]: o for o in lines(recorded / release / "outcomes.jsonl.gz")}
+    rows = check(program, recorded, release, cases, "--fixes")
+    count = sum(len(errors(r)) for r in rows.values())
+    fixed = sum(len(errors(r)) for r in rows.values() if r.get("fixes"))
+    print(f"  error findings with a re-checked fix: {fixed} of {count} ({fixed / max(count, 1):.1%})")
+    for why, n in collections.Counter(why_none(r) for r in rows.values() if errors(r) and not r.get("fixes")).most_common():
+        print(f"    {n:4} launches without: {why}")
+    late_rules = collections.Counter(f["rule"] for i, r in rows.items() if outcomes[i]["outcome"] == "ok" for f in errors(r))
+    accepted = sum(o["outcome"] == "ok" for o in outcomes.values())
+    print(f"  errors over {accepted} accepted launches, by rule: {dict(late_rules.most_common())}")
+
+
+def main():
+    program, recorded, *releases = sys.argv[1:]
+    recorded = pathlib.Path(recorded).resolve()
+    known = subprocess.run([program, "releases"], capture_output=True, text=True, check=True).stdout.split()
+    for release in releases or known:
+        print(release)
+        late(program, recorded, release)
+        upstream(program, recorded, release)
+        fixes(program, recorded, release)
+
+
+if __name__ == "__main__":
+    main()

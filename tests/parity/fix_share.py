@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Demand that errors that options can mend come with a corrected argument list, and that the list is good when it is checked again.
+
+  fix_share.py PROGRAM RELEASE      over the recorded launches of that release; exit status 1 below 95 in 100
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import facts
+
+
+def check(program, release, folder, cases, *options):
+    run = subprocess.run([program, "check", "--batch", "-", "--sglang-version", release, "--models", f"{folder}/models", *options],
+                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+
+
+def errors(row):
+    return [f for f in row["findings"] if f["severity"] == "error"]
+
+
+def options_can_help(row):
+    """Not when the model's own configuration is refused, or no model is named at all."""
+    return not any(f["rule"] == "RF016" or f["fix"].startswith("a model directory whose config.json")
+                   or f["message"].startswith("--model-path is required") for f in errors(row))
+
+
+def main():
+    program, release = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        path, _ = facts.unpack(release, pathlib.Path(folder))
+        # A config file's options are part of the corrected list, and its path does not outlive the run.
+        cases = [c for c in map(json.loads, path.read_text().splitlines()) if "config" not in c]
+        rows = check(program, release, folder, cases, "--fixes")
+        again = []
+        for case in cases:
+            for number, fix in enumerate(rows[case["id"]].get("fixes", [])):
+                unset = {w for c in fix["changes"] if c["kind"] == "unset" for w in c["before"]}
+                env = {k: v for k, v in case.get("env", {}).items() if k not in unset}
+                again.append({**case, "id": f"{case['id']} fix {number}", "args": fix["arguments"], "env": env})
+        bad = {i: errors(r) for i, r in check(program, release, folder, again).items() if errors(r)}
+    for i, found in bad.items():
+        print(i, "still has", found[0]["rule"], found[0]["message"])
+    mendable = {i: r for i, r in rows.items() if options_can_help(r)}
+    count = sum(len(errors(r)) for r in mendable.values())
+    fixed = sum(len(errors(r)) for r in mendable.values() if r.get("fixes"))
+    for i, r in mendable.items():
+        if errors(r) and not r.get("fixes"):
+            print("no fix:", i, errors(r)[0]["rule"], errors(r)[0]["message"][:80], "|", r.get("no_fix"))
+    print(f"{release}: {fixed} of {count} errors have a fix; {len(again) - len(bad)} of {len(again)} fixes hold")
+    sys.exit(1 if bad or count == 0 or fixed < 0.95 * count else 0)
+
+
+if __name__ == "__main__":
+    main()
