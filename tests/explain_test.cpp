@@ -26,6 +26,10 @@ TEST(Explain, KnowsRulesFieldsAndOptions) {
       {{"explain", "page_size", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu",
         "--page-size", "32"},
        "32 (given) → 128 (_intel_xpu_page_constraint)"},
+      {{"explain", "PL003", "--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"}, "32 attention heads do not divide"},
+      {{"explain", "TP-1", "--", "--model-path", "Qwen/Qwen3-8B", "--tp", "4"}, "silent: does not apply"},
+      {{"explain", "RF002", "--", "--model-path", "Qwen/Qwen3-8B"}, "silent: not in SGLang 0.5.23"},
+      {{"explain", "KR004", "--", "--model-path", "Qwen/Qwen3-8B"}, "silent: not checked"},
   };
   for (const Row& row : rows) {
     const ToolRun run = run_tool(row.what);

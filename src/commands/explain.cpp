@@ -1,4 +1,4 @@
-// `explain RULE | FIELD | FLAG`, and with launch arguments a field's way through this launch.
+// `explain RULE | FIELD | FLAG`, and with launch arguments what the rule says, or the field's way, in this launch.
 // Tested by tests/explain_test.cpp.
 #include <algorithm>
 #include <iostream>
@@ -9,6 +9,7 @@
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/commands/explain.h"
+#include "src/commands/findings.h"
 #include "src/fix/argument_groups.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
@@ -34,18 +35,54 @@ std::string refs_text(const Rule& rule) {
   return out;
 }
 
-void print_rule(const Rule& rule, const report::Style& style) {
+// "label  text", with the text's further lines under its first.
+void print_line(std::string_view label, std::string_view text, const OutputOptions& output) {
+  constexpr std::size_t kIndent = 10;
+  const report::Style style(output.colour);
+  if (text.empty()) return;
+  std::string out = style.bold(fmt::format("{:<8}", label)) + "  ";
+  const auto width = static_cast<std::size_t>(std::max(output.width, 40));
+  std::size_t column = kIndent;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (column > kIndent && column + 1 + word.size() > width) {
+      out += "\n" + std::string(kIndent, ' ');
+      column = kIndent;
+    } else if (column > kIndent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  std::cout << out << '\n';
+}
+
+// "qwen3-8b --device xpu --tp-size 3, on a770 (from 0.5.20)"
+std::string example_text(const RuleExample& e) {
+  std::string out = fmt::format("{} {}", e.model, e.args);
+  if (!e.env.empty()) out = fmt::format("{} {}", e.env, out);
+  if (e.device != "b60") out += fmt::format(", on {}", e.device);
+  if (e.since > v0_5(0)) out += fmt::format(" (from {})", e.since.text());
+  if (e.until < kNotFixed) out += fmt::format(" (before {})", e.until.text());
+  return out;
+}
+
+void print_rule(const Rule& rule, const OutputOptions& output) {
+  const report::Style style(output.colour);
   std::cout << fmt::format("{} {}: {}\n\n", style.bold(rule.id), style.severity(rule.severity, name_of(rule.severity)),
                            rule.summary);
-  std::cout << fmt::format("{}  {}\n{}  {}\n{}  {}\n{}  {}", style.bold("why    "), rule.why, style.bold("fix    "),
-                           rule.fix, style.bold("since  "), range_text(rule), style.bold("source "), rule.source);
-  if (const std::string refs = refs_text(rule); !refs.empty()) std::cout << " [" << refs << "]";
-  std::cout << '\n';
+  const std::string refs = refs_text(rule);
+  print_line("why", rule.why, output);
+  print_line("fix", rule.fix, output);
+  print_line("since", range_text(rule), output);
+  print_line("source", refs.empty() ? std::string(rule.source) : fmt::format("{} [{}]", rule.source, refs), output);
   for (const auto& e : rule.fires_on) {
-    if (!e.model.empty()) std::cout << fmt::format("{}  {} {}\n", style.bold("fires  "), e.model, e.args);
+    if (!e.model.empty()) print_line("fires", example_text(e), output);
   }
   for (const auto& e : rule.quiet_on) {
-    if (!e.model.empty()) std::cout << fmt::format("{}  {} {}\n", style.bold("quiet  "), e.model, e.args);
+    if (!e.model.empty()) print_line("quiet", example_text(e), output);
   }
 }
 
@@ -110,10 +147,9 @@ std::string default_text(Field field) {
   return out;
 }
 
-void print_field(Field field, Release release, const report::Style& style) {
-  const auto line = [&](std::string_view label, const std::string& text) {
-    if (!text.empty()) std::cout << fmt::format("{}  {}\n", style.bold(fmt::format("{:<8}", label)), text);
-  };
+void print_field(Field field, Release release, const OutputOptions& output) {
+  const report::Style style(output.colour);
+  const auto line = [&](std::string_view label, const std::string& text) { print_line(label, text, output); };
   std::cout << style.bold(field_name(field)) << "\n\n";
   std::vector<std::string> names;
   std::string values;
@@ -168,6 +204,32 @@ int print_chain(Field field, const LaunchInput& input, const report::Style& styl
   return kOk;
 }
 
+// Whether the rule is told about this launch.
+int print_rule_in_launch(const Rule& rule, const LaunchInput& input, const report::Style& style) {
+  const auto prepared = prepare_launch(input);
+  if (!prepared) {
+    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    return kBadInput;
+  }
+  std::cout << '\n' << style.bold("in this launch") << '\n';
+  Coverage coverage;
+  bool told = false;
+  for (const Diagnostic& d : findings_of(*prepared, {}, coverage)) {
+    if (d.rule != rule.id) continue;
+    told = true;
+    std::cout << fmt::format("  {}: {}\n", style.severity(d.severity, name_of(d.severity)),
+                             report::printable(d.message));
+  }
+  if (told) return kOk;
+  std::string why = "does not apply";
+  if (!rule.holds_in(input.release)) why = fmt::format("not in SGLang {}", input.release.text());
+  for (const NotChecked& n : coverage.not_checked) {
+    if (n.rule->id == rule.id) why = "not checked: " + n.reason;
+  }
+  std::cout << "  silent: " << why << '\n';
+  return kOk;
+}
+
 // Names that the words may have meant: rules, options, fields.
 std::string near_names(const std::string& what, Release release) {
   std::string out;
@@ -189,10 +251,10 @@ const Option* find_option(const std::string& what, Release release) {
 }
 
 // Says what it is; nullopt when it is a rule, or nothing (then `status` tells which).
-std::optional<Field> told(const std::string& what, Release release, const report::Style& style, int& status) {
+std::optional<Field> told(const std::string& what, Release release, const OutputOptions& output, int& status) {
   status = kOk;
   if (const Rule* rule = find_rule(what)) {
-    print_rule(*rule, style);
+    print_rule(*rule, output);
     return std::nullopt;
   }
   std::optional<Field> field = find_field(what);
@@ -214,7 +276,7 @@ std::optional<Field> told(const std::string& what, Release release, const report
     }
   }
   if (field) {
-    print_field(*field, release, style);
+    print_field(*field, release, output);
   } else {
     std::cerr << fmt::format("xpu-preflight: {} is no rule, field or option{}\n", report::printable(what),
                              near_names(what, release));
@@ -227,14 +289,15 @@ std::optional<Field> told(const std::string& what, Release release, const report
 
 int explain(const std::string& what, const OutputOptions& output) {
   int status = kOk;
-  told(what, supported_releases().back(), report::Style(output.colour), status);
+  told(what, supported_releases().back(), output, status);
   return status;
 }
 
 int explain_in_launch(const std::string& what, const LaunchInput& launch, const OutputOptions& output) {
   const report::Style style(output.colour);
   int status = kOk;
-  const auto field = told(what, launch.release, style, status);
+  const auto field = told(what, launch.release, output, status);
+  if (const Rule* rule = find_rule(what)) return print_rule_in_launch(*rule, launch, style);
   return field ? print_chain(*field, launch, style) : status;
 }
 

@@ -1,5 +1,6 @@
 // Tested by tests/fix_write_back_test.cpp.
 #include <algorithm>
+#include <cctype>
 
 #include "src/fix/write_back.h"
 #include "src/report/shell_words.h"
@@ -28,24 +29,64 @@ std::size_t before_blanks(const std::string& text, std::size_t at) {
   }
 }
 
+std::size_t line_start(const std::string& text, std::size_t at) {
+  const auto newline = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  return newline == std::string::npos ? 0 : newline + 1;
+}
+
+// "    - " in front of a word that is an item of a YAML list, on a line of its own; "" elsewhere.
+std::string list_dash(const std::string& text, std::size_t at) {
+  if (at > 0 && (text[at - 1] == '\'' || text[at - 1] == '"')) --at;
+  const std::string before = text.substr(line_start(text, at), at - line_start(text, at));
+  const auto dash = before.find_first_not_of(' ');
+  const bool item = dash != std::string::npos && before[dash] == '-' && dash + 1 < before.size() &&
+                    before.find_first_not_of(' ', dash + 1) == std::string::npos;
+  return item ? before : std::string();
+}
+
+// The words as items of that list; numbers are quoted, for orchestrators want strings.
+std::string list_items(const std::string& dash, const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& w : words) {
+    const bool plain = !w.empty() && (w.starts_with("--") || std::isalpha(static_cast<unsigned char>(w[0])) != 0) &&
+                       report::shell_word(w) == w && w != "true" && w != "false" && w != "null" && w != "yes" &&
+                       w != "no";
+    out += "\n" + dash;
+    if (plain) {
+      out += w;
+      continue;
+    }
+    out += '\'';
+    for (const char c : w) out += c == '\'' ? std::string("''") : std::string(1, c);
+    out += '\'';
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> edit_command(const std::string& text, const std::vector<TextSpan>& spans, const CheckedFix& fix) {
   std::vector<Splice> splices;
   std::string added;
+  const auto end_of_line = [&](std::size_t at) { return std::min(text.find('\n', at), text.size()); };
   for (const ArgumentChange& c : fix.changes) {
     if (!c.where.file.empty()) continue;
     if (c.kind == ArgumentChange::Kind::kUnset) {
       return failure("the variable " + c.before.front() + " is not set by an argument; unset it where it is set");
     }
     if (c.kind == ArgumentChange::Kind::kAdd) {
-      added += " " + report::shell_words(c.after);
+      const std::string dash = spans.empty() ? std::string() : list_dash(text, spans.back().begin);
+      added += dash.empty() ? " " + report::shell_words(c.after) : list_items(dash, c.after);
       continue;
     }
     const auto first = static_cast<std::size_t>(std::max(c.where.argv_index, 0));
     const std::size_t last = first + c.before.size();
     if (c.where.argv_index < 0 || last > spans.size()) return failure("an option has no place in the text");
-    if (c.kind == ArgumentChange::Kind::kDrop) {
+    const std::string dash = list_dash(text, spans[first].begin);
+    if (!dash.empty() && c.before.size() != c.after.size()) {  // whole lines of a list, dropped or put in their place
+      const std::size_t begin = line_start(text, spans[first].begin);
+      splices.push_back({begin == 0 ? 0 : begin - 1, end_of_line(spans[last - 1].end), list_items(dash, c.after)});
+    } else if (c.kind == ArgumentChange::Kind::kDrop) {
       splices.push_back({before_blanks(text, spans[first].begin), spans[last - 1].end, ""});
     } else if (c.before.size() == c.after.size()) {
       for (std::size_t i = 0; i < c.before.size(); ++i) {
@@ -58,7 +99,9 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
   }
   if (!added.empty()) {
     if (spans.empty()) return failure("there is no argument to add to");
-    splices.push_back({spans.back().end, spans.back().end, added});
+    const bool item = !list_dash(text, spans.back().begin).empty();
+    const std::size_t behind = item ? end_of_line(spans.back().end) : spans.back().end;
+    splices.push_back({behind, behind, added});
   }
   std::sort(splices.begin(), splices.end(), [](const Splice& a, const Splice& b) { return a.begin > b.begin; });
   std::string out = text;

@@ -1,4 +1,4 @@
-// Tested by tests/report_test.cpp.
+// Tested by tests/check_cli_test.cpp.
 #include "src/report/report_json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Layout: findings first (what to do), then values (why), then the kernel (proof), then one summary line.
-// Tested by tests/report_test.cpp and the golden reports in tests/golden.
+// Tested by tests/check_cli_test.cpp.
 #include "src/report/report_text.h"
 
 #include <algorithm>

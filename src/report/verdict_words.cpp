@@ -1,4 +1,4 @@
-// The verdict over a whole report. Tested by tests/report_test.cpp.
+// The verdict over a whole report. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 
 #include "preflight/report.h"

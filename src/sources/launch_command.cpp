@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "src/sources/manifest.h"
 
 namespace preflight::sources {
 namespace {
@@ -50,22 +53,47 @@ std::optional<std::size_t> after_module(const std::vector<ShellWord>& words, std
 
 class Finder {
  public:
-  Finder(std::string_view text, const Variables& variables) : text_(text), variables_(variables) {}
+  Finder(std::string_view text, Variables variables) : text_(text), variables_(std::move(variables)) {}
 
   Result<LaunchCommand> run() {
-    if (auto done = script(text_, {}, {}, 0); !done) return tl::make_unexpected(done.error());
+    if (auto done = is_manifest(text_) ? manifest() : script(text_, {}, {}, 0); !done) {
+      return tl::make_unexpected(done.error());
+    }
     if (found_.empty()) {
       return failure(
           "no SGLang launch in this command: expected `python -m sglang.launch_server …` or `sglang serve …`");
     }
     if (found_.size() > 1) {
-      return failure(fmt::format("{} SGLang launches in this command; give one", found_.size()));
+      return failure(fmt::format("{} SGLang launches in this {}; give one{}", found_.size(),
+                                 is_manifest(text_) ? "manifest" : "command",
+                                 is_manifest(text_) ? ", or check them together with `nodes`" : ""));
     }
     found_.front().notes = std::move(notes_);
     return std::move(found_.front());
   }
 
  private:
+  // The containers of a manifest; their environment is the launch's, and fills in variables of the command.
+  Result<bool> manifest() {
+    auto commands = manifest_commands(std::string(text_));
+    if (!commands) return tl::make_unexpected(commands.error());
+    const Variables given = variables_;
+    for (const ManifestCommand& command : *commands) {
+      variables_ = given;
+      Environment env;
+      for (const auto& [name, value] : command.env) {
+        env[name] = value;
+        variables_.try_emplace(name, value);
+      }
+      if (auto done = script(command.text, command.origin, env, 0); !done) {
+        const LineColumn at = line_column(text_, command.origin.front());
+        return failure(done.error().message, fmt::format("{}:{}", at.line, at.column));
+      }
+    }
+    variables_ = given;
+    return true;
+  }
+
   Result<bool> script(std::string_view text, const std::vector<std::size_t>& origin, Environment env, int depth) {
     if (depth > 8) return failure("shells are nested too deep in this command");
     auto parsed = parse_shell(text, variables_, origin);
@@ -150,7 +178,7 @@ class Finder {
   }
 
   std::string_view text_;
-  const Variables& variables_;
+  Variables variables_;
   std::vector<LaunchCommand> found_;
   std::vector<ShellNote> notes_;
 };

@@ -1,6 +1,6 @@
 // Finding the SGLang launch in a pasted command line: `python -m sglang.launch_server …` or `sglang serve …`, bare or
 // wrapped as operators have it (environment assignments, exec, env, nohup, numactl, docker run, bash -c "…", several
-// commands in a row).
+// commands in a row), or in a YAML manifest of compose or Kubernetes.
 #pragma once
 
 #include <string>
