@@ -19,6 +19,7 @@
 #include "src/args/option_index.h"
 #include "src/args/python_text.h"
 #include "src/args/yaml_objects.h"
+#include "src/read_text.h"
 
 namespace preflight::args {
 namespace {
@@ -90,7 +91,9 @@ std::u32string read_text(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
-  return yaml_text(std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+  auto text = read_whole(file, path);
+  if (!text) throw YamlFault{"MemoryError", text.error().message};
+  return yaml_text(*text);
 }
 
 // What the merger knows about the parser: the keys that stand for switches, and those it cannot convert.

@@ -33,7 +33,12 @@ std::u32string yaml_text(const std::string& bytes) {
     return c == U'\t' || c == U'\n' || (c >= 0x20 && c <= 0x7E) || c == 0x85 || (c >= 0xA0 && c <= 0xFFFD) ||
            c >= 0x10000;
   };
-  if (!std::all_of(text.begin(), text.end(), printable)) throw YamlFault{"ReaderError", "a control character"};
+  YamlMark mark;
+  for (const char32_t c : text) {
+    if (!printable(c)) throw YamlFault{"ReaderError", "a control character", mark};
+    mark.column = c == U'\n' ? 0 : mark.column + 1;
+    mark.line += c == U'\n' ? 1 : 0;
+  }
   return text;
 }
 

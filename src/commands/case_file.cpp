@@ -54,8 +54,7 @@ std::string string_of(const Value& item, std::string_view key) {
   return v != nullptr && v->is_string() ? v->as_string() : std::string();
 }
 
-DeviceFacts device_of(const Value& item) {
-  DeviceFacts device;
+DeviceFacts device_of(const Value& item, DeviceFacts device) {
   const Value* d = item.find("device");
   if (d == nullptr) return device;
   if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) device.memory_mib = v->as_int();
@@ -65,7 +64,7 @@ DeviceFacts device_of(const Value& item) {
   return device;
 }
 
-Launch resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
+Result<Launch> resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
   const std::string models_dir = options.models;
   const std::string model = models_dir + "/" + string_of(item, "model");
   const auto with_paths = [&](std::string s) {
@@ -88,9 +87,16 @@ Launch resolve_case(const CaseFile& options, const Value& item, ResolvedCase& ou
   }
   out.inputs.release = options.release;
   out.inputs.env = env;
-  out.inputs.device = device_of(item);
+  out.inputs.device = device_of(item, options.device);
   args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
   out.inputs.argv = args::merge_config_file(options.release, expanded) ? argv : expanded.words;
+  if (options.hub) {
+    auto resolved = resolve_words(out.inputs, argv, {}, env);
+    if (!resolved) return tl::make_unexpected(resolved.error());
+    out.unknown_model = std::move(resolved->unknown_model);
+    out.unknown_draft = resolved->unknown_draft;
+    return std::move(resolved->launch);
+  }
   ParseOutcome parsed = args::parse(options.release, argv);
   if (auto* args = std::get_if<ServerArgs>(&parsed)) {
     return resolve::resolve(std::move(*args), *out.inputs.models, out.inputs.device, std::move(env));
@@ -110,7 +116,8 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
-  const auto models = std::make_shared<facts::ModelFiles>();
+  const auto models =
+      std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo);
   std::string line;
   std::size_t number = 0;
   while (std::getline(in, line)) {
@@ -125,8 +132,13 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     ResolvedCase resolved;
     resolved.id = string_of(*item, "id");
     resolved.inputs.models = models;
-    resolved.inputs.unknown_models_stay_open = false;  // batches replay a machine without a hub
-    resolved.launch = resolve_case(options, *item, resolved);
+    resolved.inputs.unknown_models_stay_open = options.hub;
+    auto launch = resolve_case(options, *item, resolved);
+    if (!launch) {
+      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, launch.error().text());
+      return kBadInput;
+    }
+    resolved.launch = std::move(*launch);
     each(resolved);
   }
   return kOk;

@@ -14,13 +14,19 @@ namespace preflight::commands {
 
 struct CaseFile {
   Release release;
-  std::string models;  // directory of model directories: "{models}/NAME", and "{model}" for the case's own
-  std::string cases;   // JSON lines; "-" = standard input
+  std::string models;       // directory of model directories: "{models}/NAME", and "{model}" for the case's own
+  std::string cases;        // JSON lines; "-" = standard input
+  DeviceFacts device = {};  // of cases that describe none
+  // Ids of known models count as known and unknown ones leave a launch open, as on a machine that reaches a hub.
+  // Otherwise as on a machine without one: SGLang refuses what it cannot fetch.
+  bool hub = false;
 };
 
 struct ResolvedCase {
   std::string id;
   Launch launch;
+  std::optional<std::string> unknown_model = {};  // with a hub: a model, or a draft model, that nobody knows
+  bool unknown_draft = false;
   LaunchInputs inputs;      // its --config file, if any, is gone after the call: options stand in inputs.argv
   report::PathNames names;  // how paths are written in outcomes
 };

@@ -62,6 +62,13 @@ void run_kernel(const KernelOptions& options, Report& report) {
   report.kernel = std::move(kernel);
 }
 
+// A device that was asked for by name is looked for even where nothing runs on it.
+void look_for_device(const KernelOptions& options, Report& report) {
+  if (!options.run || !options.device || report.kernel || report.absence) return;
+  KernelReport opened = run_cases_apart({}, DeviceChoice{*options.device}, RunOptions{}, options.limits);
+  if (opened.error && is_absence(opened.error->kind)) report.absence = std::move(opened.error);
+}
+
 void run_injections(const KernelOptions& options, Report& report) {
   if (options.inject.empty()) return;
   std::vector<KernelCase> cases;
@@ -111,10 +118,11 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.launch = std::move(prepared.launch);
   report.source = std::move(prepared.source);
-  if (report.launch.accepted() && report.launch.model && !prepared.unknown_model) {
+  if (report.launch.accepted() && report.launch.model && !prepared.unknown_model && !shapes_assumed(prepared)) {
     report.plan = derive_plan(report.launch);
   }
   run_kernel(command.kernel, report);
+  look_for_device(command.kernel, report);
   run_injections(command.kernel, report);
   return report;
 }
@@ -138,12 +146,21 @@ int check(const CheckCommand& command) {
 }
 
 int check_batch(const CheckCommand& command, const CaseFile& file) {
-  return for_each_case(file, [&](const ResolvedCase& c) {
+  int worst = kOk;
+  const int read = for_each_case(file, [&](const ResolvedCase& c) {
     PreparedLaunch prepared;
     prepared.launch = c.launch;
     prepared.inputs = c.inputs;
-    std::cout << report::batch_line(make_report(std::move(prepared), command), c.id);
+    prepared.unknown_model = c.unknown_model;
+    prepared.unknown_draft = c.unknown_draft;
+    const Report report = make_report(std::move(prepared), command);
+    std::cout << report::batch_line(report, c.id);
+    // A device that fails or is absent outweighs a finding.
+    const int status = exit_status(report, command);
+    const auto rank = [](int s) { return s == kKernelFailed ? 3 : s == kNoDevice ? 2 : s == kFindings ? 1 : 0; };
+    if (rank(status) > rank(worst)) worst = status;
   });
+  return read != kOk ? read : worst;
 }
 
 }  // namespace preflight::commands

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -23,59 +24,76 @@ constexpr std::array kDecidedBy = {
     FactRules{"dtype", {"K-12", "Q-DT-1"}},
 };
 
-bool undecided(const Diagnostic& finding, const PreparedLaunch& prepared) {
+bool undecided(std::span<const std::string_view> refs, const PreparedLaunch& prepared) {
   const auto& assumed = prepared.assumed_facts;
-  const auto has = [&](std::string_view ref) {
-    return std::find(finding.refs.begin(), finding.refs.end(), ref) != finding.refs.end();
-  };
+  const auto has = [&](std::string_view ref) { return std::find(refs.begin(), refs.end(), ref) != refs.end(); };
   if (prepared.facts_by_option && has("MEM-1")) return true;  // weights cannot be counted from a few facts
   return std::any_of(kDecidedBy.begin(), kDecidedBy.end(), [&](const FactRules& row) {
-    if (std::find(assumed.begin(), assumed.end(), row.fact) == assumed.end()) return false;
+    if (std::ranges::find(assumed, row.fact, &AssumedFact::name) == assumed.end()) return false;
     return std::any_of(row.refs.begin(), row.refs.end(),
                        [&](std::string_view ref) { return !ref.empty() && has(ref); });
   });
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& w : words) out += (out.empty() ? "" : ", ") + w;
-  return out;
+bool undecided(const Diagnostic& finding, const PreparedLaunch& prepared) {
+  const std::vector<std::string_view> refs(finding.refs.begin(), finding.refs.end());
+  return undecided(refs, prepared);
 }
 
-Diagnostic unknown_model(const std::string& path, const Launch& launch) {
-  const bool directory_like = path.starts_with('/') || path.starts_with('.');
+// Rules that ran on stand-in values have decided nothing.
+void count_undecided(const PreparedLaunch& prepared, Coverage& coverage) {
+  if (!prepared.facts_by_option) return;
+  for (const Rule& rule : all_rules()) {
+    if (rule.check == nullptr || !rule.holds_in(prepared.launch.release()) || !undecided(rule.refs, prepared)) continue;
+    --coverage.applied;
+    coverage.not_checked.push_back({&rule, "a fact about the model that it needs is not given"});
+  }
+}
+
+Diagnostic unknown_model(const std::string& path, bool draft, const Launch& launch) {
   const Rule* rule = find_rule("MD001");
+  const Field field = draft ? Field::speculative_draft_model_path : Field::model_path;
+  const GivenOption* given = launch.args.last_given(field);
   return {.rule = std::string(rule->id),
           .severity = rule->severity,
-          .field = Field::model_path,
-          .message = fmt::format("nothing is known about the model {}", path),
-          .why = directory_like
-                     ? "There is no config.json in that directory, so everything that depends on the model (head "
-                       "counts, MLA, memory, backends chosen by architecture) and the kernel are not checked."
-                     : std::string(rule->why),
-          .fix = std::string(rule->fix),
-          .where = launch.args.last_given(Field::model_path) != nullptr
-                       ? launch.args.last_given(Field::model_path)->where
-                       : SourceRange{}};
+          .field = field,
+          .message = fmt::format("nothing is known about the {} {}", draft ? "draft model" : "model", path),
+          .why = draft ? "It is neither a directory with a config.json nor an id this build knows. SGLang reads its "
+                         "configuration in the middle of the resolution: what comes behind that is not checked."
+                       : std::string(rule->why),
+          .fix = draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix),
+          .where = given != nullptr ? given->where : SourceRange{}};
 }
 
-Diagnostic assumed_facts(const std::vector<std::string>& assumed) {
+Diagnostic assumed_facts(const std::vector<AssumedFact>& assumed) {
   const Rule* rule = find_rule("MD002");
+  std::string list;
+  for (const AssumedFact& fact : assumed) {
+    list += fmt::format("{}{} ({} stands in)", list.empty() ? "" : ", ", fact.name, fact.stand_in);
+  }
   return {.rule = std::string(rule->id),
           .severity = rule->severity,
-          .message = fmt::format("these facts about the model were not given: {}", joined(assumed)),
+          .message = "these facts about the model were not given: " + list,
           .why = std::string(rule->why),
-          .fix = fmt::format("Add --fact {}=VALUE, or give --model-config FILE.", assumed.front())};
+          .fix = fmt::format("Add --fact {}=VALUE, or give --model-config FILE.", assumed.front().name)};
 }
 
 }  // namespace
+
+bool shapes_assumed(const PreparedLaunch& prepared) {
+  return std::ranges::any_of(prepared.assumed_facts, [](const AssumedFact& fact) {
+    return fact.name == "num_q_heads" || fact.name == "num_kv_heads" || fact.name == "head_dim";
+  });
+}
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
   CheckResult result = preflight::check(prepared.launch, options);
   coverage = std::move(result.coverage);
-  if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
+  if (prepared.unknown_model)
+    findings.push_back(unknown_model(*prepared.unknown_model, prepared.unknown_draft, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
+  count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
     if (!undecided(d, prepared)) findings.push_back(std::move(d));
   }

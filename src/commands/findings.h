@@ -8,6 +8,9 @@
 
 namespace preflight::commands {
 
+// Whether a neutral value stands in for a shape that the kernel would run with.
+bool shapes_assumed(const PreparedLaunch& prepared);
+
 // Most severe first.
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage);
 

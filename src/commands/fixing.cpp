@@ -166,7 +166,13 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   std::size_t bytes = 0;
   for (const auto& w : question.words) bytes += w.size();
   if (bytes > kLongList) limits.attempts = 5;  // no launch anybody wrote; time matters more
-  return fix::find_fixes(question, attempt, limits);
+  FixSearch found = fix::find_fixes(question, attempt, limits);
+  for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
+    auto& words = fix.arguments;
+    const auto at = std::ranges::find(words, kModelByOption);
+    if (at != words.end() && at != words.begin()) words.erase(at - 1, at + 1);
+  }
+  return found;
 }
 
 }  // namespace preflight::commands

@@ -1,6 +1,8 @@
 // Tested by tests/check_cli_test.cpp.
 #include "src/commands/launch_input.h"
 
+#include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -82,13 +84,65 @@ bool gives_model(const std::vector<std::string>& argv) {
   return false;
 }
 
-// The path that facts by option stand in for.
-std::string model_path_of(const LaunchInputs& inputs) {
+std::string path_in(const ServerArgs& args, Field field) {
+  return args[field].is_string() ? args[field].as_string() : std::string();
+}
+
+// The path that a configuration given by option stands in for; "" when the arguments name none.
+std::string path_of(const LaunchInputs& inputs, Field field) {
   const ParseOutcome parsed = args::parse(inputs.release, inputs.argv, inputs.positions);
   const auto* args = std::get_if<ServerArgs>(&parsed);
-  if (args == nullptr) return {};
-  const Value& path = (*args)[Field::model_path];
-  return path.is_string() ? path.as_string() : std::string();
+  return args == nullptr ? std::string() : path_in(*args, field);
+}
+
+// A --config file that cannot be read, or is no YAML with options in it, is bad input as any other file would be.
+std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
+  const auto* refused = std::get_if<ParseRefusal>(&parsed);
+  if (refused == nullptr) return std::nullopt;
+  const Refusal& r = refused->refusal;
+  if (r.function != "_parse_yaml_config" && r.function != "_validate_yaml_file") return std::nullopt;
+  return Error{r.message};
+}
+
+// Numbers that no model has: they would be divided by, or looped over.
+std::optional<Error> absurd_number(const Value& config, const std::string& path) {
+  struct Range {
+    std::string_view key;
+    std::int64_t most;
+  };
+  constexpr std::array kRanges = {Range{"num_attention_heads", 1 << 16},
+                                  Range{"num_key_value_heads", 1 << 16},
+                                  Range{"hidden_size", 1 << 24},
+                                  Range{"num_hidden_layers", 1 << 16},
+                                  Range{"head_dim", 1 << 16},
+                                  Range{"vocab_size", 1 << 30},
+                                  Range{"max_position_embeddings", 1 << 30}};
+  if (const Value* text = config.find("text_config"); text != nullptr && text->is_dict()) {
+    if (auto error = absurd_number(*text, path)) return error;
+  }
+  for (const Range& row : kRanges) {
+    const Value* value = config.find(row.key);
+    if (value == nullptr || !value->is_number()) continue;
+    const double number = value->as_number();
+    if (number >= 1.0 && number <= static_cast<double>(row.most)) continue;
+    return Error{fmt::format("{} is {}: no model has that", row.key, value->repr()), path};
+  }
+  return std::nullopt;
+}
+
+// A directory that is there and holds no model, a broken config.json: bad input, not a verdict on the launch.
+std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string& path) {
+  const auto config = models.config_of(path);
+  if (!config) return config.error();
+  const std::string file = path + "/config.json";
+  if (*config != nullptr) {
+    if (!(*config)->is_dict()) return Error{"a model configuration is a JSON object", file};
+    return absurd_number(**config, file);
+  }
+  std::error_code ignored;
+  const bool empty = std::filesystem::is_directory(path, ignored) && !models.has_file(path, "params.json") &&
+                     !models.has_file(path, "*.gguf") && !models.has_file(path, "model_index.json");
+  return empty ? std::optional(Error{"there is no config.json in this directory", path}) : std::nullopt;
 }
 
 // The installed SGLang's answer: replaces ours, or is compared with it.
@@ -122,25 +176,36 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
   ParseOutcome parsed = args::parse(inputs.release, argv, positions);
   auto* args = std::get_if<ServerArgs>(&parsed);
   if (args == nullptr) {
+    if (const auto error = unreadable_config(parsed); error && inputs.unknown_models_stay_open) {
+      return tl::make_unexpected(*error);
+    }
     out.launch = resolve::refused_by_parser(inputs.release, std::move(parsed));
     return out;
   }
+  std::string model;
+  std::string draft;
   if (inputs.unknown_models_stay_open) {
-    const Value& path = (*args)[Field::model_path];
-    const std::string model = path.is_string() ? path.as_string() : std::string();
-    const bool dummy = model == "none" || model == "dummy";
-    if (!dummy && !model_is_known(*inputs.models, model)) out.unknown_model = model;
-    // A broken config.json is bad input, not a verdict on the launch.
-    if (const auto config = inputs.models->config_of(model); !config) return tl::make_unexpected(config.error());
+    model = path_in(*args, Field::model_path);
+    draft = path_in(*args, Field::speculative_draft_model_path);
+    for (const std::string& path : {model, draft}) {
+      if (path.empty()) continue;
+      if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
+    }
+    if (model == "none" || model == "dummy" || model_is_known(*inputs.models, model)) model.clear();
+    if (draft.empty() || model_is_known(*inputs.models, draft)) draft.clear();
   }
   out.launch = resolve::resolve(std::move(*args), *inputs.models, inputs.device, env);
   if (out.launch.outcome != Outcome::kRefused) return out;
-  // A refusal caused by our not knowing the model says nothing about SGLang's: the launch is open from there on.
-  if (out.unknown_model && out.launch.refused_by_model) {
+  // A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
+  if (!model.empty() && out.launch.refused_by_model) out.unknown_model = model;
+  const bool not_found = out.launch.refusal && out.launch.refusal->exception == "OSError";
+  if (!draft.empty() && !out.launch.refused_by_model && not_found) {
+    out.unknown_model = draft;
+    out.unknown_draft = true;
+  }
+  if (out.unknown_model) {
     out.launch.outcome = Outcome::kAccepted;
     out.launch.refusal.reset();
-  } else {
-    out.unknown_model.reset();
   }
   return out;
 }
@@ -154,29 +219,36 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
 
-  auto models = make_model_source(input);
-  if (!models) return tl::make_unexpected(models.error());
-  PreparedLaunch out;
-  out.facts_by_option = input.mla.has_value() || !input.facts.empty();
-  out.assumed_facts = models->assumed;
-  out.source = std::move(arguments->source);
-  out.notes = std::move(arguments->notes);
-  if (models->given_by_option && !gives_model(arguments->argv)) {
+  const bool by_option = input.mla || !input.facts.empty() || !input.model_config.empty();
+  const bool stands_alone = by_option && !gives_model(arguments->argv);
+  if (stands_alone) {
     // The option stands in for a model; argparse still wants a path.
     arguments->argv.insert(arguments->argv.end(), {"--model-path", std::string(kModelByOption)});
     arguments->positions.resize(arguments->positions.empty() ? 0 : arguments->argv.size());
   }
-
-  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, models->source,
-                true};
-  if (models->config) models->source->stand_in(model_path_of(out.inputs), std::move(*models->config));
+  PreparedLaunch out;
+  auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
+  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, source, true};
+  const std::string path = by_option ? path_of(out.inputs, Field::model_path) : std::string();
+  auto models = model_by_option(input, *source, path);
+  if (!models) return tl::make_unexpected(models.error());
+  out.facts_by_option = input.mla.has_value() || !input.facts.empty();
+  out.assumed_facts = models->assumed;
+  out.source = std::move(arguments->source);
+  out.notes = std::move(arguments->notes);
+  if (models->config) source->stand_in(path, std::move(*models->config));
+  if (models->draft_config) {
+    const std::string draft = path_of(out.inputs, Field::speculative_draft_model_path);
+    if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
+    source->stand_in(draft, std::move(*models->draft_config));
+  }
   auto resolved = resolve_words(out.inputs, arguments->argv, arguments->positions, arguments->env);
   if (!resolved) return tl::make_unexpected(resolved.error());
   out.launch = std::move(resolved->launch);
   out.unknown_model = std::move(resolved->unknown_model);
+  out.unknown_draft = resolved->unknown_draft;
   if (!input.interpreter.empty()) {
-    if (auto done = resolve_python(input, *arguments, *models->source, out); !done)
-      return tl::make_unexpected(done.error());
+    if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
   }
   return out;
 }

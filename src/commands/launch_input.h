@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "preflight/report.h"
+#include "src/commands/model_options.h"
 #include "src/facts/model_files.h"
 #include "src/sources/launch_command.h"
 
@@ -22,6 +23,7 @@ struct LaunchInput {
   sources::Variables variables;              // --set NAME=VALUE
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
+  std::string draft_model_config;            // --draft-model-config FILE
   std::optional<bool> mla;                   // --mla / --no-mla
   std::map<std::string, std::string> facts;  // --fact NAME=VALUE
   DeviceFacts device;
@@ -43,8 +45,9 @@ struct LaunchInputs {
 struct ResolvedWords {
   Launch launch;
   std::optional<std::string> unknown_model;  // the model path whose facts are not known
+  bool unknown_draft = false;                // it is the draft model's
 };
-// Parses and resolves `argv` in place of the given arguments. Errors: a config.json that cannot be read.
+// Parses and resolves `argv` in place of the given arguments. Errors: a config.json or --config file that is unusable.
 Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
                                     const std::vector<SourceRange>& positions, const Environment& env);
 
@@ -54,8 +57,9 @@ struct PreparedLaunch {
   ArgumentSource source;
   std::vector<Diagnostic> notes;             // about the input itself
   std::optional<std::string> unknown_model;  // the model path whose facts are not known
+  bool unknown_draft = false;                // it is the draft model's
   bool facts_by_option = false;              // --mla, --fact: sizes that no option gives are stand-ins
-  std::vector<std::string> assumed_facts;    // facts by option that were not given and had to stand in
+  std::vector<AssumedFact> assumed_facts;    // facts by option that were not given and had to stand in
 };
 
 // Errors are bad input (exit 2): a command that cannot be read, an unusable --fact or --model-config.

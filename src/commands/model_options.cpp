@@ -42,7 +42,10 @@ constexpr std::array kFacts = {
 };
 
 Result<Value> fact_value(const FactName& fact, const std::string& text) {
-  if (fact.kind == Kind::kText) return Value(text);
+  if (fact.kind == Kind::kText) {
+    if (text == "bfloat16" || text == "float16" || text == "float32") return Value(text);
+    return failure(fmt::format("--fact {}={}: expected {}", fact.name, text, fact.meaning));
+  }
   std::int64_t integer = 0;
   const char* end = text.data() + text.size();
   if (const auto [p, e] = std::from_chars(text.data(), end, integer); e == std::errc{} && p == end) {
@@ -67,13 +70,15 @@ Result<Value> read_config(const std::string& path) {
   return value;
 }
 
+constexpr std::int64_t kHeads = 128;
+constexpr std::int64_t kHeadDim = 128;
+
 // Neutral stand-ins: they divide by any usual tp, and no width rule fires on them.
 Value plain_config(bool mla) {
   Value::Dict d = {{"architectures", Value::list({mla ? "DeepseekV2ForCausalLM" : "LlamaForCausalLM"})},
                    {"model_type", mla ? "deepseek_v2" : "llama"},
-                   {"num_attention_heads", 128},
-                   {"num_key_value_heads", 128},
-                   {"hidden_size", 4096},
+                   {"num_attention_heads", kHeads},
+                   {"num_key_value_heads", kHeads},
                    {"num_hidden_layers", 32},
                    {"vocab_size", 32000},
                    {"intermediate_size", 16384},
@@ -89,59 +94,82 @@ Value plain_config(bool mla) {
       d.emplace_back(k, v);
     }
   } else {
-    d.emplace_back("head_dim", 128);
+    d.emplace_back("head_dim", kHeadDim);
   }
   return Value::dict(std::move(d));
 }
 
-Result<ModelOptions> by_facts(const LaunchInput& input) {
-  ModelOptions out;
-  out.given_by_option = true;
-  const bool mla = input.mla.value_or(input.facts.contains("kv_lora_rank"));
-  Value config = plain_config(mla);
-  for (const auto& [name, text] : input.facts) {
+// `config` with the facts in it; those of a nested text model go there.
+Result<Value> with_facts(Value config, const std::map<std::string, std::string>& facts) {
+  const Value* text = config.find("text_config");
+  Value inner = text != nullptr && text->is_dict() ? *text : config;
+  for (const auto& [name, given] : facts) {
     const auto* fact = std::ranges::find(kFacts, name, &FactName::name);
     if (fact == kFacts.end()) {
       std::string known;
       for (const auto& f : kFacts) known += (known.empty() ? "" : ", ") + std::string(f.name);
       return failure(fmt::format("--fact {}: not a known fact; known are {}", name, known));
     }
-    auto value = fact_value(*fact, text);
+    auto value = fact_value(*fact, given);
     if (!value) return tl::make_unexpected(value.error());
-    config = config.with(fact->key, std::move(*value));
+    inner = inner.with(fact->key, std::move(*value));
   }
-  if (!mla && !input.facts.contains("num_kv_heads") && input.facts.contains("num_q_heads")) {
-    config = config.with("num_key_value_heads", *config.find("num_attention_heads"));
+  return text != nullptr && text->is_dict() ? config.with("text_config", std::move(inner)) : std::move(inner);
+}
+
+// A model described by facts alone.
+Result<ModelByOption> by_facts(const LaunchInput& input) {
+  const bool mla = input.mla.value_or(input.facts.contains("kv_lora_rank"));
+  auto config = with_facts(plain_config(mla), input.facts);
+  if (!config) return tl::make_unexpected(config.error());
+  const auto number = [&](std::string_view key) { return config->find(key)->as_int(); };
+  const auto given = [&](std::string_view name) { return input.facts.contains(std::string(name)); };
+  if (!mla && !given("num_kv_heads")) *config = config->with("num_key_value_heads", number("num_attention_heads"));
+  if (!given("hidden_size")) {  // transformers wants a multiple of the heads
+    const std::int64_t width = mla ? kHeadDim : number("head_dim");
+    *config = config->with("hidden_size", number("num_attention_heads") * width);
   }
+  ModelByOption out;
   for (const std::string_view name :
        {"num_q_heads", "num_kv_heads", "head_dim", "kv_lora_rank", "num_layers", "context_length", "dtype"}) {
     const bool applies = mla ? name != "num_kv_heads" && name != "head_dim" : name != "kv_lora_rank";
-    if (applies && !input.facts.contains(std::string(name))) out.assumed.emplace_back(name);
+    if (!applies || given(name)) continue;
+    const auto* fact = std::ranges::find(kFacts, name, &FactName::name);
+    out.assumed.push_back({std::string(name), config->find(fact->key)->repr()});
   }
-  out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
-  out.config = std::move(config);
+  out.config = std::move(*config);
   return out;
 }
 
 }  // namespace
 
-Result<ModelOptions> make_model_source(const LaunchInput& input) {
+Result<ModelByOption> model_by_option(const LaunchInput& input, facts::ModelFiles& models, const std::string& path) {
+  ModelByOption out;
+  if (!input.draft_model_config.empty()) {
+    auto config = read_config(input.draft_model_config);
+    if (!config) return tl::make_unexpected(config.error());
+    out.draft_config = std::move(*config);
+  }
+  const bool by_fact = input.mla || !input.facts.empty();
   if (!input.model_config.empty()) {
-    if (input.mla || !input.facts.empty()) {
-      return failure("--model-config and --mla/--fact describe the model twice; give one of them");
-    }
+    if (by_fact) return failure("--model-config and --mla/--fact describe the model twice; give one of them");
     auto config = read_config(input.model_config);
     if (!config) return tl::make_unexpected(config.error());
-    ModelOptions out;
-    out.given_by_option = true;
-    out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
+    out.config = std::move(*config);
+  }
+  if (!by_fact) return out;
+  const auto known = models.config_of(path);
+  if (known && *known != nullptr && (*known)->is_dict()) {
+    if (input.mla) return failure(fmt::format("--mla/--no-mla: {} is known and says itself what it uses", path));
+    auto config = with_facts(**known, input.facts);
+    if (!config) return tl::make_unexpected(config.error());
     out.config = std::move(*config);
     return out;
   }
-  if (input.mla || !input.facts.empty()) return by_facts(input);
-  ModelOptions out;
-  out.source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
-  return out;
+  auto described = by_facts(input);
+  if (!described) return described;
+  described->draft_config = std::move(out.draft_config);
+  return described;
 }
 
 std::vector<std::pair<std::string_view, std::string_view>> fact_names() {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -69,14 +70,20 @@ Result<DeviceFacts> device_of(const LaunchFlags& flags) {
     if (!mib) return tl::make_unexpected(mib.error());
     device.memory_mib = *mib;
   }
-  if (flags.device_count != 0) {
-    if (flags.device_count < 0 || flags.device_count > 4096) {
-      return failure(fmt::format("--device-count {}: expected 1 to 4096", flags.device_count));
+  if (flags.device_count) {
+    if (*flags.device_count < 1 || *flags.device_count > 4096) {
+      return failure(fmt::format("--device-count {}: expected 1 to 4096", *flags.device_count));
     }
-    device.count = flags.device_count;
+    device.count = *flags.device_count;
   }
   if (flags.no_fp64) device.has_fp64 = false;
   return device;
+}
+
+std::optional<Error> missing_models(const LaunchFlags& flags) {
+  std::error_code ignored;
+  if (flags.models.empty() || std::filesystem::is_directory(flags.models, ignored)) return std::nullopt;
+  return Error{fmt::format("--models {}: no such directory", flags.models)};
 }
 
 }  // namespace
@@ -129,6 +136,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   if (flags.mla && flags.no_mla) return failure("give --mla or --no-mla, not both");
   if (flags.mla || flags.no_mla) input.mla = flags.mla;
   input.model_config = flags.model_config;
+  input.draft_model_config = flags.draft_model_config;
   const auto colon = flags.resolver.find(':');
   const std::string resolver = flags.resolver.substr(0, colon);
   if (resolver != "builtin" && resolver != "python" && resolver != "both") {
@@ -186,6 +194,7 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--env", flags.env, "NAME=VALUE of an environment variable of the launch")->allow_extra_args(false);
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
   app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");
+  app.add_option("--draft-model-config", flags.draft_model_config, "config.json to use for the launch's draft model");
   app.add_flag("--mla", flags.mla, "The model uses multi-head latent attention (facts by option)");
   app.add_flag("--no-mla", flags.no_mla, "The model does not use latent attention (facts by option)");
   std::string facts;
@@ -204,7 +213,9 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
 }
 
 void add_check_options(CLI::App& app, CheckFlags& flags) {
-  app.add_option("--fail-on", flags.fail_on, "Lowest severity that fails: error, warning, change, info, never")
+  app.add_option("--fail-on", flags.fail_on,
+                 "Lowest severity that fails: error, warning, change, info, never (default: error; with "
+                 "--batch: never)")
       ->check(CLI::IsMember({"error", "warning", "change", "info", "never"}));
   app.add_flag("--details", flags.launch.details, "Notes too, and every kernel case");
   app.add_option("--kernel-date", flags.kernel_date,
@@ -233,7 +244,10 @@ int with_output(const LaunchFlags& flags, const std::function<int(const OutputOp
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all) {
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
-  if (!flags.batch.empty()) return resolve_batch({input->release, flags.models, flags.batch});
+  if (!flags.batch.empty()) {
+    if (auto error = missing_models(flags)) return refuse(*error);
+    return resolve_batch({input->release, flags.models, flags.batch, input->device});
+  }
   return resolve_launch(*input, output_options(flags), all);
 }
 
@@ -249,7 +263,12 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
                                                                              {"info", Severity::kInfo}}};
   command.fail_on.reset();
   for (const auto& [name, severity] : kLevels) {
-    if (flags.fail_on == name) command.fail_on = severity;
+    if (flags.fail_on == name || (flags.fail_on.empty() && flags.launch.batch.empty() && name == "error")) {
+      command.fail_on = severity;
+    }
+  }
+  if (flags.no_kernel && flags.device_given) {
+    return refuse({"--no-kernel and --opencl-device contradict each other: give one of them"});
   }
   auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
@@ -288,7 +307,9 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
   if (!flags.launch.batch.empty()) {
-    return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch});
+    if (auto error = missing_models(flags.launch)) return refuse(*error);
+    return check_batch(command,
+                       {command.input.release, flags.launch.models, flags.launch.batch, command.input.device, true});
   }
   if (!command.input.command && command.input.arguments.empty()) {
     return refuse(

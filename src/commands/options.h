@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,13 @@ struct LaunchFlags {
   std::vector<std::string> env;
   bool use_environment = false;
   std::string model_config;
+  std::string draft_model_config;
   bool mla = false;
   bool no_mla = false;
   std::vector<std::string> facts;
   std::string device;
   std::string device_memory;
-  int device_count = 0;
+  std::optional<int> device_count;
   bool no_fp64 = false;
   std::string resolver = "builtin";
   std::string models;
@@ -39,7 +41,7 @@ struct LaunchFlags {
 
 struct CheckFlags {
   LaunchFlags launch;
-  std::string fail_on = "error";
+  std::string fail_on;  // "" = error; with --batch, never
   std::string kernel_date;
   bool kernel = false;
   bool no_kernel = false;

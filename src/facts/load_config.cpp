@@ -1,19 +1,16 @@
 // get_config() for a path, and the files beside it. Tested by tests/facts_model_test.cpp.
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "src/facts/config_rules.h"
 #include "src/facts/read_config.h"
+#include "src/read_text.h"
 
 namespace preflight::facts {
 
 std::optional<std::string> ModelSource::text_of(const std::string& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) return std::nullopt;  // opens, and throws when read
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  auto text = read_text(file);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
 HfConfigPtr read_hf_config(ModelBuilder& b) {

@@ -2,10 +2,9 @@
 #include "src/facts/model_files.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "src/embedded.h"
+#include "src/read_text.h"
 
 namespace preflight::facts {
 namespace {
@@ -50,13 +49,15 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
   if (const auto it = stand_ins_.find(path); it != stand_ins_.end()) return it->second;
   if (const auto it = configs_.find(path); it != configs_.end()) return it->second;
   const std::filesystem::path file = std::filesystem::path(path) / "config.json";
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
     return with_room(configs_)[path] = known_model(path);
   }
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  auto value = Value::parse_json(text);
+  if (!std::filesystem::is_regular_file(file, ignored)) return failure("not a regular file", file.string());
+  const auto text = read_text(file.string());
+  if (!text) return tl::make_unexpected(text.error());
+  auto value = Value::parse_json(*text);
   if (!value) return failure(value.error().message, file.string());
   auto shared = std::make_shared<const Value>(std::move(*value));
   with_room(configs_)[path] = shared;

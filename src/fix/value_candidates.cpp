@@ -112,7 +112,8 @@ class Candidates {
 
   void concern(const Option* option, double extra) {
     if (option->row == nullptr || !seen_.insert(option->field).second) return;
-    if (is_protected(*option)) return;
+    const bool device_is_wrong = option->field == Field::device && s_.error.field == Field::device;
+    if (is_protected(*option) && !device_is_wrong) return;
     const auto at = given(*option);
     if (at) drop(*option, kDropped + extra);
     if (option->arity == Arity::kNone) {

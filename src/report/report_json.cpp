@@ -274,7 +274,12 @@ std::string batch_line(const Report& report, const std::string& id) {
     out["attempts"] = report.fixes.attempts;
     if (report.fixes.fixes.empty()) out["no_fix"] = report.fixes.none_because;
   }
-  if (report.kernel) out["kernel"] = name_of(report.kernel->worst());
+  if (report.kernel) {
+    out["kernel"] = name_of(report.kernel->worst());
+  } else if (report.absence) {
+    out["kernel"] = name_of(VerdictWord::kSkipped);
+    out["kernel_not_run"] = report.absence->message;
+  }
   return dump(out, -1) + "\n";
 }
 

@@ -13,7 +13,7 @@ namespace preflight::rules {
 namespace {
 
 // Backends made for other vendors. SGLang's resolution refuses some of them for some models; the rest pass.
-constexpr std::array<std::string_view, 15> kForeign = {"fa3",
+constexpr std::array<std::string_view, 16> kForeign = {"fa3",
                                                        "fa4",
                                                        "flashinfer",
                                                        "flashmla",
@@ -27,10 +27,12 @@ constexpr std::array<std::string_view, 15> kForeign = {"fa3",
                                                        "aiter",
                                                        "wave",
                                                        "ascend",
-                                                       "llada2_cfg_flashinfer"};
+                                                       "llada2_cfg_flashinfer",
+                                                       "intel_amx"};
 
 std::optional<Finding> foreign_backend(const LaunchFacts& f) {
-  const auto foreign = [](std::string_view b) {
+  const auto foreign = [&](std::string_view b) {
+    if (b == "intel_amx" && f.is(Field::device, "cpu")) return false;
     return std::find(kForeign.begin(), kForeign.end(), b) != kForeign.end();
   };
   const bool in_decode = foreign(f.decode_backend());

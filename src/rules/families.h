@@ -8,6 +8,7 @@
 namespace preflight::rules {
 
 std::span<const Rule> placement_rules();       // PL  devices, memory, tensor-parallel divisibility
+std::span<const Rule> value_rules();           // VA  values nothing behind the parser can work with
 std::span<const Rule> backend_rules();         // BK  attention backends that cannot run on XPU, or not with this model
 std::span<const Rule> paging_rules();          // PG  page sizes and page tables
 std::span<const Rule> mla_rules();             // ML  MLA on intel_xpu

@@ -40,6 +40,7 @@ std::string_view family_title(std::string_view id) {
     std::string_view title;
   };
   static constexpr Title kTitles[] = {
+      {"VA", "Values out of range"},
       {"PL", "Devices, memory, tensor parallelism"},
       {"BK", "Attention backends"},
       {"PG", "Page sizes"},

@@ -1,0 +1,203 @@
+// VA: values that SGLang's parser and resolution take and nothing behind them can work with.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/model_kinds.h"
+
+namespace preflight::rules {
+namespace {
+
+constexpr double kAny = std::numeric_limits<double>::infinity();
+
+// What a server can start with: least <= value <= most.
+struct Limits {
+  Field field;
+  double least;
+  double most;
+};
+constexpr std::array kLimits = {Limits{Field::tp_size, 1, kAny},
+                                Limits{Field::pp_size, 1, kAny},
+                                Limits{Field::dp_size, 1, kAny},
+                                Limits{Field::ep_size, 1, kAny},
+                                Limits{Field::nnodes, 1, kAny},
+                                Limits{Field::node_rank, 0, kAny},
+                                Limits{Field::base_gpu_id, 0, kAny},
+                                Limits{Field::gpu_id_step, 1, kAny},
+                                Limits{Field::port, 0, 65535},
+                                Limits{Field::page_size, 1, kAny},
+                                Limits{Field::context_length, 1, kAny},
+                                Limits{Field::max_running_requests, 1, kAny},
+                                Limits{Field::max_total_tokens, 1, kAny},
+                                Limits{Field::max_prefill_tokens, 1, kAny},
+                                Limits{Field::stream_interval, 1, kAny}};
+
+std::string option(Field field) {
+  std::string name = "--" + std::string(field_name(field));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::optional<Finding> out_of_range(const LaunchFacts& f) {
+  for (const Limits& row : kLimits) {
+    const GivenOption* given = f.launch().args.last_given(row.field);
+    const Value& value = f.launch().args.raw[static_cast<std::size_t>(row.field)];
+    if (given == nullptr || !value.is_number()) continue;
+    const double number = value.as_number();
+    if (number >= row.least && number <= row.most) continue;
+    const std::string range =
+        row.most == kAny ? fmt::format("{} or more", row.least) : fmt::format("{} to {}", row.least, row.most);
+    return Finding{.message = fmt::format("{} {} is out of range: {}", option(row.field), value.repr(), range),
+                   .field = row.field,
+                   .fix = fmt::format("{} {}", option(row.field), row.least)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> share_out_of_range(const LaunchFacts& f) {
+  if (!f.given(Field::mem_fraction_static)) return std::nullopt;
+  const double share = f.number(Field::mem_fraction_static, 0.5);
+  if (share > 0.0 && share < 1.0) return std::nullopt;
+  return Finding{.message = fmt::format("--mem-fraction-static {} is not a share of the device's memory: more than 0, "
+                                        "less than 1",
+                                        f[Field::mem_fraction_static].repr())};
+}
+
+std::optional<Finding> no_such_device(const LaunchFacts& f) {
+  if (!f.given(Field::device) || f.one_of(Field::device, {"xpu", "cuda", "cpu", "hpu", "npu", "musa", "mps", "tpu"})) {
+    return std::nullopt;
+  }
+  return Finding{.message = fmt::format("--device {}: torch has no such device", f.text(Field::device))};
+}
+
+// Backends that exist for one family of models.
+struct FamilyBackend {
+  std::string_view name;
+  std::string_view family;
+  bool (*serves)(const ModelFacts&);
+};
+bool has_index_topk(const ModelFacts& m) { return !m.text("index_topk").is_none(); }
+bool is_deepseek_v4(const ModelFacts& m) {
+  return std::ranges::any_of(m.architectures, [](const std::string& a) { return a.starts_with("DeepseekV4"); });
+}
+constexpr std::array kFamilyBackends = {
+    FamilyBackend{"dsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
+    FamilyBackend{"nsa", "models with DeepSeek sparse attention (index_topk)", has_index_topk},
+    FamilyBackend{"dsv4", "DeepSeek-V4", is_deepseek_v4}, FamilyBackend{"compressed", "DeepSeek-V4", is_deepseek_v4}};
+
+std::optional<Finding> backend_of_another_model(const LaunchFacts& f) {
+  for (const FamilyBackend& row : kFamilyBackends) {
+    if (!f.any_phase_on(row.name) || row.serves(f.model())) continue;
+    return Finding{.message = fmt::format("attention backend {} serves {} only", row.name, row.family),
+                   .field = f.field_naming(row.name)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> unknown_draft_backend(const LaunchFacts& f) {
+  if (f.algorithm().empty() || f.algorithm() == "NGRAM" || !f.given(Field::speculative_draft_attention_backend) ||
+      f[Field::speculative_draft_attention_backend].is_none() ||
+      f.one_of(Field::speculative_draft_attention_backend,
+               {"triton",     "intel_xpu",  "torch_native", "flashinfer",         "fa3",         "fa4",    "flashmla",
+                "trtllm_mha", "trtllm_mla", "cutedsl_mla",  "tokenspeed_mla",     "aiter",       "ascend", "intel_amx",
+                "dsa",        "nsa",        "dsv4",         "hybrid_linear_attn", "cutlass_mla", "qsa"})) {
+    return std::nullopt;
+  }
+  return Finding{.message = fmt::format("SGLang has no attention backend {} for draft models",
+                                        f.text(Field::speculative_draft_attention_backend))};
+}
+
+std::optional<Finding> experts_wider_than_ranks(const LaunchFacts& f) {
+  if (f.ep() * f.moe_dp() <= f.tp()) return std::nullopt;
+  return Finding{.message = fmt::format("expert parallelism {} needs as many tensor-parallel ranks: there are {}",
+                                        f.ep() * f.moe_dp(), f.tp()),
+                 .fix = fmt::format("--ep-size {}, or --tp-size {}", f.tp(), f.ep() * f.moe_dp())};
+}
+
+const Rule kRules[] = {
+    {.id = "VA001",
+     .refs = {},
+     .summary = "a number no server can start with",
+     .why = "SGLang's parser takes any number here and its resolution does not look at it; the server ends or hangs "
+            "where it is first used: a division, a socket, an empty group of ranks.",
+     .fix = "give a value in the range",
+     .source = "sglang/srt/server_args.py (no check), sglang/srt/distributed/parallel_state.py",
+     .need = RuleNeed::kNothing,
+     .check = out_of_range,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --stream-interval 0"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --max-running-requests -3"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --port 65535 --max-running-requests 1"}}}},
+    {.id = "VA002",
+     .refs = {},
+     .field = Field::mem_fraction_static,
+     .summary = "the static memory share is no share",
+     .why = "The KV cache is sized from it: 1 or more asks for more memory than the device has, 0 or less leaves none "
+            "for the weights.",
+     .fix = "--mem-fraction-static 0.8",
+     .source = "sglang/srt/model_executor/model_runner.py",
+     .need = RuleNeed::kNothing,
+     .check = share_out_of_range,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --mem-fraction-static 7"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --mem-fraction-static 0.85"}}}},
+    {.id = "VA003",
+     .refs = {},
+     .field = Field::device,
+     .summary = "a device that torch does not know",
+     .why = "SGLang keeps the word as it is; the scheduler's process ends when torch looks for the device.",
+     .fix = "--device xpu",
+     .source = "sglang/srt/server_args.py, sglang/srt/model_executor/model_runner.py",
+     .need = RuleNeed::kNothing,
+     .check = no_such_device,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device foo"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "VA004",
+     .refs = {},
+     .field = Field::attention_backend,
+     .summary = "an attention backend made for one family of models, and this model is none of them",
+     .why = "Resolution accepts the name; the backend's constructor asks the model's configuration for what only that "
+            "family has, and ends.",
+     .fix = "--attention-backend triton or intel_xpu",
+     .source = "sglang/srt/layers/attention/dsa_backend.py, sglang/srt/layers/attention/attention_registry.py",
+     .check = backend_of_another_model,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend nsa"}}},
+     .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "VA005",
+     .refs = {},
+     .field = Field::speculative_draft_attention_backend,
+     .summary = "an attention backend for the draft model that SGLang does not have",
+     .why = "The option takes any word; the draft worker looks it up in its own table of backends and raises.",
+     .fix = "--speculative-draft-attention-backend triton",
+     .source = "sglang/srt/speculative/draft_utils.py",
+     .need = RuleNeed::kNothing,
+     .check = unknown_draft_backend,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args =
+                        "--device xpu --attention-backend triton --speculative-draft-attention-backend nonsense "
+                        "--speculative-algorithm EAGLE3 --speculative-draft-model-path {models}/llama-3.1-8b-eagle3 "
+                        "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5 "
+                        "--dtype float16"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "VA006",
+     .refs = {},
+     .field = Field::ep_size,
+     .summary = "more expert-parallel ranks than tensor-parallel ones",
+     .why = "The ranks that share one expert are tp / ep, rounded down to 0; building their groups, the worker steps "
+            "through a range by 0.",
+     .fix = "--ep-size no larger than --tp-size",
+     .source = "sglang/srt/distributed/parallel_state.py",
+     .need = RuleNeed::kNothing,
+     .check = experts_wider_than_ranks,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 8"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4"}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> value_rules() { return kRules; }
+
+}  // namespace preflight::rules
