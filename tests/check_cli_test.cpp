@@ -85,6 +85,12 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
   dir.file("broken/config.json", "{\"architectures\": [\n  oops");
   dir.file("empty/config.json", "");
   dir.file("list.json", "[1, 2]");
+  dir.file("list/config.json", "[1, 2]");
+  dir.file("absurd/config.json", R"({"architectures": ["LlamaForCausalLM"], "num_attention_heads": -32})");
+  dir.file("folder/config.json/x", "");
+  dir.file("other/readme.txt", "");
+  dir.file("open.yaml", "tp-size: [1\nport: 2\n");
+  dir.file("control.yaml", std::string("tp-size: 1\nport: \0\n", 19));
   const std::string nul("python -m sglang.launch_server --model \0x", 41);
   dir.file("nul.txt", nul);
   const std::vector<BadInput> rows = {
@@ -98,6 +104,19 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
       {{"check", "--model-config", dir.path() + "/list.json", "--", "--model-path", "m"}, "list.json"},
       {{"check", "--", "--model-path", dir.path() + "/broken"}, "broken/config.json"},
       {{"check", "--", "--model-path", dir.path() + "/empty"}, "empty/config.json"},
+      {{"check", "--", "--model-path", dir.path() + "/list"}, "list/config.json"},
+      {{"check", "--", "--model-path", dir.path() + "/absurd"}, "num_attention_heads is -32"},
+      {{"check", "--", "--model-path", dir.path() + "/folder"}, "not a regular file"},
+      {{"check", "--", "--model-path", dir.path() + "/other"}, "no config.json"},
+      {{"check", "--", "--config", dir.path() + "/open.yaml"}, "open.yaml:2:"},
+      {{"check", "--", "--config", dir.path() + "/control.yaml"}, "control.yaml:2:7"},
+      {{"check", "--", "--config", dir.path() + "/none.yaml"}, "none.yaml"},
+      {{"check", "--command-file", "/dev/zero"}, "longer than 64 MiB"},
+      {{"check", "--no-kernel", "--opencl-device", "0", "--", "--model-path", "m"}, "contradict"},
+      {{"check", "--device-count", "0", "--", "--model-path", "m"}, "--device-count 0"},
+      {{"check", "--fact", "dtype=int8", "--", "--page-size", "64"}, "dtype=int8"},
+      {{"check", "--mla", "--", "--model-path", "Qwen/Qwen3-0.6B"}, "Qwen/Qwen3-0.6B is known"},
+      {{"check", "--models", "/no/such/folder", "--batch", "-"}, "/no/such/folder"},
       {{"check", "--fact", "num_q_heads=-3", "--", "--page-size", "64"}, "num_q_heads=-3"},
       {{"check", "--fact", "num_q_heads=99999999999999999999", "--", "--page-size", "64"}, "num_q_heads"},
       {{"check", "--fact", "heads=3", "--", "--page-size", "64"}, "num_q_heads"},
@@ -150,6 +169,78 @@ TEST(CheckCommand, FactsByOptionStandInForAModel) {
   EXPECT_EQ(run.status, 1) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("K-6"));
   EXPECT_THAT(run.out, Not(HasSubstr("MD002")));
+}
+
+// Some of these do not divide 4096, which a stand-in for the model's width once had to.
+TEST(CheckCommand, AnyNumberOfHeadsCanBeGivenAsAFact) {
+  for (const char* heads : {"1", "3", "28", "40", "96"}) {
+    for (const char* kind : {"--mla", "--no-mla"}) {
+      const ToolRun run = run_tool({"check", "--no-kernel", kind, "--fact", std::string("num_q_heads=") + heads, "--",
+                                    "--attention-backend", "triton"});
+      EXPECT_EQ(run.status, 0) << heads << kind << run.out << run.err;
+    }
+  }
+}
+
+TEST(CheckCommand, NoPlanIsMadeOfShapesThatNobodyGave) {
+  const ToolRun run = run_tool({"check", "--no-mla", "--", "--attention-backend", "intel_xpu"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("the model's shapes are not known"));
+  EXPECT_THAT(run.out, HasSubstr("num_q_heads (128 stands in)"));
+  EXPECT_THAT(run.out, Not(HasSubstr("128 query heads")));
+}
+
+TEST(CheckCommand, AFactChangesTheModelThatIsKnown) {
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fact", "context_length=8192", "--", "--model-path",
+                                "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code"});
+  EXPECT_THAT(run.out, HasSubstr("for 8192 tokens"));
+  EXPECT_THAT(run.out, HasSubstr("1152 bytes a token and layer"));
+}
+
+TEST(CheckCommand, AnUnknownDraftModelLeavesTheLaunchOpen) {
+  const Words launch = {"--",
+                        "--model-path",
+                        "meta-llama/Llama-3.1-8B-Instruct",
+                        "--attention-backend",
+                        "triton",
+                        "--speculative-algorithm",
+                        "EAGLE3",
+                        "--speculative-draft-model-path",
+                        "nobody/knows-this",
+                        "--speculative-num-steps",
+                        "3",
+                        "--speculative-eagle-topk",
+                        "1",
+                        "--speculative-num-draft-tokens",
+                        "4"};
+  const ToolRun run = run_tool(with({"check", "--no-kernel"}, launch));
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("the draft model nobody/knows-this"));
+  EXPECT_THAT(run.out, HasSubstr("--draft-model-config"));
+  const TemporaryDirectory dir;
+  dir.file("draft.json",
+           R"({"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "num_attention_heads": 32,
+               "num_key_value_heads": 8, "hidden_size": 4096, "num_hidden_layers": 1, "vocab_size": 128256,
+               "max_position_embeddings": 2048, "torch_dtype": "bfloat16"})");
+  const ToolRun supplied =
+      run_tool(with({"check", "--no-kernel", "--draft-model-config", dir.path() + "/draft.json"}, launch));
+  EXPECT_THAT(supplied.out, Not(HasSubstr("MD001"))) << supplied.err;
+}
+
+TEST(CheckCommand, ADeviceThatWasAskedForIsLookedForEvenWithoutACase) {
+  const ToolRun run = run_tool({"check", "--opencl-device", "no such device", "--", "--model-path", "no/such-model"});
+  EXPECT_EQ(run.status, 5) << run.out << run.err;
+}
+
+TEST(CheckCommand, ABatchFailsWhenAskedTo) {
+  const std::string cases = R"({"id": "a", "args": ["--model-path", "Qwen/Qwen3-0.6B", "--tp-size", "7"]})"
+                            "\n"
+                            R"({"id": "b", "args": ["--model-path", "nobody/knows-this"]})";
+  EXPECT_EQ(run_tool({"check", "--batch", "-"}, cases).status, 0);
+  const ToolRun run = run_tool({"check", "--fail-on", "error", "--batch", "-"}, cases);
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"incomplete\""));
+  EXPECT_EQ(run_tool({"check", "--kernel", "--opencl-device", "no such device", "--batch", "-"}, cases).status, 5);
 }
 
 TEST(CheckCommand, JsonHoldsVerdictFindingsChainsAndTheReasonForNotRunning) {
