@@ -16,6 +16,7 @@
 
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
+#include "src/facts/host_memory.h"
 #include "src/kernels/inject.h"
 #include "src/read_text.h"
 
@@ -37,7 +38,7 @@ Result<std::map<std::string, std::string>> pairs(std::string_view option, const 
 }
 
 // "24GiB", "24g", "24480MiB", "24480" (MiB) as MiB.
-Result<std::int64_t> memory_mib(const std::string& text) {
+Result<std::int64_t> memory_mib(std::string_view option, const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string unit(end, text.data() + text.size());
@@ -49,7 +50,7 @@ Result<std::int64_t> memory_mib(const std::string& text) {
   if (unit == "t" || unit == "tb" || unit == "tib") scale = 1024.0 * 1024.0;
   const double mib = number * scale;
   if (error != std::errc{} || scale == 0.0 || !(mib >= 1.0) || mib > 1e9) {
-    return failure(fmt::format("--device-memory {}: expected a size such as 24GiB or 24480MiB", text));
+    return failure(fmt::format("{} {}: expected a size such as 24GiB or 24480MiB", option, text));
   }
   return static_cast<std::int64_t>(std::llround(mib));
 }
@@ -66,9 +67,14 @@ Result<DeviceFacts> device_of(const LaunchFlags& flags) {
     device = *profile;
   }
   if (!flags.device_memory.empty()) {
-    const auto mib = memory_mib(flags.device_memory);
+    const auto mib = memory_mib("--device-memory", flags.device_memory);
     if (!mib) return tl::make_unexpected(mib.error());
     device.memory_mib = *mib;
+  }
+  if (!flags.host_memory.empty()) {
+    const auto mib = memory_mib("--host-memory", flags.host_memory);
+    if (!mib) return tl::make_unexpected(mib.error());
+    facts::assume_host_memory_mib(*mib);
   }
   if (flags.device_count) {
     if (*flags.device_count < 1 || *flags.device_count > 4096) {
@@ -204,6 +210,8 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--device-profile", flags.device,
                  "Card the launch runs on, such as b60, b580, max1550 (default: b60)");
   app.add_option("--device-memory", flags.device_memory, "Memory of one device as torch reports it, such as 24GiB");
+  app.add_option("--host-memory", flags.host_memory,
+                 "The host's memory (of one NUMA node), which counts with --device cpu (default: this host's)");
   app.add_option("--device-count", flags.device_count, "Number of devices (default: 8)");
   app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
   app.add_option("--resolver", flags.resolver,

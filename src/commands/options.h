@@ -29,6 +29,7 @@ struct LaunchFlags {
   std::vector<std::string> facts;
   std::string device;
   std::string device_memory;
+  std::string host_memory;
   std::optional<int> device_count;
   bool no_fp64 = false;
   std::string resolver = "builtin";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/facts/host_memory.h"
+
 namespace preflight::resolve {
 namespace {
 
@@ -70,7 +72,11 @@ Value effective_value(const Resolution& r, Field field) {
 }
 
 Value device_memory_mib(const Resolution& r) {
-  return r.is(Field::device, "xpu") ? Value(r.device().memory_mib) : Value();
+  if (r.is(Field::device, "xpu")) return r.device().memory_mib;
+  if (!r.is(Field::device, "cpu")) return {};
+  const std::string* cores = r.env_text("SGLANG_CPU_OMP_THREADS_BIND");
+  const std::int64_t host = cores != nullptr && !cores->empty() ? 0 : facts::host_memory_mib();
+  return host > 0 ? Value(host) : Value();
 }
 
 std::int64_t max_prefill_buffer_tokens(const Resolution& r) {
