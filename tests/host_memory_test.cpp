@@ -14,7 +14,7 @@ using testing::TemporaryDirectory;
 TEST(HostMemory, IsTheTotalOfTheMachine) {
   const TemporaryDirectory root;
   root.file("proc/meminfo", "MemFree: 12 kB\nMemTotal:       24684092 kB\n");
-  EXPECT_EQ(facts::read_host_memory_mib(root.path()), 24105);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(23), root.path()), 24105);
 }
 
 TEST(HostMemory, IsSharedAmongTheNodesThatHaveProcessors) {
@@ -24,21 +24,31 @@ TEST(HostMemory, IsSharedAmongTheNodesThatHaveProcessors) {
   root.file("sys/devices/system/node/node1/cpulist", "4-7\n");
   root.file("sys/devices/system/node/node2/cpulist", "\n");
   root.file("sys/devices/system/node/possible", "0-2\n");
-  EXPECT_EQ(facts::read_host_memory_mib(root.path()), 4096);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(23), root.path()), 4096);
+}
+
+TEST(HostMemory, IsWhatTheSmallestNodeSaysBefore0523) {
+  const TemporaryDirectory root;
+  root.file("proc/meminfo", "MemTotal: 24684092 kB\n");
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(22), root.path()), 24105);
+  root.file("sys/devices/system/node/node0/cpulist", "0-1\n");
+  root.file("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:       23423188 kB\nNode 0 MemFree: 1 kB\n");
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(22), root.path()), 22874);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(13), root.path()), 22874);
 }
 
 TEST(HostMemory, IsTheContainersLimitWhereThatIsLower) {
   const TemporaryDirectory root;
   root.file("proc/meminfo", "MemTotal: 8388608 kB\n");
   root.file("sys/fs/cgroup/memory.max", "1073741824\n");
-  EXPECT_EQ(facts::read_host_memory_mib(root.path()), 1024);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(23), root.path()), 1024);
   root.file("sys/fs/cgroup/memory.max", "max\n");
-  EXPECT_EQ(facts::read_host_memory_mib(root.path()), 8192);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(23), root.path()), 8192);
 }
 
 TEST(HostMemory, IsUnknownWhereTheSystemDoesNotSay) {
   const TemporaryDirectory root;
-  EXPECT_EQ(facts::read_host_memory_mib(root.path()), 0);
+  EXPECT_EQ(facts::read_host_memory_mib(v0_5(23), root.path()), 0);
 }
 
 Launch on_processor(Release release, std::int64_t mib, const Environment& env = {}) {

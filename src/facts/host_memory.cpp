@@ -6,12 +6,14 @@
 #include <cctype>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace preflight::facts {
 namespace {
 
-std::uint64_t total_bytes(const std::filesystem::path& root) {
-  std::ifstream file(root / "proc/meminfo");
+// /proc/meminfo, or a node's meminfo, where "Node 0" stands before each name.
+std::uint64_t total_bytes(const std::filesystem::path& meminfo) {
+  std::ifstream file(meminfo);
   std::string word;
   while (file >> word) {
     std::uint64_t kib = 0;
@@ -27,19 +29,20 @@ std::uint64_t container_limit(const std::filesystem::path& root) {
   return file >> bytes ? bytes : UINT64_MAX;
 }
 
-std::uint64_t numa_nodes(const std::filesystem::path& root) {
-  std::uint64_t nodes = 0;
+// The nodes that have processors; a node of memory alone does not count.
+std::vector<std::filesystem::path> numa_nodes(const std::filesystem::path& root) {
+  std::vector<std::filesystem::path> nodes;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(root / "sys/devices/system/node", none)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("node") || name.size() == 4 || std::isdigit(static_cast<unsigned char>(name[4])) == 0) {
       continue;
     }
-    std::ifstream file(entry.path() / "cpulist");  // a node of memory alone does not count
+    std::ifstream file(entry.path() / "cpulist");
     std::string cpus;
-    if (file >> cpus) ++nodes;
+    if (file >> cpus) nodes.push_back(entry.path());
   }
-  return std::max<std::uint64_t>(nodes, 1);
+  return nodes;
 }
 
 std::optional<std::int64_t>& assumed() {
@@ -49,15 +52,21 @@ std::optional<std::int64_t>& assumed() {
 
 }  // namespace
 
-std::int64_t read_host_memory_mib(const std::filesystem::path& root) {
-  const std::uint64_t bytes = std::min(total_bytes(root), container_limit(root));
-  return static_cast<std::int64_t>(bytes / numa_nodes(root) >> 20);
+std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
+  const auto nodes = numa_nodes(root);
+  const std::uint64_t all = total_bytes(root / "proc/meminfo");
+  const std::uint64_t shares = std::max<std::uint64_t>(nodes.size(), 1);
+  if (release >= v0_5(23)) return static_cast<std::int64_t>(std::min(all, container_limit(root)) / shares >> 20);
+  std::uint64_t least = nodes.empty() ? 0 : UINT64_MAX;
+  for (const auto& node : nodes) least = std::min(least, total_bytes(node / "meminfo"));
+  return static_cast<std::int64_t>((least > 0 ? least : all / shares) >> 20);
 }
 
-std::int64_t host_memory_mib() {
+std::int64_t host_memory_mib(Release release) {
   if (assumed()) return *assumed();
-  static const std::int64_t read = read_host_memory_mib();
-  return read;
+  static const std::int64_t smallest_node = read_host_memory_mib(v0_5(22));
+  static const std::int64_t share = read_host_memory_mib(v0_5(23));
+  return release < v0_5(23) ? smallest_node : share;
 }
 
 void assume_host_memory_mib(std::optional<std::int64_t> mib) { assumed() = mib; }

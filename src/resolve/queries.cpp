@@ -16,7 +16,7 @@ std::string lock_name(std::string_view phase, std::string_view key) {
 }  // namespace
 
 std::string upstream_name(const Resolution& r, std::string_view function) {
-  return (r.since(v0_5(20)) ? "" : "_") + std::string(function);
+  return (r.since(v0_5(19)) ? "" : "_") + std::string(function);
 }
 
 bool is_text(const Value& v, std::string_view text) { return v.is_string() && v.as_string() == text; }
@@ -75,7 +75,7 @@ Value device_memory_mib(const Resolution& r) {
   if (r.is(Field::device, "xpu")) return r.device().memory_mib;
   if (!r.is(Field::device, "cpu")) return {};
   const std::string* cores = r.env_text("SGLANG_CPU_OMP_THREADS_BIND");
-  const std::int64_t host = cores != nullptr && !cores->empty() ? 0 : facts::host_memory_mib();
+  const std::int64_t host = cores != nullptr && !cores->empty() ? 0 : facts::host_memory_mib(r.release());
   return host > 0 ? Value(host) : Value();
 }
 
