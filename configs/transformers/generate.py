@@ -32,6 +32,10 @@ import typing
 os.environ.setdefault("SGLANG_USE_CPU_ENGINE", "0")
 
 
+# A class as a value is a text with this in front.
+CLASS_VALUE = "class:"
+
+
 class Unsupported(Exception):
     pass
 
@@ -104,6 +108,8 @@ class Reader:
                 return ["type", self.value(node.slice)]
         if ast.unparse(node) == "AutoConfig.for_model":
             return ["type", None]
+        if isinstance(node, ast.Call) or (isinstance(node, ast.Name) and node.id in self.locals):
+            return ["named", self.value(node)]  # a class held in a variable or answered by a helper
         key = self.class_of(node)
         return ["class", key] if key else None
 
@@ -142,6 +148,8 @@ class Reader:
                 return ["k"]
             if n.id in self.locals:
                 return ["l", n.id]
+            if self.class_of(n):
+                return ["'", CLASS_VALUE + self.class_of(n)]
             if n.id in self.scope:
                 return self.literal(self.scope[n.id], n)
             raise Unsupported(f"name {n.id}")
@@ -163,6 +171,10 @@ class Reader:
         if isinstance(n, ast.Compare):
             left, out = n.left, []
             for op, right in zip(n.ops, n.comparators):
+                if ast.unparse(right) == "CONFIG_MAPPING":
+                    known = ["knowntype", v(left)]
+                    out.append(known if isinstance(op, ast.In) else ["not", known])
+                    continue
                 out.append([COMPARE[type(op)], v(left), v(right)])
                 left = right
             return out[0] if len(out) == 1 else ["and", *out]
@@ -189,6 +201,8 @@ class Reader:
             if isinstance(n.slice, ast.Slice):
                 s = n.slice
                 return ["slice", v(n.value), *[None if x is None else v(x) for x in (s.lower, s.upper, s.step)]]
+            if ast.unparse(n.value) == "CONFIG_MAPPING":
+                return ["typeclass", v(n.slice)]
             return ["[]", v(n.value), v(n.slice)]
         if isinstance(n, (ast.ListComp, ast.GeneratorExp, ast.SetComp)) and len(n.generators) == 1:
             return self.comprehension(n.elt, n.generators[0])
@@ -303,6 +317,8 @@ class Reader:
         if not isinstance(node, ast.FunctionDef):
             return None
         entry = {"parameters": [], "rules": []}
+        if kind == "function" and found.__module__.startswith("sglang.") and "." not in found.__qualname__:
+            entry["own"] = True  # stands in a traceback under its name
         self.functions[key] = entry
         reader = Reader(dict(found.__globals__), self.names, self.cls, self.functions)
         reader.kwargs = None
@@ -342,6 +358,9 @@ class Reader:
         if isinstance(target, ast.BinOp):
             parts = [target.left, target.right]
         for part in parts:
+            if isinstance(part, ast.Name) and part.id in self.locals:
+                kinds.append(["l", part.id])
+                continue
             name = ast.unparse(part).split(".")[-1]
             kinds.append("PreTrainedConfig" if name == "PretrainedConfig" else name)
         return ["isinstance", self.value(n.args[0]), kinds]
@@ -578,7 +597,9 @@ def describe(cls, names, base_class, functions, problems):
         for p in list(signature.parameters.values())[1:]:
             if p.kind is p.VAR_KEYWORD:
                 reader.kwargs = p.name
-            elif p.kind is not p.VAR_POSITIONAL:
+            elif p.kind is p.VAR_POSITIONAL:
+                reader.locals.add(p.name)  # configurations are always made by keyword
+            else:
                 reader.locals.add(p.name)
                 default = None
                 if p.default is not p.empty:
@@ -587,12 +608,38 @@ def describe(cls, names, base_class, functions, problems):
                     except Unsupported:
                         default = None
                 parameters.append([p.name, default])
-        out[where] = reader.rules(node.body, report(where))
+        positional = [["$", p.name, ["list"]] for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL]
+        out[where] = positional + reader.rules(node.body, report(where))
         if where == "init":
             out["parameters"] = parameters
         elif where == "rope":
             out[where] = [["$", name, default] for name, default in parameters] + out[where]
+    changed = changed_dictionary(cls, names, base_class, functions)
+    if changed is not None:
+        out["from_dict"] = changed
     return out
+
+
+def changed_dictionary(cls, names, base_class, functions):
+    """What a class makes of the file's content before its constructor sees it: from_dict around the inherited one."""
+    owner = next(c for c in cls.__mro__ if "from_dict" in vars(c))
+    if owner is base_class or not issubclass(owner, base_class):
+        return None
+    found = vars(owner)["from_dict"].__func__
+    try:
+        body = [s for s in ast.parse(textwrap.dedent(inspect.getsource(found))).body[0].body if not
+                (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    except (OSError, TypeError, SyntaxError):
+        return None
+    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "super().from_dict" or not call.args:
+        return None
+    reader = Reader(dict(found.__globals__), names, owner, functions)
+    reader.locals.add(list(inspect.signature(found).parameters)[1])
+    try:
+        return [list(inspect.signature(found).parameters)[1], reader.value(call.args[0])]
+    except Unsupported:
+        return None
 
 
 def main():

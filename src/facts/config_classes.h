@@ -40,6 +40,7 @@ struct ConfigClass {
   std::optional<Value> rope;  // rules that convert rotary parameters, when not the usual ones
   Value readonly;             // properties that cannot be set
   Value validators;           // its own checks: name -> function
+  Value from_dict;            // [name, expression]: the file's content, changed before the constructor sees it
   const ConfigTables* tables = nullptr;
 };
 
@@ -67,6 +68,8 @@ class ConfigTables {
 
 // cls(**arguments). Python exceptions are thrown as Raised; `frame` is the innermost SGLang function so far.
 HfConfigPtr construct(const ConfigClass& config_class, const Value& arguments, std::string_view frame);
+// What cls.from_dict hands to the constructor.
+Value from_dict(const ConfigClass& config_class, Value dict, std::string_view frame);
 // The value of a property of the class, None when it is not known.
 HfConfig::Attribute property_value(const HfConfig& config, const std::string& function);
 // to_value_with_properties() of a finished configuration, each property computed once.

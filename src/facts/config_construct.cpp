@@ -107,6 +107,13 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
     if (!torch_knows(name)) rule_error("AttributeError", function, fmt::format("torch has no dtype {}", name));
     self->set("dtype", canonical_dtype(name));
   }
+  if (self->get("problem_type") == Value("single_label_classification")) {
+    const Value labels = self->get("id2label");
+    const Attribute* count = argument(kwargs, "num_labels");
+    const bool one =
+        labels.is_dict() ? labels.as_dict().size() == 1 : count != nullptr && attribute_value(*count) == Value(1);
+    if (one) rule_error("ValueError", function, "single_label_classification needs more than one label");
+  }
   const auto given = [&](std::string_view name) {
     const Attribute* a = argument(kwargs, name);
     return a != nullptr && attribute_truthy(*a);

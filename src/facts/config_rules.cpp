@@ -170,7 +170,19 @@ Value compare(const RuleFrame& f, std::string_view op, const Attribute& a, const
   return op == ">" ? x.as_number() > y.as_number() : x.as_number() >= y.as_number();
 }
 
+// A class as a value: its key behind this mark.
+constexpr std::string_view kClassValue = "class:";
+
+const ConfigClass* class_value(const RuleFrame& f, const Attribute& attribute) {
+  const auto* value = std::get_if<Value>(&attribute);
+  if (value == nullptr || !value->is_string() || !value->as_string().starts_with(kClassValue)) return nullptr;
+  return f.tables.find(value->as_string().substr(kClassValue.size()));
+}
+
 Attribute get_attribute(const RuleFrame& f, const Attribute& object, std::string_view name, const Attribute* fallback) {
+  if (const ConfigClass* found = class_value(f, object); found != nullptr && name == "model_type") {
+    return Value(found->model_type);
+  }
   if (const auto* config = std::get_if<HfConfigPtr>(&object)) {
     if (const HfConfigPtr sub = (*config)->sub(name)) return sub;
     if ((*config)->has(name)) return (*config)->get(name);
@@ -178,6 +190,7 @@ Attribute get_attribute(const RuleFrame& f, const Attribute& object, std::string
     return object;
   }
   if (fallback != nullptr) return *fallback;
+  if (name == "_attn_implementation") return Value();  // a property of every configuration, unset in a file
   rule_error("AttributeError", f.function, fmt::format("the configuration has no attribute {}", name));
 }
 
@@ -496,6 +509,7 @@ const ConfigClass* class_named(RuleFrame& f, const Value& factory) {
   const auto& parts = factory.as_list();
   const std::string_view kind = parts[0].as_string();
   if (kind == "class") return f.tables.find(parts[1].as_string());
+  if (kind == "named") return class_value(f, evaluate(f, parts[1]));
   const std::string key = python_str(attribute_value(evaluate(f, parts[1])));
   if (kind == "type") {
     const ConfigClass* found = f.tables.type(key);
@@ -540,7 +554,7 @@ Attribute call_own(RuleFrame& f, std::string_view key, const Arguments& given) {
   // SGLang's own methods stand in a traceback under their names; transformers' do not.
   const auto point = key.rfind('.');
   const ConfigClass* definer = point == key.npos ? nullptr : f.tables.find(key.substr(0, point));
-  if (definer != nullptr && definer->own) inner.function = key.substr(point + 1);
+  if ((definer != nullptr && definer->own) || function->find("own") != nullptr) inner.function = key.substr(point + 1);
   if (const Value* parameters = function->find("parameters")) {
     for (const auto& p : parameters->as_list()) put(inner.locals, p.as_list()[0].as_string(), p.as_list()[1]);
   }
@@ -687,8 +701,11 @@ Attribute evaluate(RuleFrame& f, const Value& e) {
   if (op == "isinstance") {
     const Attribute object = evaluate(f, p[1]);
     const auto& kinds = p[2].as_list();
-    return Value(
-        std::any_of(kinds.begin(), kinds.end(), [&](const Value& k) { return is_kind(object, k.as_string()); }));
+    return Value(std::any_of(kinds.begin(), kinds.end(), [&](const Value& kind) {
+      if (kind.is_string()) return is_kind(object, kind.as_string());
+      const ConfigClass* found = class_value(f, evaluate(f, kind));
+      return found != nullptr && is_kind(object, found->name);
+    }));
   }
   if (op == "new") {
     const ConfigClass* found = class_named(f, p[1]);
@@ -720,6 +737,13 @@ Attribute evaluate(RuleFrame& f, const Value& e) {
     return object;
   }
   if (op == "signature") return parameter_names(f, p);
+  if (op == "knowntype" || op == "typeclass") {
+    const std::string model_type = python_str(attribute_value(evaluate(f, p[1])));
+    const ConfigClass* found = f.tables.type(model_type);
+    if (op == "knowntype") return Value(found != nullptr);
+    if (found == nullptr) rule_error("KeyError", f.function, fmt::format("model type {} is unknown", model_type));
+    return Value(std::string(kClassValue) + found->key);
+  }
   return Value();
 }
 
@@ -826,6 +850,13 @@ Attribute compute_property(const HfConfig& config, const std::string& function) 
 }
 
 }  // namespace
+
+Value from_dict(const ConfigClass& config_class, Value dict, std::string_view frame) {
+  if (!config_class.from_dict.is_list()) return dict;
+  RuleFrame f{*config_class.tables, &config_class, nullptr, {}, {}, frame, false, false, Value()};
+  put(f.locals, config_class.from_dict.as_list()[0].as_string(), std::move(dict));
+  return attribute_value(evaluate(f, config_class.from_dict.as_list()[1]));
+}
 
 Attribute property_value(const HfConfig& config, const std::string& function) {
   if (config.config_class() == nullptr || config.config_class()->tables == nullptr || function.empty()) return Value();

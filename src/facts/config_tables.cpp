@@ -106,6 +106,7 @@ const ConfigClass* ConfigTables::find(std::string_view key) const {
   made->fields = member(data, "fields");
   made->checks = member(data, "checks");
   made->subs = member(data, "subs");
+  made->from_dict = member(data, "from_dict");
   made->rope_labels = member(data, "rope_labels");
   made->parameters = member(data, "parameters");
   made->init = rules_of(data, "init");

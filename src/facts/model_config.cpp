@@ -198,6 +198,10 @@ void build(ModelBuilder& b) {
   const Value type = b.hf->get("model_type");
   f.model_type = type.is_string() ? type.as_string() : std::string();
   f.hf_config = read_out(*b.hf);
+  // Some classes keep the vision tower's settings as the file's dict, whose entries are no attributes.
+  if (b.hf->get("vision_config").is_dict() && !b.hf->sub("vision_config")) {
+    f.hf_config = f.hf_config.with("vision_config is a dict", true);
+  }
   f.hf_text_config = b.text == b.hf ? f.hf_config : read_out(*b.text);
 }
 

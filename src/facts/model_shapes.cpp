@@ -291,12 +291,20 @@ void hybrid_layer_ids(ModelBuilder& b) {
   } else if (b.is_arch("MiMoV2MTP") || b.is_arch("Step3p5MTP")) {
     f.swa_layer_ids = {0};
   } else if (b.is_arch("Step3p5ForCausalLM") || b.is_arch("Step3p7ForConditionalGeneration")) {
+    if (!b.text->has("layer_types")) {
+      raise("AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
+    }
     layer_ids_by_type(b, f.num_hidden_layers);
   } else if (b.is_arch("UnlimitedOCRForCausalLM")) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) f.swa_layer_ids.push_back(i);
   } else if (b.is_arch("InklingForConditionalGeneration") || b.is_arch("InklingForConditionalGenerationMTP")) {
     const bool mtp = b.is_arch("InklingForConditionalGenerationMTP");
-    const Value local = b.text->get(mtp ? "mtp_local_layer_ids" : "local_layer_ids");
+    const char* name = mtp ? "mtp_local_layer_ids" : "local_layer_ids";
+    const Value local = b.text->get(name);
+    if (!local.is_list()) {
+      raise(b.text->has(name) ? "TypeError" : "AttributeError", "get_hybrid_layer_ids",
+            fmt::format("{} is not in the configuration", name));
+    }
     const std::int64_t count = mtp ? optional_int(b.text, "num_nextn_predict_layers").value_or(0) : f.num_hidden_layers;
     for (std::int64_t i = 0; i < count; ++i) {
       const bool is_local = local.is_list() && std::find(local.as_list().begin(), local.as_list().end(), Value(i)) !=

@@ -119,7 +119,8 @@ class Reader {
   }
 
   HfConfigPtr make(const ConfigClass& config_class, const Value& dict, std::string_view function) const {
-    return construct(config_class, prepared(dict), newer() ? function : std::string_view("patched"));
+    const std::string_view frame = newer() ? function : std::string_view("patched");
+    return construct(config_class, from_dict(config_class, prepared(dict), frame), frame);
   }
 
   HfConfigPtr load() {

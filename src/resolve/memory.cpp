@@ -39,8 +39,9 @@ bool is_llama_2(const Resolution& r) {
 double reduced_for_vision(Resolution& r, double fraction) {
   const Value vision = r.model().root("vision_config");
   if (vision.is_none()) return fraction;
+  const bool has_attributes = !r.model().root("vision_config is a dict").truthy();
   const auto setting = [&](std::string_view key, double fallback) {
-    const Value* v = vision.find(key);
+    const Value* v = has_attributes ? vision.find(key) : nullptr;
     return v == nullptr ? fallback : python::number(r, "adjust_mem_fraction_for_vlm", *v);
   };
   const double layers = setting("num_hidden_layers", 24);
@@ -175,7 +176,8 @@ double reserved_mib(Resolution& r, const Value& memory_mib) {
       r.is(Field::moe_a2a_backend, "deepep")) {
     reserved += 2 * 1024;  // all-to-all buffers captured in the decode graph
   }
-  return reserved + 2 * 1024;  // XPU: oneDNN's scratch for matmuls whose length is not a round number
+  // XPU: oneDNN's scratch for matmuls whose length is not a round number
+  return r.since(v0_5(20)) ? reserved + 2 * 1024 : reserved;
 }
 
 void default_memory_fraction(Resolution& r, const Value& memory_mib) {
@@ -183,7 +185,14 @@ void default_memory_fraction(Resolution& r, const Value& memory_mib) {
   const bool runs_vision = r.model().is_multimodal && !r.on(Field::language_only) &&
                            !r.on(Field::language_model_only) && !r.is(Field::disaggregation_mode, "decode");
   // Sizing the cache after graph capture is for CUDA only, so the reserve always counts here.
-  double fraction = memory::fraction_left(reserved_mib(r, memory_mib), memory_mib, 0.95);
+  double fraction = memory::fraction_left(reserved_mib(r, memory_mib), memory_mib, r.since(v0_5(20)) ? 0.95 : 0.88);
+  if (r.before(v0_5(20))) {
+    r.declare(kSource, {{Field::mem_fraction_static, fraction}});
+    if (runs_vision && !r.model().root("vision_config").is_none()) {
+      r.declare("adjust_mem_fraction_for_vlm", {{Field::mem_fraction_static, memory::reduced_for_vision(r, fraction)}});
+    }
+    return;
+  }
   if (runs_vision) fraction = memory::reduced_for_vision(r, fraction);
   r.declare(kSource, {{Field::mem_fraction_static, fraction}});
 }
