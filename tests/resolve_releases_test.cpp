@@ -23,6 +23,18 @@ TEST(NeighbourReleases, SetFieldsDifferently) {
     Field field;
     Value expected;
   } rows[] = {
+      // XPU keeps memory for oneDNN, and mid-size devices get larger chunks, since 0.5.20
+      {19, "qwen3-8b", "", Field::chunked_prefill_size, 2048},
+      {20, "qwen3-8b", "", Field::chunked_prefill_size, 4096},
+      {19, "qwen3-8b", "--chunked-prefill-size 2048", Field::mem_fraction_static, 0.848},
+      {20, "qwen3-8b", "--chunked-prefill-size 2048", Field::mem_fraction_static, 0.765},
+      // pages of sparse attention, and the second state buffer of hybrid models, which XPU has no kernels for
+      {19, "deepseek-v3.2", "", Field::page_size, 1},
+      {20, "deepseek-v3.2", "", Field::page_size, 128},
+      {19, "nvidia-nemotron-3-nano-30b-a3b-bf16", "", Field::mamba_radix_cache_strategy, "extra_buffer"},
+      {20, "nvidia-nemotron-3-nano-30b-a3b-bf16", "", Field::mamba_radix_cache_strategy, "no_buffer"},
+      // 0.5.19 keeps the older options of prefill context parallelism in step with the new ones
+      {19, "qwen3-8b", "--enable-prefill-context-parallel", Field::cp_strategy, "zigzag"},
       // XPU has its own sampler since 0.5.21
       {20, "qwen3-8b", "", Field::sampling_backend, "pytorch"},
       {21, "qwen3-8b", "", Field::sampling_backend, "intel_xpu"},

@@ -111,18 +111,19 @@ void constrain_intel_xpu_pages(Resolution& r) {
   r.change(step, Field::page_size, 128);
 }
 
-// Models with dual chunk attention need their own backend (up to 0.5.18).
+// Models with dual chunk attention need their own backend (up to 0.5.19).
 void require_dual_chunk_backend(Resolution& r) {
-  if (r.since(v0_5(19))) return;
+  if (r.since(v0_5(20))) return;
   const bool dual = attention_is(r, "dual_chunk_flash_attn");
   if (!r.model().root("dual_chunk_attention_config").is_none() && !dual) {
-    r.refuse("ValueError", std::string(kSource),
+    r.refuse("ValueError", r.since(v0_5(19)) ? "_attention_backend_dual_chunk" : std::string(kSource),
              "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn");
   }
   if (!dual) return;
-  r.warn(kSource, "dual_chunk_flash_attn runs without mixed chunks and without the radix cache");
-  r.set(kSource, Field::enable_mixed_chunk, false);
-  r.set(kSource, Field::disable_radix_cache, true);
+  r.warn(upstream_name(r, "handle_attention_backend_compatibility"),
+         "dual_chunk_flash_attn runs without mixed chunks and without the radix cache");
+  r.change(kSource, Field::enable_mixed_chunk, false);
+  r.change(kSource, Field::disable_radix_cache, true);
 }
 
 }  // namespace

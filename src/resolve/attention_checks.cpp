@@ -80,6 +80,10 @@ void mla_backend_page_constraints(Resolution& r) {
     page = 64;
   };
   if (names(r, "flashmla", Phases::kDecode)) force("flashmla", {});  // warns even at 64
+  if (r.before(v0_5(20)) && names(r, "cutlass_mla", Phases::kDecode)) {
+    r.warn(step, page_warning("cutlass_mla", page, 128));
+    page = 128;
+  }
   if (names(r, "trtllm_mla", Phases::kDecode)) force("trtllm_mla", {32, 64});
   if (names(r, "tokenspeed_mla", Phases::kDecode)) force("tokenspeed_mla", {32, 64});
   if (names(r, "cutedsl_mla", Phases::kAny)) force("cutedsl_mla", {32, 64});

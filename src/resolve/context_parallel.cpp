@@ -30,10 +30,11 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
 void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (!r.on(Field::enable_prefill_cp)) return;
   const std::string function = upstream_name(r, "handle_context_parallelism");
-  if (arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
+  if (r.since(v0_5(20)) && arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
   if (!contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) return;
+  if (r.before(v0_5(20)) && !r.env_bool("SGLANG_ENABLE_CP_V2", false)) return;
   if (!r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", function, "MiMo V2 splits prefill with --cp-strategy zigzag only");
   }
@@ -174,11 +175,14 @@ std::int64_t context_parallel_attn_dp_size(Resolution& r) {
 
 void handle_context_parallelism(Resolution& r) {
   const std::string function = upstream_name(r, "handle_context_parallelism");
-  if (r.before(v0_5(19))) {
+  const auto refuse_both = [&] {
     if (r.on(Field::enable_prefill_context_parallel) && r.on(Field::enable_dsa_prefill_context_parallel)) {
       r.refuse("ValueError", function,
                "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
     }
+  };
+  if (r.before(v0_5(19))) {
+    refuse_both();
     check_sizes(r);
     return;
   }
@@ -192,6 +196,7 @@ void handle_context_parallelism(Resolution& r) {
   if (r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
     r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
   }
+  if (r.before(v0_5(20))) refuse_both();
   check_sizes(r);
 }
 

@@ -10,7 +10,7 @@ namespace preflight::resolve {
 namespace {
 
 const char* step_name(const Resolution& r) {
-  return r.since(v0_5(20)) ? "handle_model_specific_adjustments" : "_handle_model_specific_adjustments";
+  return r.since(v0_5(19)) ? "handle_model_specific_adjustments" : "_handle_model_specific_adjustments";
 }
 
 void set_dense_threshold(Resolution& r, const ModelFacts& model) {
@@ -25,7 +25,7 @@ void set_dense_threshold(Resolution& r, const ModelFacts& model) {
 
 bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
-  if (r.since(v0_5(20)) && !frequency.truthy()) frequency = 1;
+  if (r.since(v0_5(19)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
     r.refuse("TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
              "index_topk_freq of the configuration is not a number");

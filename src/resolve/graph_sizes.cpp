@@ -28,7 +28,7 @@ Value::List up_to(std::initializer_list<Range> ranges, std::int64_t most) {
 
 Value decode_graph_sizes(Resolution& r, const Value& max_size) {
   const char* function =
-      r.since(v0_5(20)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
+      r.since(v0_5(19)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
   const std::int64_t most = python::index(r, function, max_size);
   Value::List sizes;
   if (r.on(Field::disable_cuda_graph_padding)) {
@@ -44,14 +44,14 @@ Value decode_graph_sizes(Resolution& r, const Value& max_size) {
 
 Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
   const char* function =
-      r.since(v0_5(20)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
+      r.since(v0_5(19)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
   const std::int64_t most = python::index(r, function, max_size);
   return Value::list(
       up_to({{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}}, most));
 }
 
 Value cpu_graph_sizes(Resolution& r) {
-  const char* function = r.since(v0_5(20)) ? "generate_cpu_graph_batch_sizes" : "_generate_cpu_graph_batch_sizes";
+  const char* function = r.since(v0_5(19)) ? "generate_cpu_graph_batch_sizes" : "_generate_cpu_graph_batch_sizes";
   const std::int64_t most = python::index(r, function, r[Field::torch_compile_max_bs]);
   if (r.on(Field::disable_cuda_graph_padding)) return Value::list(up_to({{1, most, 1}}, most));
   std::set<std::int64_t> sizes{most};

@@ -21,7 +21,7 @@ void check(Resolution& r, std::string_view function, bool holds, std::string_vie
 
 bool is_fp4_cache(const Resolution& r) {
   return r.one_of(Field::kv_cache_dtype, {"nvfp4", "fp4_mx_block16"}) ||
-         (r.before(v0_5(20)) && r.is(Field::kv_cache_dtype, "fp4_e2m1"));
+         (r.before(v0_5(16)) && r.is(Field::kv_cache_dtype, "fp4_e2m1"));
 }
 
 void check_host_pool_retraction(Resolution& r, std::string_view function) {

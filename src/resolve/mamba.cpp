@@ -43,16 +43,63 @@ bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view functi
                                                        arch);
 }
 
-// The extra buffer has no kernels on XPU, so "auto" always becomes no_buffer.
+// 0.5.19 takes the extra buffer to XPU; later releases know that it has no kernels there.
+bool has_extra_buffer(Resolution& r, std::string_view function) {
+  if (r.since(v0_5(20)) || !r.is(Field::linear_attn_backend, "triton")) return false;
+  return contains(
+      {"KimiLinearForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+       "Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM", "Qwen3NextForCausalLM", "InternS2PreviewForConditionalGeneration",
+       "MiniCPMV4_6ForConditionalGeneration", "BailingMoeV2_5ForCausalLM", "BailingMoeV3ForCausalLM",
+       "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "NemotronHPuzzleForCausalLM",
+       "KimiK3ForConditionalGeneration"},
+      first_architecture(r, function));
+}
+
 void resolve_radix_cache(Resolution& r) {
   constexpr std::string_view kPass = "_mamba_radix_cache_resolution";
   if (!keeps_state(r, r.model(), kPass) || r.on(Field::disable_radix_cache)) return;
   std::vector<FieldValue> declared = {{Field::uses_mamba_radix_cache, true}};
   if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
-    declared.emplace_back(Field::mamba_radix_cache_strategy, "no_buffer");
-    declared.emplace_back(Field::disable_overlap_schedule, true);
+    const bool wanted =
+        !r.on(Field::disable_overlap_schedule) || (!r.none(Field::page_size) && r.integer(Field::page_size) > 1);
+    if (wanted && has_extra_buffer(r, kPass)) {
+      declared.emplace_back(Field::mamba_radix_cache_strategy, "extra_buffer");
+    } else {
+      declared.emplace_back(Field::mamba_radix_cache_strategy, "no_buffer");
+      declared.emplace_back(Field::disable_overlap_schedule, true);
+    }
   }
   r.declare(kPass, std::move(declared));
+}
+
+// Where a state is kept during prefill: at multiples of the model's chunks and of pages, whichever are longer.
+std::int64_t state_chunk(Resolution& r) {
+  constexpr std::string_view kFunction = "mamba_cache_chunk_size";
+  const Value given = r.model().root("mamba_chunk_size");
+  const std::int64_t chunk = given.is_int() ? given.as_int() : 64;
+  const std::int64_t page = r.integer(Field::page_size);
+  r.require(modulo(r, std::string(kFunction), std::max(chunk, page), std::min(chunk, page)) == 0, kFunction,
+            "neither --page-size nor the model's chunk of states is a multiple of the other");
+  return std::max(chunk, page);
+}
+
+void validate_extra_buffer(Resolution& r) {
+  constexpr std::string_view kFunction = "validate_mamba_extra_buffer";
+  r.require(has_extra_buffer(r, kFunction), kFunction,
+            "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer");
+  r.require(!r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
+            kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer");
+  const std::int64_t interval = r.integer(Field::mamba_track_interval);
+  r.require(r.none(Field::speculative_num_draft_tokens) || interval >= r.integer(Field::speculative_num_draft_tokens),
+            kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens");
+  if (r.none(Field::page_size)) return;
+  r.require(modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0, kFunction,
+            "--mamba-track-interval is not a multiple of --page-size");
+  const std::int64_t chunk = state_chunk(r);
+  const Value& prefill = r[Field::chunked_prefill_size];
+  if (prefill.is_int() && prefill.as_int() > 0 && prefill.as_int() < chunk) {
+    r.warn(kFunction, "--chunked-prefill-size is below the chunk of states, so unfinished prefills keep none");
+  }
 }
 
 void validate_no_buffer(Resolution& r) {
@@ -94,6 +141,7 @@ void handle_mamba_radix_cache(Resolution& r) {
     }
     return;
   }
+  if (mamba_extra_buffer(r) && r.before(v0_5(20))) return validate_extra_buffer(r);
   if (mamba_extra_buffer(r)) {
     r.refuse("AssertionError", "validate_mamba_extra_buffer",
              "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");
@@ -140,9 +188,9 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
 }
 
 void handle_mamba_backend(Resolution& r) {
-  const std::string function = r.since(v0_5(20)) ? "handle_mamba_backend" : "_handle_mamba_backend";
+  const std::string function = r.since(v0_5(19)) ? "handle_mamba_backend" : "_handle_mamba_backend";
   const auto refuse = [&](const char* message) { r.refuse("ValueError", function, message); };
-  if (r.since(v0_5(20))) {
+  if (r.since(v0_5(19))) {
     if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");
     const std::int64_t states = r.integer(Field::mamba_max_states_per_path);
     if (states == 0 || states < -1) refuse("--mamba-max-states-per-path is neither -1 nor positive");

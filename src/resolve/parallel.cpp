@@ -122,13 +122,35 @@ void handle_deprecated_dp_attention(Resolution& r) {
 // Only Moore Threads devices refuse here.
 void validate_prefill_cp_platform(Resolution& /*r*/) {}
 
+// 0.5.19 carries the older prefill options and their successors over to each other.
+void handle_legacy_cp_arguments(Resolution& r) {
+  constexpr std::string_view kStep = "_handle_legacy_cp_arguments";
+  const auto declare = [&](Field field, Value value) { r.declare(kStep, {{field, std::move(value)}}); };
+  const auto strategy_of = [&](Field mode) { return r.is(mode, "in-seq-split") ? "zigzag" : "interleave"; };
+  const bool plain = r.on(Field::enable_prefill_context_parallel);
+  const bool sparse = r.on(Field::enable_dsa_prefill_context_parallel);
+  if (plain || sparse) declare(Field::enable_prefill_cp, true);
+  if (plain && r.none(Field::cp_strategy)) declare(Field::cp_strategy, strategy_of(Field::prefill_cp_mode));
+  if (sparse && r.none(Field::cp_strategy)) declare(Field::cp_strategy, strategy_of(Field::dsa_prefill_cp_mode));
+  if ((plain && sparse) || !r.on(Field::enable_prefill_cp) || r.none(Field::cp_strategy)) return;
+  const char* mode = r.is(Field::cp_strategy, "zigzag") ? "in-seq-split" : "round-robin-split";
+  if (sparse || r.one_of(Field::attention_backend, {"dsa", "dsv4"})) {
+    declare(Field::enable_dsa_prefill_context_parallel, true);
+    declare(Field::enable_prefill_context_parallel, false);
+  } else {
+    declare(Field::enable_prefill_context_parallel, true);
+  }
+  declare(Field::dsa_prefill_cp_mode, mode);
+  declare(Field::prefill_cp_mode, mode);
+}
+
 void handle_decode_context_parallelism(Resolution& r) {
-  if (r.none(Field::dcp_comm_backend)) {
+  if (r.since(v0_5(20)) && r.none(Field::dcp_comm_backend)) {
     const bool gathers = r.integer(Field::dcp_size) <= 1 || r.before(v0_5(22));
     r.declare("_dcp_comm_backend_default", {{Field::dcp_comm_backend, gathers ? "ag_rs" : "a2a"}});
   }
   const auto refuse = [&](const char* message) {
-    r.refuse("ValueError", "handle_decode_context_parallelism", message);
+    r.refuse("ValueError", r.since(v0_5(20)) ? "handle_decode_context_parallelism" : "handle_dcp_validation", message);
   };
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"});

@@ -7,6 +7,7 @@ namespace preflight::resolve {
 
 void handle_deprecated_dp_attention(Resolution& r);
 void validate_prefill_cp_platform(Resolution& r);
+void handle_legacy_cp_arguments(Resolution& r);
 void handle_decode_context_parallelism(Resolution& r);
 void handle_dwdp(Resolution& r);
 void handle_data_parallelism(Resolution& r);

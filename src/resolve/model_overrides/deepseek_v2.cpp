@@ -71,8 +71,10 @@ Overrides deepseek_family_overrides(Resolution& r, const ModelFacts& model) {
   if (uses_sparse_mla(model, r.release())) {
     if (r.since(v0_5(22))) sparse_mla_decode_context_overrides(r, overrides);
     if (is_attention_backend_not_set(r)) overrides.set(Field::attention_backend, "dsa");
-    overrides.set(Field::page_size, 128);
-    r.warn(kProvider, "sparse attention of this model on XPU works on pages of 128 tokens");
+    if (r.since(v0_5(20))) {
+      overrides.set(Field::page_size, 128);
+      r.warn(kProvider, "sparse attention of this model on XPU works on pages of 128 tokens");
+    }
   } else if (r.on(Field::enable_prefill_cp) && model.is_mla()) {
     mla_context_parallel_overrides(r, overrides);
   }
