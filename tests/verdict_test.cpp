@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 #include "src/sample/random.h"
 
@@ -102,6 +103,44 @@ TEST(Judge, EqualityThatCannotTellIsMistrusted) {
   std::vector<double> same_rows = expected_values();
   for (std::int64_t r = 1; r < kRows; ++r) std::copy_n(same_rows.begin(), kWidth, same_rows.begin() + r * kWidth);
   EXPECT_EQ(judged(same_rows, same_rows), VerdictWord::kMistrusted);
+}
+
+// One visible key makes every row of the output its value; the log-sum-exps say whether rows were swapped.
+TEST(Verdict, SameRowsAreTrustedWhereAnotherOutputTellsThemApart) {
+  std::vector<double> same_rows = expected_values();
+  for (std::int64_t r = 1; r < kRows; ++r) std::copy_n(same_rows.begin(), kWidth, same_rows.begin() + r * kWidth);
+  const auto word_with = [&](const std::vector<double>& lse) {
+    Tensor sums("lse", DType::kF32, {1, kRows});
+    for (std::int64_t i = 0; i < kRows; ++i) sums.set(i, lse[static_cast<std::size_t>(i)]);
+    return judge({stored(same_rows, DType::kF32), sums}, {{"out", same_rows}, {"lse", lse}},
+                 {attention_tolerance(DType::kF32, 1), lse_tolerance(1.0)}, {})
+        .word;
+  };
+  std::vector<double> lse;
+  for (std::int64_t i = 0; i < kRows; ++i) lse.push_back(static_cast<double>(i));
+  EXPECT_EQ(word_with(lse), VerdictWord::kPass);
+  lse[1] = lse[2];
+  EXPECT_EQ(word_with(lse), VerdictWord::kMistrusted);
+}
+
+TEST(Judge, ARowThatCancelsIsMeasuredByWhatItIsTheSumOf) {
+  std::vector<double> want = expected_values();
+  for (std::int64_t i = 0; i < kWidth; ++i) want[static_cast<std::size_t>(i)] *= 1e-3;
+  std::vector<double> got = want;
+  double square = 0.0;
+  for (std::int64_t i = 0; i < kWidth; ++i)
+    square += want[static_cast<std::size_t>(i)] * want[static_cast<std::size_t>(i)];
+  const double size = std::sqrt(square);
+  for (std::int64_t i = 0; i < kWidth; ++i) got[static_cast<std::size_t>(i)] *= 1.0 + 1e-3;
+  const auto word = [&](double usual) {
+    const std::vector<double> sizes(kRows, usual);
+    return judge({stored(got, DType::kF32)}, {{"out", want}, {row_sizes_of("out"), sizes}},
+                 {attention_tolerance(DType::kF32, 1)}, {})
+        .word;
+  };
+  EXPECT_EQ(word(0.0), VerdictWord::kFail);
+  EXPECT_EQ(word(size), VerdictWord::kFail);
+  EXPECT_EQ(word(1e3 * size), VerdictWord::kPass);
 }
 
 TEST(Judge, LogSumExpFollowsFlashMlasRule) {

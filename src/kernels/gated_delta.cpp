@@ -41,6 +41,8 @@ double scale(const KernelCase& c) {
   return c.softmax_scale > 0.0 ? c.softmax_scale : 1.0 / std::sqrt(static_cast<double>(c.head_dim));
 }
 
+std::int64_t remembered_steps(const KernelCase& c) { return std::min(std::ranges::max(c.query_lens), 2 * c.head_dim); }
+
 Work work(const KernelCase& c) {
   const auto state = static_cast<double>(c.value_heads() * c.head_dim * c.value_dim());
   const auto requests = static_cast<double>(c.query_lens.size());

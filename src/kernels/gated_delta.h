@@ -16,6 +16,9 @@ Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device);
 std::string why_not(const KernelCase& c);
 std::string build_options(const KernelCase& c, const DeviceInfo& device);
 double scale(const KernelCase& c);
+// Steps whose errors a state still carries at the end of the longest request: a step removes what lies along its key,
+// beta (2 - beta) of one direction in K, which is 3/4 for a beta of 1/2: errors older than about 2 K steps are gone.
+std::int64_t remembered_steps(const KernelCase& c);
 Work work(const KernelCase& c);
 
 }  // namespace preflight::delta

@@ -57,7 +57,7 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 }
 
 Tolerance tolerance(const KernelCase& c, std::string_view output) {
-  const std::int64_t steps = std::ranges::max(c.query_lens);
+  const std::int64_t steps = delta::remembered_steps(c);
   if (output == "o") return delta_tolerance(c.dtype, steps);
   if (output == "state") return delta_tolerance(DType::kF32, steps);
   return delta_part_tolerance(steps);

@@ -28,7 +28,7 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 }
 
 Tolerance tolerance(const KernelCase& c, std::string_view output) {
-  const std::int64_t steps = std::ranges::max(c.query_lens);
+  const std::int64_t steps = delta::remembered_steps(c);
   return output == "o" ? delta_tolerance(c.dtype, steps) : delta_tolerance(DType::kF32, steps);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "preflight/reference.h"
+#include "preflight/row_sizes.h"
 
 namespace preflight::reference {
 
@@ -31,5 +32,17 @@ inline double delta_scale(const KernelCase& kernel_case) {
 // One step of the rule on a state of [V, K], K fastest; returns the output, unscaled.
 std::vector<double> delta_step(double* state, const std::vector<double>& q, const std::vector<double>& k,
                                const std::vector<double>& v, double log_decay, double beta);
+
+// The usual size of an output row, scale S q of a state S of `size` values: that of a query in no particular direction.
+// One that is nearly perpendicular to all that is kept gives a smaller row, but errors of S and q do not cancel with
+// it.
+inline double delta_row_size(const KernelCase& kernel_case, const double* state, std::size_t size,
+                             const std::vector<double>& q) {
+  double state_square = 0.0;
+  for (std::size_t i = 0; i < size; ++i) state_square += state[i] * state[i];
+  double square = 0.0;
+  for (const double value : q) square += value * value;
+  return delta_scale(kernel_case) * std::sqrt(state_square * square / static_cast<double>(q.size()));
+}
 
 }  // namespace preflight::reference

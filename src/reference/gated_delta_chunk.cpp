@@ -76,6 +76,7 @@ std::vector<Expected> gated_delta_chunk(const SampleBatch& batch) {
     expected.push_back({output.name, std::vector<double>(static_cast<std::size_t>(count), 0.0)});
   }
   expected.push_back({"state", batch.input("state").to_doubles()});
+  Expected sizes{row_sizes_of("o"), std::vector<double>(expected[0].values.size() / static_cast<std::size_t>(values))};
   const auto put = [&](std::size_t output, std::int64_t at, const std::vector<double>& row) {
     std::copy(row.begin(), row.end(), expected[output].values.begin() + at);
   };
@@ -108,6 +109,8 @@ std::vector<Expected> gated_delta_chunk(const SampleBatch& batch) {
           std::vector<double> out = delta_step(state, chunk.q[i], chunk.k[i], chunk.v[i], chunk.g[i], chunk.beta[i]);
           for (double& value : out) value *= delta_scale(kernel_case);
           put(0, at * values, out);
+          sizes.values[static_cast<std::size_t>(at)] =
+              delta_row_size(kernel_case, state, static_cast<std::size_t>(head_size), chunk.q[i]);
           put(1, at, {chunk.sums[i]});
           put(2, at * width, a[i]);
           put(3, at * keys, w[i]);
@@ -118,6 +121,7 @@ std::vector<Expected> gated_delta_chunk(const SampleBatch& batch) {
     }
     first_chunk += (end - starts.get_int(r) + width - 1) / width;
   }
+  expected.push_back(std::move(sizes));
   return expected;
 }
 

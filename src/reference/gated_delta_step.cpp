@@ -29,6 +29,7 @@ std::vector<Expected> gated_delta_step(const SampleBatch& batch) {
   const std::int64_t head_size = values * kernel_case.head_dim;
   const Tensor& starts = batch.input("cu_seqlens");
   Expected o{"o", std::vector<double>(static_cast<std::size_t>(batch.input("v").count()))};
+  Expected sizes{row_sizes_of("o"), std::vector<double>(o.values.size() / static_cast<std::size_t>(values))};
   Expected pool{"state", batch.input("state").to_doubles()};
   for (std::int64_t r = 0; r + 1 < starts.count(); ++r) {
     const std::int64_t slot = batch.input("state_indices").get_int(r);
@@ -44,15 +45,18 @@ std::vector<Expected> gated_delta_step(const SampleBatch& batch) {
         const double beta = kernel_case.beta_gain / (1.0 + std::exp(-batch.input("b").get(gate)));
         std::vector<double> v;
         for (std::int64_t i = gate * values; i < (gate + 1) * values; ++i) v.push_back(batch.input("v").get(i));
-        const auto out = delta_step(state, delta_row(batch, "q", key_row), delta_row(batch, "k", key_row), v,
+        const auto q = delta_row(batch, "q", key_row);
+        const auto out = delta_step(state, q, delta_row(batch, "k", key_row), v,
                                     -std::exp(batch.input("a_log").get(hv)) * softplus, beta);
+        sizes.values[static_cast<std::size_t>(gate)] =
+            delta_row_size(kernel_case, state, static_cast<std::size_t>(head_size), q);
         for (std::size_t i = 0; i < out.size(); ++i) {
           o.values[static_cast<std::size_t>(gate * values) + i] = delta_scale(kernel_case) * out[i];
         }
       }
     }
   }
-  return {o, pool};
+  return {o, pool, sizes};
 }
 
 }  // namespace preflight::reference

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 
 namespace preflight {
@@ -36,9 +37,11 @@ struct Sums {
     want += w * w;
     product += g * w;
   }
-  [[nodiscard]] double rel_rms() const {
+  // Relative to what is expected, or to a larger size that errors come from.
+  [[nodiscard]] double rel_rms(double size = 0.0) const {
     if (difference == 0.0) return 0.0;
-    return want == 0.0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / want);
+    const double square = std::max(want, size * size);
+    return square == 0.0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / square);
   }
   [[nodiscard]] double cosine_distance() const {
     if (difference == 0.0 || (got == 0.0 && want == 0.0)) return 0.0;
@@ -56,8 +59,10 @@ std::string position(const Tensor& tensor, std::int64_t index) {
   return text;
 }
 
+constexpr std::string_view kSameRows = "every row is expected to be the same, so that swapped rows would not show";
+
 // Why equality would mean little, or "": nothing but zeros, or rows that cannot be told apart.
-std::string blindness(const std::vector<double>& want, std::int64_t width) {
+std::string_view blindness(const std::vector<double>& want, std::int64_t width) {
   const auto is_dull = [](double w) { return w == 0.0 || !std::isfinite(w); };
   if (std::ranges::all_of(want, is_dull)) return "the expected values are all zero or not finite";
   const std::int64_t rows = static_cast<std::int64_t>(want.size()) / width;
@@ -65,28 +70,26 @@ std::string blindness(const std::vector<double>& want, std::int64_t width) {
   for (std::int64_t r = 1; r < rows; ++r) {
     if (!std::equal(want.begin(), want.begin() + width, want.begin() + r * width)) return {};
   }
-  return "every row is expected to be the same, so that swapped rows would not show";
+  return kSameRows;
 }
 
-}  // namespace
-
-std::string_view name_of(VerdictWord word) {
-  switch (word) {
-    case VerdictWord::kPass:
-      return "pass";
-    case VerdictWord::kMistrusted:
-      return "mistrusted";
-    case VerdictWord::kSkipped:
-      return "skipped";
-    case VerdictWord::kFail:
-      return "fail";
-    case VerdictWord::kError:
-      break;
-  }
-  return "error";
+// A single visible key decides every row alike, and no input could change that; but the rows' log-sum-exps differ, and
+// a row that was swapped shows there. True when an output of one value a row tells all rows apart.
+bool another_tells_rows_apart(const std::vector<Tensor>& got, const std::vector<Expected>& want, const Tensor& blind) {
+  const std::int64_t rows = blind.count() / blind.shape.back();
+  return std::ranges::any_of(got, [&](const Tensor& other) {
+    const auto expected = std::ranges::find(want, other.name, &Expected::name);
+    if (other.count() != rows || expected == want.end()) return false;
+    std::vector<double> values = expected->values;
+    if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) return false;
+    std::ranges::sort(values);
+    return std::ranges::adjacent_find(values) == values.end();
+  });
 }
 
-OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
+// row_sizes may be empty.
+OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, const Tolerance& limit,
+                         const std::vector<double>& row_sizes) {
   OutputVerdict verdict{.name = got.name, .limit = limit};
   const auto fail = [&](std::string reason) {
     if (verdict.word == VerdictWord::kFail) return;
@@ -123,11 +126,12 @@ OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, c
       row.add(g, w);
     }
     if ((i + 1) % width == 0) {
-      if (limit.rel_rms >= 0.0 && row.rel_rms() > std::max(limit.rel_rms, verdict.rel_rms)) {
+      const double error = row.rel_rms(row_sizes.empty() ? 0.0 : row_sizes[static_cast<std::size_t>(i / width)]);
+      if (limit.rel_rms >= 0.0 && error > std::max(limit.rel_rms, verdict.rel_rms)) {
         fail(fmt::format("{}[{}] row is off by {:.3g} of its size, {:.3g} is allowed", got.name,
-                         position(got, i - width + 1), row.rel_rms(), limit.rel_rms));
+                         position(got, i - width + 1), error, limit.rel_rms));
       }
-      verdict.rel_rms = std::max(verdict.rel_rms, row.rel_rms());
+      verdict.rel_rms = std::max(verdict.rel_rms, error);
       row = {};
     }
   }
@@ -150,6 +154,28 @@ OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, c
   return verdict;
 }
 
+}  // namespace
+
+std::string_view name_of(VerdictWord word) {
+  switch (word) {
+    case VerdictWord::kPass:
+      return "pass";
+    case VerdictWord::kMistrusted:
+      return "mistrusted";
+    case VerdictWord::kSkipped:
+      return "skipped";
+    case VerdictWord::kFail:
+      return "fail";
+    case VerdictWord::kError:
+      break;
+  }
+  return "error";
+}
+
+OutputVerdict judge_output(const Tensor& got, const std::vector<double>& want, const Tolerance& limit) {
+  return judge_rows(got, want, limit, {});
+}
+
 Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want, const std::vector<Tolerance>& limits,
               const std::vector<std::string>& broken_canaries) {
   Verdict verdict{.word = VerdictWord::kPass};
@@ -158,7 +184,14 @@ Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want,
     if (expected == want.end()) {
       return {VerdictWord::kError, fmt::format("the reference gives no {}", got[i].name), {}};
     }
-    verdict.outputs.push_back(judge_output(got[i], expected->values, limits[i]));
+    const auto sizes = std::ranges::find(want, row_sizes_of(got[i].name), &Expected::name);
+    OutputVerdict output =
+        judge_rows(got[i], expected->values, limits[i], sizes == want.end() ? std::vector<double>{} : sizes->values);
+    if (output.reason == kSameRows && another_tells_rows_apart(got, want, got[i])) {
+      output.word = VerdictWord::kPass;
+      output.reason.clear();
+    }
+    verdict.outputs.push_back(std::move(output));
   }
   if (!broken_canaries.empty()) {
     verdict.word = VerdictWord::kFail;
