@@ -170,6 +170,7 @@ kernel WORK_GROUP(LANES) void mla_decode(
   PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
   PLANT(50) seqlen += seqlen % page_size != 0;
   PLANT(60) seqlen = columns * page_size;
+  PLANT(330) seqlen = CEIL_DIV(seqlen, page_size);
   // Whole pages per split, the last one possibly empty.
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size), splits);
   const int t_begin = split * pages_per_split * page_size;

@@ -203,6 +203,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
   PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
   PLANT(50) seqlen += seqlen % page_size != 0;
   PLANT(60) seqlen = columns * page_size;
+  PLANT(330) seqlen = CEIL_DIV(seqlen, page_size);
   global const int* table = page_table + (size_t)b * (DEFECT == 260 ? CEIL_DIV(seqlen, page_size) : columns);
 
   // Whole pages per split, of those the window reaches; the last splits possibly empty.

@@ -12,6 +12,7 @@ enum HostDefect : int {
   kUndividedTable = 21,
   kWorkspaceOfOtherSplits = 240,
   kShrunkChunk = 310,
+  kPlannedByPage = 330,
 };
 
 constexpr std::array kDefects{
@@ -51,6 +52,11 @@ constexpr std::array kDefects{
     Defect{22, "token indices are divided by the page size", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{321, "the last page of one token is given the whole length", "kv_indices --cache-seqlens 1,63,64,65"},
+    Defect{kPlannedByPage, "the work planner takes an index for a page", "kv_indices --cache-seqlens 1,63,64,65"},
+    // What such a plan leaves of attention.
+    Defect{kPlannedByPage, "attention over as many tokens as there are pages", "mla_decode --cache-seqlens 129,200"},
+    Defect{kPlannedByPage, "attention over as many tokens as there are pages",
+           "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 129,200"},
     // Local attention.
     Defect{kTokenTable, "token slots are taken for pages of the chunk",
            "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200,320"},
@@ -124,6 +130,12 @@ constexpr std::array kDefects{
     Defect{100, "a split without tokens is merged", "mla_decode --kv-splits 4 --cache-seqlens 320,257,1"},
     Defect{120, "maxima in base 2 are taken for base e",
            "mla_decode --kv-splits 2 --cache-seqlens 1,63,64,65 --seed 7"},
+    Defect{90, "normalised splits are averaged",
+           "paged_decode --heads 8 --kv-heads 2 --kv-splits 4 --cache-seqlens 320,257,1"},
+    Defect{100, "a split without tokens is merged",
+           "paged_decode --heads 8 --kv-heads 2 --kv-splits 4 --cache-seqlens 320,257,1"},
+    Defect{120, "maxima in base 2 are taken for base e",
+           "paged_decode --heads 8 --kv-heads 2 --kv-splits 2 --cache-seqlens 65,130"},
     Defect{230, "the statistics overlap the partial outputs",
            "mla_decode --kv-splits 2 --cache-seqlens 1,63,64,65 --seed 7"},
     // Whichever is written last, one of the two is wrong: no split may be too light to count, so not the drift inputs.
@@ -219,6 +231,7 @@ SampleBatch spoil(SampleBatch batch, int id) {
     });
   }
   if (id == kShrunkChunk) batch.kernel_case.shrink_chunk = true;
+  if (id == kPlannedByPage) batch.kernel_case.index_block = page_size;
   // The scales are arguments of the launch: what the kernel is told, the reference is not.
   if (id == 380) batch.kernel_case.k_scale = 1.0;
   if (id == 381) batch.kernel_case.v_scale *= batch.kernel_case.v_scale;

@@ -57,6 +57,8 @@ constexpr std::array kScopes{
     Scope{170, 170, has_rows_to_swap, "there is one request or one head"},
     Scope{180, 180, has_groups, "each query head has its KV head, or all have one"},
     Scope{230, 240, has_splits, "the cache is not split"},
+    Scope{320, 320, has_pages, "a page is one token"},
+    Scope{330, 330, has_pages, "a page is one token"},
     Scope{210, 210, is_uncapped, "the soft cap keeps scores from overflowing"},
     Scope{270, 270, has_empty_sum, "no request is empty"},
     Scope{280, 281, has_window, "there is no window"},
