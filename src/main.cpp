@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/commands.h"
+#include "src/commands/kernel_programs.h"
 #include "src/commands/launch_commands.h"
 #include "src/commands/options.h"
 
@@ -43,6 +44,8 @@ struct Flags {
   std::string subject;
   KernelOptions defects;
   bool measure = false;
+  std::string programs;
+  std::string kernel_cases;
 };
 
 std::vector<Subcommand> subcommands(Flags& f) {
@@ -91,6 +94,12 @@ std::vector<Subcommand> subcommands(Flags& f) {
          app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name");
        },
        [&f](const Words&) { return list_defects(f.defects, f.measure); }},
+      {"kernels", "List the kernels; write the programs that Intel GPUs build",
+       [&f](CLI::App& app) {
+         app.add_option("--programs", f.programs, "Write sources and build options to this directory");
+         app.add_option("--cases", f.kernel_cases, "Of the case lines in this file, not of the built-in ones");
+       },
+       [&f](const Words&) { return list_kernels(f.programs, f.kernel_cases); }},
   };
 }
 

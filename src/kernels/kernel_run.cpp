@@ -5,11 +5,8 @@
 #include <cassert>
 #include <span>
 
-#include <fmt/format.h>
-
 #include "preflight/sizing.h"
 #include "src/kernels/defects.h"
-#include "src/kernels/sources.h"
 
 namespace preflight {
 namespace {
@@ -32,10 +29,9 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
                      const RunOptions& options)
     : session_(session),
       batch_(batch),
+      guard_bytes_(session.info().platform == "Oclgrind" ? 0 : kGuardBytes),
       device_(tile_device(session.info(), options)),
-      source_(kernel_source(kernel.source, options.kernel_dir)) {
-  build_options_ = "-w -cl-std=CL1.2 " + kernel.build_options(batch.kernel_case, device_);
-  if (options.defect != 0) build_options_ += fmt::format(" -DDEFECT={}", options.defect);
+      program_(program_of(kernel, batch.kernel_case, device_, options)) {
   for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);
   for (const OutputSpec& output : batch.outputs) {
     add(output.name, Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype), nullptr);
@@ -45,6 +41,13 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
 }
 
 void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content) {
+  if (guard_bytes_ == 0) {
+    const opencl::Buffer whole = session_.allocate(std::max<std::int64_t>(bytes, 1));
+    session_.fill(whole, kUnwritten);
+    if (content != nullptr) session_.write(whole, *content);
+    buffers_.push_back({std::move(name), bytes, whole, whole});
+    return;
+  }
   // Bytes up to the alignment of the view belong to the guard behind.
   Guarded guarded{
       std::move(name), bytes, session_.allocate(2 * kGuardBytes + sizing::align_up(bytes, kGuardBytes)), {}};
@@ -63,7 +66,7 @@ const KernelRun::Guarded& KernelRun::find(std::string_view name) const {
 const opencl::Buffer& KernelRun::buffer(std::string_view name) const { return find(name).inner; }
 
 opencl::KernelObject KernelRun::kernel(const std::string& function) {
-  return session_.kernel(source_, build_options_, function);
+  return session_.kernel(program_.source, program_.options, function);
 }
 
 void KernelRun::run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group) {
@@ -77,12 +80,13 @@ std::vector<Tensor> KernelRun::outputs() {
     const Tensor& input = batch_.input(name);
     results.emplace_back(name, input.dtype, input.shape);
   }
-  for (Tensor& result : results) session_.read(find(result.name).whole, result.bytes, kGuardBytes);
+  for (Tensor& result : results) session_.read(find(result.name).whole, result.bytes, guard_bytes_);
   return results;
 }
 
 std::vector<std::string> KernelRun::broken_canaries() {
   std::vector<std::string> broken;
+  if (guard_bytes_ == 0) return broken;
   for (const Guarded& guarded : buffers_) {
     std::vector<std::byte> before(static_cast<std::size_t>(kGuardBytes));
     std::vector<std::byte> after(static_cast<std::size_t>(guarded.whole.bytes() - kGuardBytes - guarded.bytes));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "preflight/kernel.h"
+#include "src/kernels/program.h"
 #include "src/opencl/opencl.h"
 
 namespace preflight {
@@ -46,9 +47,9 @@ class KernelRun {
 
   opencl::Session& session_;
   const SampleBatch& batch_;
-  DeviceInfo device_;  // what tiles are chosen for
-  std::string source_;
-  std::string build_options_;
+  std::int64_t guard_bytes_;  // 0 under a simulator, which watches every buffer's own ends
+  DeviceInfo device_;         // what tiles are chosen for
+  Program program_;
   std::vector<Guarded> buffers_;
 };
 

@@ -2,6 +2,7 @@
 #include "src/opencl/devices.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 
@@ -28,6 +29,18 @@ T number_info(cl_device_id device, cl_device_info what) {
   return value;
 }
 
+// Sub-groups of the smallest size that Intel's driver lets a kernel ask for, noted among the extensions:
+// "sub_group_16".
+std::string noted_sub_group(cl_device_id device, std::string_view extensions) {
+  constexpr cl_device_info kSubGroupSizes = 0x4108;  // CL_DEVICE_SUB_GROUP_SIZES_INTEL
+  if (extensions.find("cl_intel_required_subgroup_size") == std::string_view::npos) return {};
+  std::array<std::size_t, 8> sizes{};
+  if (api().GetDeviceInfo(device, kSubGroupSizes, sizeof sizes, sizes.data(), nullptr) != CL_SUCCESS) return {};
+  std::size_t smallest = 0;
+  for (const std::size_t size : sizes) smallest = smallest == 0 || (size != 0 && size < smallest) ? size : smallest;
+  return smallest == 0 ? std::string() : fmt::format(" sub_group_{}", smallest);
+}
+
 DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.platform = text_info(api().GetPlatformInfo, platform, CL_PLATFORM_NAME);
@@ -36,13 +49,14 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   info.version = text_info(api().GetDeviceInfo, device, CL_DEVICE_VERSION);
   info.extensions = text_info(api().GetDeviceInfo, device, CL_DEVICE_EXTENSIONS);
   const auto type = number_info<cl_device_type>(device, CL_DEVICE_TYPE);
-  info.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   info.is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+  info.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0 && !info.is_gpu;  // a simulator says both
   info.compute_units = number_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
   info.global_memory_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE));
   info.max_allocation_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   info.local_memory_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
   info.max_work_group_size = static_cast<std::int64_t>(number_info<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  info.extensions += noted_sub_group(device, info.extensions);
   return info;
 }
 

@@ -13,8 +13,9 @@
 // (decay
 //   at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]), and adds one of a dot product over up
 //   to 256 keys: below 32 * 2^-24 of the state's size. Such errors are independent: after n steps they sum to 32 *
-//   2^-24 * sqrt(n), n at most what is remembered (delta::remembered_steps). An output is a product with the state: its errors are those of the state, and measured against the
-//   usual size of such a product, because a row that cancels is smaller than what it is the sum of. In chunks the
+//   2^-24 * sqrt(n), n at most what is remembered (delta::remembered_steps). An output is a product with the state: its
+//   errors are those of the state, and measured against the usual size of such a product, because a row that cancels is
+//   smaller than what it is the sum of. In chunks the
 //   triangular system is solved by the same recursion, row by row: the same bound.
 #include "preflight/verdict.h"
 

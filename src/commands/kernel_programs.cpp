@@ -1,0 +1,72 @@
+// `kernels`: the kernel table; with --programs DIR, every program that the built-in cases build on an Intel GPU, for
+// compiling and reading it without one.
+#include "src/commands/kernel_programs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "src/commands/commands.h"
+#include "src/kernels/program.h"
+#include "src/read_text.h"
+
+namespace preflight::commands {
+namespace {
+
+// DIR/<kernel>.cl, and a line of DIR/programs.tsv for each device and set of options: device, kernel, options, the
+// first case that is run with them.
+Result<std::size_t> write_programs(const std::filesystem::path& directory, const std::vector<KernelCase>& cases) {
+  std::error_code ignored;  // shows when the files are opened
+  std::filesystem::create_directories(directory, ignored);
+  std::ofstream list(directory / "programs.tsv");
+  std::set<std::string> seen;
+  for (const OfflineDevice& device : offline_devices()) {
+    for (const KernelCase& kernel_case : cases) {
+      const Kernel* kernel = find_kernel(kernel_case.kernel);
+      if (kernel == nullptr || !kernel->why_not(kernel_case).empty()) continue;
+      const Program program = program_of(*kernel, kernel_case, device.info, {});
+      const std::string row = fmt::format("{}\t{}\t{}", device.name, kernel->name, program.options);
+      if (!seen.insert(row).second) continue;
+      list << row << '\t' << print_case(kernel_case) << '\n';
+      std::ofstream(directory / fmt::format("{}.cl", kernel->name)) << program.source;
+    }
+  }
+  if (!list.flush()) return failure(fmt::format("cannot write to {}", directory.string()));
+  return seen.size();
+}
+
+Result<std::vector<KernelCase>> cases_in(const std::string& path) {
+  const auto text = read_text(path, true);
+  if (!text) return tl::make_unexpected(text.error());
+  return parse_cases(*text, path);
+}
+
+}  // namespace
+
+int list_kernels(const std::string& programs, const std::string& case_file) {
+  const auto cases = case_file.empty() ? built_in_cases() : cases_in(case_file);
+  if (!cases) {
+    std::cerr << "xpu-preflight: " << cases.error().text() << '\n';
+    return kBadInput;
+  }
+  if (programs.empty()) {
+    for (const Kernel& kernel : kernel_table()) {
+      const auto count = std::ranges::count(*cases, kernel.name, &KernelCase::kernel);
+      std::cout << fmt::format("{:18} {:22} {} cases\n", kernel.name, kernel.source, count);
+    }
+    return kOk;
+  }
+  const auto written = write_programs(programs, *cases);
+  if (!written) {
+    std::cerr << "xpu-preflight: --programs: " << written.error().text() << '\n';
+    return kBadInput;
+  }
+  std::cout << fmt::format("{} programs in {}/programs.tsv\n", *written, programs);
+  return kOk;
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,96 @@
+// What is compiled: for which device with which options, and what every kernel source keeps to. ./dev kernel-lint
+// compiles the same programs for Intel GPUs.
+#include "src/kernels/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "src/kernels/sources.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kCase = "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 65";
+
+std::string without_comments(const std::string& source) {
+  return std::regex_replace(source, std::regex("//[^\n]*"), "");
+}
+
+TEST(KernelSource, UsesNoAtomicsWhoseOrderWouldShowInTheResult) {
+  for (const Kernel& kernel : kernel_table()) {
+    const std::string source = without_comments(kernel_source(kernel.source, ""));
+    EXPECT_FALSE(std::regex_search(source, std::regex("\\b(atomic|atom)(ic)?_"))) << kernel.source;
+    EXPECT_FALSE(std::regex_search(source, std::regex("\\batomic"))) << kernel.source;
+  }
+}
+
+// A driver that may choose the work-group breaks whatever counts on LANES items.
+TEST(KernelSource, NamesTheWorkGroupOfEveryKernel) {
+  const std::regex definition("(?:^|\n)\\s*(?:__)?kernel\\b([^{;]*?)\\bvoid\\s+(\\w+)\\s*\\(");
+  std::set<std::string> found;
+  for (const Kernel& kernel : kernel_table()) {
+    const std::string source = without_comments(kernel_source(kernel.source, ""));
+    for (std::sregex_iterator at(source.begin(), source.end(), definition), end; at != end; ++at) {
+      EXPECT_THAT((*at)[1].str(), HasSubstr("WORK_GROUP(")) << (*at)[2];
+      found.insert((*at)[2].str());
+    }
+  }
+  EXPECT_TRUE(found.contains("paged_decode"));
+  EXPECT_TRUE(found.contains("paged_decode_merge"));
+  EXPECT_TRUE(found.contains("delta_output"));
+  EXPECT_GE(found.size(), 16U);
+}
+
+TEST(Program, AnIntelGpuRunsTheNarrowestSubGroupWithTheLargeRegisterFile) {
+  const KernelCase kernel_case = *parse_case(kCase);
+  const Kernel& kernel = *find_kernel(kernel_case.kernel);
+  std::vector<std::string> names;
+  for (const OfflineDevice& device : offline_devices()) {
+    names.emplace_back(device.name);
+    const Program program = program_of(kernel, kernel_case, device.info, {});
+    EXPECT_THAT(program.options, HasSubstr("-cl-intel-256-GRF-per-thread"));
+    EXPECT_THAT(program.options, HasSubstr(device.name == "dg2" ? "-DSUB_GROUP=8" : "-DSUB_GROUP=16"));
+    EXPECT_THAT(program.options, Not(HasSubstr("LANES=1 ")));
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("pvc", "dg2"));
+  DeviceInfo other = offline_devices()[0].info;
+  other.platform = "rusticl";  // the same GPU under another driver
+  EXPECT_THAT(program_of(kernel, kernel_case, other, {}).options, Not(HasSubstr("intel")));
+  EXPECT_THAT(program_of(kernel, kernel_case, other, {}).options, Not(HasSubstr("SUB_GROUP")));
+}
+
+TEST(Program, ADefectIsPartOfTheOptions) {
+  const KernelCase kernel_case = *parse_case(kCase);
+  const Kernel& kernel = *find_kernel(kernel_case.kernel);
+  const DeviceInfo device = offline_devices()[0].info;
+  EXPECT_THAT(program_of(kernel, kernel_case, device, {.defect = 180}).options, HasSubstr("-DDEFECT=180"));
+  EXPECT_THAT(program_of(kernel, kernel_case, device, {}).options, Not(HasSubstr("DEFECT")));
+}
+
+TEST(KernelsCommand, WritesWhatIntelGpusBuild) {
+  using testing::run_tool;
+  const testing::TemporaryDirectory directory;
+  const std::string cases = directory.file("cases", "page_table --cache-seqlens 65\nmrope --tokens 4 --heads 8\n");
+  const std::string out = directory.path() + "/programs";
+  const auto written = run_tool({"kernels", "--programs", out, "--cases", cases});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_EQ(written.out, "4 programs in " + out + "/programs.tsv\n");
+  const std::string list = testing::read_file(out + "/programs.tsv");
+  EXPECT_THAT(list, HasSubstr("pvc\tpage_table\t-w -cl-std=CL1.2"));
+  EXPECT_THAT(list, HasSubstr("dg2\tmrope\t"));
+  EXPECT_THAT(list, HasSubstr("\tpage_table --cache-seqlens 65\n"));
+  EXPECT_THAT(testing::read_file(out + "/mrope.cl"), HasSubstr("kernel WORK_GROUP(LANES) void mrope("));
+  EXPECT_THAT(run_tool({"kernels"}).out, HasSubstr("paged_decode.cl"));
+  EXPECT_EQ(run_tool({"kernels", "--cases", "/no/such/file"}).status, 2);
+  EXPECT_EQ(run_tool({"kernels", "--programs", "/proc/none", "--cases", cases}).status, 2);
+}
+
+}  // namespace
+}  // namespace preflight
