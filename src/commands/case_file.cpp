@@ -133,6 +133,7 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     resolved.id = string_of(*item, "id");
     resolved.inputs.models = models;
     resolved.inputs.unknown_models_stay_open = options.hub;
+    resolved.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on
     auto launch = resolve_case(options, *item, resolved);
     if (!launch) {
       std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, launch.error().text());

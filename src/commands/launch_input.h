@@ -39,7 +39,8 @@ struct LaunchInputs {
   Environment env;
   DeviceFacts device;
   std::shared_ptr<facts::ModelFiles> models;
-  bool unknown_models_stay_open = true;  // a model nobody knows leaves the launch open instead of refused
+  bool unknown_models_stay_open = true;   // a model nobody knows leaves the launch open instead of refused
+  bool unusable_files_are_errors = true;  // bad input, instead of what SGLang would raise over them
 };
 
 struct ResolvedWords {
