@@ -29,16 +29,65 @@ const Row kAccepted[] = {
     // variables the script itself sets, defaults, and quoting of expansions
     {"MODEL=/m/q; python -m sglang.launch_server --model-path $MODEL --tp ${TP:-4}",
      {"--model-path", "/m/q", "--tp", "4"},
-     {{"MODEL", "/m/q"}}},
+     {}},
+    {"SGLANG_A=1; export SGLANG_A SGLANG_B=2; SGLANG_C=3; SGLANG_A=4; sglang serve x",
+     {"x"},
+     {{"SGLANG_A", "4"}, {"SGLANG_B", "2"}}},
     {"export A='x y'\npython -m sglang.launch_server \"$A\" $A", {"x y", "x", "y"}, {{"A", "x y"}}},
     // docker with a shell inside; variables inside single quotes belong to the inner shell
     {"docker run --rm -e SGLANG_Y=2 --device /dev/dri -v /a:/b img:1 bash -c \"source /opt/setvars.sh; exec python -m "
      "sglang.launch_server --tp 2\"",
      {"--tp", "2"},
      {{"SGLANG_Y", "2"}}},
-    {"docker run img bash -lc 'P=64; python -m sglang.launch_server --page-size $P'",
-     {"--page-size", "64"},
-     {{"P", "64"}}},
+    {"docker run img bash -lc 'P=64; python -m sglang.launch_server --page-size $P'", {"--page-size", "64"}, {}},
+    // a variable set outside the inner shell reaches it as the real ones do
+    {"docker run -e MODEL=/m img bash -c 'python -m sglang.launch_server --model $MODEL'",
+     {"--model", "/m"},
+     {{"MODEL", "/m"}}},
+    {"docker run --env MODEL=/m --env=TP=2 img bash -c 'sglang serve --model $MODEL --tp $TP'",
+     {"--model", "/m", "--tp", "2"},
+     {{"MODEL", "/m"}, {"TP", "2"}}},
+    {"export MODEL=/m; docker run -e MODEL img bash -c 'sglang serve --model $MODEL'",
+     {"--model", "/m"},
+     {{"MODEL", "/m"}}},
+    {"MODEL=/m bash -c 'sglang serve --model $MODEL'", {"--model", "/m"}, {{"MODEL", "/m"}}},
+    {"export MODEL=/m; bash -c 'sglang serve --model $MODEL'", {"--model", "/m"}, {{"MODEL", "/m"}}},
+    {"env MODEL=/m bash -c 'sglang serve --model $MODEL'", {"--model", "/m"}, {{"MODEL", "/m"}}},
+    // a shell with options before its text, and as an entry point
+    {"bash -euo pipefail -c \"sglang serve --tp 2\"", {"--tp", "2"}, {}},
+    {"bash -c -e 'sglang serve --tp 2'", {"--tp", "2"}, {}},
+    {"docker run -it --rm -v /a:/b --entrypoint bash img -c \"sglang serve --tp 2\"", {"--tp", "2"}, {}},
+    {"docker run --entrypoint=python3 --gpus all img -m sglang.launch_server --tp 2", {"--tp", "2"}, {}},
+    // what cannot be known matters only where the launch needs it
+    {"source $(conda info --base)/etc/profile.d/conda.sh && sglang serve --tp 2", {"--tp", "2"}, {}},
+    {"docker run -v $HOME/.cache:/root/.cache -e HF_TOKEN=<secret> img sglang serve --tp 2", {"--tp", "2"}, {}},
+    {"export HF_TOKEN=`cat token`; N=$((1 + 1)); sglang serve --tp 2", {"--tp", "2"}, {}},
+    {"$(which python3) -m sglang.launch_server --tp 2", {"--tp", "2"}, {}},
+    {"cat > f <<EOF\nit's\nEOF\nsglang serve --tp 2", {"--tp", "2"}, {}},
+    {"start() {\n sglang serve --tp ${TP:-${TP_DEFAULT:-2}}\n}\nstart", {"--tp", "2"}, {}},
+    // Dockerfiles
+    {"CMD [\"python3\",\"-m\",\"sglang.launch_server\",\"--tp\",\"2\"]", {"--tp", "2"}, {}},
+    {"FROM a\nENV SGLANG_X=1 TP=2\nRUN pip install 'x'\nENTRYPOINT [\"sglang\", \\\n  \"serve\"]\nCMD [\"--tp\", "
+     "\"$TP\"]\n",
+     {"--tp", "$TP"},
+     {{"SGLANG_X", "1"}, {"TP", "2"}}},
+    {"FROM a\nENV TP 2\nCMD exec sglang serve \\\n  --tp $TP\n", {"--tp", "2"}, {{"TP", "2"}}},
+    // compose services and Kubernetes containers, as pieces and whole
+    {"command: [\"bash\",\"-c\",\"sglang serve --tp 2\"]", {"--tp", "2"}, {}},
+    {"        command: [\"python3\", \"-m\", \"sglang.launch_server\"]\n        args: [\"--tp\", \"$(TP)\"]\n        "
+     "env:\n"
+     "        - name: TP\n          value: \"2\"\n",
+     {"--tp", "2"},
+     {{"TP", "2"}}},
+    {"services:\n  llm:\n    image: i\n    environment:\n      SGLANG_X: 1\n    command: >\n      sglang serve\n      "
+     "--model-path ${MODEL:-m}\n",
+     {"--model-path", "m"},
+     {{"SGLANG_X", "1"}}},
+    {"spec:\n  containers:\n  - name: a\n    command:\n    - bash\n    - -c\n    - |\n      set -e\n      exec sglang "
+     "serve \\\n"
+     "        --tp 2\n",
+     {"--tp", "2"},
+     {}},
     {"docker run --ipc=host img python3 -m sglang.launch_server --host 0.0.0.0", {"--host", "0.0.0.0"}, {}},
     {"numactl -N 0 python -m sglang.launch_server --x", {"--x"}, {}},
     {"cd /work && source a.sh && python -m sglang.launch_server --x", {"--x"}, {}},
@@ -57,8 +106,21 @@ TEST(LaunchCommand, ReadsWhatOperatorsPaste) {
 TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
   const std::pair<const char*, const char*> rows[] = {
       {"python -m sglang.launch_server --model $MODEL", "MODEL is not set"},
-      {"python -m sglang.launch_server --model $(cat f)", "command substitution"},
-      {"python -m sglang.launch_server --model `cat f`", "backquotes"},
+      {"python -m sglang.launch_server --model $(cat f)", "1:40: command substitution: what $(cat f) prints"},
+      {"python -m sglang.launch_server --model $(cat f)", "--set '$(cat f)=VALUE'"},
+      {"python -m sglang.launch_server --model `cat f`", "--set '$(cat f)=VALUE'"},
+      {"SGLANG_X=$(nproc) sglang serve --tp 2", "1:10: command substitution"},
+      {"M=$(cat f); sglang serve --model $M", "1:3: command substitution"},
+      {"sglang serve --model ${M##*/}", "--set '${M##*/}=VALUE'"},
+      {"$SERVER --tp 2", "SERVER is not set"},
+      {"bash -c 'python -m sglang.launch_server --model a --tp $TP'", "1:56: the variable TP"},
+      {"bash -c \"x;\n bash -c 'sglang serve --tp \\$TP'\"", "2:30: the variable TP"},
+      {"bash -c 'sglang serve --tp \"2'", "1:28: a double quote"},
+      // a container does not see the variables of the host
+      {"MODEL=/m docker run img bash -c 'sglang serve --model $MODEL'", "MODEL is not set"},
+      {"MODEL=/m; bash -c 'sglang serve --model $MODEL'", "MODEL is not set"},
+      {"CMD [\"bash\", \"-c\", \"sglang serve --tp $TP\"]", "1:39: the variable TP"},
+      {"command: [\"sglang\", \"serve\",\n \"--tp\", \"$(TP)\"]", "2:11: the variable TP"},
       {"python -m sglang.launch_server --model 'a", "single quote"},
       {"python -m vllm.entrypoints.openai.api_server", "no SGLang launch"},
       {"", "no SGLang launch"},
@@ -77,6 +139,42 @@ TEST(LaunchCommand, TakesVariablesFromTheCaller) {
   const auto launch = find_launch("docker run i sh -c \"python -m sglang.launch_server --model \\$M\"", {{"M", "/m"}});
   ASSERT_TRUE(launch) << launch.error().text();
   EXPECT_EQ(launch->argv, (std::vector<std::string>{"--model", "/m"}));
+}
+
+TEST(LaunchCommand, TakesWhatASubstitutionPrintsFromTheCaller) {
+  const auto launch = find_launch("bash -c 'sglang serve --tp $(nproc) --x `nproc` --y \"${M##*/}\"'",
+                                  {{"$(nproc)", "8"}, {"${M##*/}", "m"}});
+  ASSERT_TRUE(launch) << launch.error().text();
+  EXPECT_EQ(launch->argv, (std::vector<std::string>{"--tp", "8", "--x", "8", "--y", "m"}));
+}
+
+TEST(LaunchCommand, NotesAnEnvironmentFileThatNobodyReads) {
+  const auto launch = find_launch("docker run --env-file e.env img sglang serve --tp 2", {});
+  ASSERT_TRUE(launch) << launch.error().text();
+  ASSERT_EQ(launch->notes.size(), 1U);
+  EXPECT_EQ(launch->notes[0].rule, "SH002");
+}
+
+TEST(LaunchCommand, PositionsOfManifestsPointIntoTheOriginalText) {
+  struct Place {
+    const char* text;
+    int line;
+    int column;
+  };
+  const Place rows[] = {
+      {"CMD [\"sglang\", \\\n \"serve\", \"--tp\", \"2\"]", 2, 12},
+      {"a:\n  command: [bash, -c, \"sglang serve --tp 2\"]", 2, 37},
+      {"a:\n  args: |\n    sglang serve \\\n      --tp 2\n", 4, 7},
+      {"a:\n  command: >-\n    sglang serve\n    --tp 2\n", 4, 5},
+      {"a:\n  command: [bash, -c, \"a \\\"b\\\"\\n sglang serve --tp 2\"]", 2, 47},
+  };
+  for (const Place& row : rows) {
+    const auto launch = find_launch(row.text, {});
+    ASSERT_TRUE(launch) << row.text << ": " << launch.error().text();
+    ASSERT_EQ(launch->argv.size(), 2U) << row.text;
+    EXPECT_EQ(launch->positions[0].line, row.line) << row.text;
+    EXPECT_EQ(launch->positions[0].column, row.column) << row.text;
+  }
 }
 
 TEST(LaunchCommand, PositionsPointIntoTheOriginalText) {

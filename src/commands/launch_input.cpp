@@ -71,7 +71,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   for (const auto& note_in_text : launch->notes) {
     const auto at = sources::line_column(*input.command, note_in_text.offset);
     out.notes.push_back(
-        note("SH001", fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
+        note(note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }
   return out;
 }

@@ -121,13 +121,16 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;
     input.command_is_file = flags.command_file != "-";
   }
-  auto variables = pairs("--set", flags.variables);
+  for (const auto& word : flags.variables) {
+    auto setting = sources::variable_setting(word);
+    if (!setting) return tl::make_unexpected(setting.error());
+    input.variables.insert_or_assign(std::move(setting->first), std::move(setting->second));
+  }
   auto env = pairs("--env", flags.env);
   auto facts = pairs("--fact", flags.facts);
-  for (const auto* map : {&variables, &env, &facts}) {
+  for (const auto* map : {&env, &facts}) {
     if (!*map) return tl::make_unexpected(map->error());
   }
-  input.variables = std::move(*variables);
   input.facts = std::move(*facts);
   if (flags.use_environment) {
     for (char** e = environ; *e != nullptr; ++e) {
@@ -196,7 +199,9 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--sglang-version", flags.release, "SGLang release (default: the newest supported)");
   app.add_option("--command", flags.command, "A pasted command line instead of arguments behind --");
   app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input");
-  app.add_option("--set", flags.variables, "NAME=VALUE of a shell variable in the command")->allow_extra_args(false);
+  app.add_option("--set", flags.variables,
+                 "NAME=VALUE of a shell variable in the command; '$(nproc)=8' of a substitution")
+      ->allow_extra_args(false);
   app.add_option("--env", flags.env, "NAME=VALUE of an environment variable of the launch")->allow_extra_args(false);
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
   app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");

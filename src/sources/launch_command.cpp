@@ -3,36 +3,20 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
+#include "src/sources/container_command.h"
 #include "src/sources/manifest.h"
 
 namespace preflight::sources {
 namespace {
-
-std::string_view base_name(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 bool is_python(std::string_view word) {
   std::string_view name = base_name(word);
   if (!name.starts_with("python")) return false;
   name.remove_prefix(6);
   return name.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-bool is_shell(std::string_view word) {
-  const std::string_view name = base_name(word);
-  return name == "bash" || name == "sh" || name == "dash" || name == "zsh" || name == "ash";
-}
-
-// Wrappers that hand environment variables to the launch with -e NAME=VALUE or --env NAME=VALUE.
-bool is_container_tool(std::string_view word) {
-  const std::string_view name = base_name(word);
-  return name == "docker" || name == "podman" || name == "nerdctl" || name == "apptainer" || name == "singularity";
 }
 
 // Index of the first argument after `python … -m sglang.launch_server`, looking from a python word on.
@@ -51,15 +35,30 @@ std::optional<std::size_t> after_module(const std::vector<ShellWord>& words, std
   return std::nullopt;
 }
 
+// Variables that SGLang acts on; others may stay unknown.
+bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
+
 class Finder {
  public:
-  Finder(std::string_view text, Variables variables) : text_(text), variables_(std::move(variables)) {}
+  Finder(std::string_view text, const Variables& variables) : text_(text), given_(variables) {
+    line_starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+  }
 
   Result<LaunchCommand> run() {
-    if (auto done = is_manifest(text_) ? manifest() : script(text_, {}, {}, 0); !done) {
-      return tl::make_unexpected(done.error());
+    auto manifest = read_manifest(text_, given_);
+    if (!manifest) return tl::make_unexpected(manifest.error());
+    if (manifest->empty() && !is_manifest(text_)) {
+      if (auto done = script({std::string(text_)}, {}, 0); !done) return tl::make_unexpected(done.error());
+    }
+    for (const ContainerCommand& command : *manifest) {
+      auto done = command.script ? script(*command.script, command.env, 0) : simple(command.words, {}, command.env, 0);
+      if (!done) return tl::make_unexpected(done.error());
     }
     if (found_.empty()) {
+      if (unknown_program_) return failure(unknown_program_->message, place(unknown_program_->offset));
       return failure(
           "no SGLang launch in this command: expected `python -m sglang.launch_server …` or `sglang serve …`");
     }
@@ -68,108 +67,84 @@ class Finder {
                                  is_manifest(text_) ? "manifest" : "command",
                                  is_manifest(text_) ? ", or check them together with `nodes`" : ""));
     }
+    if (unknown_) return failure(unknown_->message, place(unknown_->offset));
     found_.front().notes = std::move(notes_);
     return std::move(found_.front());
   }
 
  private:
-  // The containers of a manifest; their environment is the launch's, and fills in variables of the command.
-  Result<bool> manifest() {
-    auto commands = manifest_commands(std::string(text_));
-    if (!commands) return tl::make_unexpected(commands.error());
-    const Variables given = variables_;
-    for (const ManifestCommand& command : *commands) {
-      variables_ = given;
-      Environment env;
-      for (const auto& [name, value] : command.env) {
-        env[name] = value;
-        variables_.try_emplace(name, value);
-      }
-      if (auto done = script(command.text, command.origin, env, 0); !done) {
-        const LineColumn at = line_column(text_, command.origin.front());
-        return failure(done.error().message, fmt::format("{}:{}", at.line, at.column));
-      }
-    }
-    variables_ = given;
-    return true;
-  }
-
-  Result<bool> script(std::string_view text, const std::vector<std::size_t>& origin, Environment env, int depth) {
+  Result<bool> script(const ShellText& text, Values env, int depth) {
     if (depth > 8) return failure("shells are nested too deep in this command");
-    auto parsed = parse_shell(text, variables_, origin);
+    auto parsed = parse_shell(text, text_, given_, env);
     if (!parsed) return tl::make_unexpected(parsed.error());
     for (auto& note : parsed->notes) notes_.push_back(std::move(note));
-    for (const auto& [name, value] : parsed->variables) env[name] = value;
-    for (const auto& command : parsed->commands) {
-      if (auto done = simple(command, env, depth); !done) return done;
+    for (auto& command : parsed->commands) {
+      if (auto done = simple(command.words, command.assignments, env, depth); !done) return done;
+      for (auto& [name, value] : command.exports) env.insert_or_assign(name, std::move(value));
     }
     return true;
   }
 
-  Result<bool> simple(const ShellCommand& command, Environment env, int depth) {
-    const auto assign = [&](std::string_view word) {
-      if (const auto equals = word.find('='); equals != std::string_view::npos) {
-        env[std::string(word.substr(0, equals))] = word.substr(equals + 1);
-      }
-    };
-    for (const auto& a : command.assignments) assign(a.text);
-    const auto& words = command.words;
+  Result<bool> simple(const std::vector<ShellWord>& words, const std::vector<ShellWord>& assignments, const Values& env,
+                      int depth) {
+    if (depth > 8) return failure("shells are nested too deep in this command");
     if (words.empty() || words[0].text == "echo" || words[0].text == "printf") return true;
+    if (!words[0].unknowns.empty() && !unknown_program_) unknown_program_ = words[0].unknowns.front();
     bool container = false;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string& w = words[i].text;
-      if (is_container_tool(w)) container = true;
-      if (container && (w == "-e" || w == "--env") && i + 1 < words.size()) {
-        assign(words[i + 1].text);
-      } else if (container && w.starts_with("--env=")) {
-        assign(std::string_view(w).substr(6));
-      } else if (base_name(words[0].text) == "env" && w.find('=') != std::string::npos && !w.starts_with('-')) {
-        assign(w);
-      }
-      if (is_shell(w)) {
-        if (const auto inner = shell_argument(words, i)) {
-          return script(words[*inner].text, words[*inner].origin, env, depth + 1);
+      if (!container && is_container_tool(w)) {
+        container = true;
+        if (const auto inside = behind_entrypoint(words, i)) {
+          note_files(words, words.size() - inside->size());
+          return simple(*inside, {}, environment_of(assignments, words, words.size() - inside->size(), env, given_),
+                        depth + 1);
         }
-      } else if (is_python(w)) {
+      }
+      if (w.starts_with('-')) continue;
+      if (is_shell(w)) {
+        if (const auto inner = shell_script(words, i)) {
+          note_files(words, i);
+          return script(words[*inner], environment_of(assignments, words, i, env, given_), depth + 1);
+        }
+      } else if (is_python(w) || !words[i].unknowns.empty()) {
         if (const auto first = after_module(words, i)) {
-          take(words, *first, "python -m sglang.launch_server", env);
+          note_files(words, i);
+          take(words, i, *first, false, environment_of(assignments, words, i, env, given_));
           return true;
         }
       } else if (base_name(w) == "sglang" && i + 1 < words.size() && words[i + 1].text == "serve") {
-        take(words, i + 2, "sglang serve", env);
+        note_files(words, i);
+        take(words, i, i + 2, true, environment_of(assignments, words, i, env, given_));
         return true;
       }
     }
     return true;
   }
 
-  // Index of TEXT in `bash [-options] -c TEXT`.
-  static std::optional<std::size_t> shell_argument(const std::vector<ShellWord>& words, std::size_t shell) {
-    for (std::size_t i = shell + 1; i < words.size() && words[i].text.starts_with('-'); ++i) {
-      const std::string& w = words[i].text;
-      if (!w.starts_with("--") && w.back() == 'c') {
-        return i + 1 < words.size() ? std::optional(i + 1) : std::nullopt;
-      }
-    }
-    return std::nullopt;
+  void note_files(const std::vector<ShellWord>& words, std::size_t program) {
+    for (auto& note : unread_files(words, program)) notes_.push_back(std::move(note));
   }
 
-  void take(const std::vector<ShellWord>& words, std::size_t first, std::string launcher, const Environment& env) {
+  void need(const ShellText& text) {
+    if (!unknown_ && !text.unknowns.empty()) unknown_ = text.unknowns.front();
+  }
+
+  void take(const std::vector<ShellWord>& words, std::size_t program, std::size_t first, bool serve,
+            const Values& env) {
     LaunchCommand launch;
-    launch.launcher = std::move(launcher);
-    launch.env = env;
-    LineColumn where_now;
-    std::size_t at = 0;
+    launch.serve = serve;
+    for (std::size_t i = program + 1; i < words.size(); ++i) need(words[i]);
+    for (const auto& [name, value] : env) {
+      if (sglang_reads(name)) need(value);
+      if (value.unknowns.empty()) launch.env.emplace(name, value.text);
+    }
     for (std::size_t i = first; i < words.size(); ++i) {
       SourceRange where;
       where.argv_index = static_cast<int>(launch.argv.size());
-      // Words come in order, so the line count goes on from the word before.
-      for (; at < words[i].begin && at < text_.size(); ++at) {
-        where_now.column = text_[at] == '\n' ? 1 : where_now.column + 1;
-        where_now.line += text_[at] == '\n' ? 1 : 0;
-      }
-      where.line = where_now.line;
-      where.column = where_now.column;
+      const LineColumn at = line_column_of(words[i].begin);
+      where.line = at.line;
+      where.column = at.column;
       launch.positions.push_back(where);
       launch.spans.push_back({words[i].begin, words[i].end});
       launch.argv.push_back(words[i].text);
@@ -177,10 +152,22 @@ class Finder {
     found_.push_back(std::move(launch));
   }
 
+  [[nodiscard]] LineColumn line_column_of(std::size_t offset) const {
+    const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - line_starts_.begin();
+    return {static_cast<int>(line), static_cast<int>(offset - line_starts_[static_cast<std::size_t>(line - 1)]) + 1};
+  }
+  [[nodiscard]] std::string place(std::size_t offset) const {
+    const LineColumn at = line_column_of(offset);
+    return fmt::format("{}:{}", at.line, at.column);
+  }
+
   std::string_view text_;
-  Variables variables_;
+  const Variables& given_;
+  std::vector<std::size_t> line_starts_;
   std::vector<LaunchCommand> found_;
   std::vector<ShellNote> notes_;
+  std::optional<Unknown> unknown_;          // in what the launch needs
+  std::optional<Unknown> unknown_program_;  // in the place of a program's name
 };
 
 }  // namespace

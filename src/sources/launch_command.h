@@ -1,6 +1,6 @@
-// Finding the SGLang launch in a pasted command line: `python -m sglang.launch_server …` or `sglang serve …`, bare or
-// wrapped as operators have it (environment assignments, exec, env, nohup, numactl, docker run, bash -c "…", several
-// commands in a row), or in a YAML manifest of compose or Kubernetes.
+// Finding the SGLang launch in pasted text: `python -m sglang.launch_server …` or `sglang serve …`, bare or wrapped as
+// operators have it (environment assignments, exec, env, nohup, numactl, docker run, bash -c "…", several commands in
+// a row), in a Dockerfile, or in the `command` and `args` of a compose file or a Kubernetes manifest.
 #pragma once
 
 #include <string>
@@ -25,11 +25,12 @@ struct LaunchCommand {
   std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
   std::vector<WordSpan> spans;         // one per argument: where it stands in the text
   Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
-  std::string launcher;                // "python -m sglang.launch_server" or "sglang serve"
+  bool serve = false;                  // `sglang serve`, which reads some words before launch_server's parser does
   std::vector<ShellNote> notes;
 };
 
-// The one launch in `text`. Errors: nothing found, more than one found, or what parse_shell refuses.
+// The one launch in `text`. Errors: nothing found, more than one found, what parse_shell refuses, or something unknown
+// in the launch's own words or in a variable that SGLang reads.
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);
 
 }  // namespace preflight::sources

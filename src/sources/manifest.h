@@ -1,29 +1,26 @@
-// Commands in YAML manifests: services of a compose file, containers of Kubernetes objects, wherever they stand.
-//
-// Each becomes a line of shell text whose characters know where they stand in the manifest, so that findings point into
-// the file and a fix can be written back to it.
+// Launches in files that are no shell text: a Dockerfile (ENTRYPOINT, CMD, ENV), and the command, args and entrypoint
+// of a compose service or a Kubernetes container, whole or as a pasted piece. Words keep their places in the text.
 #pragma once
 
-#include <cstddef>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "preflight/result.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
 
-struct ManifestCommand {
-  std::string text;                 // shell text
-  std::vector<std::size_t> origin;  // per character: its offset in the manifest
-  Variables env;                    // of the container or service
+struct ContainerCommand {
+  std::vector<ShellWord> words;     // run as they are, without a shell
+  std::optional<ShellText> script;  // or: text for a shell
+  Values env;
 };
 
-// True when `text` is written as a manifest rather than as a script.
+// True when `text` is a whole compose file or Kubernetes object rather than a script.
 bool is_manifest(std::string_view text);
 
-// Every command that speaks of SGLang, in order. Errors: YAML that cannot be read.
-Result<std::vector<ManifestCommand>> manifest_commands(const std::string& text);
+// Empty when `text` is none of these files. Errors: a manifest that is no YAML, and those of
+// parse_shell.
+Result<std::vector<ContainerCommand>> read_manifest(std::string_view text, const Variables& given);
 
 }  // namespace preflight::sources

@@ -1,0 +1,141 @@
+// Tested by tests/launch_command_test.cpp.
+#include "src/sources/container_command.h"
+
+#include <algorithm>
+#include <array>
+
+namespace preflight::sources {
+namespace {
+
+// Options of `docker run` that take no value; all others take one.
+bool is_switch(std::string_view option) {
+  constexpr std::array<std::string_view, 13> kSwitches = {"--detach",      "--interactive",      "--tty",
+                                                          "--rm",          "--privileged",       "--init",
+                                                          "--publish-all", "--read-only",        "--no-healthcheck",
+                                                          "--sig-proxy",   "--oom-kill-disable", "--quiet",
+                                                          "--replace"};
+  return std::find(kSwitches.begin(), kSwitches.end(), option) != kSwitches.end();
+}
+constexpr std::string_view kShortSwitches = "ditPq";
+
+// Index behind the option at `i` and its value.
+std::size_t behind_option(const std::vector<ShellWord>& words, std::size_t i) {
+  const std::string& w = words[i].text;
+  if (w.starts_with("--")) return i + (is_switch(w) || w.find('=') != std::string::npos ? 1 : 2);
+  const std::size_t taking = w.find_first_not_of(kShortSwitches, 1);
+  return i + (taking + 1 == w.size() ? 2 : 1);  // a value may be glued to its letter
+}
+
+void assign(const ShellText& word, Values& values) {
+  const auto equals = word.text.find('=');
+  if (equals != std::string::npos) values.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
+}
+
+}  // namespace
+
+std::string_view base_name(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool is_shell(std::string_view word) {
+  const std::string_view name = base_name(word);
+  return name == "bash" || name == "sh" || name == "dash" || name == "zsh" || name == "ash";
+}
+
+bool is_container_tool(std::string_view word) {
+  const std::string_view name = base_name(word);
+  return name == "docker" || name == "podman" || name == "nerdctl" || name == "apptainer" || name == "singularity";
+}
+
+std::optional<std::vector<ShellWord>> behind_entrypoint(const std::vector<ShellWord>& words, std::size_t tool) {
+  std::size_t i = tool + 1;
+  while (i < words.size() && words[i].text != "run" && words[i].text != "create") ++i;
+  std::optional<ShellWord> entry;
+  for (++i; i < words.size() && words[i].text.starts_with('-');) {
+    const std::string& w = words[i].text;
+    constexpr std::string_view kGlued = "--entrypoint=";
+    if (w == "--") {
+      ++i;
+      break;
+    }
+    if (w.starts_with(kGlued)) {
+      entry = ShellWord{tail(words[i], kGlued.size()), words[i].begin, words[i].end};
+    } else if (w == "--entrypoint" && i + 1 < words.size()) {
+      entry = words[i + 1];
+    }
+    i = behind_option(words, i);
+  }
+  if (!entry || i >= words.size()) return std::nullopt;
+  std::vector<ShellWord> out = {*entry};
+  out.insert(out.end(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+  return out;
+}
+
+Values environment_of(const std::vector<ShellWord>& assignments, const std::vector<ShellWord>& words,
+                      std::size_t program, const Values& outer, const Variables& given) {
+  Values host = outer;
+  for (const auto& a : assignments) assign(a, host);
+  Values inside;
+  bool container = false;
+  bool env_tool = false;
+  const auto hand_over = [&](const ShellText& word) {
+    if (word.text.find('=') != std::string::npos) return assign(word, inside);
+    if (const auto it = host.find(word.text); it != host.end()) {
+      inside.insert_or_assign(word.text, it->second);  // -e NAME: the value it has here
+    } else if (const auto set = given.find(word.text); set != given.end()) {
+      inside.insert_or_assign(word.text, ShellText{set->second});
+    }
+  };
+  for (std::size_t i = 0; i < program && i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (!container && is_container_tool(w)) {
+      container = true;
+      // These two run in the user's own environment, with additions.
+      if (base_name(w) == "apptainer" || base_name(w) == "singularity") inside = host;
+    } else if (base_name(w) == "env") {
+      env_tool = true;
+    } else if (container && (w == "-e" || w == "--env") && i + 1 < words.size()) {
+      hand_over(words[++i]);
+    } else if (container && w.starts_with("--env=")) {
+      hand_over(tail(words[i], 6));
+    } else if (container && w.starts_with("-e") && w.find('=') != std::string::npos) {
+      hand_over(tail(words[i], 2));
+    } else if (env_tool && !w.starts_with('-') && w.find('=') != std::string::npos) {
+      assign(words[i], container ? inside : host);
+    }
+  }
+  return container ? inside : host;
+}
+
+std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::size_t program) {
+  std::vector<ShellNote> out;
+  for (std::size_t i = 0; i < program && i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w != "--env-file" && !w.starts_with("--env-file=")) continue;
+    const std::string file = w != "--env-file"      ? w.substr(11)
+                             : i + 1 < words.size() ? words[i + 1].text
+                                                    : std::string();
+    out.push_back({"SH002", "--env-file " + file + " is not read: what it sets is not known", words[i].begin});
+  }
+  return out;
+}
+
+std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std::size_t shell) {
+  bool commands = false;
+  for (std::size_t i = shell + 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    const bool option = w.size() > 1 && (w[0] == '-' || w[0] == '+');
+    if (!option) return commands ? std::optional(i) : std::nullopt;
+    if (w == "--") return commands && i + 1 < words.size() ? std::optional(i + 1) : std::nullopt;
+    if (w.starts_with("--")) {
+      if (w == "--rcfile" || w == "--init-file") ++i;
+      continue;
+    }
+    commands = commands || (w[0] == '-' && w.find('c') != std::string::npos);
+    i += static_cast<std::size_t>(std::count_if(w.begin() + 1, w.end(), [](char c) { return c == 'o' || c == 'O'; }));
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,86 @@
+// Pieces of text with their places. Tested by tests/shell_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+const Unknown* ShellText::hole(std::size_t at) const {
+  if (text[at] != kHole) return nullptr;
+  const auto it =
+      std::lower_bound(unknowns.begin(), unknowns.end(), at, [](const Unknown& u, std::size_t i) { return u.at < i; });
+  return it != unknowns.end() && it->at == at ? &*it : nullptr;
+}
+
+ShellText tail(const ShellText& text, std::size_t from) {
+  ShellText out;
+  out.text = text.text.substr(from);
+  if (!text.origin.empty()) {
+    out.origin.assign(text.origin.begin() + static_cast<std::ptrdiff_t>(from), text.origin.end());
+  }
+  for (Unknown u : text.unknowns) {
+    if (u.at < from) continue;
+    u.at -= from;
+    out.unknowns.push_back(std::move(u));
+  }
+  return out;
+}
+
+std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
+  std::string nested;  // what is open: ( ' "
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    const char inside = nested.empty() ? '\0' : nested.back();
+    if (inside == '\'') {
+      if (c == '\'') nested.pop_back();
+    } else if (c == '\\') {
+      ++i;
+    } else if (c == '\'' && inside != '"') {
+      nested += c;
+    } else if (c == '"') {
+      if (inside == '"') {
+        nested.pop_back();
+      } else {
+        nested += c;
+      }
+    } else if (c == '(' && (inside != '"' || text[i - 1] == '$')) {
+      nested += c;
+    } else if (c == ')' && inside == '(') {
+      nested.pop_back();
+      if (nested.empty()) return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+Result<std::pair<std::string, std::string>> variable_setting(std::string_view word) {
+  std::size_t name_end = word.find('=');
+  if (word.starts_with("$(")) {
+    name_end = behind_parenthesis(word, 1);
+  } else if (word.starts_with("${")) {
+    name_end = word.find("}=");
+    if (name_end != std::string_view::npos) ++name_end;
+  } else if (word.starts_with('`')) {
+    name_end = word.find("`=");
+    if (name_end != std::string_view::npos) ++name_end;
+  }
+  if (name_end == std::string_view::npos || name_end == 0 || name_end >= word.size() || word[name_end] != '=') {
+    return failure(fmt::format("--set {}: expected NAME=VALUE", word));
+  }
+  std::string name(word.substr(0, name_end));
+  if (name.front() == '`') name = "$(" + name.substr(1, name.size() - 2) + ")";
+  return std::pair{std::move(name), std::string(word.substr(name_end + 1))};
+}
+
+LineColumn line_column(std::string_view text, std::size_t offset) {
+  LineColumn at;
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    at.column = text[i] == '\n' ? 1 : at.column + 1;
+    at.line += text[i] == '\n' ? 1 : 0;
+  }
+  return at;
+}
+
+}  // namespace preflight::sources
