@@ -39,6 +39,9 @@ TEST(InputNotes, AreToldWhereTheyHoldAndNotBeside) {
        {"--mla", "--fact", "num_q_heads=16", "--", "--model-path", "nobody/knows"},
        {"--", "--model-path", "Qwen/Qwen3-0.6B"}},
       {"SH001", {"--command", command + " \\ \n --tp 2"}, {"--command", command + " \\\n --tp 2"}},
+      {"SH002",
+       {"--command", "docker run --env-file e.env img " + command},
+       {"--command", "docker run -e A=b img " + command}},
   };
   for (const Row& row : rows) {
     EXPECT_TRUE(rules_in(row.told).contains(row.rule)) << row.rule;

@@ -1,4 +1,4 @@
-// Converters: what argparse's `type=` functions make of one argument. Tested by tests/args_convert_test.cpp.
+// Converters: what argparse's `type=` functions make of one argument. Tested by tests/args_parse_test.cpp.
 #pragma once
 
 #include <string>

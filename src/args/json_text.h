@@ -3,7 +3,7 @@
 //   json.loads    accepts NaN, Infinity, -Infinity and lone surrogates; too deep nesting is a RecursionError
 //   orjson.loads  strict; wants valid UTF-8; integers beyond 64 bits become floats
 //
-// Tested by tests/args_convert_test.cpp.
+// Tested by tests/args_parse_test.cpp.
 #pragma once
 
 #include <string>

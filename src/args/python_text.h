@@ -1,7 +1,7 @@
 // Text as Python reads it: Unicode white space and digits, str.strip(), int() and float().
 //
 // Launch arguments are UTF-8 bytes; a byte that is not valid UTF-8 counts as one character that is neither space nor
-// digit, as Python's surrogate escapes are. Tested by tests/args_convert_test.cpp.
+// digit, as Python's surrogate escapes are. Tested by tests/args_parse_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // repr() and json.dumps().
 //
 // They are not Values: YAML also gives dates, bytes, sets, dictionaries with any hashable key, and containers that
-// contain themselves. Tested by tests/args_yaml_test.cpp.
+// contain themselves. Tested by tests/args_config_test.cpp.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // Behaviour: PyYAML 6.0, resolver.py (which tag a plain scalar gets) and constructor.py (what becomes of it).
-// Tested by tests/args_yaml_test.cpp.
+// Tested by tests/args_config_test.cpp.
 #include "src/args/yaml_scalars.h"
 
 #include <algorithm>

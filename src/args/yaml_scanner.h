@@ -3,7 +3,7 @@
 // SGLang reads --config with PyYAML, whose reading of YAML differs from yaml-cpp's and libyaml's in what it refuses
 // (tabs, colons, anchors) and in which stage refuses it, and the exception type is part of the outcome. So this
 // stage is our own. Tokens are made on demand, because the order of scanner and parser errors depends on it.
-// Tested by tests/args_yaml_test.cpp.
+// Tested by tests/args_config_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -105,7 +105,7 @@ int exit_status(const Report& report, const CheckCommand& command) {
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
   report.findings = findings_of(prepared, command.rules, report.coverage);
-  if (command.fixes && report.has_at_least(Severity::kError)) {
+  if (command.fixes && !prepared.refused_by_serve && report.has_at_least(Severity::kError)) {
     report.fixes = search_fixes(prepared, command.rules);
   }
   if (command.write_fix && !report.fixes.fixes.empty()) {

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <variant>
 
 #include "src/args/config_file.h"
+#include "src/args/serve.h"
 #include "src/commands/findings.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
@@ -103,6 +105,10 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     auto launch = sources::find_launch(command, input.variables);
     if (!launch) return tl::make_unexpected(launch.error());
     argv = std::move(launch->argv);
+    if (launch->serve) {
+      auto served = args::read_serve_words(release, argv);
+      if (auto* request = std::get_if<args::ServeRequest>(&served)) argv = std::move(request->argv);
+    }
   }
   std::string yaml;
   std::vector<std::string> words;

@@ -1,6 +1,7 @@
 // Tested by tests/check_cli_test.cpp.
 #include "src/commands/launch_input.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/args/parse.h"
+#include "src/args/serve.h"
 #include "src/commands/model_options.h"
 #include "src/report/shell_words.h"
 #include "src/resolve/parsed_launch.h"
@@ -46,7 +48,52 @@ struct Arguments {
   Environment env;
   ArgumentSource source;
   std::vector<Diagnostic> notes;
+  std::optional<std::string> serve_backend;   // of `sglang serve`: "auto", "llm" or "diffusion"
+  std::optional<ParseRefusal> serve_refusal;  // `sglang serve` does not understand its words
 };
+
+// The arguments that `sglang serve` hands to launch_server's parser, with the places of their words.
+void read_as_serve(Release release, Arguments& out) {
+  auto read = args::read_serve_words(release, out.argv);
+  if (auto* refusal = std::get_if<ParseRefusal>(&read)) {
+    out.serve_refusal = std::move(*refusal);
+    return;
+  }
+  auto& request = std::get<args::ServeRequest>(read);
+  std::vector<SourceRange> positions;
+  std::vector<ArgumentSource::Span> spans;
+  for (std::size_t i = 0; i < request.argv.size(); ++i) {
+    const bool added = i + 1 < request.from.size() && request.from[i] == request.from[i + 1];
+    positions.push_back(out.positions[request.from[i]]);
+    spans.push_back(out.source.arguments[request.from[i]]);
+    if (added) spans.back().length = 0;  // --model-path, which nobody wrote
+  }
+  out.argv = std::move(request.argv);
+  out.positions = std::move(positions);
+  out.source.arguments = std::move(spans);
+  out.serve_backend = std::move(request.backend);
+}
+
+// The model makes `sglang serve` start its other server; what needs the hub or other packages to tell is not known.
+Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, const std::string& path) {
+  constexpr std::array<std::string_view, 2> kIndexes = {"model_index.json", "modular_model_index.json"};
+  for (const std::string_view index : kIndexes) {
+    if (index != kIndexes[0] && release < v0_5(21)) continue;
+    const auto text = models.text_of(path + "/" + std::string(index));
+    if (!text) continue;
+    const auto value = Value::parse_json(*text);
+    // That ends the launch of 0.5.13; later it is no diffusion model.
+    if (!value && release < v0_5(19)) return failure(value.error().message, path + "/" + std::string(index));
+    return value && value->is_dict() && value->find("_diffusers_version") != nullptr;
+  }
+  if (release >= v0_5(19)) return false;
+  constexpr std::array<std::string_view, 4> kNames = {"hunyuan3d", "flux.2-dev-nvfp4", "comfy-org/ideogram-4",
+                                                      "comfy-org--ideogram-4"};
+  std::string lower = path;
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return lower.find(name) != std::string::npos; });
+}
 
 Result<Arguments> read_arguments(const LaunchInput& input) {
   Arguments out;
@@ -70,10 +117,27 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
   for (const auto& note_in_text : launch->notes) {
     const auto at = sources::line_column(*input.command, note_in_text.offset);
-    out.notes.push_back(
-        note(note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
+    out.notes.push_back(note(
+        note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }
+  if (launch->serve) read_as_serve(input.release, out);
   return out;
+}
+
+// What `sglang serve` does once it knows its words: a model path it must see, and the choice of a server.
+Result<bool> check_serve(const LaunchInput& input, Arguments& arguments, facts::ModelFiles& models) {
+  if (!arguments.serve_backend || arguments.serve_refusal) return true;
+  arguments.serve_refusal = args::missing_serve_model(arguments.argv);
+  if (arguments.serve_refusal) return true;
+  const std::string path = args::serve_model_path(arguments.argv).value_or("");
+  const auto diffusion = *arguments.serve_backend == "auto" ? is_diffusion_model(input.release, models, path)
+                                                            : Result<bool>(*arguments.serve_backend == "diffusion");
+  if (!diffusion) return tl::make_unexpected(diffusion.error());
+  if (!*diffusion) return true;
+  return failure(fmt::format("sglang serve starts its diffusion server for {}: that is another server with arguments "
+                             "of its own, and it is not checked here",
+                             path),
+                 input.command_name);
 }
 
 // "--model-path X" or an alias is among the arguments (argparse would demand it otherwise).
@@ -241,6 +305,12 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
     const std::string draft = path_of(out.inputs, Field::speculative_draft_model_path);
     if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
     source->stand_in(draft, std::move(*models->draft_config));
+  }
+  if (auto done = check_serve(input, *arguments, *source); !done) return tl::make_unexpected(done.error());
+  if (arguments->serve_refusal) {
+    out.launch = resolve::refused_by_parser(input.release, std::move(*arguments->serve_refusal));
+    out.refused_by_serve = true;
+    return out;
   }
   auto resolved = resolve_words(out.inputs, arguments->argv, arguments->positions, arguments->env);
   if (!resolved) return tl::make_unexpected(resolved.error());

@@ -60,6 +60,7 @@ struct PreparedLaunch {
   std::optional<std::string> unknown_model;  // the model path whose facts are not known
   bool unknown_draft = false;                // it is the draft model's
   bool facts_by_option = false;              // --mla, --fact: sizes that no option gives are stand-ins
+  bool refused_by_serve = false;             // `sglang serve` ends before launch_server's parser: no fix is searched
   std::vector<AssumedFact> assumed_facts;    // facts by option that were not given and had to stand in
 };
 

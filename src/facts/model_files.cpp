@@ -1,4 +1,4 @@
-// Reading config.json. Tested by tests/model_files_test.cpp.
+// Reading config.json. Tested by tests/facts_model_test.cpp.
 #include "src/facts/model_files.h"
 
 #include <filesystem>

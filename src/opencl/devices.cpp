@@ -1,4 +1,4 @@
-// Lists devices and picks one by index or name. Tested by tests/kernels/opencl_test.cpp.
+// Lists devices and picks one by index or name. Tested by tests/kernels/runner_test.cpp and tests/check_cli_test.cpp.
 #include "src/opencl/devices.h"
 
 #include <algorithm>

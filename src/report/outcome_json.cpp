@@ -1,4 +1,4 @@
-// Tested by tests/outcome_json_test.cpp and by parity with recorded outcomes.
+// Tested by parity with recorded outcomes (tests/parity).
 #include "src/report/outcome_json.h"
 
 #include <algorithm>

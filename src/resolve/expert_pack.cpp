@@ -2,7 +2,7 @@
 //
 // Upstream: arg_groups/expert_pack_hook.py, model_loader/expert_pack_config.py (known for 0.5.23). A raw GGUF file as
 // the model path is unpacked by upstream at this point; that is not modelled.
-// Tested by tests/resolve_model_path_test.cpp and parity.
+// Tested by parity with recorded launches (tests/parity).
 #include <filesystem>
 
 #include <fmt/format.h>

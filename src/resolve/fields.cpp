@@ -1,5 +1,5 @@
 // Lookups over the generated field tables: names, defaults per release, supported releases.
-// Tested by tests/fields_test.cpp.
+// Tested by tests/args_parse_test.cpp.
 #include "preflight/fields.h"
 
 #include <algorithm>

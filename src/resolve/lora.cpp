@@ -1,5 +1,5 @@
 // Upstream: arg_groups/lora_hook.py (check_lora_server_args of server_args.py up to 0.5.18).
-// Tested by tests/resolve_lora_test.cpp and parity.
+// Tested by tests/resolve_validation_test.cpp and parity.
 #include "src/resolve/lora.h"
 
 #include <algorithm>

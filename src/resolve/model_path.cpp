@@ -2,7 +2,7 @@
 //
 // Upstream: arg_groups/model_path_hook.py, muse_spark_hook.py. No hub is asked and nothing is downloaded: a path that
 // only a hub could resolve is marked as not modelled. expert_pack is in expert_pack.cpp.
-// Tested by tests/resolve_model_path_test.cpp and parity.
+// Tested by parity with recorded launches (tests/parity).
 #include "src/resolve/model_path.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Prefill/decode and encoder disaggregation.
 //
 // Upstream: arg_groups/pd_disaggregation_hook.py, handle_language_model_only of model_hook.py.
-// Tested by tests/resolve_pd_disaggregation_test.cpp and parity.
+// Tested by tests/resolve_serving_test.cpp and parity.
 #include "src/resolve/pd_disaggregation.h"
 
 #include <algorithm>

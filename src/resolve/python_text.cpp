@@ -1,4 +1,4 @@
-// Tested by tests/resolve_python_text_test.cpp.
+// Tested by tests/resolve_validation_test.cpp.
 #include "src/resolve/python_text.h"
 
 #include <algorithm>

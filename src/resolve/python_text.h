@@ -1,5 +1,5 @@
 // Python's int(), float() and str.strip() of text, for values that SGLang converts during resolution.
-// Tested by tests/resolve_python_text_test.cpp.
+// Tested by tests/resolve_validation_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reading, writing, logging and refusing during resolution. Tested by tests/resolution_test.cpp.
+// Reading, writing, logging and refusing during resolution. Tested by every tests/resolve_*_test.cpp.
 #include "src/resolve/resolution.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SHA-1 (FIPS 180-4) and RFC 4122 version 5. Tested by tests/resolve_lora_test.cpp.
+// SHA-1 (FIPS 180-4) and RFC 4122 version 5. Tested by tests/resolve_validation_test.cpp.
 #include "src/resolve/uuid5.h"
 
 #include <array>
