@@ -1,6 +1,6 @@
 // What `sglang serve` does with its words before launch_server's parser sees them (sglang/cli/serve.py): it takes
-// --model-type away, reads a first word without a dash as the model (not yet in 0.5.13), and wants a model path in plain
-// words: neither a shortened --model-pa nor one that stands in a --config file will do.
+// --model-type away, reads a first word without a dash as the model (not yet in 0.5.13), and wants a model path in
+// plain words: neither a shortened --model-pa nor one that stands in a --config file will do.
 #pragma once
 
 #include <cstddef>
