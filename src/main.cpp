@@ -103,6 +103,18 @@ std::vector<Subcommand> subcommands(Flags& f) {
   };
 }
 
+// CLI11's complaint in one line; words it did not expect are told in the order they were typed.
+std::string usage_error(const CLI::ParseError& error, const CLI::App& app) {
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    std::string words;
+    for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
+    text = fmt::format("not expected here: {}; SGLang's own arguments stand behind --", words);
+  }
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 int run(int argc, char** argv) {
   if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
   // Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
@@ -155,7 +167,8 @@ int run(int argc, char** argv) {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
     app.parse(reversed);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;
+    if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;  // --help, --version
+    return refuse({usage_error(e, app)});
   }
   return asked->run(std::move(launch));
 }

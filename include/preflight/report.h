@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct ArgumentSource {
     std::size_t begin = 0;
     std::size_t length = 0;
   };
-  std::vector<Span> arguments;  // one per argv entry
+  std::vector<Span> arguments;               // one per argv entry
+  std::map<std::string, std::string> files;  // text of the files that options came from (--config), by path
 };
 
 // What one GPU holds when the server is up; `memory` tells more. GiB throughout.

@@ -1,8 +1,10 @@
-// Tested by parity with recorded outcomes (tests/parity).
+// Tested by tests/case_file_test.cpp and by parity with recorded outcomes (tests/parity).
 #include "src/commands/case_file.h"
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -54,9 +56,52 @@ std::string string_of(const Value& item, std::string_view key) {
   return v != nullptr && v->is_string() ? v->as_string() : std::string();
 }
 
+// A key of the wrong type read as absent would be another case, silently; "" when every known key holds what it should.
+std::string why_malformed(const Value& item) {
+  using Test = bool (*)(const Value&);
+  struct Key {
+    std::string_view name;
+    Test holds;
+    std::string_view expected;
+  };
+  constexpr Test is_text = [](const Value& v) { return v.is_string(); };
+  constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
+  constexpr Test is_words = [](const Value& v) {
+    return v.is_list() && std::ranges::all_of(v.as_list(), [](const Value& word) { return word.is_string(); });
+  };
+  constexpr Test is_variables = [](const Value& v) {
+    return v.is_dict() &&
+           std::ranges::none_of(v.as_dict(), [](const auto& kv) { return kv.second.is_list() || kv.second.is_dict(); });
+  };
+  static constexpr std::array<Key, 6> kKeys{{{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
+                                             {"args", is_words, "a list of texts"},
+                                             {"model", is_text, "text"},
+                                             {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
+                                             {"env", is_variables, "an object of single values"},
+                                             {"config", is_text, "text"}}};
+  static constexpr std::array<Key, 4> kDeviceKeys{
+      {{"memory_mib", is_amount, "a whole number"},
+       {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
+        "a whole number"},
+       {"name", is_text, "text"},
+       {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"}}};
+  const auto wrong = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
+    for (const Key& key : keys) {
+      const Value* v = object.find(key.name);
+      const bool absent = v == nullptr || (v->is_none() && key.name != "args");
+      if (!absent && !key.holds(*v)) return fmt::format("\"{}{}\": expected {}", prefix, key.name, key.expected);
+    }
+    return {};
+  };
+  if (std::string text = wrong(item, kKeys, ""); !text.empty()) return text;
+  if (item.find("args") == nullptr) return "\"args\" is missing";
+  const Value* device = item.find("device");
+  return device == nullptr || device->is_none() ? std::string() : wrong(*device, kDeviceKeys, "device.");
+}
+
 DeviceFacts device_of(const Value& item, DeviceFacts device) {
   const Value* d = item.find("device");
-  if (d == nullptr) return device;
+  if (d == nullptr || !d->is_dict()) return device;
   if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) device.memory_mib = v->as_int();
   if (const Value* v = d->find("count"); v != nullptr && v->is_int()) device.count = static_cast<int>(v->as_int());
   if (const Value* v = d->find("name"); v != nullptr && v->is_string()) device.name = v->as_string();
@@ -76,9 +121,7 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   const std::string config_path = config ? config->path() : std::string();
   std::vector<std::string> argv;
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
-    for (const auto& a : args->as_list()) {
-      argv.push_back(replaced(with_paths(a.is_string() ? a.as_string() : a.repr()), "{config}", config_path));
-    }
+    for (const auto& a : args->as_list()) argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
   }
   out.names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
   Environment env;
@@ -110,7 +153,8 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
   std::ifstream file;
   if (options.cases != "-") {
     file.open(options.cases, std::ios::binary);
-    if (!file || file.peek() == std::ifstream::traits_type::eof()) {
+    // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.
+    if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {
       std::cerr << fmt::format("xpu-preflight: cannot read cases from {}\n", options.cases);
       return kBadInput;
     }
@@ -129,8 +173,13 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
                                item ? "a case is a JSON object" : item.error().message);
       return kBadInput;
     }
+    if (const std::string wrong = why_malformed(*item); !wrong.empty()) {
+      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, wrong);
+      return kBadInput;
+    }
     ResolvedCase resolved;
-    resolved.id = string_of(*item, "id");
+    const Value* id = item->find("id");
+    resolved.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
     resolved.inputs.models = models;
     resolved.inputs.unknown_models_stay_open = options.hub;
     resolved.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on

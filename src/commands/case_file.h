@@ -23,7 +23,7 @@ struct CaseFile {
 };
 
 struct ResolvedCase {
-  std::string id;
+  Value id;  // text or a whole number, as the case has it
   Launch launch;
   std::optional<std::string> unknown_model = {};  // with a hub: a model, or a draft model, that nobody knows
   bool unknown_draft = false;

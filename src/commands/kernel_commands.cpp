@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "preflight/kernel.h"
 #include "src/commands/commands.h"
 #include "src/kernels/inject.h"
 #include "src/report/report_json.h"
@@ -11,16 +12,35 @@
 
 namespace preflight::commands {
 
+namespace {
+
+// A line that nothing can be run from is bad input (2): no device or kernel was wrong, and nothing was shown.
+int refuse_case(const std::string& reason) {
+  std::cerr << "xpu-preflight: --case: nothing to run: " << reason << '\n';
+  return kBadInput;
+}
+
+}  // namespace
+
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output) {
   const auto kernel_case = parse_case(case_line);
   if (!kernel_case) {
     std::cerr << "xpu-preflight: --case: " << kernel_case.error().text() << '\n';
     return kBadInput;
   }
+  if (const Kernel* found = find_kernel(kernel_case->kernel); found != nullptr && found->why_not != nullptr) {
+    if (const std::string reason = found->why_not(*kernel_case); !reason.empty()) return refuse_case(reason);
+  }
   Report report;
   report.launch.args.release = supported_releases().back();
   report.kernel =
       run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
+  const KernelReport& done = *report.kernel;
+  if (!done.error && !done.cases.empty()) {
+    const CaseReport& c = done.cases.front();
+    const bool ran = c.fault || (c.verdict.word != VerdictWord::kSkipped && c.verdict.word != VerdictWord::kError);
+    if (!ran) return refuse_case(c.verdict.reason);
+  }
   const bool absent = report.kernel->error && is_absence(report.kernel->error->kind);
   const bool failed = report.kernel->error || report.kernel->worst() >= VerdictWord::kFail;
   const int status = absent ? kNoDevice : (failed ? kKernelFailed : kOk);

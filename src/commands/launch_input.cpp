@@ -12,6 +12,7 @@
 #include "src/args/parse.h"
 #include "src/args/serve.h"
 #include "src/commands/model_options.h"
+#include "src/read_text.h"
 #include "src/report/shell_words.h"
 #include "src/resolve/parsed_launch.h"
 #include "src/resolve/pipeline.h"
@@ -232,6 +233,16 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
   return true;
 }
 
+// The text of a --config file, which findings about its options point into.
+void add_config_text(PreparedLaunch& out) {
+  const auto& argv = out.inputs.argv;
+  const auto option = std::find(argv.begin(), argv.end(), "--config");
+  if (option == argv.end() || option + 1 == argv.end()) return;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(*(option + 1), ignored)) return;  // a pipe was read and is empty
+  if (auto text = read_text(*(option + 1))) out.source.files.emplace(*(option + 1), std::move(*text));
+}
+
 }  // namespace
 
 Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
@@ -320,6 +331,7 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   if (!input.interpreter.empty()) {
     if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
   }
+  add_config_text(out);
   return out;
 }
 

@@ -270,6 +270,7 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   command.input = std::move(*input);
+  const bool input_given = command.input.command || !command.input.arguments.empty();
   constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},
                                                                              {"warning", Severity::kWarning},
                                                                              {"change", Severity::kChange},
@@ -318,13 +319,19 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     command.kernel.inject = flags.inject;
   }
   if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
+  if (!flags.case_line.empty() && flags.no_kernel) {
+    return refuse({"--case runs a kernel, --no-kernel forbids it: give one of them"});
+  }
+  if (!flags.case_line.empty() && (input_given || !flags.launch.batch.empty())) {
+    return refuse({"--case runs one line by itself: leave the launch away"});
+  }
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
   if (!flags.launch.batch.empty()) {
     if (auto error = missing_models(flags.launch)) return refuse(*error);
     return check_batch(command,
                        {command.input.release, flags.launch.models, flags.launch.batch, command.input.device, true});
   }
-  if (!command.input.command && command.input.arguments.empty()) {
+  if (!input_given) {
     return refuse(
         {"no launch to check: give SGLang's arguments behind --, or --command 'python -m "
          "sglang.launch_server …'"});

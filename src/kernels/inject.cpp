@@ -37,6 +37,8 @@ bool has_cap(const KernelCase& c) { return c.softcap > 0.0; }
 bool has_key_scale(const KernelCase& c) { return c.k_scale != 1.0; }
 bool has_value_scale(const KernelCase& c) { return c.v_scale != 1.0; }
 bool is_uncapped(const KernelCase& c) { return c.softcap == 0.0; }  // exp of a usual cap does not overflow
+// Ranks that share a KV head; of one head all have the same, however it is dealt out.
+bool has_replicas(const KernelCase& c) { return c.num_kv_heads > 1 && c.tp > c.num_kv_heads; }
 // A sink alone makes a sum.
 bool has_empty_sum(const KernelCase& c) {
   return !c.sinks && std::ranges::find(c.cache_seqlens, 0) != c.cache_seqlens.end();
@@ -67,6 +69,7 @@ constexpr std::array kScopes{
     Scope{300, 301, has_cap, "there is no soft cap"},
     Scope{380, 380, has_key_scale, "the key scale is 1"},
     Scope{381, 381, has_value_scale, "the value scale is 1"},
+    Scope{400, 400, has_replicas, "no KV head is one of several that are held by more than one rank"},
 };
 
 std::string_view kernel_of(const Defect& defect) { return defect.case_line.substr(0, defect.case_line.find(' ')); }

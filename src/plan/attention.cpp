@@ -57,7 +57,7 @@ void add_all_ranks(const PlanContext& context, KernelCase c, Plan& plan) {
     if (all % c.tp != 0 && c.tp % all != 0) return;
     c.num_kv_heads = all;
   }
-  c.cache_seqlens = {1, c.page_size + 1};
+  c.cache_seqlens = {1, c.page_size == 1 ? 65 : c.page_size + 1};
   plan.kernels.push_back({c.kernel, fmt::format("all {} ranks of attention TP, gathered", c.tp), {c}});
 }
 
@@ -98,6 +98,8 @@ KernelCase paged_case(const PlanContext& context) {
 }
 
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
+  // Pages of one token have no edges; kernels still step through the cache in tiles of 64 tokens or fewer.
+  if (page_size == 1) return {1, 2, 63, 64, 65, 200};
   std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
   std::erase(seqlens, 0);
   return seqlens;

@@ -139,11 +139,15 @@ std::string_view stage_name(Stage stage) {
 
 }  // namespace
 
-std::string outcome_json(const Launch& launch, const std::string& id, const PathNames& names) {
+std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names) {
   Writer w(names);
   w.out.reserve(4096);
   w.out = "{\"id\":";
-  append_json_string(w.out, id);
+  if (id.is_int()) {
+    w.out += id.repr();
+  } else {
+    append_json_string(w.out, id.as_string());
+  }
   if (launch.outcome == Outcome::kUsage) {
     w.out += R"(,"outcome":"usage","stage":"parse","kind":)";
     w.text(launch.usage->kind);

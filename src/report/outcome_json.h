@@ -14,6 +14,6 @@ using PathNames = std::vector<std::pair<std::string, std::string>>;
 
 // `id` first; fields as the recorder writes them: outcome, stage, kind+flag or exception+function, message, warnings,
 // resolved (what differs from the release's defaults), writes and trace, unmodelled.
-std::string outcome_json(const Launch& launch, const std::string& id, const PathNames& names = {});
+std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names = {});
 
 }  // namespace preflight::report

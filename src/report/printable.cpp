@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "src/report/display_width.h"
+
 namespace preflight::report {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::size_t kLongestText = 2000;
 }  // namespace
 
 std::string printable(std::string_view s) {
-  if (s.size() > kLongestText) return printable(s.substr(0, kLongestText)) + " … (cut)";
+  if (s.size() > kLongestText) return printable(s.substr(0, character_start(s, kLongestText))) + " … (cut)";
   std::string out;
   for (const char c : s) {
     const auto u = static_cast<unsigned char>(c);

@@ -38,14 +38,14 @@ Json finding_json(const Diagnostic& f, bool full) {
   out["fix"] = f.fix;
   if (full) {
     out["source"] = f.source;
-    if (f.where.argv_index >= 0) {
-      out["where"] = {{"argument", f.where.argv_index}, {"length", f.where.length}};
-      if (f.where.line > 0) {
-        out["where"]["line"] = f.where.line;
-        out["where"]["column"] = f.where.column;
-      }
-      if (!f.where.file.empty()) out["where"]["file"] = f.where.file;
+    Json where = Json::object();
+    if (f.where.argv_index >= 0) where = {{"argument", f.where.argv_index}, {"length", f.where.length}};
+    if (f.where.line > 0) {
+      where["line"] = f.where.line;
+      where["column"] = f.where.column;
     }
+    if (!f.where.file.empty()) where["file"] = f.where.file;
+    if (!where.empty()) out["where"] = std::move(where);
   }
   return out;
 }
@@ -266,8 +266,8 @@ std::string report_json(const Report& report, int exit_status) {
   return dump(out, 2) + "\n";
 }
 
-std::string batch_line(const Report& report, const std::string& id) {
-  Json out = {{"id", id}, {"verdict", name_of(report.verdict())}, {"outcome", outcome_word(report.launch)}};
+std::string batch_line(const Report& report, const Value& id) {
+  Json out = {{"id", json_of(id)}, {"verdict", name_of(report.verdict())}, {"outcome", outcome_word(report.launch)}};
   out["findings"] = findings_json(report, false);
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);

@@ -11,6 +11,6 @@ inline constexpr int kJsonFormatVersion = 1;
 
 std::string report_json(const Report& report, int exit_status);
 // One line of `check --batch`: id, verdict, outcome, findings.
-std::string batch_line(const Report& report, const std::string& id);
+std::string batch_line(const Report& report, const Value& id);
 
 }  // namespace preflight::report

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/report/display_width.h"
+#include "src/report/excerpt.h"
 #include "src/report/fixes_text.h"
 #include "src/report/printable.h"
 
@@ -26,16 +28,17 @@ std::string wrapped(std::string_view label, std::string_view whole, const TextOp
   while (at < text.size()) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string_view word = text.substr(at, end - at);
-    if (column > indent && (column + word.size() > width || out.back() != ' ')) {
+    const std::size_t columns = display_width(word);
+    if (column > indent && (column + columns > width || out.back() != ' ')) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     }
     out += word;
-    column += word.size();
+    column += columns;
     at = end + 1;
     // The blank goes in front of the next word, so that no line ends with one.
     const std::size_t next = std::min(text.find(' ', at), text.size());
-    if (at < text.size() && column + 1 + next - at <= width) {
+    if (at < text.size() && column + 1 + display_width(text.substr(at, next - at)) <= width) {
       out += ' ';
       ++column;
     }
@@ -43,48 +46,12 @@ std::string wrapped(std::string_view label, std::string_view whole, const TextOp
   return out + "\n";
 }
 
-// The line of the source that holds the argument, cut to the width around it, with a caret line below.
-std::string excerpt(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options,
-                    const Style& style) {
-  const int index = finding.where.argv_index;
-  if (index < 0 || static_cast<std::size_t>(index) >= source.arguments.size()) return "";
-  const auto first = source.arguments[static_cast<std::size_t>(index)];
-  const std::size_t last_index =
-      std::min(source.arguments.size() - 1, static_cast<std::size_t>(index + std::max(finding.where.length, 1) - 1));
-  const auto last = source.arguments[last_index];
-  const std::string_view text = source.text;
-  std::size_t line_from = first.begin == 0 ? 0 : text.rfind('\n', first.begin - 1);
-  line_from = line_from == std::string_view::npos ? 0 : (first.begin == 0 ? 0 : line_from + 1);
-  const std::size_t line_to = std::min(text.find('\n', first.begin), text.size());
-  const std::size_t mark_from = first.begin;
-  const std::size_t mark_to = std::clamp(last.begin + last.length, mark_from + 1, std::max(line_to, mark_from + 1));
-
-  const std::size_t room = static_cast<std::size_t>(std::max(options.width, 60)) - 8;
-  std::size_t from = line_from;
-  std::size_t to = line_to;
-  if (to - from > room) {
-    const std::size_t mark = std::min(mark_to - mark_from, room / 2);
-    const std::size_t before = std::min(mark_from - line_from, (room - mark) / 2);
-    from = mark_from - before;
-    to = std::min(line_to, from + room);
-  }
-  const std::string lead = from > line_from ? "… " : "";
-  const std::string before = lead + printable(text.substr(from, mark_from - from));
-  const std::string marked = printable(text.substr(mark_from, std::min(mark_to, to) - mark_from));
-  const std::string after = printable(text.substr(std::min(mark_to, to), to - std::min(mark_to, to)));
-  const std::size_t lead_columns = lead.empty() ? before.size() : before.size() - lead.size() + 2;
-  std::string out = fmt::format("    {} {}{}{}{}\n", style.dim("|"), before, marked, after, to < line_to ? " …" : "");
-  out += fmt::format("    {} {}{}\n", style.dim("|"), std::string(lead_columns, ' '),
-                     style.severity(finding.severity, std::string(std::max<std::size_t>(marked.size(), 1), '^')));
-  return out;
-}
-
 std::string shown(const Value& v) {
   std::string text = v.is_string() ? v.as_string() : v.repr();
   if (text.empty()) text = "''";
   text = printable(text);
   constexpr std::size_t kMax = 60;
-  if (text.size() > kMax) text = text.substr(0, kMax - 1) + "…";
+  if (text.size() > kMax) text = text.substr(0, character_start(text, kMax - 1)) + "…";
   return text;
 }
 
@@ -324,12 +291,12 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
   if (!finding.rule.empty()) head += "[" + finding.rule + "]";
   std::string out =
       fmt::format("{}: {}\n", style.severity(finding.severity, head), style.bold(printable(finding.message)));
-  const std::string lines = excerpt(finding, source, options, style);
-  if (!lines.empty()) {
-    const std::string place = finding.where.line > 0
-                                  ? fmt::format("{}:{}:{}", source.name, finding.where.line, finding.where.column)
-                                  : fmt::format("{}, argument {}", source.name, finding.where.argv_index + 1);
-    out += fmt::format("  {} {}\n{}", style.dim("-->"), place, lines);
+  const Excerpt excerpt = excerpt_of(finding.where, source, options.width);
+  if (!excerpt.place.empty()) out += fmt::format("  {} {}\n", style.dim("-->"), excerpt.place);
+  if (!excerpt.line.empty()) {
+    out += fmt::format("    {} {}\n", style.dim("|"), excerpt.line);
+    out += fmt::format("    {} {}{}\n", style.dim("|"), std::string(excerpt.caret_column, ' '),
+                       style.severity(finding.severity, std::string(excerpt.caret_width, '^')));
   }
   out += wrapped("why", finding.why, options, style);
   out += wrapped("fix", finding.fix, options, style);

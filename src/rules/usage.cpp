@@ -7,6 +7,7 @@
 
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
+#include "src/rules/option_history.h"
 #include "src/rules/refusals.h"
 #include "src/rules/vllm_options.h"
 
@@ -28,36 +29,23 @@ std::string nearest_choice(std::string_view value, std::span<const std::string_v
   return best;
 }
 
-std::string later_release_with(std::string_view option, Release release) {
-  for (const Release r : supported_releases()) {
-    if (r > release && args::OptionIndex::of(r).find(option) != nullptr) return r.text();
-  }
-  return {};
-}
-
-std::string earlier_release_with(std::string_view option, Release release) {
-  std::string last;
-  for (const Release r : supported_releases()) {
-    if (r < release && args::OptionIndex::of(r).find(option) != nullptr) last = r.text();
-  }
-  return last;
-}
-
 std::string option_advice(std::string_view typed, Release release) {
   if (const VllmOption* v = find_vllm_option(typed)) {
     if (v->sglang.empty()) return std::string(v->note);
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
                        v->note);
   }
-  if (const std::string later = later_release_with(typed, release); !later.empty()) {
-    return fmt::format("SGLang {} has this option", later);
+  const auto span = releases_of_option(typed);
+  if (span && span->first > release) {
+    return span->last == known_releases().last
+               ? fmt::format("SGLang has this option from {} on", span->first.text())
+               : fmt::format("SGLang has this option from {} to {}", span->first.text(), span->last.text());
   }
   std::string close;
   for (const std::string& name : args::closest_options(release, typed)) close += (close.empty() ? "" : " or ") + name;
-  const std::string earlier = earlier_release_with(typed, release);
-  if (!earlier.empty()) {
-    return close.empty() ? fmt::format("the option is gone since SGLang {}", earlier)
-                         : fmt::format("the option is gone since SGLang {}; did you mean {}?", earlier, close);
+  if (span && span->last < release) {
+    return fmt::format("SGLang had this option up to {}{}", span->last.text(),
+                       close.empty() ? "" : fmt::format("; did you mean {}?", close));
   }
   return close.empty() ? std::string("remove it, or look it up among the options of this release")
                        : fmt::format("did you mean {}?", close);

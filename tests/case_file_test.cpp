@@ -1,0 +1,67 @@
+// Case lines of --batch as other programs may write them: what is read, what is refused and how.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/paths.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
+  struct Row {
+    std::string line;
+    std::string expected;
+  };
+  const std::vector<Row> rows = {
+      {R"({"id":"a","args":"--tp 2"})", "\"args\": expected a list of texts"},
+      {R"({"id":"a","args":[1,2]})", "\"args\": expected a list of texts"},
+      {R"({"id":"a","args":null})", "\"args\": expected a list of texts"},
+      {R"({"id":"a"})", "\"args\" is missing"},
+      {R"({"id":["a"],"args":[]})", "\"id\": expected text"},
+      {R"({"id":"a","args":[],"env":3})", "\"env\": expected an object of single values"},
+      {R"({"id":"a","args":[],"env":{"A":[1]}})", "\"env\": expected an object of single values"},
+      {R"({"id":"a","args":[],"model":7})", "\"model\": expected text"},
+      {R"({"id":"a","args":[],"config":{}})", "\"config\": expected text"},
+      {R"({"id":"a","args":[],"device":8})", "\"device\": expected an object"},
+      {R"({"id":"a","args":[],"device":{"count":"a"}})", "\"device.count\": expected a whole number"},
+      {R"({"id":"a","args":[],"device":{"count":-1}})", "\"device.count\": expected a whole number"},
+      {R"({"id":"a","args":[],"device":{"has_fp64":1}})", "\"device.has_fp64\": expected true or false"},
+  };
+  const TemporaryDirectory dir;
+  const std::string good = R"({"id":"first","args":["--model-path","m"],"env":null,"device":null})";
+  for (const Row& row : rows) {
+    dir.file("cases.jsonl", good + "\n" + row.line + "\n");
+    const ToolRun run = run_tool({"resolve", "--batch", dir.path() + "/cases.jsonl"});
+    EXPECT_EQ(run.status, 2) << row.line;
+    EXPECT_THAT(run.err, HasSubstr("cases.jsonl:2: " + row.expected)) << row.line;
+  }
+}
+
+TEST(CaseFile, AnIdComesBackAsItWas) {
+  const TemporaryDirectory dir;
+  dir.file("cases.jsonl", "{\"id\":5,\"args\":[\"--model-path\",\"m\"]}\n{\"id\":\"5\",\"args\":[]}\n");
+  const ToolRun resolved = run_tool({"resolve", "--batch", dir.path() + "/cases.jsonl"});
+  EXPECT_EQ(resolved.status, 0) << resolved.err;
+  EXPECT_THAT(resolved.out, HasSubstr("{\"id\":5,"));
+  EXPECT_THAT(resolved.out, HasSubstr("{\"id\":\"5\","));
+  const ToolRun checked = run_tool({"check", "--batch", dir.path() + "/cases.jsonl"});
+  EXPECT_THAT(checked.out, HasSubstr("{\"id\":5,"));
+}
+
+TEST(CaseFile, AnEmptyFileHoldsNoCases) {
+  const TemporaryDirectory dir;
+  dir.file("empty.jsonl", "");
+  const ToolRun run = run_tool({"resolve", "--batch", dir.path() + "/empty.jsonl"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run_tool({"resolve", "--batch", dir.path()}).status, 2);  // a directory
+}
+
+}  // namespace
+}  // namespace preflight::testing
