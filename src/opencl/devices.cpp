@@ -2,6 +2,7 @@
 #include "src/opencl/devices.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 
@@ -28,6 +29,24 @@ T number_info(cl_device_id device, cl_device_info what) {
   return value;
 }
 
+// NVIDIA tells what a device can do by a query, not by its extensions: noted there as "sm_90". Intel's matrix engine
+// takes sub-groups of one size, the smallest there is: noted as "sub_group_16".
+std::string noted_abilities(cl_device_id device, std::string_view extensions) {
+  constexpr cl_device_info kComputeCapabilityMajorNv = 0x4000;
+  constexpr cl_device_info kComputeCapabilityMinorNv = 0x4001;
+  constexpr cl_device_info kSubGroupSizesIntel = 0x4108;
+  if (extensions.find("cl_nv_device_attribute_query") != std::string_view::npos) {
+    return fmt::format(" sm_{}{}", number_info<cl_uint>(device, kComputeCapabilityMajorNv),
+                       number_info<cl_uint>(device, kComputeCapabilityMinorNv));
+  }
+  if (extensions.find("cl_intel_required_subgroup_size") != std::string_view::npos) {
+    std::array<std::size_t, 8> sizes{};
+    const cl_int status = api().GetDeviceInfo(device, kSubGroupSizesIntel, sizeof sizes, sizes.data(), nullptr);
+    if (status == CL_SUCCESS && sizes[0] > 0) return fmt::format(" sub_group_{}", sizes[0]);
+  }
+  return {};
+}
+
 DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.platform = text_info(api().GetPlatformInfo, platform, CL_PLATFORM_NAME);
@@ -43,6 +62,7 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   info.max_allocation_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   info.local_memory_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
   info.max_work_group_size = static_cast<std::int64_t>(number_info<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  info.extensions += noted_abilities(device, info.extensions);
   return info;
 }
 
