@@ -81,6 +81,9 @@ std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
          divides(2 * shape.dim_groups)) {
     shape.dim_groups *= 2;
   }
+  // Small stages: one more on its way keeps memory busy (three was best on an H200, four left too few work-groups).
+  shape.stages = 3;
+  if (p.shared_rows || local_bytes(p, shape) > device.local_memory_bytes) shape.stages = 2;
   if (local_bytes(p, shape) > device.local_memory_bytes || shape.lanes() > device.max_work_group_size) {
     return std::nullopt;
   }

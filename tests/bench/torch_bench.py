@@ -31,7 +31,7 @@ def fused_rows(q, k, v, scale):  # the group as rows of one head: each key is re
 
 def time_of(run, device, repeat):
     wall, busy = [], []
-    for _ in range(2):
+    for _ in range(2 if device == "cuda" else 1):
         run()
     for _ in range(repeat):
         if device == "cuda":
@@ -57,6 +57,7 @@ def main():
     parser.add_argument("--mla-batch", type=int)
     parser.add_argument("--gqa-batch", type=int)
     parser.add_argument("--length", type=int, default=4096)
+    parser.add_argument("--only", default="", help="mla_decode or paged_decode")
     args = parser.parse_args()
     on_cpu = args.device == "cpu"
     print("torch", torch.__version__, "on", args.device, args.dtype)
@@ -65,6 +66,8 @@ def main():
     shapes = [("mla_decode", 16, mla, 1, 16, LATENT + ROPE, LATENT), ("mla_decode", 128, mla, 1, 128, LATENT + ROPE, LATENT),
               ("paged_decode", 32, gqa, 8, 4, 128, 128)]
     for name, heads, batch, kv_heads, group, dim, value_dim in shapes:
+        if not name.startswith(args.only):
+            continue
         options = dict(dtype=getattr(torch, args.dtype), device=args.device)
         q = torch.randn(batch, kv_heads, group, dim, **options)
         k = torch.randn(batch, kv_heads, args.length, dim, **options)
