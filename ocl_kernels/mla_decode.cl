@@ -17,6 +17,7 @@
 // Empty       a request of length 0 gets out 0, lse -INF; an empty split leaves partial_sum 0 and no partial_out.
 // Host        grid (LANES * ceil(H / HEAD_TILE), splits, B); columns * page_size >= cache_seqlens[b]; page ids valid up to
 //             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
+// The above is the plain form. Where TILE_BODY names a matrix engine the kernel of mla_tiles.clh takes its place.
 
 #include "common.clh"
 #include "merge_splits.clh"
@@ -27,6 +28,10 @@
 #ifndef ROPE
 #define ROPE 64
 #endif
+#if TILE_BODY
+#include "mla_tiles.clh"
+#else
+
 #ifndef HEAD_TILE
 #define HEAD_TILE 16
 #endif
@@ -230,7 +235,9 @@ kernel WORK_GROUP(LANES) void mla_decode(
   }
 }
 
-kernel WORK_GROUP(1) void mla_decode_merge(global const float* workspace, global elem_t* out, global float* lse,
-                                           int splits) {
+#endif
+
+kernel WORK_GROUP(MERGE_LANES(LATENT)) void mla_decode_merge(global const float* workspace, global elem_t* out,
+                                                             global float* lse, int splits) {
   merge_splits(workspace, out, lse, splits, LATENT);
 }

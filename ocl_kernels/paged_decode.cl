@@ -18,6 +18,7 @@
 // Host        grid (LANES * tiles, splits, B), tiles = KVH / KV_TILE * ceil(group / GROUP_TILE), KV_TILE > 1 only with one
 //             group tile; HEAD_DIM and VALUE_DIM multiples of 16; GROUP_TILE of HEAD_BLOCK; TOKEN_TILE of 16;
 //             HEAD_BLOCK * TOKEN_BLOCK = 8; then paged_decode_merge.
+// The above is the plain form. Where TILE_BODY names a matrix engine the kernel of paged_tiles.clh takes its place.
 
 #include "common.clh"
 #include "merge_splits.clh"
@@ -28,6 +29,10 @@
 #ifndef VALUE_DIM
 #define VALUE_DIM HEAD_DIM
 #endif
+#if TILE_BODY
+#include "paged_tiles.clh"
+#else
+
 #ifndef KV_TILE
 #define KV_TILE 1
 #endif
@@ -269,7 +274,9 @@ kernel WORK_GROUP(LANES) void paged_decode(
   }
 }
 
-kernel WORK_GROUP(1) void paged_decode_merge(global const float* workspace, global elem_t* out, global float* lse,
-                                             int splits) {
+#endif
+
+kernel WORK_GROUP(MERGE_LANES(VALUE_DIM)) void paged_decode_merge(global const float* workspace, global elem_t* out,
+                                                                  global float* lse, int splits) {
   merge_splits(workspace, out, lse, splits, VALUE_DIM);
 }

@@ -68,6 +68,7 @@ struct RunOptions {
   int repeat = 0;                // timed repetitions after the judged run; 0 = no timing
   std::string kernel_dir;        // read kernel sources here instead of the embedded ones
   bool as_gpu = false;           // choose work-groups as for a GPU on any device: tests that path on a CPU
+  bool plain_tiles = false;      // with it: the tile products of a matrix engine, in plain C
   int defect = 0;                // plant this defect (src/kernels/defects.h); 0 = none
   bool stop_at_failure = false;  // skip the cases after the first that fails
 };

@@ -7,6 +7,8 @@
 
 #include "preflight/sizing.h"
 #include "src/kernels/defects.h"
+#include "src/kernels/launchers.h"
+#include "src/kernels/tiles.h"
 
 namespace preflight {
 namespace {
@@ -19,6 +21,7 @@ DeviceInfo tile_device(DeviceInfo device, const RunOptions& options) {
   if (!options.as_gpu) return device;
   device.is_cpu = false;
   device.is_gpu = true;
+  if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);
   device.local_memory_bytes = std::min(device.local_memory_bytes, kGpuLocalBytes);
   return device;
 }
@@ -71,6 +74,12 @@ opencl::KernelObject KernelRun::kernel(const std::string& function) {
 
 void KernelRun::run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group) {
   session_.run(kernel, items, group);
+}
+
+void run_merge(KernelRun& run, const opencl::KernelObject& merge, std::int64_t width, std::int64_t rows) {
+  const DeviceInfo& device = run.device();
+  const std::int64_t items = width / merge_width(device);
+  run.run(merge, {items, rows, 1}, {device.is_cpu ? 1 : items, 1, 1});
 }
 
 std::vector<Tensor> KernelRun::outputs() {

@@ -9,6 +9,11 @@ namespace preflight {
 // Items that share one request in the builders of tables and indices.
 constexpr std::int64_t index_lanes(const DeviceInfo& device) { return device.is_cpu ? 1 : 64; }
 
+// Values that an item of the merge kernels takes (ocl_kernels/merge_splits.clh).
+constexpr int merge_width(const DeviceInfo& device) { return device.is_cpu ? 16 : 4; }
+// Over `rows` rows of `width` values, each.
+void run_merge(KernelRun& run, const opencl::KernelObject& merge, std::int64_t width, std::int64_t rows);
+
 #define PREFLIGHT_KERNEL(name)                                         \
   namespace name {                                                     \
   std::string why_not(const KernelCase& c);                            \

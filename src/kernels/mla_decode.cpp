@@ -8,6 +8,7 @@
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
+#include "src/kernels/tiles.h"
 #include "src/sample/regime.h"
 
 namespace preflight::mla_decode {
@@ -26,6 +27,15 @@ std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   const std::int64_t row = c.kv_lora_rank + c.qk_rope_head_dim;
   const std::int64_t floats = tiles.heads * (row + c.kv_lora_rank + tiles.tokens + 3) + tiles.tokens * row;
   return floats * size_of(DType::kF32) + tiles.tokens * size_of(DType::kI64);
+}
+
+std::optional<tiles::Shape> matrix_tiles(const KernelCase& c, const DeviceInfo& device) {
+  if (size_of(c.dtype) != 2) return std::nullopt;
+  return tiles::choose({.rows = c.num_q_heads,
+                        .key_dim = c.kv_lora_rank + c.qk_rope_head_dim,
+                        .value_dim = c.kv_lora_rank,
+                        .shared_rows = true},
+                       device);
 }
 
 // The largest tiles that the heads use and local memory holds. A CPU runs a work-group on one core, so one item with
@@ -56,10 +66,12 @@ std::string why_not(const KernelCase& c) {
 }
 
 std::string build_options(const KernelCase& c, const DeviceInfo& device) {
+  const std::string common =
+      fmt::format("-DELEM={} -DLATENT={} -DROPE={}", elem_code(c.dtype), c.kv_lora_rank, c.qk_rope_head_dim);
+  if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("-DELEM={} -DLATENT={} -DROPE={} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES={}",
-                     elem_code(c.dtype), c.kv_lora_rank, c.qk_rope_head_dim, tiles.heads, tiles.tokens, kTokenBlock,
-                     tiles.lanes);
+  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES={} -DMERGE_WIDTH={}", common,
+                     tiles.heads, tiles.tokens, kTokenBlock, tiles.lanes, merge_width(device));
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
@@ -70,18 +82,20 @@ std::int64_t workspace_bytes(const KernelCase& c) {
 
 void launch(KernelRun& run, const SampleBatch& batch) {
   const KernelCase& c = batch.kernel_case;
+  const auto matrix = matrix_tiles(c, run.device());
   const Tiles tiles = choose_tiles(c, run.device());
+  const std::int64_t lanes = matrix ? matrix->lanes() : tiles.lanes;
+  const std::int64_t heads = matrix ? matrix->rows() : tiles.heads;
   opencl::KernelObject decode = run.kernel("mla_decode");
   decode.args(run.buffer("q_nope"), run.buffer("q_rope"), run.buffer("kv_cache"), run.buffer("page_table"),
               run.buffer("cache_seqlens"), run.buffer("out"), run.buffer("lse"), run.workspace(),
               static_cast<std::int32_t>(c.num_q_heads), static_cast<std::int32_t>(c.page_size),
               static_cast<std::int32_t>(c.columns()), static_cast<float>(sample::softmax_scale(c)));
-  run.run(decode, {tiles.lanes * sizing::ceil_div(c.num_q_heads, tiles.heads), c.kv_splits, c.num_requests()},
-          {tiles.lanes, 1, 1});
+  run.run(decode, {lanes * sizing::ceil_div(c.num_q_heads, heads), c.kv_splits, c.num_requests()}, {lanes, 1, 1});
   if (c.kv_splits == 1) return;
   opencl::KernelObject merge = run.kernel("mla_decode_merge");
   merge.args(run.workspace(), run.buffer("out"), run.buffer("lse"), static_cast<std::int32_t>(c.kv_splits));
-  run.run(merge, {c.kv_lora_rank / 16, c.num_requests() * c.num_q_heads, 1}, {1, 1, 1});
+  run_merge(run, merge, c.kv_lora_rank, c.num_requests() * c.num_q_heads);
 }
 
 Tolerance tolerance(const KernelCase& c, std::string_view output) {

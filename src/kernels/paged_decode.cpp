@@ -7,6 +7,7 @@
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
+#include "src/kernels/tiles.h"
 #include "src/sample/regime.h"
 
 namespace preflight::paged_decode {
@@ -26,6 +27,12 @@ std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   constexpr std::int64_t kSlotBytes = 8;
   const std::int64_t per_head = c.head_dim + c.value_dim() + tiles.tokens + 3;
   return kFloatBytes * tiles.kv_heads * tiles.group * per_head + kSlotBytes * tiles.tokens;
+}
+
+std::optional<tiles::Shape> matrix_tiles(const KernelCase& c, const DeviceInfo& device) {
+  if (size_of(c.dtype) != 2 || c.cache_dtype() != c.dtype) return std::nullopt;
+  return tiles::choose({.rows = c.num_q_heads / c.num_kv_heads, .key_dim = c.head_dim, .value_dim = c.value_dim()},
+                       device);
 }
 
 // As many heads as local memory holds. On a CPU one item takes all KV heads of a token, so that memory is read in
@@ -72,13 +79,13 @@ std::string why_not(const KernelCase& c) {
 }
 
 std::string build_options(const KernelCase& c, const DeviceInfo& device) {
+  const std::string common = fmt::format("-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={}", elem_code(c.dtype),
+                                         elem_code(c.cache_dtype()), c.head_dim, c.value_dim());
+  if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format(
-      "-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} "
-      "-DTOKEN_TILE={} "
-      "-DLANES={}",
-      elem_code(c.dtype), elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), tiles.kv_heads, tiles.group,
-      tiles.head_block, tiles.tokens, tiles.lanes);
+  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={} -DMERGE_WIDTH={}",
+                     common, tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes,
+                     merge_width(device));
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
@@ -87,7 +94,10 @@ std::int64_t workspace_bytes(const KernelCase& c) {
   return c.num_requests() * c.num_q_heads * c.kv_splits * (c.value_dim() + 2) * kFloatBytes;
 }
 
-std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) { return choose_tiles(c, device).lanes; }
+std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
+  const auto matrix = matrix_tiles(c, device);
+  return matrix ? matrix->lanes() : choose_tiles(c, device).lanes;
+}
 
 void launch(KernelRun& run, const SampleBatch& batch) {
   launch_over(run, batch.kernel_case, run.buffer("page_table"), run.buffer("cache_seqlens"),
@@ -97,7 +107,11 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page_table, const opencl::Buffer& seqlens,
                  std::int64_t columns) {
   const Tiles tiles = choose_tiles(c, run.device());
-  const std::int64_t group_tiles = sizing::ceil_div(c.num_q_heads / c.num_kv_heads, tiles.group);
+  const auto matrix = matrix_tiles(c, run.device());
+  const std::int64_t lanes = matrix ? matrix->lanes() : tiles.lanes;
+  const std::int64_t kv_tiles = matrix ? c.num_kv_heads : c.num_kv_heads / tiles.kv_heads;
+  const std::int64_t group_tiles =
+      sizing::ceil_div(c.num_q_heads / c.num_kv_heads, matrix ? matrix->rows() : tiles.group);
   opencl::KernelObject decode = run.kernel("paged_decode");
   decode.args(run.buffer("q"), run.buffer("k_cache"), run.buffer("v_cache"), page_table, seqlens,
               c.sinks ? run.buffer("sinks") : run.buffer("q"), run.buffer("out"), run.buffer("lse"), run.workspace(),
@@ -106,12 +120,11 @@ void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page
               static_cast<std::int32_t>(columns), static_cast<std::int32_t>(c.window),
               static_cast<float>(sample::softmax_scale(c) * c.k_scale), static_cast<float>(c.softcap),
               static_cast<float>(c.v_scale));
-  run.run(decode, {tiles.lanes * (c.num_kv_heads / tiles.kv_heads) * group_tiles, c.kv_splits, c.num_requests()},
-          {tiles.lanes, 1, 1});
+  run.run(decode, {lanes * kv_tiles * group_tiles, c.kv_splits, c.num_requests()}, {lanes, 1, 1});
   if (c.kv_splits == 1) return;
   opencl::KernelObject merge = run.kernel("paged_decode_merge");
   merge.args(run.workspace(), run.buffer("out"), run.buffer("lse"), static_cast<std::int32_t>(c.kv_splits));
-  run.run(merge, {c.value_dim() / 16, c.num_requests() * c.num_q_heads, 1}, {1, 1, 1});
+  run_merge(run, merge, c.value_dim(), c.num_requests() * c.num_q_heads);
 }
 
 Tolerance tolerance(const KernelCase& c, std::string_view output) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/kernels/sources.h"
+#include "src/kernels/tiles.h"
 
 namespace preflight {
 namespace {
@@ -37,8 +38,9 @@ DeviceInfo intel_gpu(const char* name, std::int64_t local_kib, std::int64_t sub_
   device.compute_units = 512;
   device.local_memory_bytes = local_kib * 1024;
   device.max_work_group_size = 1024;
-  device.extensions = fmt::format(
-      "cl_intel_required_subgroup_size cl_intel_subgroup_matrix_multiply_accumulate sub_group_{}", sub_group);
+  device.extensions =
+      fmt::format("cl_intel_required_subgroup_size cl_intel_subgroup_matrix_multiply_accumulate {} sub_group_{}",
+                  tiles::kIntelTiles, sub_group);
   return device;
 }
 

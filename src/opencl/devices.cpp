@@ -29,10 +29,16 @@ T number_info(cl_device_id device, cl_device_info what) {
   return value;
 }
 
-// Sub-groups of the smallest size that Intel's driver lets a kernel ask for, noted among the extensions:
-// "sub_group_16".
-std::string noted_sub_group(cl_device_id device, std::string_view extensions) {
+// What no extension tells, noted among them. NVIDIA's compute capability: "sm_90". Sub-groups of the smallest size that
+// Intel's driver lets a kernel ask for: "sub_group_16".
+std::string noted_abilities(cl_device_id device, std::string_view extensions) {
+  constexpr cl_device_info kComputeCapabilityMajor = 0x4000;  // …_NV
+  constexpr cl_device_info kComputeCapabilityMinor = 0x4001;
   constexpr cl_device_info kSubGroupSizes = 0x4108;  // CL_DEVICE_SUB_GROUP_SIZES_INTEL
+  if (extensions.find("cl_nv_device_attribute_query") != std::string_view::npos) {
+    return fmt::format(" sm_{}{}", number_info<cl_uint>(device, kComputeCapabilityMajor),
+                       number_info<cl_uint>(device, kComputeCapabilityMinor));
+  }
   if (extensions.find("cl_intel_required_subgroup_size") == std::string_view::npos) return {};
   std::array<std::size_t, 8> sizes{};
   if (api().GetDeviceInfo(device, kSubGroupSizes, sizeof sizes, sizes.data(), nullptr) != CL_SUCCESS) return {};
@@ -56,7 +62,7 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   info.max_allocation_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   info.local_memory_bytes = static_cast<std::int64_t>(number_info<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
   info.max_work_group_size = static_cast<std::int64_t>(number_info<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
-  info.extensions += noted_sub_group(device, info.extensions);
+  info.extensions += noted_abilities(device, info.extensions);
   return info;
 }
 

@@ -22,18 +22,26 @@ TEST_P(KernelCases, AllPassOnThisDevice) {
 INSTANTIATE_TEST_SUITE_P(All, KernelCases, testing::ValuesIn(kernel_names()),
                          [](const auto& row) { return std::string(row.param); });
 
-// A CPU would never take the path of many items to a group.
+// A CPU would never take the paths of a GPU: tile products where numbers have 16 bits, else many items to a group.
 TEST(DecodeKernels, PassWithWorkGroupsChosenAsForAGpu) {
   PREFLIGHT_NEEDS_DEVICE();
   for (const char* line :
        {"mla_decode --kv-splits 4 --cache-seqlens 320,257,1", "mla_decode --heads 3 --cache-seqlens 0,65,129",
-        "mla_decode --dtype fp16 --heads 9 --inputs drift --cache-seqlens 300,65",
+        "mla_decode --heads 70 --inputs drift --cache-seqlens 130",
+        "mla_decode --dtype fp16 --heads 20 --latent 256 --rope 32 --page 16 --inputs drift --cache-seqlens 65,33",
+        "mla_decode --dtype fp32 --heads 9 --kv-splits 2 --inputs drift --cache-seqlens 300,65",
         "paged_decode --heads 32 --kv-heads 8 --kv-splits 3 --cache-seqlens 1,64,320,257",
         "paged_decode --heads 6 --kv-heads 2 --window 31 --softcap 3 --sinks --cache-seqlens 0,65,200",
-        "paged_decode --heads 8 --kv-heads 1 --head-dim 512 --inputs drift --cache-seqlens 65,130"}) {
-    const auto report = run_case(line, {}, {.as_gpu = true});
-    ASSERT_TRUE(report.has_value()) << report.error().text();
-    EXPECT_EQ(name_of(report->worst()), "pass") << line << "\n  " << report->cases.front().verdict.reason;
+        "paged_decode --heads 40 --kv-heads 1 --head-dim 96 --v-head-dim 64 --page 1 --kv-splits 2 --cache-seqlens "
+        "37,64",
+        "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130",
+        "paged_decode --heads 8 --kv-heads 1 --head-dim 512 --dtype fp16 --inputs drift --cache-seqlens 65,130"}) {
+    for (const bool tiles : {false, true}) {
+      const auto report = run_case(line, {}, {.as_gpu = true, .plain_tiles = tiles});
+      ASSERT_TRUE(report.has_value()) << report.error().text();
+      EXPECT_EQ(name_of(report->worst()), "pass")
+          << line << (tiles ? " (tiles)" : "") << "\n  " << report->cases.front().verdict.reason;
+    }
   }
 }
 
