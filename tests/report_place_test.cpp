@@ -75,7 +75,7 @@ TEST(Excerpt, AnOptionOfAFilePointsIntoTheFile) {
       {"model-path: m\npage-size: 7   # why\n", 2, 1, "page-size: 7   # why", 0, 12},
       {"served-model-name: 'a # b'  # c\n", 1, 1, "served-model-name: 'a # b'  # c", 0, 26},
       {"{model-path: m, page-size: 7}\n", 1, 17, "{model-path: m, page-size: 7}", 16, 12},
-      {"  page-size: 7\r\n", 1, 3, "  page-size: 7 ", 2, 12},
+      {"  page-size: 7\r\n", 1, 3, "  page-size: 7", 2, 12},
       {"a: b", 1, 1, "a: b", 0, 4},
   };
   for (const Row& row : rows) {

@@ -38,9 +38,14 @@ DeviceInfo intel_gpu(const char* name, std::int64_t local_kib, std::int64_t sub_
   device.compute_units = 512;
   device.local_memory_bytes = local_kib * 1024;
   device.max_work_group_size = 1024;
-  device.extensions =
-      fmt::format("cl_intel_required_subgroup_size cl_intel_subgroup_matrix_multiply_accumulate {} sub_group_{}",
-                  tiles::kIntelTiles, sub_group);
+  device.extensions = fmt::format(
+      "cl_intel_required_subgroup_size cl_intel_subgroup_matrix_multiply_accumulate sub_group_{}", sub_group);
+  return device;
+}
+
+// The tile products on its matrix engine, which no device is given yet (src/kernels/tiles.cpp).
+DeviceInfo with_tiles(DeviceInfo device) {
+  device.extensions.insert(0, std::string(tiles::kIntelTiles) + " ");
   return device;
 }
 
@@ -55,8 +60,10 @@ Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const De
 }
 
 std::span<const OfflineDevice> offline_devices() {
-  static const std::array kDevices{OfflineDevice{"pvc", intel_gpu("Intel(R) Data Center GPU Max", 128, 16)},
-                                   OfflineDevice{"dg2", intel_gpu("Intel(R) Arc(TM) A770 Graphics", 64, 8)}};
+  static const std::array kDevices{
+      OfflineDevice{"pvc", intel_gpu("Intel(R) Data Center GPU Max", 128, 16)},
+      OfflineDevice{"dg2", intel_gpu("Intel(R) Arc(TM) A770 Graphics", 64, 8)},
+      OfflineDevice{"pvc", with_tiles(intel_gpu("Intel(R) Data Center GPU Max", 128, 16))}};
   return kDevices;
 }
 

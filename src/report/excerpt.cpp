@@ -70,7 +70,8 @@ std::optional<Marked> mark_in_file(const SourceRange& where, const ArgumentSourc
     if (end == text.npos) return std::nullopt;
     line_from = end + 1;
   }
-  const std::size_t line_to = std::min(text.find('\n', line_from), text.size());
+  std::size_t line_to = std::min(text.find('\n', line_from), text.size());
+  if (line_to > line_from && text[line_to - 1] == '\r') --line_to;
   const std::size_t from = line_from + static_cast<std::size_t>(std::max(where.column, 1) - 1);
   if (from >= line_to) return std::nullopt;
   return Marked{text, line_from, line_to, from, entry_end(text, line_from, from, line_to)};
