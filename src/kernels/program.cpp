@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "src/kernels/sources.h"
-#include "src/kernels/tiles.h"
 
 namespace preflight {
 namespace {
@@ -43,12 +42,6 @@ DeviceInfo intel_gpu(const char* name, std::int64_t local_kib, std::int64_t sub_
   return device;
 }
 
-// The tile products on its matrix engine, which no device is given yet (src/kernels/tiles.cpp).
-DeviceInfo with_tiles(DeviceInfo device) {
-  device.extensions.insert(0, std::string(tiles::kIntelTiles) + " ");
-  return device;
-}
-
 }  // namespace
 
 Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const DeviceInfo& device,
@@ -60,10 +53,8 @@ Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const De
 }
 
 std::span<const OfflineDevice> offline_devices() {
-  static const std::array kDevices{
-      OfflineDevice{"pvc", intel_gpu("Intel(R) Data Center GPU Max", 128, 16)},
-      OfflineDevice{"dg2", intel_gpu("Intel(R) Arc(TM) A770 Graphics", 64, 8)},
-      OfflineDevice{"pvc", with_tiles(intel_gpu("Intel(R) Data Center GPU Max", 128, 16))}};
+  static const std::array kDevices{OfflineDevice{"pvc", intel_gpu("Intel(R) Data Center GPU Max", 128, 16)},
+                                   OfflineDevice{"dg2", intel_gpu("Intel(R) Arc(TM) A770 Graphics", 64, 8)}};
   return kDevices;
 }
 

@@ -15,10 +15,8 @@ constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kMostGroups = 8;
 
 // Rows of a tile and lanes of a sub-group, as in tiles.clh.
-std::int64_t tile_rows(TileEngine engine) { return engine == TileEngine::kIntel ? 8 : 16; }
-std::int64_t sub_group(TileEngine engine) {
-  return engine == TileEngine::kNvidia ? 32 : engine == TileEngine::kIntel ? 16 : 1;
-}
+constexpr std::int64_t kTileRows = 16;
+std::int64_t sub_group(TileEngine engine) { return engine == TileEngine::kNvidia ? 32 : 1; }
 
 std::int64_t stage_bytes(const Product& p) {
   const std::int64_t elements = p.key_dim + kPad + (p.shared_rows ? 0 : p.value_dim + kPad);
@@ -31,35 +29,29 @@ std::int64_t local_bytes(const Product& p, const Shape& shape) {
 }
 
 // Registers of an item that stay taken from tile to tile: eight floats of each tile of sums, four pairs of each tile of
-// queries. (On both engines; plain C has no such limit and is cut like them.)
+// queries. (Plain C has no such limit and is cut like them.)
 std::int64_t registers(const Product& p, const Shape& shape) {
   return (8 * p.value_dim + 4 * p.key_dim) / kTile / shape.dim_groups;
 }
 
 }  // namespace
 
-// mma of bf16 needs compute capability 8.0. Intel's body compiles without spills and has not run on a device: it is
-// taken only where a device is marked for it, as the ones are that kernels are compiled for offline.
+// mma of bf16 needs compute capability 8.0.
 TileEngine engine_of(const DeviceInfo& device) {
   const std::string_view abilities = device.extensions;
   if (const std::size_t at = abilities.find(" sm_"); at != std::string_view::npos) {
     const std::string_view number = abilities.substr(at + 4, abilities.find(' ', at + 1) - at - 4);
     return number.size() > 2 || number >= "80" ? TileEngine::kNvidia : TileEngine::kNone;
   }
-  if (abilities.find(kIntelTiles) != std::string_view::npos &&
-      abilities.find(" sub_group_16") != std::string_view::npos) {
-    return TileEngine::kIntel;
-  }
   return abilities.find(kPlainTiles) == std::string_view::npos ? TileEngine::kNone : TileEngine::kPlainC;
 }
 
 std::int64_t Shape::lanes() const { return sub_group(engine) * row_groups * dim_groups; }
-std::int64_t Shape::rows() const { return tile_rows(engine) * row_groups; }
+std::int64_t Shape::rows() const { return kTileRows * row_groups; }
 
 std::string Shape::build_options() const {
-  return fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={} -DMERGE_WIDTH=4{}",
-                     static_cast<int>(engine), row_groups, dim_groups, stages,
-                     engine == TileEngine::kIntel ? " -DSUB_GROUP=16" : "");
+  return fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={} -DMERGE_WIDTH=4",
+                     static_cast<int>(engine), row_groups, dim_groups, stages);
 }
 
 std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
@@ -69,7 +61,7 @@ std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
   // hold its part, and further while sub-groups are few.
   constexpr std::int64_t kMostRegisters = 208;
   Shape shape{.engine = engine};
-  const std::int64_t wanted = sizing::ceil_div(p.rows, tile_rows(shape.engine));
+  const std::int64_t wanted = sizing::ceil_div(p.rows, kTileRows);
   while (shape.row_groups < wanted && shape.row_groups < kMostGroups / 2) shape.row_groups *= 2;
   const auto divides = [&](std::int64_t groups) {
     return p.key_dim / kTile % groups == 0 && p.value_dim / kTile % groups == 0;

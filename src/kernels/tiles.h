@@ -12,9 +12,8 @@ namespace preflight::tiles {
 
 // What multiplies tiles of 16-bit numbers: TILE_BODY of ocl_kernels/tiles.clh. kPlainC is no engine: it runs the same
 // kernels on a device that a test has marked with kPlainTiles among its extensions.
-enum class TileEngine : std::uint8_t { kNone, kPlainC, kNvidia, kIntel };
+enum class TileEngine : std::uint8_t { kNone, kPlainC, kNvidia };
 inline constexpr std::string_view kPlainTiles = "plain_tiles";
-inline constexpr std::string_view kIntelTiles = "intel_tiles";
 TileEngine engine_of(const DeviceInfo& device);
 
 // What a work-group is given; dims in elements of 16 bits.

@@ -1,7 +1,7 @@
 // How fast the decode kernels are, and what share that is of what the device can do: fp32 multiply-adds, memory read,
 // memory copied, each measured in the same run and in turns with the kernel.
 //
-//   kernels_bench [--case 'CASE LINE']… [--plot] [options of Google Benchmark]
+//   kernels_bench [--case 'CASE LINE']… [options of Google Benchmark]
 //   PREFLIGHT_DEVICE      which device (as --device of check); first GPU, else first
 //   PREFLIGHT_KERNEL_DIR  kernel sources there instead of the embedded ones
 // Timed is launch to finish, work that is split merged again. docs/kernels.md keeps the results.
