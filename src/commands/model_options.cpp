@@ -100,7 +100,7 @@ Value plain_config(bool mla) {
 }
 
 // `config` with the facts in it; those of a nested text model go there.
-Result<Value> with_facts(Value config, const std::map<std::string, std::string>& facts) {
+Result<Value> with_facts(const Value& config, const std::map<std::string, std::string>& facts) {
   const Value* text = config.find("text_config");
   Value inner = text != nullptr && text->is_dict() ? *text : config;
   for (const auto& [name, given] : facts) {
