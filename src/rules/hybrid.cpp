@@ -89,6 +89,21 @@ std::optional<Finding> linear_device(const LaunchFacts& f) {
       .field = field};
 }
 
+bool linear_layers_on_triton(const LaunchFacts& f) { return is_gdn(f.model()) && !linear_backend(f, {"intel_xpu"}); }
+
+std::optional<Finding> wide_linear_heads(const LaunchFacts& f) {
+  constexpr std::int64_t kWidest = 256;  // a block of the Triton kernel holds a whole key head
+  const Value width = f.model().text("linear_key_head_dim");
+  if (!linear_layers_on_triton(f) || !width.is_int() || width.as_int() <= kWidest) return std::nullopt;
+  return Finding{.message = fmt::format("key heads of the linear layers are {} wide, the Triton kernel takes {}",
+                                        width.as_int(), kWidest)};
+}
+
+std::optional<Finding> triton_package(const LaunchFacts& f) {
+  if (!linear_layers_on_triton(f)) return std::nullopt;
+  return Finding{.message = "the linear layers run on Triton: the triton-xpu package must be 3.7.1 or newer"};
+}
+
 constexpr std::string_view kLinear = "sglang/srt/layers/attention/linear";
 
 const Rule kRules[] = {
@@ -224,6 +239,35 @@ const Rule kRules[] = {
                     .device = "max1550"}}},
      .quiet_on = {{{.model = "qwen3.5-9b",
                     .args = "--device xpu --disable-radix-cache --linear-attn-backend intel_xpu"}}}},
+    {.id = "HY011",
+     .refs = {},
+     .field = Field::linear_attn_backend,
+     .summary = "linear attention with key heads wider than a block of the Triton kernel",
+     .why =
+         "The chunk kernel for XPU keeps a key head in one block and asserts that it is no wider than 256; the first "
+         "prefill ends there.",
+     .fix = "no linear attention backend of an Intel GPU takes such heads",
+     .source = "sglang/srt/hardware_backend/xpu/kernels/fla/chunk_delta_h.py",
+     .since = v0_5(13),
+     .check = wide_linear_heads,
+     .fires_on = {{{.model = "qwen3-next-80b-a3b",
+                    .args = "--device xpu --disable-radix-cache --tp-size 8 --json-model-override-args "
+                            "'{\"linear_key_head_dim\":512}'"}}},
+     .quiet_on = {{{.model = "qwen3-next-80b-a3b", .args = "--device xpu --disable-radix-cache --tp-size 8"}}}},
+    {.id = "HY012",
+     .refs = {},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kLikely,
+     .field = Field::linear_attn_backend,
+     .summary = "linear attention on Triton wants a recent triton-xpu",
+     .why = "Older builds miscompile or reject the gated delta rule's kernels on Battlemage; SGLang's installation for "
+            "XPU names the version, and an environment made for other models may hold an older one.",
+     .fix = "pip show triton-xpu tells; install the version that SGLang's XPU installation page names",
+     .source = "sgl-project/sglang#21668, intel/intel-xpu-backend-for-triton#6910",
+     .since = v0_5(13),
+     .check = triton_package,
+     .fires_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
 };
 
 }  // namespace
