@@ -199,7 +199,7 @@ std::optional<Error> absurd_number(const Value& config, const std::string& path)
 std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string& path) {
   const auto config = models.config_of(path);
   if (!config) return config.error();
-  const std::string file = path + "/config.json";
+  const std::string file = path == kModelByOption ? "--fact" : path + "/config.json";
   if (*config != nullptr) {
     if (!(*config)->is_dict()) return Error{"a model configuration is a JSON object", file};
     return absurd_number(**config, file);

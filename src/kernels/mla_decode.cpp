@@ -62,6 +62,10 @@ std::string why_not(const KernelCase& c) {
   if (c.kv_lora_rank % 16 != 0 || c.qk_rope_head_dim % 16 != 0) {
     return fmt::format("latent {} and rope {} are not multiples of 16", c.kv_lora_rank, c.qk_rope_head_dim);
   }
+  constexpr std::int64_t kWidest = 1024;  // twice what any model has
+  if (c.kv_lora_rank > kWidest || c.qk_rope_head_dim > kWidest) {
+    return fmt::format("latent {} and rope {}, at most {} are supported", c.kv_lora_rank, c.qk_rope_head_dim, kWidest);
+  }
   return {};
 }
 

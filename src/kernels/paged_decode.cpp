@@ -75,6 +75,10 @@ std::string why_not(const KernelCase& c) {
   if (c.head_dim % 16 != 0 || c.value_dim() % 16 != 0) {
     return fmt::format("head dims {} and {} are not multiples of 16", c.head_dim, c.value_dim());
   }
+  constexpr std::int64_t kWidest = 1024;  // twice what any model has; a row is unrolled into registers
+  if (c.head_dim > kWidest || c.value_dim() > kWidest) {
+    return fmt::format("head dims {} and {}, at most {} are supported", c.head_dim, c.value_dim(), kWidest);
+  }
   return {};
 }
 
