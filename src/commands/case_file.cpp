@@ -1,8 +1,6 @@
 // Tested by tests/case_file_test.cpp and by parity with recorded outcomes (tests/parity).
 #include "src/commands/case_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -13,10 +11,8 @@
 #include <fmt/format.h>
 
 #include "src/args/config_file.h"
-#include "src/args/parse.h"
 #include "src/commands/commands.h"
-#include "src/resolve/parsed_launch.h"
-#include "src/resolve/pipeline.h"
+#include "src/commands/temporary_yaml.h"
 
 namespace preflight::commands {
 namespace {
@@ -27,29 +23,6 @@ std::string replaced(std::string s, std::string_view from, const std::string& to
   }
   return s;
 }
-
-// A case's --config text as a file, gone with the object.
-class TemporaryYaml {
- public:
-  explicit TemporaryYaml(const std::string& text) {
-    std::string name = "/tmp/xpu-preflight-XXXXXX.yaml";
-    const int fd = mkstemps(name.data(), 5);
-    if (fd < 0) return;
-    path_ = name;
-    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    close(fd);
-    if (!written) path_.clear();
-  }
-  TemporaryYaml(const TemporaryYaml&) = delete;
-  TemporaryYaml& operator=(const TemporaryYaml&) = delete;
-  ~TemporaryYaml() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string string_of(const Value& item, std::string_view key) {
   const Value* v = item.find(key);
@@ -118,7 +91,7 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   const Value* yaml = item.find("config");
   std::optional<TemporaryYaml> config;
   if (yaml != nullptr && yaml->is_string()) config.emplace(with_paths(yaml->as_string()));
-  const std::string config_path = config ? config->path() : std::string();
+  const std::string config_path = config && config->written() ? config->path() : std::string();
   std::vector<std::string> argv;
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
     for (const auto& a : args->as_list()) argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
@@ -133,18 +106,10 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   out.inputs.device = device_of(item, options.device);
   args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
   out.inputs.argv = args::merge_config_file(options.release, expanded) ? argv : expanded.words;
-  if (options.hub) {
-    auto resolved = resolve_words(out.inputs, argv, {}, env);
-    if (!resolved) return tl::make_unexpected(resolved.error());
-    out.unknown_model = std::move(resolved->unknown_model);
-    out.unknown_draft = resolved->unknown_draft;
-    return std::move(resolved->launch);
-  }
-  ParseOutcome parsed = args::parse(options.release, argv);
-  if (auto* args = std::get_if<ServerArgs>(&parsed)) {
-    return resolve::resolve(std::move(*args), *out.inputs.models, out.inputs.device, std::move(env));
-  }
-  return resolve::refused_by_parser(options.release, std::move(parsed));
+  auto resolved = resolve_words(out.inputs, argv, {}, env);
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  out.unknown_model = std::move(resolved->unknown_model);
+  return std::move(resolved->launch);
 }
 
 }  // namespace
@@ -167,16 +132,13 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
   while (std::getline(in, line)) {
     ++number;
     if (line.empty()) continue;
+    const auto refuse = [&](const std::string& why) {
+      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, why);
+      return kBadInput;
+    };
     const auto item = Value::parse_json(line);
-    if (!item || !item->is_dict()) {
-      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number,
-                               item ? "a case is a JSON object" : item.error().message);
-      return kBadInput;
-    }
-    if (const std::string wrong = why_malformed(*item); !wrong.empty()) {
-      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, wrong);
-      return kBadInput;
-    }
+    if (!item || !item->is_dict()) return refuse(item ? "a case is a JSON object" : item.error().message);
+    if (const std::string wrong = why_malformed(*item); !wrong.empty()) return refuse(wrong);
     ResolvedCase resolved;
     const Value* id = item->find("id");
     resolved.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
@@ -184,10 +146,7 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     resolved.inputs.unknown_models_stay_open = options.hub;
     resolved.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on
     auto launch = resolve_case(options, *item, resolved);
-    if (!launch) {
-      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, launch.error().text());
-      return kBadInput;
-    }
+    if (!launch) return refuse(launch.error().text());
     resolved.launch = std::move(*launch);
     each(resolved);
   }

@@ -25,8 +25,7 @@ struct CaseFile {
 struct ResolvedCase {
   Value id;  // text or a whole number, as the case has it
   Launch launch;
-  std::optional<std::string> unknown_model = {};  // with a hub: a model, or a draft model, that nobody knows
-  bool unknown_draft = false;
+  std::optional<UnknownModel> unknown_model = {};  // with a hub
   LaunchInputs inputs;      // its --config file, if any, is gone after the call: options stand in inputs.argv
   report::PathNames names;  // how paths are written in outcomes
 };

@@ -152,7 +152,6 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
     prepared.launch = c.launch;
     prepared.inputs = c.inputs;
     prepared.unknown_model = c.unknown_model;
-    prepared.unknown_draft = c.unknown_draft;
     const Report report = make_report(std::move(prepared), command);
     std::cout << report::batch_line(report, c.id);
     // A device that fails or is absent outweighs a finding.

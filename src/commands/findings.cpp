@@ -50,7 +50,8 @@ void count_undecided(const PreparedLaunch& prepared, Coverage& coverage) {
   }
 }
 
-Diagnostic unknown_model(const std::string& path, bool draft, const Launch& launch) {
+Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
+  const auto& [path, draft] = model;
   const Rule* rule = find_rule("MD001");
   const Field field = draft ? Field::speculative_draft_model_path : Field::model_path;
   const GivenOption* given = launch.args.last_given(field);
@@ -90,8 +91,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   std::vector<Diagnostic> findings = prepared.notes;
   CheckResult result = preflight::check(prepared.launch, options);
   coverage = std::move(result.coverage);
-  if (prepared.unknown_model)
-    findings.push_back(unknown_model(*prepared.unknown_model, prepared.unknown_draft, prepared.launch));
+  if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {

@@ -1,15 +1,13 @@
 // Tested by tests/fix_search_test.cpp and tests/check_cli_test.cpp.
 #include "src/commands/fixing.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <variant>
 
 #include "src/args/config_file.h"
 #include "src/args/serve.h"
 #include "src/commands/findings.h"
+#include "src/commands/temporary_yaml.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
 #include "src/read_text.h"
@@ -41,27 +39,6 @@ std::vector<std::string> merged_words(Release release, std::vector<std::string> 
   if (args::merge_config_file(release, line)) return {};
   return line.words;
 }
-
-// The new text of a --config file under a name of its own, so that it can be read before anything is replaced.
-class TrialYaml {
- public:
-  explicit TrialYaml(const std::string& text) {
-    const char* folder = std::getenv("TMPDIR");
-    path_ = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/xpu-preflight-XXXXXX.yaml";
-    const int fd = mkstemps(path_.data(), 5);
-    good_ = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (fd >= 0) close(fd);
-  }
-  TrialYaml(const TrialYaml&) = delete;
-  TrialYaml& operator=(const TrialYaml&) = delete;
-  ~TrialYaml() { unlink(path_.c_str()); }
-  [[nodiscard]] bool good() const { return good_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool good_ = false;
-};
 
 std::string config_path(const std::vector<std::string>& argv) {
   const auto at = std::find(argv.begin(), argv.end(), "--config");
@@ -118,8 +95,8 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     auto edited = fix::edit_yaml(*text, config, fix, adds_to_yaml);
     if (!edited) return failure(edited.error().message, config);
     yaml = std::move(*edited);
-    const TrialYaml trial(yaml);
-    if (!trial.good()) return failure("no temporary file can be written");
+    const TemporaryYaml trial(yaml);  // read before anything is replaced
+    if (!trial.written()) return failure("no temporary file can be written");
     words = merged_words(release, argv, trial.path());
   } else {
     words = merged_words(release, argv, "");

@@ -17,6 +17,7 @@
 #include "src/resolve/parsed_launch.h"
 #include "src/resolve/pipeline.h"
 #include "src/resolve/python_resolver.h"
+#include "src/resolve/python_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -90,8 +91,7 @@ Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, cons
   if (release >= v0_5(19)) return false;
   constexpr std::array<std::string_view, 4> kNames = {"hunyuan3d", "flux.2-dev-nvfp4", "comfy-org/ideogram-4",
                                                       "comfy-org--ideogram-4"};
-  std::string lower = path;
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string lower = resolve::ascii_lower(path);
   return std::any_of(kNames.begin(), kNames.end(),
                      [&](std::string_view name) { return lower.find(name) != std::string::npos; });
 }
@@ -180,7 +180,6 @@ std::optional<Error> absurd_number(const Value& config, const std::string& path)
                                   Range{"hidden_size", 1 << 24},
                                   Range{"num_hidden_layers", 1 << 16},
                                   Range{"head_dim", 1 << 16},
-
                                   Range{"max_position_embeddings", 1 << 30}};
   if (const Value* text = config.find("text_config"); text != nullptr && text->is_dict()) {
     if (auto error = absurd_number(*text, path)) return error;
@@ -272,11 +271,10 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
   out.launch = resolve::resolve(std::move(*args), *inputs.models, inputs.device, env);
   if (out.launch.outcome != Outcome::kRefused) return out;
   // A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
-  if (!model.empty() && out.launch.refused_by_model) out.unknown_model = model;
+  if (!model.empty() && out.launch.refused_by_model) out.unknown_model = {.path = model};
   const bool not_found = out.launch.refusal && out.launch.refusal->exception == "OSError";
   if (!draft.empty() && !out.launch.refused_by_model && not_found) {
-    out.unknown_model = draft;
-    out.unknown_draft = true;
+    out.unknown_model = {.path = draft, .is_draft = true};
   }
   if (out.unknown_model) {
     out.launch.outcome = Outcome::kAccepted;
@@ -327,7 +325,6 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   if (!resolved) return tl::make_unexpected(resolved.error());
   out.launch = std::move(resolved->launch);
   out.unknown_model = std::move(resolved->unknown_model);
-  out.unknown_draft = resolved->unknown_draft;
   if (!input.interpreter.empty()) {
     if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
   }

@@ -43,10 +43,15 @@ struct LaunchInputs {
   bool unusable_files_are_errors = true;  // bad input, instead of what SGLang would raise over them
 };
 
+// A model path whose facts are not known.
+struct UnknownModel {
+  std::string path;
+  bool is_draft = false;
+};
+
 struct ResolvedWords {
   Launch launch;
-  std::optional<std::string> unknown_model;  // the model path whose facts are not known
-  bool unknown_draft = false;                // it is the draft model's
+  std::optional<UnknownModel> unknown_model;
 };
 // Parses and resolves `argv` in place of the given arguments. Errors: a config.json or --config file that is unusable.
 Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
@@ -56,12 +61,11 @@ struct PreparedLaunch {
   Launch launch;
   LaunchInputs inputs;
   ArgumentSource source;
-  std::vector<Diagnostic> notes;             // about the input itself
-  std::optional<std::string> unknown_model;  // the model path whose facts are not known
-  bool unknown_draft = false;                // it is the draft model's
-  bool facts_by_option = false;              // --mla, --fact: sizes that no option gives are stand-ins
-  bool refused_by_serve = false;             // `sglang serve` ends before launch_server's parser: no fix is searched
-  std::vector<AssumedFact> assumed_facts;    // facts by option that were not given and had to stand in
+  std::vector<Diagnostic> notes;  // about the input itself
+  std::optional<UnknownModel> unknown_model;
+  bool facts_by_option = false;            // --mla, --fact: sizes that no option gives are stand-ins
+  bool refused_by_serve = false;           // `sglang serve` ends before launch_server's parser: no fix is searched
+  std::vector<AssumedFact> assumed_facts;  // facts by option that were not given and had to stand in
 };
 
 // Errors are bad input (exit 2): a command that cannot be read, an unusable --fact or --model-config.

@@ -238,7 +238,7 @@ int memory(const MemoryCommand& command) {
     std::cerr << "xpu-preflight: no memory sheet: " << why << '\n';
     return kFindings;
   };
-  if (prepared->unknown_model) return refuse("nothing is known about the model " + *prepared->unknown_model);
+  if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);
   if (launch.usage) return refuse(launch.usage->message);
   if (launch.refusal) return refuse("SGLang refuses the launch: " + launch.refusal->message);
   std::string why;

@@ -45,7 +45,7 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   if (!launch.resolved.empty()) print_values(launch, style, all);
   if (prepared->unknown_model) {
     std::cout << fmt::format("\n{} nothing is known about the model {}; values that depend on it are not resolved.\n",
-                             style.yellow("incomplete:"), *prepared->unknown_model);
+                             style.yellow("incomplete:"), prepared->unknown_model->path);
   }
   if (launch.usage)
     std::cout << fmt::format("{} {}\n", style.red("refused by the argument parser:"), launch.usage->message);

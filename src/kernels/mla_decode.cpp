@@ -70,12 +70,12 @@ std::string why_not(const KernelCase& c) {
 }
 
 std::string build_options(const KernelCase& c, const DeviceInfo& device) {
-  const std::string common =
-      fmt::format("-DELEM={} -DLATENT={} -DROPE={}", elem_code(c.dtype), c.kv_lora_rank, c.qk_rope_head_dim);
+  const std::string common = fmt::format("-DELEM={} -DLATENT={} -DROPE={} -DMERGE_WIDTH={}", elem_code(c.dtype),
+                                         c.kv_lora_rank, c.qk_rope_head_dim, merge_width(device));
   if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES={} -DMERGE_WIDTH={}", common,
-                     tiles.heads, tiles.tokens, kTokenBlock, tiles.lanes, merge_width(device));
+  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES={}", common, tiles.heads, tiles.tokens,
+                     kTokenBlock, tiles.lanes);
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].

@@ -83,13 +83,13 @@ std::string why_not(const KernelCase& c) {
 }
 
 std::string build_options(const KernelCase& c, const DeviceInfo& device) {
-  const std::string common = fmt::format("-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={}", elem_code(c.dtype),
-                                         elem_code(c.cache_dtype()), c.head_dim, c.value_dim());
+  const std::string common =
+      fmt::format("-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={} -DMERGE_WIDTH={}", elem_code(c.dtype),
+                  elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), merge_width(device));
   if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={} -DMERGE_WIDTH={}",
-                     common, tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes,
-                     merge_width(device));
+  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={}", common,
+                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes);
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].

@@ -63,7 +63,7 @@ Execution execute_whole(const Kernel& kernel, KernelRun& run) {
   return done;
 }
 
-// What a case needs before and beside the device, made in threads of their own: its sample batch, then its reference.
+// A case before the device takes it: whether it runs, and its sample batch, made in a thread of its own.
 class Preparation {
  public:
   explicit Preparation(const KernelCase& kernel_case) : kernel_(find_kernel(kernel_case.kernel)) {

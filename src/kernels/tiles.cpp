@@ -50,8 +50,8 @@ std::int64_t Shape::lanes() const { return sub_group(engine) * row_groups * dim_
 std::int64_t Shape::rows() const { return kTileRows * row_groups; }
 
 std::string Shape::build_options() const {
-  return fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={} -DMERGE_WIDTH=4",
-                     static_cast<int>(engine), row_groups, dim_groups, stages);
+  return fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={}", static_cast<int>(engine), row_groups,
+                     dim_groups, stages);
 }
 
 std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "src/args/python_text.h"
+
 namespace preflight::report {
 namespace {
 
@@ -47,31 +49,13 @@ bool is_in(const Ranges& ranges, std::uint32_t c) {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-struct Character {
-  std::uint32_t code;
-  std::size_t bytes;
-};
-
-// The character at the beginning of `text`; a byte that begins none stands for itself.
-Character first_character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t bytes = lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
-  if (bytes == 1 || text.size() < bytes) return {'?', 1};
-  std::uint32_t code = lead & (0xFFU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if (!continues(text[i])) return {'?', 1};
-    code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
-  }
-  return {code, bytes};
-}
-
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const Character c = first_character(text);
-    text.remove_prefix(c.bytes);
+    const args::Character c = args::character_at(text, 0);  // a byte that begins none stands for itself
+    text.remove_prefix(c.length);
     columns += is_in(kCombining, c.code) ? 0U : is_in(kWide, c.code) ? 2U : 1U;
   }
   return columns;

@@ -8,7 +8,6 @@
 
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

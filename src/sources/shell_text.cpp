@@ -33,19 +33,15 @@ std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
   for (std::size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
     const char inside = nested.empty() ? '\0' : nested.back();
+    const bool opens = (c == '\'' && inside != '"') || (c == '"' && inside != '"') ||
+                       (c == '(' && (inside != '"' || text[i - 1] == '$'));
     if (inside == '\'') {
       if (c == '\'') nested.pop_back();
     } else if (c == '\\') {
       ++i;
-    } else if (c == '\'' && inside != '"') {
-      nested += c;
-    } else if (c == '"') {
-      if (inside == '"') {
-        nested.pop_back();
-      } else {
-        nested += c;
-      }
-    } else if (c == '(' && (inside != '"' || text[i - 1] == '$')) {
+    } else if (c == '"' && inside == '"') {
+      nested.pop_back();
+    } else if (opens) {
       nested += c;
     } else if (c == ')' && inside == '(') {
       nested.pop_back();
