@@ -32,7 +32,7 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
                      const RunOptions& options)
     : session_(session),
       batch_(batch),
-      guard_bytes_(session.info().platform == "Oclgrind" ? 0 : kGuardBytes),
+      guard_bytes_(session.is_simulator() ? 0 : kGuardBytes),
       device_(tile_device(session.info(), options)),
       program_(program_of(kernel, batch.kernel_case, device_, options)) {
   for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,9 @@ namespace preflight::opencl {
 namespace {
 
 Api open_library() {
+  // PoCL would compile each kernel a second time for the grid of its first launch, and leave that out of the binary
+  // that program_cache.h keeps. Our groups have one size, so that there is nothing to gain from it.
+  setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", /*overwrite=*/0);
   void* library = nullptr;
   for (const char* file : {"libOpenCL.so.1", "libOpenCL.so"}) {
     library = dlopen(file, RTLD_NOW | RTLD_LOCAL);

@@ -28,8 +28,10 @@ namespace preflight::opencl {
   X(EnqueueReadBuffer) \
   X(EnqueueFillBuffer) \
   X(CreateProgramWithSource) \
+  X(CreateProgramWithBinary) \
   X(BuildProgram) \
   X(GetProgramBuildInfo) \
+  X(GetProgramInfo) \
   X(ReleaseProgram) \
   X(CreateKernel) \
   X(ReleaseKernel) \

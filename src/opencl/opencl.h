@@ -94,6 +94,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] const DeviceInfo& info() const;
+  // Oclgrind, which interprets kernels and watches what they access.
+  [[nodiscard]] bool is_simulator() const { return info().platform == "Oclgrind"; }
   Buffer allocate(std::int64_t bytes);
   // Part of a buffer; offset must be a multiple of kViewAlignment.
   static constexpr std::int64_t kViewAlignment = 4096;
@@ -107,8 +109,9 @@ class Session {
   void run(const KernelObject& kernel, Grid items, Grid group);
   void finish();
 
+  struct State;  // of session.cpp
+
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "src/opencl/devices.h"
+#include "src/opencl/program_cache.h"
 
 namespace preflight::opencl {
 namespace {
@@ -35,8 +36,61 @@ struct Session::State {
   std::shared_ptr<_cl_command_queue> queue;
   std::map<std::string, std::shared_ptr<_cl_program>> programs;
   std::map<std::string, KernelObject> kernels;
+  ProgramCache cache;
   bool launched = false;  // some kernel was put into the queue
 };
+
+namespace {
+
+std::shared_ptr<_cl_program> owned(cl_program program) {
+  return {program, [](cl_program p) { api().ReleaseProgram(p); }};
+}
+
+std::shared_ptr<_cl_program> program_from_source(const Session::State& state, const std::string& source,
+                                                 const std::string& options, std::string_view name) {
+  const char* text = source.c_str();
+  const std::size_t length = source.size();
+  cl_int status = CL_SUCCESS;
+  cl_program created = api().CreateProgramWithSource(state.context.get(), 1, &text, &length, &status);
+  check(status, "creating a program");
+  std::shared_ptr<_cl_program> program = owned(created);
+  status = api().BuildProgram(created, 1, &state.device.id, options.c_str(), nullptr, nullptr);
+  if (status != CL_SUCCESS) {
+    fail(DeviceErrorKind::kBuildFailure,
+         fmt::format("{} does not build on {} (options: {})", name, state.device.info.name, options),
+         build_log(created, state.device.id));
+  }
+  return program;
+}
+
+// None where the cache has none, or one that the driver does not take.
+std::shared_ptr<_cl_program> program_from_cache(const Session::State& state, const std::string& key) {
+  const std::optional<std::string> binary = state.cache.find(key);
+  if (!binary) return nullptr;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(binary->data());
+  const std::size_t length = binary->size();
+  cl_int loaded = CL_SUCCESS;
+  cl_int status = CL_SUCCESS;
+  cl_program created =
+      api().CreateProgramWithBinary(state.context.get(), 1, &state.device.id, &length, &bytes, &loaded, &status);
+  if (status != CL_SUCCESS) return nullptr;
+  std::shared_ptr<_cl_program> program = owned(created);
+  if (loaded != CL_SUCCESS) return nullptr;
+  if (api().BuildProgram(created, 1, &state.device.id, "", nullptr, nullptr) != CL_SUCCESS) return nullptr;
+  return program;
+}
+
+void keep(const Session::State& state, cl_program program, const std::string& key) {
+  if (!state.cache.is_on()) return;
+  std::size_t size = 0;
+  if (api().GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS) return;
+  std::string binary(size, '\0');
+  char* bytes = binary.data();
+  if (api().GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr) != CL_SUCCESS) return;
+  state.cache.store(key, binary);
+}
+
+}  // namespace
 
 void KernelObject::set(std::size_t size, const void* value) {
   check(api().SetKernelArg(kernel_.get(), next_, size, value), fmt::format("setting argument {} of {}", next_, name_));
@@ -45,6 +99,8 @@ void KernelObject::set(std::size_t size, const void* value) {
 
 Session::Session(const DeviceChoice& choice) : state_(std::make_unique<State>()) {
   state_->device = choose_device(choice);
+  // A simulator's programs depend on its own settings, too.
+  if (!is_simulator()) state_->cache = ProgramCache::of_user();
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                               reinterpret_cast<cl_context_properties>(state_->device.platform), 0};
   cl_int status = CL_SUCCESS;
@@ -106,22 +162,16 @@ KernelObject Session::kernel(const std::string& source, const std::string& optio
   const std::string program_key = options + '\n' + source;
   const std::string kernel_key = name + '\n' + program_key;
   if (const auto known = state_->kernels.find(kernel_key); known != state_->kernels.end()) return known->second;
-  cl_int status = CL_SUCCESS;
   std::shared_ptr<_cl_program>& program = state_->programs[program_key];
   if (program == nullptr) {
-    const char* text = source.c_str();
-    const std::size_t length = source.size();
-    cl_program created = api().CreateProgramWithSource(state_->context.get(), 1, &text, &length, &status);
-    check(status, "creating a program");
-    std::shared_ptr<_cl_program> built{created, [](cl_program p) { api().ReleaseProgram(p); }};
-    status = api().BuildProgram(created, 1, &state_->device.id, options.c_str(), nullptr, nullptr);
-    if (status != CL_SUCCESS) {
-      fail(DeviceErrorKind::kBuildFailure,
-           fmt::format("{} does not build on {} (options: {})", name, info().name, options),
-           build_log(created, state_->device.id));
+    const std::string cache_key = ProgramCache::key(info(), options, source);
+    program = program_from_cache(*state_, cache_key);
+    if (program == nullptr) {
+      program = program_from_source(*state_, source, options, name);
+      keep(*state_, program.get(), cache_key);
     }
-    program = std::move(built);
   }
+  cl_int status = CL_SUCCESS;
   cl_kernel handle = api().CreateKernel(program.get(), name.c_str(), &status);
   check(status, fmt::format("creating kernel {}", name));
   std::shared_ptr<_cl_kernel> owned{handle, [](cl_kernel k) { api().ReleaseKernel(k); }};

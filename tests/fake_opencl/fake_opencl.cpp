@@ -38,6 +38,7 @@ struct _cl_mem {
 namespace {
 
 constexpr cl_int kNoPlatform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+constexpr std::string_view kBinary = "fake-binary";
 constexpr std::string_view kBuildLog = "fake.cl:1:1: error: this compiler refuses everything\n";
 
 _cl_platform_id platform;
@@ -183,6 +184,28 @@ cl_program clCreateProgramWithSource(cl_context, cl_uint, const char**, const si
   *status = CL_SUCCESS;
   return new _cl_program;
 }
+
+// Binaries of this driver are one word. "refused-binary": as after an update that took no new version number.
+cl_program clCreateProgramWithBinary(cl_context, cl_uint, const cl_device_id*, const size_t* sizes,
+                                     const unsigned char** binaries, cl_int* loaded, cl_int* status) {
+  const std::string_view given(reinterpret_cast<const char*>(binaries[0]), sizes[0]);
+  *status = given == kBinary && !faulty("refused-binary") ? CL_SUCCESS : CL_INVALID_BINARY;
+  *loaded = *status;
+  return *status == CL_SUCCESS ? new _cl_program : nullptr;
+}
+
+cl_int clGetProgramInfo(cl_program, cl_program_info what, size_t, void* out, size_t*) {
+  if (what == CL_PROGRAM_BINARY_SIZES) {
+    const size_t size = kBinary.size();
+    std::memcpy(out, &size, sizeof size);
+  } else {
+    char* to = nullptr;
+    std::memcpy(&to, out, sizeof to);
+    std::memcpy(to, kBinary.data(), kBinary.size());
+  }
+  return CL_SUCCESS;
+}
+
 cl_int clReleaseProgram(cl_program program) {
   delete program;
   return CL_SUCCESS;
