@@ -58,6 +58,7 @@
 #define load_block CAT(vload, TOKEN_BLOCK)
 #define store_block CAT(vstore, TOKEN_BLOCK)
 #define VALUE_TOKENS 8                // tokens added to the output at a time
+#define TOKENS_AHEAD 8                // of the token at hand, whose keys are asked for
 #define HEADS (KV_TILE * GROUP_TILE)
 
 // Sums of eight vectors, by halving pairs.
@@ -82,6 +83,8 @@ void score_tile(local float* weights, local const float* q, global const kv_t* k
 #pragma unroll
       for (int j = 0; j < TOKEN_BLOCK; ++j) {
         rows[j] = keys + ((size_t)slots[t + j] * num_kv_heads + first_kv_head + head / GROUP_TILE) * HEAD_DIM;
+        const size_t ahead = slots[min(t + j + TOKENS_AHEAD, TOKEN_TILE - 1)];
+        PREFETCH_ROW(keys + (ahead * num_kv_heads + first_kv_head + head / GROUP_TILE) * HEAD_DIM, HEAD_DIM);
       }
       float8 sum[8];
 #pragma unroll

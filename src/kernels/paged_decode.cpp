@@ -88,8 +88,10 @@ std::string build_options(const KernelCase& c, const DeviceInfo& device) {
                   elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), merge_width(device));
   if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={}", common,
-                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes);
+  const bool compiles_for_cpu = device.is_cpu && device.platform == "Portable Computing Language";
+  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={}{}", common,
+                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes,
+                     compiles_for_cpu ? " -DPREFETCH" : "");
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
