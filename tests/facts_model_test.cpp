@@ -123,6 +123,17 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        "StrictDataclassFieldValidationError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"yarn"}})", kNew,
        "KeyError parse"},
+      // rotary checks compare and divide; what is no number fails them
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"yarn","factor":4,"original_max_position_embeddings":null}})",
+       kNew, "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"llama3","factor":8,"low_freq_factor":null,"high_freq_factor":4,"original_max_position_embeddings":8192}})",
+       kNew, "StrictDataclassClassValidationError parse"},
+      // a head rotated whole has to be even, as of 0.5.22's transformers; half of it may be odd
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":21})", kNew,
+       "StrictDataclassClassValidationError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":21})", kOld, ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":21,"partial_rotary_factor":0.5})", kNew,
+       ""},
   };
   for (const auto& row : rows) EXPECT_EQ(refusal_of(outcome_of(row.config, row.release)), row.refusal) << row.config;
 }
@@ -189,6 +200,13 @@ TEST(ModelFacts, ADraftRunsUnderItsOwnArchitecture) {
   ASSERT_TRUE(facts_of(outcome));
   EXPECT_EQ(facts_of(outcome)->architectures, std::vector<std::string>{"DeepseekV3ForCausalLMNextN"});
   EXPECT_TRUE(facts_of(outcome)->is_mla());
+}
+
+TEST(ModelFacts, OverrideArgumentsAreParsedBeforeTheFileIsRead) {
+  const auto broken = [](ModelRequest& r) { r.override_args = "{"; };
+  for (const Release release : {kOld, kNew}) {
+    EXPECT_EQ(refusal_of(outcome_of(R"({"model_type":"frobnicate"})", release, broken)), "JSONDecodeError __init__");
+  }
 }
 
 TEST(ModelFacts, OverrideArgumentsReplaceAttributesAndReachIntoTheTextPart) {

@@ -1,6 +1,7 @@
 // Rotary parameters and the checks every configuration makes of itself (transformers' modeling_rope_utils and the
 // validators of PreTrainedConfig). Tested by tests/facts_model_test.cpp.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,8 @@
 namespace preflight::facts {
 namespace {
 
-constexpr Release kNested = v0_5(14);  // releases whose transformers nests rope_parameters by the declared labels
+constexpr Release kNested = v0_5(14);     // releases whose transformers nests rope_parameters by the declared labels
+constexpr Release kEvenHeads = v0_5(22);  // and those whose transformers wants even head dims
 
 Value field(const Value& dict, std::string_view key) {
   const Value* v = dict.find(key);
@@ -102,14 +104,74 @@ Value standard_layer(const Release release, const HfConfigPtr& self, Value rope,
   return rope.with("original_max_position_embeddings", self->get("max_position_embeddings"));
 }
 
-void require_keys(const Value& rope, std::initializer_list<const char*> keys, const Value& ignored,
-                  std::string_view function) {
+void require_keys(const Value& rope, std::initializer_list<const char*> keys, std::string_view function) {
   for (const char* key : keys) {
-    if (rope.find(key) == nullptr || listed(ignored, Value(key))) {
+    if (rope.find(key) == nullptr) {
       rule_error("KeyError", function,
                  fmt::format("rope_parameters of type {} lack {}", field(rope, "rope_type").repr(), key));
     }
   }
+}
+
+// What the checks divide and compare. Anything but a number is a TypeError, which the class reports as its own error.
+double number(const Value& value, std::string_view name, std::string_view function) {
+  if (!value.is_number() && !value.is_bool()) {
+    rule_error("StrictDataclassClassValidationError", function, fmt::format("{} is {}", name, value.repr()));
+  }
+  return value.is_bool() ? static_cast<double>(value.truthy()) : value.as_number();
+}
+
+double number(const HfConfigPtr& self, const char* name, std::string_view function) {
+  if (!self->has(name)) rule_error("AttributeError", function, fmt::format("the configuration has no {}", name));
+  return number(self->get(name), name, function);
+}
+
+void validate_yarn(const HfConfigPtr& self, const Value& rope, std::string_view function) {
+  require_keys(rope, {"factor", "original_max_position_embeddings"}, function);
+  for (const char* key : {"beta_fast", "beta_slow"}) {
+    if (field(rope, key).truthy()) number(field(rope, key), key, function);
+  }
+  number(self, "max_position_embeddings", function);
+  const Value original = field(rope, "original_max_position_embeddings");
+  if (number(original, "original_max_position_embeddings", function) == 0) {
+    rule_error("ZeroDivisionError", function, "original_max_position_embeddings is 0");
+  }
+}
+
+void validate_longrope(const HfConfigPtr& self, const Value& rope, std::string_view function) {
+  require_keys(rope, {"short_factor", "long_factor", "original_max_position_embeddings"}, function);
+  number(self, "hidden_size", function);
+  if (number(self, "num_attention_heads", function) == 0) {
+    rule_error("ZeroDivisionError", function, "num_attention_heads is 0");
+  }
+  if (self->has("head_dim")) number(self, "head_dim", function);
+  for (const char* key : {"short_factor", "long_factor"}) {
+    const Value factors = field(rope, key);
+    if (!factors.is_list() && !factors.is_string() && !factors.is_dict()) number(Value(), key, function);
+  }
+}
+
+void validate_llama3(const HfConfigPtr& self, const Value& rope, std::string_view function) {
+  require_keys(rope,
+               {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "rope_theta"},
+               function);
+  for (const char* key : {"high_freq_factor", "low_freq_factor", "original_max_position_embeddings"}) {
+    number(field(rope, key), key, function);
+  }
+  number(self, "max_position_embeddings", function);
+}
+
+// A head that is rotated whole has to be even; tiny heads of test models may be odd.
+void validate_even_head(const HfConfigPtr& self, const Value& rope, std::string_view function) {
+  const Value layers = self->get("per_layer_config");
+  const Value dim = self->get("head_dim");
+  if (dim.is_none() || (layers.is_dict() && !layers.as_dict().empty())) return;
+  const double width = number(dim, "head_dim", function);
+  if (width <= 4 || std::fmod(width, 2) == 0) return;
+  const Value* partial = rope.find("partial_rotary_factor");
+  const double share = partial == nullptr ? 1.0 : number(*partial, "partial_rotary_factor", function);
+  if (std::trunc(width * share) != width) return;
+  rule_error("StrictDataclassClassValidationError", function, fmt::format("head_dim {} is odd", dim.repr()));
 }
 
 void validate_rope(const HfConfigPtr& self, std::string_view function) {
@@ -125,22 +187,12 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
     if (!one.is_dict()) continue;
     const Value type = one.find("rope_type") != nullptr ? field(one, "rope_type") : default_type(one);
     const Value named = one.with("rope_type", type);
-    if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, Value(), function);
-    if (type == Value("yarn")) {
-      require_keys(named, {"factor", "original_max_position_embeddings"}, Value(), function);
-      const Value original = field(named, "original_max_position_embeddings");
-      if (!original.is_number())
-        rule_error("StrictDataclassClassValidationError", function, "original_max_position_embeddings is not a number");
-      if (original.as_number() == 0) rule_error("ZeroDivisionError", function, "original_max_position_embeddings is 0");
-    }
-    if (type == Value("longrope"))
-      require_keys(named, {"short_factor", "long_factor", "original_max_position_embeddings"}, Value(), function);
-    if (type == Value("llama3")) {
-      require_keys(named,
-                   {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "rope_theta"},
-                   Value(), function);
-    }
-    if (type == Value("proportional")) require_keys(named, {"rope_theta"}, Value(), function);
+    if (type == Value("linear") || type == Value("dynamic")) require_keys(named, {"factor"}, function);
+    if (type == Value("yarn")) validate_yarn(self, named, function);
+    if (type == Value("longrope")) validate_longrope(self, named, function);
+    if (type == Value("llama3")) validate_llama3(self, named, function);
+    if (type == Value("proportional")) require_keys(named, {"rope_theta"}, function);
+    if (release >= kEvenHeads) validate_even_head(self, named, function);
   }
 }
 

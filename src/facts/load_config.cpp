@@ -15,14 +15,16 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
 
 HfConfigPtr read_hf_config(ModelBuilder& b) {
   const auto& request = b.request;
+  const bool overridden = request.override_args.is_string() && request.override_args.as_string() != "{}";
+  // The override arguments are parsed before the file is looked at.
+  const auto overrides = Value::parse_json(overridden ? request.override_args.as_string() : "{}");
+  if (!overrides) {
+    raise("JSONDecodeError", "__init__", "--json-model-override-args is no JSON: " + overrides.error().text());
+  }
   HfConfigPtr config = b.source.memo().config(
       request.release, request.path, request.trust_remote_code.truthy(),
       [&] { return read_config(b.source, request.release, request.path, request.trust_remote_code.truthy()); }, b.log);
-  if (!request.override_args.is_string() || request.override_args.as_string() == "{}") return config;
-  const auto overrides = Value::parse_json(request.override_args.as_string());
-  if (!overrides)
-    raise("JSONDecodeError", "__init__", "--json-model-override-args is no JSON: " + overrides.error().text());
-  override_config(request.release, config, *overrides);
+  if (overridden) override_config(request.release, config, *overrides);
   return config;
 }
 
