@@ -128,6 +128,11 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, "StrictDataclassClassValidationError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"llama3","factor":8,"low_freq_factor":null,"high_freq_factor":4,"original_max_position_embeddings":8192}})",
        kNew, "StrictDataclassClassValidationError parse"},
+      // 0.5.13's transformers check yarn for all layers at once, also where each layer type has settings of its own
+      {R"({"model_type":"gemma3_text","architectures":["Gemma3ForCausalLM"],"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768}})",
+       kOld, "KeyError patched"},
+      {R"({"model_type":"gemma3_text","architectures":["Gemma3ForCausalLM"],"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768}})",
+       kNew, ""},
       // a head rotated whole has to be even, as of 0.5.22's transformers; half of it may be odd
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"head_dim":21})", kNew,
        "StrictDataclassClassValidationError parse"},
@@ -200,6 +205,26 @@ TEST(ModelFacts, ADraftRunsUnderItsOwnArchitecture) {
   ASSERT_TRUE(facts_of(outcome));
   EXPECT_EQ(facts_of(outcome)->architectures, std::vector<std::string>{"DeepseekV3ForCausalLMNextN"});
   EXPECT_TRUE(facts_of(outcome)->is_mla());
+}
+
+TEST(ModelFacts, Gemma4TakesTheSlidingShapeFromTheFullLayersWhenNoLayerSlides) {
+  struct Row {
+    std::string_view types;
+    std::int64_t head_dim, swa_head_dim;
+  };
+  const Row rows[] = {
+      {R"(["full_attention","full_attention"])", 512, 512},
+      {R"(["sliding_attention","full_attention"])", 512, 256},
+      {R"(["sliding_attention","full_attention"],"per_layer_config":{"01":{"head_dim":128}})", 128, 256}};
+  for (const auto& row : rows) {
+    const std::string config =
+        R"({"model_type":"gemma4","architectures":["Gemma4ForConditionalGeneration"],"text_config":{"num_hidden_layers":2,"layer_types":)" +
+        std::string(row.types) + "}}";
+    const auto facts = facts_of(outcome_of(config, kNew));
+    ASSERT_TRUE(facts) << refusal_of(outcome_of(config, kNew));
+    EXPECT_EQ(facts->head_dim, row.head_dim) << row.types;
+    EXPECT_EQ(facts->swa_head_dim, row.swa_head_dim) << row.types;
+  }
 }
 
 TEST(ModelFacts, OverrideArgumentsAreParsedBeforeTheFileIsRead) {

@@ -132,7 +132,10 @@ void validate_yarn(const HfConfigPtr& self, const Value& rope, std::string_view 
     if (field(rope, key).truthy()) number(field(rope, key), key, function);
   }
   number(self, "max_position_embeddings", function);
-  const Value original = field(rope, "original_max_position_embeddings");
+  // Older transformers look for the length beside the sets of layer types, where it is not.
+  const Value& holder = self->config_class()->tables->release() < kNested ? self->get("rope_parameters") : rope;
+  require_keys(holder, {"original_max_position_embeddings"}, function);
+  const Value original = field(holder, "original_max_position_embeddings");
   if (number(original, "original_max_position_embeddings", function) == 0) {
     rule_error("ZeroDivisionError", function, "original_max_position_embeddings is 0");
   }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/config_rules.h"
+#include "src/facts/layer_shapes.h"
 
 namespace preflight::facts {
 namespace {
@@ -196,8 +197,7 @@ class Reader {
   void flatten(const HfConfigPtr& config, const HfConfigPtr& text) const {
     if (text == config) {
       // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
-      const Value layers = config->get("per_layer_config");
-      if (newer() && layers.is_dict() && !layers.as_dict().empty()) {
+      if (newer() && layer_overrides(config).truthy()) {
         raise("AmbiguousGlobalPerLayerAttributeError", kParse, "the configuration's shapes differ by layer");
       }
       return;
@@ -252,28 +252,30 @@ class Reader {
     const HfConfigPtr text = config->sub("text_config");
     if (!text)
       raise("AttributeError", newer() ? "_apply_gemma4_attention_overrides" : kParse, "config.json has no text_config");
-    const Value swa_dim = text->get("head_dim");
-    const Value swa_heads = text->get("num_key_value_heads");
-    Value dim = swa_dim;
-    Value heads = swa_heads;
+    LayerShape full{text->get("head_dim"), text->get("num_key_value_heads")};
+    LayerShape swa = full;
     if (newer()) {
-      const Value layers = text->get("per_layer_config");
-      if (layers.is_dict() && !layers.as_dict().empty()) {
-        const Value& first = layers.as_dict()[0].second;
-        if (const Value* d = first.find("head_dim")) dim = *d;
-        if (const Value* h = first.find("num_key_value_heads")) heads = *h;
-        text->set("per_layer_config", Value());
+      if (const Value layers = layer_overrides(text); layers.truthy()) {
+        const auto shapes = shapes_by_type(layers, text->get("layer_types"), full);
+        const auto last = shapes.find("full_attention");
+        if (last == shapes.end()) {
+          raise("KeyError", "_apply_gemma4_attention_overrides", "no layer has full attention");
+        }
+        full = last->second;
+        const auto sliding = shapes.find("sliding_attention");
+        swa = sliding == shapes.end() ? full : sliding->second;
       }
+      text->set("per_layer_config", Value());
     } else {
-      if (!text->is_none("global_head_dim")) dim = text->get("global_head_dim");
-      if (!text->is_none("num_global_key_value_heads")) heads = text->get("num_global_key_value_heads");
+      if (!text->is_none("global_head_dim")) full.head_dim = text->get("global_head_dim");
+      if (!text->is_none("num_global_key_value_heads")) full.kv_heads = text->get("num_global_key_value_heads");
     }
-    text->set("swa_head_dim", swa_dim);
-    text->set("swa_v_head_dim", swa_dim);
-    text->set("swa_num_key_value_heads", swa_heads);
-    text->set("head_dim", dim);
-    text->set("num_key_value_heads", heads);
-    if (!text->has("v_head_dim")) text->set("v_head_dim", dim);
+    text->set("swa_head_dim", swa.head_dim);
+    text->set("swa_v_head_dim", swa.head_dim);
+    text->set("swa_num_key_value_heads", swa.kv_heads);
+    text->set("head_dim", full.head_dim);
+    text->set("num_key_value_heads", full.kv_heads);
+    if (!text->has("v_head_dim")) text->set("v_head_dim", full.head_dim);
     if (!config->has("eoa_token_id") && config->has("eoa_token_index"))
       config->set("eoa_token_id", config->get("eoa_token_index"));
   }

@@ -1,0 +1,56 @@
+// Tested by tests/facts_model_test.cpp.
+#include "src/facts/layer_shapes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/facts/model_builder.h"
+
+namespace preflight::facts {
+
+Value layer_overrides(const HfConfigPtr& config) {
+  Value::Dict kept;
+  const Value layers = config->get("per_layer_config");
+  if (!layers.is_dict()) return Value::dict({});
+  for (const auto& [layer, given] : layers.as_dict()) {
+    Value::Dict differing;
+    if (!given.is_dict() || layer.empty()) continue;
+    for (const auto& [name, value] : given.as_dict()) {
+      if (!config->has(name) || config->get(name) != value) differing.emplace_back(name, value);
+    }
+    // Files write the layer as a number or with leading zeros ("05").
+    const std::string number = layer.substr(std::min(layer.find_first_not_of('0'), layer.size() - 1));
+    if (!differing.empty()) kept.emplace_back(number, Value::dict(std::move(differing)));
+  }
+  return Value::dict(std::move(kept));
+}
+
+std::map<std::string, LayerShape> shapes_by_type(const Value& layers, const Value& types, const LayerShape& usual) {
+  constexpr std::string_view kFunction = "_gemma4_attention_shapes";
+  std::map<std::string, LayerShape> shapes;
+  for (const auto& [layer, given] : layers.as_dict()) {
+    for (const auto& [name, value] : given.as_dict()) {
+      if (name != "head_dim" && name != "num_key_value_heads") {
+        raise("ValueError", kFunction,
+              fmt::format("layer {} has its own {}, which SGLang cannot express", layer, name));
+      }
+    }
+  }
+  if (!types.is_list()) return shapes;
+  for (std::size_t i = 0; i < types.as_list().size(); ++i) {
+    LayerShape shape = usual;
+    if (const Value* own = layers.find(std::to_string(i))) {
+      if (const Value* dim = own->find("head_dim")) shape.head_dim = *dim;
+      if (const Value* heads = own->find("num_key_value_heads")) shape.kv_heads = *heads;
+    }
+    const Value& type = types.as_list()[i];
+    const auto [at, first] = shapes.try_emplace(type.is_string() ? type.as_string() : type.repr(), shape);
+    if (!first && at->second != shape) {
+      raise("ValueError", kFunction, fmt::format("{} layers have more than one shape", at->first));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace preflight::facts
