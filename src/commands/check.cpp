@@ -95,8 +95,8 @@ void run_injections(const KernelOptions& options, Report& report) {
 }
 
 int exit_status(const Report& report, const CheckCommand& command) {
-  if (report.fixed) return kOk;  // what was wrong is so no longer
-  if (command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
+  // What was wrong in a launch that was mended is so no longer.
+  if (!report.fixed && command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
   if (report.verdict() == ReportVerdict::kKernelFailed) return kKernelFailed;
   if ((command.kernel.device || !command.kernel.inject.empty()) && report.absence) return kNoDevice;
   return kOk;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "preflight/rule.h"
 #include "src/args/config_file.h"
 #include "src/args/serve.h"
 #include "src/commands/findings.h"
@@ -139,6 +140,8 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     other.launch = std::move(resolved->launch);
     Coverage coverage;
     for (Diagnostic& d : findings_of(other, quick, coverage)) {
+      const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
+      if (rule != nullptr && rule->severity == Severity::kError) trial.doubts.push_back(d);
       if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
     }
     trial.launch = std::move(other.launch);

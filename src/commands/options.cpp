@@ -235,7 +235,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
   app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too");
   app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
-  app.add_flag("--fix", flags.fix, "Write the first fix back to --command-file or to the launch's --config file");
+  app.add_flag(
+      "--fix", flags.fix,
+      "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail");
   app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too");
   app.add_flag("--no-fixes", flags.no_fixes, "Do not search for corrected arguments");
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")

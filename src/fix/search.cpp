@@ -56,7 +56,7 @@ std::string signature(const Trial& t) {
     return t.launch.refusal->function + ' ' + words;
   }
   std::string ids;
-  for (const Diagnostic& d : t.errors) ids += d.rule + ' ';
+  for (const Diagnostic& d : t.errors.empty() ? t.doubts : t.errors) ids += d.rule + ' ';
   return ids;
 }
 
@@ -114,8 +114,9 @@ bool apply(const Candidate& candidate, Release release, State& s) {
 
 // What a fix does, whatever the numbers: another size of the same option is no alternative worth telling.
 std::string kind_of(const CheckedFix& fix) {
-  std::string key;
+  std::set<std::string> keys;  // the order of changes is none of the fix
   for (const ArgumentChange& c : fix.changes) {
+    std::string key;
     key += static_cast<char>('0' + static_cast<int>(c.kind));
     for (const auto* words : {&c.before, &c.after}) {
       for (const std::string& w : *words) {
@@ -124,8 +125,9 @@ std::string kind_of(const CheckedFix& fix) {
       }
       key += '\x1e';
     }
+    keys.insert(std::move(key));
   }
-  return key;
+  return fmt::format("{}", fmt::join(keys, "\n"));
 }
 
 class Search {
@@ -144,8 +146,12 @@ class Search {
       open_.pop();
       if (best_ >= 0.0 && s.cost > first_cost_ + kNearlyAsSmall) continue;
       const Trial t = tried(s);
-      if (t.errors.empty()) {
-        if (s.depth == 0) return {};  // nothing to fix
+      if (s.depth == 0 && t.errors.empty()) return {};  // nothing to fix
+      if (s.depth == 0) {
+        for (const Diagnostic& d : t.doubts) known_doubts_.insert(d.rule);
+      }
+      if (t.errors.empty() && !doubtful_ && brings_doubt(t)) doubtful_ = s;
+      if (is_good(t)) {
         const State least = minimal(std::move(s));
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
@@ -154,29 +160,54 @@ class Search {
         expand(s, t);
       }
     }
+    if (found_.empty() && doubtful_) {  // better than none; the report says what is doubtful about it
+      take_doubts_ = true;
+      keep(minimal(*doubtful_));
+    }
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [cost, fix] : found_) {
       if (result_.fixes.size() < limits_.fixes && cost <= best_ + kNearlyAsSmall)
         result_.fixes.push_back(std::move(fix));
     }
-    if (result_.fixes.empty()) {
-      result_.none_because = open_.empty() ? "no change of the options concerned leads to a launch without errors"
-                                           : fmt::format("the search gave up after {} attempts", result_.attempts);
-    }
+    if (result_.fixes.empty()) say_why_not();
+    if (!result_.fixes.empty()) result_.remaining.clear();
+    if (!result_.fixes.empty()) result_.remaining.clear();
     return std::move(result_);
   }
 
  private:
   Trial tried(const State& s) {
     ++result_.attempts;
-    return attempt_(words_of(s.groups), s.env);
+    Trial t = attempt_(words_of(s.groups), s.env);
+    if (t.launch.accepted() && !t.errors.empty() &&
+        (result_.remaining.empty() || t.errors.size() < result_.remaining.size())) {
+      result_.remaining = t.errors;
+    }
+    return t;
   }
+
+  void say_why_not() {
+    result_.none_because = open_.empty()
+                               ? std::string("no change of the options concerned leads to a launch without errors")
+                               : fmt::format("the search gave up after {} attempts", result_.attempts);
+    if (result_.remaining.empty()) return;
+    result_.none_because += "; what stays:";
+    for (const Diagnostic& d : result_.remaining) result_.none_because += fmt::format(" {} {}.", d.rule, d.message);
+  }
+
+  // A change that trades an error for what is an error elsewhere has cured nothing.
+  [[nodiscard]] bool brings_doubt(const Trial& t) const {
+    return std::any_of(t.doubts.begin(), t.doubts.end(),
+                       [&](const Diagnostic& d) { return !known_doubts_.contains(d.rule); });
+  }
+  [[nodiscard]] bool is_good(const Trial& t) const { return t.errors.empty() && (take_doubts_ || !brings_doubt(t)); }
 
   void expand(const State& s, const Trial& t) {
     const std::string error = signature(t);
     // The same complaint after an edit that was to cure it: perhaps half of a cure, more likely none.
     const double stuck = s.depth > 0 && error == s.error ? 1.5 : 0.0;
-    const Situation situation{question_.release, s.groups, s.env, t.launch, t.errors.front(), t.errors};
+    const std::vector<Diagnostic>& wrong = t.errors.empty() ? t.doubts : t.errors;
+    const Situation situation{question_.release, s.groups, s.env, t.launch, wrong.front(), wrong};
     auto candidates = t.launch.outcome == Outcome::kUsage ? usage_candidates(situation) : value_candidates(situation);
     for (const Candidate& c : candidates) {
       State next = s;
@@ -204,13 +235,13 @@ class Search {
                                          [&](const Group& x) { return x.origin > g.origin || x.origin < 0; });
         less.groups.insert(behind, g);
       }
-      if (!key_same(less) && tried(less).errors.empty()) s = std::move(less);
+      if (!key_same(less) && is_good(tried(less))) s = std::move(less);
     }
     for (std::size_t i = s.groups.size(); i-- > 0;) {
       if (s.groups[i].origin >= 0) continue;
       State less = s;
       less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
-      if (!key_same(less) && tried(less).errors.empty()) s = std::move(less);
+      if (!key_same(less) && is_good(tried(less))) s = std::move(less);
     }
     return s;
   }
@@ -254,6 +285,9 @@ class Search {
   std::vector<Group> given_;
   std::priority_queue<State, std::vector<State>, Later> open_;
   std::set<std::string> seen_;
+  std::set<std::string> known_doubts_;  // rules that doubt the given launch, too
+  std::optional<State> doubtful_;       // the first without errors that brings a doubt
+  bool take_doubts_ = false;
   FixSearch result_;
   std::size_t number_ = 0;
   double first_cost_ = 0.0;

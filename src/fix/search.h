@@ -10,10 +10,12 @@
 
 namespace preflight::fix {
 
-// What came of one argument list. No errors, and the launch is good.
+// What came of one argument list. No errors, and the launch is good; doubts are errors that are only likely, such as
+// weights that leave next to nothing of the memory.
 struct Trial {
   Launch launch;
   std::vector<Diagnostic> errors;
+  std::vector<Diagnostic> doubts;
 };
 using TryArguments = std::function<Trial(const std::vector<std::string>& words, const Environment& env)>;
 

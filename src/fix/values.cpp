@@ -27,6 +27,15 @@ std::int64_t whole(std::string_view text, std::int64_t fallback) {
   return error == std::errc{} && end == text.data() + text.size() ? n : fallback;
 }
 
+// The number that a text begins with, in thousands or millions where the next letter says so; 0: none.
+std::int64_t leading_number(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::int64_t n = whole(text.substr(0, digits), 0);
+  const char unit = digits < text.size() ? text[digits] : ' ';
+  if (n > 1'000'000) return n;
+  return unit == 'k' || unit == 'K' ? n * 1024 : unit == 'm' || unit == 'M' ? n * 1024 * 1024 : n;
+}
+
 class Values {
  public:
   explicit Values(std::string now) : now_(std::move(now)) {}
@@ -67,6 +76,8 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
   for (const auto c : all) {
     if (has_word(prose, c)) out.add(std::string(c));
   }
+  // How the checkpoint is stored is no matter of taste.
+  if (option.field == Field::quantization) return;
   for (const auto c : kUsual) {
     if (std::find(all.begin(), all.end(), c) != all.end()) out.add(std::string(c));
   }
@@ -74,12 +85,19 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
 }
 
 void whole_numbers(const Situation& s, const Option& option, const std::string& now, Values& out) {
+  // Advice that says which option takes which number has said it all about those that nobody gave.
+  if (now.empty() && !advice_in(s.release, s.error.fix).empty()) return;
   for (const std::string& n : numbers_in(s.error.fix)) {
     if (n.find('.') == std::string::npos) out.add(n);
   }
   const Value& initial = field_default(option.field, s.release);
   if (initial.is_int()) out.add(initial.as_int());
-  const std::int64_t n = whole(now, -1);
+  std::int64_t n = whole(now, -1);
+  if (n < 0 && !now.empty()) {  // "32k tokens": the number it begins with
+    n = leading_number(now);
+    if (n > 0) out.add(n);
+    return;
+  }
   const Value& page = s.launch.resolved.empty() ? initial : s.launch[Field::page_size];
   const std::int64_t step = page.is_int() ? page.as_int() : 0;
   if (n > 1) {
@@ -93,6 +111,8 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
   }
   // Numbers of the prose fit; among them and the neighbours the nearest is the smallest change.
   if (n > 0) out.nearest(n);
+  // Any number may be right for an option whose number is wrong; one that nobody gave takes those of the prose alone.
+  if (now.empty()) return;
   for (const int k : {1, 2, 4, 8, 64, 128, 16, 32, 256, 4096, 8192}) out.add(k);
 }
 

@@ -272,7 +272,11 @@ std::string batch_line(const Report& report, const Value& id) {
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);
     out["attempts"] = report.fixes.attempts;
-    if (report.fixes.fixes.empty()) out["no_fix"] = report.fixes.none_because;
+    if (report.fixes.fixes.empty()) {
+      out["no_fix"] = report.fixes.none_because;
+      out["remaining"] = Json::array();
+      for (const Diagnostic& d : report.fixes.remaining) out["remaining"].push_back(finding_json(d, false));
+    }
   }
   if (report.kernel) {
     out["kernel"] = name_of(report.kernel->worst());

@@ -80,8 +80,11 @@ std::optional<Finding> activation_type(const LaunchFacts& f) {
                  .fix = half_only ? "--dtype float16, or 0.5.19" : "--dtype bfloat16 or float16"};
 }
 
+// The methods for experts alone hand every other layer to the method that the checkpoint names.
 std::optional<Finding> gptq_kernel(const LaunchFacts& f) {
-  if (!has_quantization(f.model(), "gptq")) return std::nullopt;
+  const Value* method = f.model().hf_quant_config.find("quant_method");
+  const bool handed_on = has_quantization(f.model(), "moe_wna16") && method != nullptr && *method == Value("gptq");
+  if (!has_quantization(f.model(), "gptq") && !handed_on) return std::nullopt;
   return Finding{.message = fmt::format("{} has no GPTQ kernel for XPU", f.release().text())};
 }
 
@@ -142,6 +145,35 @@ std::optional<Finding> fp8_block_shape(const LaunchFacts& f) {
   if (block->second == 128 && (block->first == 128 || block->first == 1)) return std::nullopt;
   return Finding{.message = fmt::format("FP8 blocks of {} by {}; the scaled product takes 128 by 128 or 1 by 128",
                                         block->first, block->second)};
+}
+
+// Methods that read how the weights are stored from the checkpoint, and the files it may stand in beside config.json.
+struct Description {
+  std::string_view method;
+  std::string_view files;
+};
+constexpr std::array kDescriptions = {Description{"awq", "quant_config.json, quantize_config.json"},
+                                      Description{"awq_marlin", "quantize_config.json"},
+                                      Description{"gptq", "quantize_config.json"},
+                                      Description{"gptq_marlin", "quantize_config.json"},
+                                      Description{"moe_wna16", "quantize_config.json"},
+                                      Description{"auto-round", "quantization_config.json"},
+                                      Description{"modelslim", "quant_model_description.json"}};
+
+std::optional<Finding> no_description(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!f.given(Field::quantization) || !m.quantization || !m.quant_config.is_none()) return std::nullopt;
+  const auto* row = std::ranges::find(kDescriptions, std::string_view(*m.quantization), &Description::method);
+  if (row == kDescriptions.end()) return std::nullopt;
+  return Finding{.message = fmt::format("--quantization {} is for a checkpoint stored that way, and this one's "
+                                        "config.json has no quantization_config",
+                                        row->method),
+                 .fix = fmt::format("without --quantization, unless the checkpoint has one of {}", row->files)};
+}
+
+std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "humming")) return std::nullopt;
+  return Finding{.message = "--quantization humming compiles its kernels for NVIDIA GPUs"};
 }
 
 std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
@@ -206,7 +238,8 @@ const Rule kRules[] = {
      .source = "sglang/srt/layers/quantization/gptq.py",
      .until = v0_5(19),
      .check = gptq_kernel,
-     .fires_on = {{{.model = "qwen3-8b-gptq-int4", .args = "--device xpu"}}},
+     .fires_on = {{{.model = "qwen3-8b-gptq-int4", .args = "--device xpu"},
+                   {.model = "qwen3-8b-gptq-int4", .args = "--device xpu --quantization moe_wna16"}}},
      .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu"}}}},
     {.id = "QN006",
      .refs = {"Q-GPTQ-2"},
@@ -261,6 +294,30 @@ const Rule kRules[] = {
      .check = sparse_index_page,
      .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
      .quiet_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "QN011",
+     .severity = Severity::kWarning,
+     .field = Field::quantization,
+     .summary = "a quantisation method for a checkpoint that does not say it is quantised",
+     .why = "Such a method converts nothing: it reads how the weights are stored. Without that, ValueError while the "
+            "model "
+            "is loaded.",
+     .fix = "without --quantization",
+     .source = "sglang/srt/model_loader/weight_utils.py",
+     .check = no_description,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization awq"}}},
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization awq"},
+                   {.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN012",
+     .field = Field::quantization,
+     .summary = "a quantisation method whose kernels are CUDA's",
+     .why = "ImportError of humming-kernels while the model is built, or, where the package is installed, of the CUDA "
+            "device that it asks for.",
+     .fix = "without --quantization",
+     .source = "sglang/srt/layers/quantization/humming.py",
+     .since = v0_5(16),
+     .check = cuda_only_method,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization humming"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
 };
 
 }  // namespace
