@@ -41,8 +41,10 @@ TEST(MemorySheet, CountsTheCacheOfEveryKindOfAttention) {
       {"qwen3-8b", "--device xpu", 36 * 2 * 8 * 128 * 2, 0, 0},              // GQA
       {"qwen3-8b", "--device xpu --tp-size 4", 36 * 2 * 2 * 128 * 2, 0, 0},  // cut over ranks
       {"qwen3-8b", "--device xpu --tp-size 2 --pp-size 2 --disable-overlap-schedule", 18 * 2 * 4 * 128 * 2, 0, 0},
-      {"qwen3-8b", "--device xpu --kv-cache-dtype fp8_e4m3", 36 * 2 * 8 * 128, 0, 0},    // half the bytes
-      {"deepseek-v2-lite-chat", "--device xpu", 27 * (512 + 64) * 2, 0, 0},              // MLA
+      {"qwen3-8b", "--device xpu --kv-cache-dtype fp8_e4m3", 36 * 2 * 8 * 128, 0, 0},             // half the bytes
+      {"gemma-4-26b-a4b-it", "--device xpu --tp-size 2", 5 * 1 * 1024 * 2, 25 * 4 * 512 * 2, 0},  // heads by kind
+      {"gemma-4-31b-it", "--device xpu --tp-size 8", 10 * 1 * 1024 * 2, 50 * 2 * 512 * 2, 0},     // 4 heads, 8 ranks
+      {"deepseek-v2-lite-chat", "--device xpu", 27 * (512 + 64) * 2, 0, 0},                       // MLA
       {"deepseek-v2-lite-chat", "--device xpu --tp-size 2", 27 * (512 + 64) * 2, 0, 0},  // the latent is not cut
   };
   for (const Row& row : rows) {
@@ -124,6 +126,56 @@ TEST(MemoryCommand, ReproducesThePublishedLaunchWithADraft) {
   drafted.insert(drafted.end(), tail.begin(), tail.end());
   EXPECT_NEAR(memory_of(words, 1)["least_fraction"].get<double>(), 0.9113, 5e-4);
   EXPECT_NEAR(memory_of(drafted, 1)["least_fraction"].get<double>(), 0.9335, 5e-4);
+}
+
+// Qwen3-8B on two ranks: 36 layers of 2 x 4 x 128 x 2 bytes, and 28 of the draft's at the same price since 0.5.14.
+TEST(MemoryCommand, ADraftModelTakesRoomInThePool) {
+  const auto drafted = [](const char* release) {
+    return memory_of({"--sglang-version",
+                      release,
+                      "--device-profile",
+                      "max1550",
+                      "--",
+                      "--model-path",
+                      "Qwen/Qwen3-8B",
+                      "--device",
+                      "xpu",
+                      "--tp-size",
+                      "2",
+                      "--speculative-algorithm",
+                      "STANDALONE",
+                      "--speculative-draft-model-path",
+                      "Qwen/Qwen3-0.6B",
+                      "--attention-backend",
+                      "triton",
+                      "--speculative-num-steps",
+                      "3",
+                      "--speculative-eagle-topk",
+                      "1",
+                      "--speculative-num-draft-tokens",
+                      "4"},
+                     0);
+  };
+  const auto now = drafted("0.5.23");
+  EXPECT_EQ(now["bytes_per_token"], (36 + 28) * 2048);
+  EXPECT_EQ(now["draft_bytes_per_token"], 28 * 2048);
+  EXPECT_NEAR(now["draft_gib"].get<double>(), 0.5961e9 * 2 / 2 / (1024.0 * 1024 * 1024), 0.01);
+  EXPECT_EQ(drafted("0.5.13")["bytes_per_token"], 36 * 2048);
+}
+
+// The prediction layer of Qwen3.5 is named by the draft's configuration only: 9 layers of full attention in all.
+TEST(MemoryCommand, APredictionLayerIsADraftModel) {
+  const auto sheet = memory_of({"--device-profile", "max1550", "--", "--model-path", "Qwen/Qwen3.5-9B", "--device",
+                                "xpu", "--speculative-algorithm", "NEXTN", "--trust-remote-code"},
+                               0);
+  EXPECT_EQ(sheet["bytes_per_token"], 9 * 4 * 2 * 256 * 2);
+  EXPECT_GT(sheet["draft_gib"].get<double>(), 0.39);
+}
+
+TEST(MemoryCommand, ASmallerPoolTakesLess) {
+  const auto sheet = memory_of({"--", "--model-path", "Qwen/Qwen3-0.6B", "--max-total-tokens", "4096"}, 0);
+  EXPECT_EQ(sheet["tokens"], 4096);
+  EXPECT_DOUBLE_EQ(sheet["cache_gib"].get<double>(), 4096 * sheet["bytes_per_token"].get<double>() / (1LL << 30));
 }
 
 TEST(MemoryCommand, TellsTheIntervalOnEveryCard) {

@@ -80,6 +80,69 @@ TEST(Weights, RanksShareWhatTensorParallelismCuts) {
   EXPECT_EQ(spread->per_rank_bytes, cut->per_rank_bytes);
 }
 
+// Qwen3-8B: a layer has 41,943,040 parameters of attention and 150,994,944 of the MLP, a table 151,936 x 4,096.
+constexpr std::int64_t kAttention = 41'943'040;
+constexpr std::int64_t kMlp = 150'994'944;
+constexpr std::int64_t kTable = 151'936LL * 4096;
+
+TEST(Weights, AStageHoldsTheTableOrTheHead) {
+  const auto model = facts_of("qwen3-8b");
+  const auto two = plan::estimate_weights(*model, {.pp = 2});
+  EXPECT_EQ(two->per_rank_bytes, 2 * (18 * (kAttention + kMlp) + kTable));
+  // 36 layers on five stages: 7, 7, 7, 7 and 8; the last one has the head.
+  const auto five = plan::estimate_weights(*model, {.pp = 5});
+  EXPECT_EQ(five->per_rank_bytes, 2 * (8 * (kAttention + kMlp) + kTable));
+  const auto given = plan::estimate_weights(*model, {.pp = 2, .stages = {20, 16}});
+  EXPECT_EQ(given->per_rank_bytes, 2 * (20 * (kAttention + kMlp) + kTable));
+  // A tied head cannot be shared between stages.
+  const auto tied = facts_of("qwen3-0.6b");
+  const auto one_stage = plan::estimate_weights(*tied);
+  const auto stages = plan::estimate_weights(*tied, {.pp = 2});
+  EXPECT_EQ(stages->parameters, one_stage->parameters);
+  EXPECT_EQ(stages->total_bytes, one_stage->total_bytes + 2 * 151'936LL * 1024);
+}
+
+TEST(Weights, AttentionDataParallelismCutsTheHeadUnlessToldOtherwise) {
+  const auto model = facts_of("qwen3-8b");
+  const std::int64_t layers = 36 * (kAttention + kMlp / 8);
+  const auto plain = plan::estimate_weights(*model, {.tp = 8, .attention_tp = 1, .moe_tp = 8});
+  EXPECT_EQ(plain->per_rank_bytes, 2 * (layers + kTable + kTable / 8));
+  const auto whole =
+      plan::estimate_weights(*model, {.tp = 8, .attention_tp = 1, .moe_tp = 8, .head_over_attention = true});
+  EXPECT_EQ(whole->per_rank_bytes, 2 * (layers + 2 * kTable));
+}
+
+TEST(Weights, AVisionTowerIsCutUnlessItIsReplicated) {
+  // GLM-4.1V: 24 blocks of 4 x 1536^2 and 3 x 1536 x 4096, a merger of 3 x 4096 x 13696; whole: 4096^2 and a
+  // convolution of 1536 x 4096 x 4.
+  constexpr std::int64_t kCut = 24 * (4 * 1536LL * 1536 + 3 * 1536LL * 4096) + 3 * 4096LL * 13696;
+  constexpr std::int64_t kWhole = 4096LL * 4096 + 4 * 1536LL * 4096;
+  // Two heads of keys and values on four ranks: each is held twice.
+  constexpr std::int64_t kLayer = 2 * 4096LL * 4096 + 2 * 2 * 4096LL * 256 + 3 * 4096LL * 13696;
+  constexpr std::int64_t kText = (40 * kLayer + 2 * 151'552LL * 4096) / 4;
+  const auto model = facts_of("glm-4.1v-9b-thinking");
+  const auto cut = plan::estimate_weights(*model, {.tp = 4, .attention_tp = 4, .moe_tp = 4});
+  EXPECT_EQ(cut->per_rank_bytes, 2 * (kText + kCut / 4 + kWhole));
+  const auto whole = plan::estimate_weights(*model, {.tp = 4, .attention_tp = 4, .moe_tp = 4, .whole_encoder = true});
+  EXPECT_EQ(whole->per_rank_bytes, 2 * (kText + kCut + kWhole));
+}
+
+TEST(Weights, QwenGatesTheOutputOfItsFullAttention) {
+  // Queries twice (4096 x 16 x 256), four heads of keys and values, the output, the MLP.
+  constexpr std::int64_t kLayer = 4096LL * 4096 * 3 + 2 * 4096LL * 1024 + 3 * 4096LL * 12288;
+  EXPECT_EQ(plan::estimate_weights(*facts_of("qwen3.5-9b"))->layer_bytes, 2 * kLayer);
+}
+
+TEST(Weights, LayersWithAWindowHaveHeadsOfTheirOwn) {
+  // Gemma 4 31B: 50 layers of 32 and 16 heads of 256, 10 of 32 and 4 heads of 512.
+  constexpr std::int64_t kSliding = 5376LL * 256 * (2 * 32 + 2 * 16);
+  constexpr std::int64_t kFull = 5376LL * 512 * (2 * 32 + 2 * 4);
+  constexpr std::int64_t kMlps = 60 * 3 * 5376LL * 21504;
+  constexpr std::int64_t kVision = 27 * (4 * 1152LL * 1152 + 3 * 1152LL * 4304) + 1152LL * (5376 + 2 * 10240);
+  const auto weights = plan::estimate_weights(*facts_of("gemma-4-31b-it"));
+  EXPECT_EQ(weights->parameters, 50 * kSliding + 10 * kFull + kMlps + 262'144LL * 5376 + kVision);
+}
+
 TEST(Weights, NothingIsSaidOfShapesNotModelled) {
   EXPECT_FALSE(plan::estimate_weights(ModelFacts{}));
   const auto mamba = facts_of("mamba-130m-hf");

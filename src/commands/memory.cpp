@@ -27,23 +27,15 @@ std::optional<double> default_fraction(const LaunchInputs& inputs) {
   return fraction.is_number() ? std::optional(fraction.as_number()) : std::nullopt;
 }
 
-// A draft model's weights on one rank; layers of the checkpoint's own (MTP) count as so many of its layers.
-std::int64_t draft_bytes(const Launch& launch, facts::ModelFiles& models) {
-  const Value& algorithm = launch[Field::speculative_algorithm];
-  if (!algorithm.is_string() || algorithm.as_string() == "NGRAM" || launch.model == nullptr) return 0;
-  const Value& path = launch[Field::speculative_draft_model_path];
-  if (path.is_string() && path != launch[Field::model_path]) {
-    const facts::ModelRequest request{.release = launch.release(), .path = path.as_string(), .is_draft = true};
-    const auto built = facts::build_model(models, request);
-    const auto* draft = std::get_if<std::shared_ptr<const ModelFacts>>(&built.result);
-    if (draft == nullptr) return 0;
-    const auto weights = plan::estimate_weights(**draft, plan::weight_split(launch));
-    return weights ? weights->per_rank_bytes : 0;
-  }
-  const auto weights = plan::estimate_weights(*launch.model, plan::weight_split(launch));
-  const std::int64_t layers = launch.model->num_nextn_predict_layers.value_or(0);
-  if (!weights || launch.model->num_hidden_layers <= 0) return 0;
-  return weights->per_rank_bytes / launch.model->num_hidden_layers * layers;
+// What the draft model adds; layers of the checkpoint's own (MTP) are read from the target's path as a draft.
+plan::DraftCost cost_of_draft(const Launch& launch, facts::ModelFiles& models) {
+  if (launch.model == nullptr || !plan::has_draft_model(launch)) return {};
+  const Value& own = launch[Field::speculative_draft_model_path];
+  const Value& path = own.is_string() ? own : launch[Field::model_path];
+  const facts::ModelRequest request{.release = launch.release(), .path = path.as_string(), .is_draft = true};
+  const auto built = facts::build_model(models, request);
+  const auto* draft = std::get_if<std::shared_ptr<const ModelFacts>>(&built.result);
+  return draft == nullptr ? plan::DraftCost{} : plan::draft_cost(launch, **draft);
 }
 
 struct Row {
@@ -58,7 +50,7 @@ std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vecto
   LaunchInputs varied = inputs;
   varied.argv = argv;
   given.advised_most = default_fraction(varied);
-  if (!given.draft_gib) given.draft_bytes = draft_bytes(resolved->launch, *inputs.models);
+  given.draft = cost_of_draft(resolved->launch, *inputs.models);
   return plan::memory_sheet(resolved->launch, given, why);
 }
 
@@ -140,6 +132,8 @@ std::string cache_text(const MemorySheet& s) {
     out += fmt::format(", {} in {} layers with a window (pool of {:.2g} of the tokens)",
                        thousands(c.window_bytes_per_token), c.window_layers, c.window_share);
   }
+  if (c.draft_bytes_per_token > 0)
+    out += fmt::format(" ({} of them for the draft)", thousands(c.draft_bytes_per_token));
   if (c.state_bytes > 0) {
     out += fmt::format(", {} bytes of state a request in {} layers", thousands(c.state_bytes), c.state_layers);
   }
@@ -210,6 +204,7 @@ Json sheet_json(const MemorySheet& s) {
           {"cache_kind", s.cost.kind},
           {"bytes_per_token", s.cost.bytes_per_token},
           {"window_bytes_per_token", s.cost.window_bytes_per_token},
+          {"draft_bytes_per_token", s.cost.draft_bytes_per_token},
           {"state_bytes_per_request", s.cost.state_bytes},
           {"tokens", s.tokens},
           {"window_tokens", s.window_tokens},
@@ -263,7 +258,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   if (prepared.unknown_model || prepared.facts_by_option || !prepared.launch.accepted()) return std::nullopt;
   std::string why;
   MemoryInputs given;
-  given.draft_bytes = draft_bytes(prepared.launch, *prepared.inputs.models);
+  given.draft = cost_of_draft(prepared.launch, *prepared.inputs.models);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
   return MemorySummary{.device = s->device_gib,

@@ -107,7 +107,15 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
       cost.window_layers = ceil_div(static_cast<std::int64_t>(m.swa_layer_ids.size()), stages);
       const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
       const std::int64_t value_width = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value_dim;
-      cost.window_bytes_per_token = shape.num_kv_heads * (width + value_width) * element * cost.window_layers;
+      // Layers with a window may have a number of heads of their own.
+      std::int64_t heads = number(m, "swa_num_key_value_heads", m.num_key_value_heads);
+      if (const Value other = m.text("attention_other_setting"); other.is_dict()) {
+        if (const Value* groups = other.find("num_attention_groups"); groups != nullptr && groups->is_int()) {
+          heads = groups->as_int();
+        }
+      }
+      cost.window_bytes_per_token =
+          heads_per_rank(heads, shape.attention_tp) * (width + value_width) * element * cost.window_layers;
       const Value& share = launch[Field::swa_full_tokens_ratio];
       cost.window_share = share.is_number() ? share.as_number() : 0.8;
     }
@@ -119,6 +127,18 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
   }
   if (cost.bytes_per_token <= 0 && cost.window_bytes_per_token <= 0) return std::nullopt;
   return cost;
+}
+
+void add_draft(const DraftCost& draft, CacheCost& cost) {
+  std::int64_t added = draft.bytes_per_token;
+  if (cost.layers > 0) added += cost.bytes_per_token * draft.layers / cost.layers;
+  cost.bytes_per_token += added;
+  if (cost.window_layers > 0) {
+    const std::int64_t window = cost.window_bytes_per_token / cost.window_layers * draft.window_layers;
+    cost.window_bytes_per_token += window;
+    added += window;
+  }
+  cost.draft_bytes_per_token = added;
 }
 
 }  // namespace preflight::plan

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <string>
 
 #include "preflight/plan.h"
 #include "src/plan/decode_shape.h"
@@ -47,29 +50,52 @@ void place_states(const Launch& launch, std::int64_t attention_dp, MemorySheet& 
   if (one <= 0.0 || sheet.cache_gib <= 0.0) return;
   const Value& slots = launch[Field::max_mamba_cache_size];
   const Value& running = launch[Field::max_running_requests];
+  const std::int64_t at_once = at_least_one(running.is_int() ? running.as_int() / attention_dp : 1);
+  // Speculative decoding keeps a state for every draft token of a running request.
+  const double drafted = launch[Field::speculative_algorithm].is_none()
+                             ? 0.0
+                             : static_cast<double>(field(launch, Field::speculative_num_draft_tokens, 0));
+  const std::int64_t each = states_per_request(launch);
   if (slots.is_int()) {
     sheet.state_slots = slots.as_int() / attention_dp;
   } else if (launch[Field::disable_radix_cache].truthy() && running.is_int()) {
-    sheet.state_slots = at_least_one(running.as_int() / attention_dp);
+    sheet.state_slots = at_once;
   } else {
     const Value& ratio_value = launch[Field::mamba_full_memory_ratio];
     const double ratio = ratio_value.is_number() ? ratio_value.as_number() : 0.9;
     const double budget = sheet.cache_gib * ratio / (1 + ratio);
-    sheet.state_slots = static_cast<std::int64_t>((budget - one) / one);
+    const double slot = one * (1 + drafted / static_cast<double>(each));
+    sheet.state_slots = static_cast<std::int64_t>((budget - one * (1 + drafted)) / slot);
   }
   sheet.state_slots = std::max<std::int64_t>(0, sheet.state_slots);
-  sheet.state_gib = static_cast<double>(sheet.state_slots + 1) * one;  // one more pads
+  const bool by_request = launch[Field::disable_radix_cache].truthy() && !slots.is_int() && running.is_int();
+  const std::int64_t drafting = by_request ? sheet.state_slots : std::min(at_once, sheet.state_slots / each);
+  const double states = static_cast<double>(sheet.state_slots + 1) + static_cast<double>(drafting + 1) * drafted;
+  sheet.state_gib = states * one;  // one more of each pads
   sheet.cache_gib -= sheet.state_gib;
 }
 
+// All layers with a window: their pool is the only one, and the share does not apply.
+double bytes_of_token(const CacheCost& cost) {
+  const double share = cost.layers == 0 ? 1.0 : cost.window_share;
+  return static_cast<double>(cost.bytes_per_token) + share * static_cast<double>(cost.window_bytes_per_token);
+}
+
 void count_tokens(std::int64_t page, MemorySheet& sheet) {
-  const double per_token = static_cast<double>(sheet.cost.bytes_per_token) +
-                           sheet.cost.window_share * static_cast<double>(sheet.cost.window_bytes_per_token);
+  const double per_token = bytes_of_token(sheet.cost);
   if (per_token <= 0.0 || sheet.cache_gib <= 0.0) return;
   const auto raw = static_cast<std::int64_t>(sheet.cache_gib * kGib / per_token);
   sheet.tokens = raw / page * page;
   sheet.window_tokens =
       static_cast<std::int64_t>(static_cast<double>(sheet.tokens) * sheet.cost.window_share) / page * page;
+}
+
+// --max-total-tokens: a smaller pool than would fit.
+void cap_tokens(std::int64_t most, std::int64_t page, MemorySheet& sheet) {
+  if (most >= sheet.tokens) return;
+  sheet.tokens = most;
+  sheet.window_tokens = static_cast<std::int64_t>(static_cast<double>(most) * sheet.cost.window_share) / page * page;
+  sheet.cache_gib = static_cast<double>(most) * bytes_of_token(sheet.cost) / kGib;
 }
 
 // resolve_max_num_reqs: 2,048 to 4,096 by context when none are asked for, and two tokens each at least.
@@ -94,15 +120,25 @@ double least_fraction(double loaded_gib, double free_before_gib) {
 
 double advised_fraction(double least) { return std::ceil(least * 1000) / 1000; }
 
-WeightSplit weight_split(const Launch& launch) {
-  const std::int64_t tp = at_least_one(field(launch, Field::tp_size, 1));
+WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
+  const std::int64_t given = at_least_one(field(launch, Field::tp_size, 1));
+  const std::int64_t replicas = at_least_one(given / at_least_one(read_shape(launch).attention_tp));
+  if (tp <= 0) tp = given;
   const std::int64_t ep = at_least_one(field(launch, Field::ep_size, 1));
   const std::int64_t moe_dp = at_least_one(field(launch, Field::moe_dp_size, 1));
-  return {.tp = tp,
-          .pp = at_least_one(field(launch, Field::pp_size, 1)),
-          .attention_tp = read_shape(launch).attention_tp,
-          .moe_tp = at_least_one(tp / ep / moe_dp),
-          .ep = ep};
+  WeightSplit split{.tp = tp,
+                    .pp = at_least_one(field(launch, Field::pp_size, 1)),
+                    .attention_tp = at_least_one(tp / replicas),
+                    .moe_tp = at_least_one(tp / ep / moe_dp),
+                    .ep = ep,
+                    .head_over_attention = launch[Field::enable_dp_lm_head].truthy(),
+                    .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
+                    .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
+  if (const auto it = launch.env.find("SGLANG_PP_LAYER_PARTITION"); it != launch.env.end() && split.pp > 1) {
+    std::istringstream words(it->second);
+    for (std::string word; std::getline(words, word, ',');) split.stages.push_back(std::atoll(word.c_str()));
+  }
+  return split;
 }
 
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
@@ -123,13 +159,14 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
     return std::nullopt;
   }
   sheet.cost = *cost;
+  add_draft(inputs.draft, sheet.cost);
   sheet.device_gib = static_cast<double>(launch.device.memory_mib) / 1024;
   sheet.free_is_given = inputs.free_gib.has_value();
   sheet.free_gib = inputs.free_gib.value_or(sheet.device_gib);
   sheet.weights_given = inputs.weights_gib.has_value();
   sheet.weights_gib = inputs.weights_gib.value_or(weights ? static_cast<double>(weights->per_rank_bytes) / kGib : 0.0);
   sheet.weights_exact = sheet.weights_given || weights->exact;
-  sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft_bytes) / kGib);
+  sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft.weight_bytes) / kGib);
   sheet.offloaded_gib = std::min(
       sheet.weights_gib, static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))));
   sheet.images_gib = image_reserve_gib(launch);
@@ -146,7 +183,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   count_tokens(shape.page_size, sheet);
   const Value& cap = launch[Field::max_total_tokens];
   if (cap.is_int() && cap.as_int() > 0) {
-    sheet.tokens = std::min(sheet.tokens, cap.as_int() / shape.page_size * shape.page_size);
+    cap_tokens(cap.as_int() / shape.page_size * shape.page_size, shape.page_size, sheet);
   }
   count_requests(launch, attention_dp, sheet);
   const Plan plan = derive_plan(launch);

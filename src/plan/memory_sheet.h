@@ -29,20 +29,33 @@ struct CacheCost {
   std::int64_t bytes_per_token = 0;  // over these layers
   std::int64_t window_layers = 0;    // hybrid sliding window: a pool of its own
   std::int64_t window_bytes_per_token = 0;
-  double window_share = 0.0;      // tokens of that pool per token of the full one
-  std::int64_t state_layers = 0;  // linear attention, Mamba: one state per request
-  std::int64_t state_bytes = 0;   // of one request over these layers
-  std::string kind;               // "MHA", "GQA", "MLA", … for people
+  double window_share = 0.0;               // tokens of that pool per token of the full one
+  std::int64_t state_layers = 0;           // linear attention, Mamba: one state per request
+  std::int64_t state_bytes = 0;            // of one request over these layers
+  std::int64_t draft_bytes_per_token = 0;  // of the above two: for a draft model
+  std::string kind;                        // "MHA", "GQA", "MLA", … for people
 };
 // nullopt when the configuration does not tell.
 std::optional<CacheCost> cache_cost(const Launch& launch);
+
+// A draft model on one rank, and the room it takes in the pool of the target.
+struct DraftCost {
+  std::int64_t weight_bytes = 0;
+  std::int64_t layers = 0;           // charged at the target's bytes of one layer
+  std::int64_t window_layers = 0;    // of these with a sliding window: charged in the window's pool
+  std::int64_t bytes_per_token = 0;  // where the draft's own sizes count (DFLASH since 0.5.18)
+};
+bool has_draft_model(const Launch& launch);
+// `draft`: the draft's checkpoint, or the target's, read as a draft.
+DraftCost draft_cost(const Launch& launch, const ModelFacts& draft);
+void add_draft(const DraftCost& draft, CacheCost& cost);
 
 // Measured values in place of estimates.
 struct MemoryInputs {
   std::optional<double> weights_gib = {};  // of one rank
   std::optional<double> draft_gib = {};
   std::optional<double> free_gib = {};      // before loading
-  std::int64_t draft_bytes = 0;             // estimated, when there is a draft model
+  DraftCost draft = {};                     // estimated, when there is a draft model
   std::optional<double> advised_most = {};  // the fraction SGLang takes when none is given
 };
 
@@ -73,8 +86,9 @@ struct MemorySheet {
   [[nodiscard]] bool any_fraction() const { return least < 1.0; }
 };
 
-// How the launch cuts weights; for estimate_weights of a draft model, too.
-WeightSplit weight_split(const Launch& launch);
+// How the launch cuts weights; for estimate_weights of a draft model, too. With another tensor parallelism where
+// `tp` is given.
+WeightSplit weight_split(const Launch& launch, std::int64_t tp = 0);
 
 // nullopt: refused launch, unknown model, or layers of a shape not modelled; `why` says which.
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why);

@@ -93,16 +93,25 @@ struct Shape {
   }
 };
 
-void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t split) {
-  const double heads = static_cast<double>(s.m.num_attention_heads);
-  const double kv = static_cast<double>(s.m.num_key_value_heads);
-  const double key = static_cast<double>(s.m.head_dim);
-  const double value = s.m.v_head_dim > 0 ? static_cast<double>(s.m.v_head_dim) : key;
+void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index, std::int64_t split) {
+  double heads = static_cast<double>(s.m.num_attention_heads);
+  double kv = static_cast<double>(s.m.num_key_value_heads);
+  double key = static_cast<double>(s.m.head_dim);
+  double value = s.m.v_head_dim > 0 ? static_cast<double>(s.m.v_head_dim) : key;
+  // Layers with a window may have heads of their own number and size (Gemma 4, MiMo).
+  const auto& window = s.m.swa_layer_ids;
+  if (std::find(window.begin(), window.end(), index) != window.end()) {
+    heads = s.number({"swa_num_attention_heads"}, s.m.num_attention_heads);
+    kv = s.number({"swa_num_key_value_heads"}, s.m.num_key_value_heads);
+    if (s.m.swa_head_dim > 0) key = value = static_cast<double>(s.m.swa_head_dim);
+    if (s.m.swa_v_head_dim > 0) value = static_cast<double>(s.m.swa_v_head_dim);
+  }
+  // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no.
   const Value* gate = s.text.find("attn_output_gate");
-  const bool gated = (gate != nullptr && gate->truthy()) || any_architecture(s.m, {"Qwen3Next"});
+  const bool gated = gate != nullptr ? gate->truthy() : any_architecture(s.m, {"Qwen3Next", "Qwen3_5"});
   l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
   // Fewer key/value heads than ranks: each rank holds one, whole.
-  const double copies = kv > 0 && split > s.m.num_key_value_heads ? static_cast<double>(split) / kv : 1.0;
+  const double copies = kv > 0 && static_cast<double>(split) > kv ? static_cast<double>(split) / kv : 1.0;
   l.attention += s.hidden * kv * (key + value) * copies;
 }
 
@@ -141,8 +150,8 @@ void add_mamba2(const Shape& s, Layer& l) {
 
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
 
-void add_experts(const Shape& s, Layer& l, bool gated) {
-  const double count = static_cast<double>(routed_experts(s.m));
+void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
+  const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
   const double width = s.number({"moe_intermediate_size", "intermediate_size"});
   const double sides = gated ? 3 : 2;
   l.experts += count * sides * s.hidden * width;
@@ -209,10 +218,10 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
         add_mamba2(s, l);
         break;
       case '*':
-        add_ordinary_attention(s, l, split.attention_tp);
+        add_ordinary_attention(s, l, index, split.attention_tp);
         break;
       case 'E':
-        add_experts(s, l, gated);
+        add_experts(s, l, gated, split);
         break;
       default:
         add_dense(s, l, width, gated);
@@ -229,11 +238,11 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
     if (s.m.is_mla()) {
       add_mla(s, l);
     } else {
-      add_ordinary_attention(s, l, split.attention_tp);
+      add_ordinary_attention(s, l, index, split.attention_tp);
     }
   }
   if (expert_layer(s, index)) {
-    add_experts(s, l, gated);
+    add_experts(s, l, gated, split);
     // Gemma 4 runs a dense layer beside its experts.
     if (any_architecture(s.m, {"Gemma4"})) add_dense(s, l, width, gated);
   } else {
@@ -242,35 +251,10 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
   return l;
 }
 
-// Rough: a plain transformer encoder of the given width and depth, held whole by every rank.
-double encoder_parameters(const Value& vision) {
-  const double width = static_cast<double>(integer(vision, {"embed_dim", "hidden_size", "width"}));
-  const double depth = static_cast<double>(integer(vision, {"depth", "num_hidden_layers", "layers"}));
-  const double inner =
-      static_cast<double>(integer(vision, {"intermediate_size"}, 4 * static_cast<std::int64_t>(width)));
-  return depth * (4 * width * width + 2 * width * inner);
-}
-
-double vision_parameters(const ModelFacts& m) {
-  const Value vision = m.root("vision_config");
-  if (!vision.is_dict()) return 0;
-  // DeepSeek-OCR names its two encoders under "width", each with its own, and convolutions that join them.
-  const Value* towers = vision.find("width");
-  if (towers == nullptr || !towers->is_dict()) return encoder_parameters(vision);
-  double sum = 0;
-  for (const auto& [name, tower] : towers->as_dict()) {
-    if (!tower.is_dict()) continue;
-    sum += encoder_parameters(tower);
-    double before = 256;  // the width of SAM's neck
-    const Value* channels = tower.find("downsample_channels");
-    if (channels == nullptr || !channels->is_list()) continue;
-    for (const Value& c : channels->as_list()) {
-      const double wide = c.is_int() ? static_cast<double>(c.as_int()) : before;
-      sum += 9 * before * wide;
-      before = wide;
-    }
-  }
-  return sum;
+// With attention data parallelism, tables are cut by attention's ranks; these models keep them whole instead
+// (enable_tp=not is_dp_attention_enabled()).
+bool whole_table(const ModelFacts& m) {
+  return any_architecture(m, {"Qwen3_5", "Qwen3VL", "Ernie4_5_VL", "ExaoneMoE", "Step3p5", "DeepseekV4", "SarvamMoE"});
 }
 
 }  // namespace
@@ -306,46 +290,67 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     return std::nullopt;  // layers of a shape not modelled here
   }
   const ElementSizes bytes = element_sizes(model);
-  // Gemma 4 mixes head sizes and shares keys with values in some layers.
-  s.exact = bytes.exact && !any_architecture(model, {"Gemma4"});
+  s.exact = bytes.exact;
 
   WeightEstimate e;
   double total = 0;
-  double rank = 0;
   double parameters = 0;
-  const auto add = [&](double count, double size, double ranks, double stages) {
+  const std::vector<std::int64_t> counts = layers_of_stages(layers, split);
+  std::vector<double> stages(counts.size(), 0.0);
+  const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
+  const auto add = [&](std::size_t stage, double count, double size, double ranks) {
     parameters += count;
     total += count * size;
-    rank += count * size / ranks / stages;
+    stages[stage] += count * size / ranks;
   };
-  const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
-  const double stages = d(split.pp);
 
+  // The table stands on the first stage, the head on the last; one stage alone can share a tied table.
   const double table = static_cast<double>(model.vocab_size) * s.hidden;
-  add(table, bytes.plain, d(split.attention_tp), 1);
+  const bool dp_attention = split.attention_tp < split.tp;
+  add(0, table, bytes.plain, dp_attention && whole_table(model) ? 1.0 : d(split.attention_tp));
   const Value tied = model.root("tie_word_embeddings");
   const bool shares_head = tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
-  if (model.is_generation && !shares_head) add(table, bytes.plain, d(split.attention_tp), 1);
+  if (model.is_generation && (!shares_head || stages.size() > 1)) {
+    add(stages.size() - 1, table, bytes.plain, d(split.head_over_attention ? split.attention_tp : split.tp));
+    if (shares_head) parameters -= table;
+  }
 
   const std::string letters = layer_letters(s);
-  for (std::int64_t i = 0; i < layers; ++i) {
-    const Layer l = layer_of(s, i, letters, split);
-    add(l.attention, bytes.linear, d(split.attention_tp), stages);
-    add(l.copied, bytes.linear, 1, stages);
-    add(l.dense, bytes.linear, d(split.tp), stages);
-    add(l.experts, bytes.experts, d(split.moe_tp) * d(split.ep), stages);
-  }
-  if (model.is_multimodal) {
-    if (const double vision = vision_parameters(model); vision > 0) {
-      add(vision, bytes.plain, 1, 1);
-      s.exact = s.exact && vision * bytes.plain < 0.05 * total;
+  std::int64_t index = 0;
+  for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+    for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
+      const double before = stages[stage];
+      const Layer l = layer_of(s, index, letters, split);
+      add(stage, l.attention, bytes.linear, d(split.attention_tp));
+      add(stage, l.copied, bytes.linear, 1);
+      add(stage, l.dense, bytes.linear, d(split.tp));
+      add(stage, l.experts, bytes.experts, d(split.moe_tp) * d(split.ep));
+      e.layer_bytes = static_cast<std::int64_t>(stages[stage] - before);
     }
+  }
+  if (const VisionWeights vision = vision_weights(model); vision.cut + vision.whole > 0) {
+    const double size = vision.cut + vision.whole;
+    const double rank = vision.whole + vision.cut / d(split.whole_encoder ? 1 : split.attention_tp);
+    parameters += size;
+    total += size * bytes.plain;
+    for (double& stage : stages) stage += rank * bytes.plain;  // every stage builds it
+    s.exact = s.exact && size * bytes.plain < 0.05 * total;
   }
   e.parameters = static_cast<std::int64_t>(parameters);
   e.total_bytes = static_cast<std::int64_t>(total);
-  e.per_rank_bytes = static_cast<std::int64_t>(rank);
+  e.per_rank_bytes = static_cast<std::int64_t>(*std::max_element(stages.begin(), stages.end()));
   e.exact = s.exact;
   return e;
+}
+
+std::vector<std::int64_t> layers_of_stages(std::int64_t layers, const WeightSplit& split) {
+  const std::int64_t stages = std::clamp<std::int64_t>(split.pp, 1, std::max<std::int64_t>(1, layers));
+  std::int64_t given = 0;
+  for (const std::int64_t n : split.stages) given += n;
+  if (given == layers && static_cast<std::int64_t>(split.stages.size()) == stages) return split.stages;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(stages), layers / stages);
+  for (std::int64_t i = stages - layers % stages; i < stages; ++i) ++counts[static_cast<std::size_t>(i)];
+  return counts;
 }
 
 }  // namespace preflight::plan

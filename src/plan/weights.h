@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "preflight/facts.h"
 
@@ -18,15 +19,30 @@ struct WeightSplit {
   std::int64_t attention_tp = 1;  // smaller than tp under attention data parallelism
   std::int64_t moe_tp = 1;        // ranks that share one expert
   std::int64_t ep = 1;
+  bool head_over_attention = false;       // --enable-dp-lm-head: the output head is cut like attention
+  bool whole_encoder = false;             // --mm-enable-dp-encoder: every rank holds the vision tower
+  std::int64_t extra_experts = 0;         // copies for load balance, --ep-num-redundant-experts
+  std::vector<std::int64_t> stages = {};  // layers of each stage; empty: as even as SGLang makes them
 };
 
 struct WeightEstimate {
   std::int64_t parameters = 0;  // of the whole model
   std::int64_t total_bytes = 0;
   std::int64_t per_rank_bytes = 0;  // of the fullest pipeline stage
+  std::int64_t layer_bytes = 0;     // of the last layer on one rank: what a prediction layer resembles
   // False when a part was approximated (vision tower, unusual layers, partial quantisation).
   bool exact = true;
 };
+
+// Layers of each pipeline stage: the last ones take one more each when they do not divide.
+std::vector<std::int64_t> layers_of_stages(std::int64_t layers, const WeightSplit& split);
+
+// The vision tower, roughly: blocks that tensor parallelism cuts, and what every rank holds whole. Both 0: none.
+struct VisionWeights {
+  double cut = 0;
+  double whole = 0;
+};
+VisionWeights vision_weights(const ModelFacts& model);
 
 // Routed experts of the model, 0 when it is dense.
 std::int64_t routed_experts(const ModelFacts& model);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -43,15 +44,6 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-plan::WeightSplit split_of(const LaunchFacts& f, std::int64_t tp) {
-  const std::int64_t ratio = std::max<std::int64_t>(1, f.tp() / std::max<std::int64_t>(1, f.attention_tp()));
-  return {.tp = tp,
-          .pp = f.pp(),
-          .attention_tp = std::max<std::int64_t>(1, tp / ratio),
-          .moe_tp = std::max<std::int64_t>(1, tp / f.ep() / f.moe_dp()),
-          .ep = f.ep()};
-}
-
 bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
   const std::int64_t heads = f.model().num_attention_heads;
   const std::int64_t kv = f.model().num_key_value_heads;
@@ -75,7 +67,7 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
   for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
     if (!heads_allow(f, tp)) continue;
     widest = tp;
-    const auto weights = plan::estimate_weights(f.model(), split_of(f, tp));
+    const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), tp));
     if (!weights || static_cast<double>(weights->per_rank_bytes) > kShare * device) continue;
     // The default share shrinks as ranks are added; where that would leave too little, the share is named, too.
     const double part = static_cast<double>(weights->per_rank_bytes);
@@ -84,7 +76,7 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
                        tight ? " with " + share_for(part, device) : std::string());
   }
   if (!fix.empty()) return fix + ", or a quantised checkpoint";
-  const auto weights = plan::estimate_weights(f.model(), split_of(f, widest));
+  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), widest));
   const double rank = weights ? static_cast<double>(weights->per_rank_bytes) : need;
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
   const double machines = std::ceil(rank * static_cast<double>(widest) / (kShare * device * f.device().count));
@@ -96,7 +88,7 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
 }
 
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
-  const auto weights = plan::estimate_weights(f.model(), split_of(f, f.tp()));
+  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch()));
   const double fraction = f.number(Field::mem_fraction_static, 0.0);
   if (!weights || fraction <= 0.0 || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;

@@ -1,0 +1,107 @@
+// Parameters of vision towers; see weights.h.
+//
+// Blocks of nearly every tower are cut by tensor parallelism (VisionAttention and column/row layers), or whole with
+// --mm-enable-dp-encoder. Sizes follow srt/models/{qwen2_5_vl,qwen3_vl,glm4v,internvl,siglip,gemma4_vision,…}.py.
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "src/plan/weights.h"
+
+namespace preflight::plan {
+namespace {
+
+double number(const Value& config, std::initializer_list<std::string_view> keys, double fallback = 0) {
+  for (const auto key : keys) {
+    if (const Value* v = config.find(key); v != nullptr && v->is_int()) return static_cast<double>(v->as_int());
+  }
+  return fallback;
+}
+
+bool any_architecture(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
+  });
+}
+
+// A plain encoder: four square matrices of attention and an MLP of `sides` matrices in every block.
+double encoder(const Value& vision, double inner, double sides) {
+  const double width = number(vision, {"embed_dim", "hidden_size", "width"});
+  const double depth = number(vision, {"depth", "num_hidden_layers", "layers"});
+  return depth * (4 * width * width + sides * width * inner);
+}
+
+double inner_width(const Value& vision) {
+  const double width = number(vision, {"embed_dim", "hidden_size", "width"});
+  return number(vision, {"intermediate_size"}, number(vision, {"mlp_ratio"}, 4) * width);
+}
+
+// DeepSeek-OCR names its two encoders under "width", each with its own, and convolutions that join them; plain layers
+// that no parallelism cuts.
+double joined_towers(const Value& towers) {
+  double sum = 0;
+  for (const auto& [name, tower] : towers.as_dict()) {
+    if (!tower.is_dict()) continue;
+    sum += encoder(tower, inner_width(tower), 2);
+    double before = 256;  // the width of SAM's neck
+    const Value* channels = tower.find("downsample_channels");
+    if (channels == nullptr || !channels->is_list()) continue;
+    for (const Value& c : channels->as_list()) {
+      const double wide = c.is_int() ? static_cast<double>(c.as_int()) : before;
+      sum += 9 * before * wide;
+      before = wide;
+    }
+  }
+  return sum;
+}
+
+// GLM-4V: the gated MLP of a block is as wide as the text model, and intermediate_size belongs to the merger.
+VisionWeights glm4v(const Value& vision) {
+  const double width = number(vision, {"hidden_size"});
+  const double out = number(vision, {"out_hidden_size"}, width);
+  const double merge = number(vision, {"spatial_merge_size"}, 2);
+  return {.cut = encoder(vision, out, 3) + 3 * out * number(vision, {"intermediate_size"}),
+          .whole = out * out + width * out * merge * merge};
+}
+
+// Qwen-VL: patches of a square are joined, then brought to the width of the text model by two matrices; one such
+// merger more for every layer that also feeds the text model's first layers.
+VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
+  const double width = number(vision, {"embed_dim", "hidden_size"});
+  const double merge = number(vision, {"spatial_merge_size"}, 2);
+  const double joined = width * merge * merge;
+  const double out = number(vision, {"out_hidden_size"}, static_cast<double>(m.hidden_size));
+  const Value* deep = vision.find("deepstack_visual_indexes");
+  const double mergers = 1 + (deep != nullptr && deep->is_list() ? static_cast<double>(deep->as_list().size()) : 0.0);
+  const bool gated = any_architecture(m, {"Qwen2_5_VL"});
+  return {.cut = encoder(vision, inner_width(vision), gated ? 3 : 2) + mergers * (joined * joined + joined * out),
+          .whole = number(vision, {"num_position_embeddings"}) * width};
+}
+
+}  // namespace
+
+VisionWeights vision_weights(const ModelFacts& model) {
+  const Value vision = model.root("vision_config");
+  // Gemma builds its tower also where images are switched off.
+  if (!vision.is_dict() || (!model.is_multimodal && !any_architecture(model, {"Gemma3", "Gemma4"}))) return {};
+  if (const Value* towers = vision.find("width"); towers != nullptr && towers->is_dict()) {
+    return {.whole = joined_towers(*towers)};
+  }
+  const double inner = inner_width(vision);
+  const double text = static_cast<double>(model.hidden_size);
+  const double width = number(vision, {"hidden_size", "embed_dim"});
+  if (any_architecture(model, {"Glm4v"})) return glm4v(vision);
+  if (any_architecture(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
+  if (any_architecture(model, {"Gemma4"})) {
+    // Positions come from a table for each axis.
+    const double positions = 2 * number(vision, {"position_embedding_size"}, 10240);
+    return {.cut = encoder(vision, inner, 3), .whole = width * (text + positions)};
+  }
+  if (any_architecture(model, {"Gemma3", "InternVL", "Llama4"})) {
+    const double joined = any_architecture(model, {"Gemma3"}) ? width : 4 * width;
+    return {.cut = encoder(vision, inner, 2), .whole = joined * text};
+  }
+  return {.whole = encoder(vision, inner, 2)};
+}
+
+}  // namespace preflight::plan
