@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/kernels/defects.h"
+#include "src/kernels/tensor_parallel.h"
 
 namespace preflight {
 
@@ -29,7 +30,17 @@ using Needs = bool (*)(const KernelCase&);
 bool has_pages(const KernelCase& c) { return c.page_size > 1; }
 bool has_splits(const KernelCase& c) { return c.kv_splits > 1; }
 bool has_rows_to_swap(const KernelCase& c) { return c.num_requests() > 1 && c.num_q_heads > 1; }
-bool has_groups(const KernelCase& c) { return c.num_kv_heads > 1 && c.num_q_heads > c.num_kv_heads; }
+// On one rank: a rank with one KV head cannot take another.
+bool has_groups(const KernelCase& c) {
+  const KernelCase rank = tensor_parallel::rank_case(c);
+  if (c.kernel.starts_with("gated_delta")) return rank.num_q_heads > 1 && rank.value_heads() > rank.num_q_heads;
+  return rank.num_kv_heads > 1 && rank.num_q_heads > rank.num_kv_heads;
+}
+bool has_full_chunk(const KernelCase& c) {
+  return std::ranges::any_of(c.cache_seqlens, [&](std::int64_t n) { return n > 0 && n % c.chunk == 0; });
+}
+bool has_cut_first_chunk(const KernelCase& c) { return c.max_seqlen() < c.chunk && c.max_seqlen() % c.page_size != 0; }
+bool has_sections_in_a_row(const KernelCase& c) { return c.sections.size() > 1 && !c.interleaved; }
 bool has_window(const KernelCase& c) { return c.window > 0; }
 bool has_sinks(const KernelCase& c) { return c.sinks; }
 bool has_split_sinks(const KernelCase& c) { return c.sinks && c.kv_splits > 1; }
@@ -59,6 +70,8 @@ constexpr std::array kScopes{
     Scope{170, 170, has_rows_to_swap, "there is one request or one head"},
     Scope{180, 180, has_groups, "each query head has its KV head, or all have one"},
     Scope{230, 240, has_splits, "the cache is not split"},
+    Scope{310, 310, has_cut_first_chunk, "a request fills its first chunk, or the longest is whole pages"},
+    Scope{311, 311, has_full_chunk, "no request ends with its chunk"},
     Scope{320, 320, has_pages, "a page is one token"},
     Scope{330, 330, has_pages, "a page is one token"},
     Scope{210, 210, is_uncapped, "the soft cap keeps scores from overflowing"},
@@ -67,6 +80,7 @@ constexpr std::array kScopes{
     Scope{290, 290, has_sinks, "there are no sinks"},
     Scope{291, 291, has_split_sinks, "there are no sinks over several splits"},
     Scope{300, 301, has_cap, "there is no soft cap"},
+    Scope{372, 372, has_sections_in_a_row, "the axes take turns, or there is one"},
     Scope{380, 380, has_key_scale, "the key scale is 1"},
     Scope{381, 381, has_value_scale, "the value scale is 1"},
     Scope{400, 400, has_replicas, "no KV head is one of several that are held by more than one rank"},

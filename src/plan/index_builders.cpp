@@ -64,6 +64,7 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   c.kernel = "local_decode";
   c.chunk = chunk;
   c.cache_seqlens = edge_seqlens(shape.page_size);
+  c.cache_seqlens.push_back(chunk);
   c.cache_seqlens.push_back(chunk + 1);
   c.cache_seqlens.push_back(chunk + shape.page_size + 1);
   std::vector<KernelCase> cases{c};
@@ -75,6 +76,10 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   };
   add(Inputs::kEdge, kOtherSplits);
   add(Inputs::kDrift, kOtherSplits);
+  // All within the first chunk, the longest no whole number of pages: where a chunk must not be cut to what is there.
+  add(Inputs::kMid, 1);
+  cases.back().cache_seqlens = {2 * shape.page_size + shape.page_size / 2, shape.page_size + 1};
+  const KernelCase short_requests = cases.back();
   plan.kernels.push_back({"local_decode",
                           fmt::format("{}: layers that see a chunk of {} tokens", pages_text(shape), chunk),
                           std::move(cases)});
@@ -82,8 +87,7 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   KernelCase token_table = c;
   token_table.table = Granularity::kToken;
   token_table.must_fail = true;
-  KernelCase shrunk = c;
-  shrunk.cache_seqlens = {2 * shape.page_size + shape.page_size / 2, shape.page_size + 1};
+  KernelCase shrunk = short_requests;
   shrunk.shrink_chunk = true;
   shrunk.must_fail = true;
   plan.kernels.push_back({"local_decode",

@@ -32,6 +32,8 @@ TEST(DecodeKernels, PassWithWorkGroupsChosenAsForAGpu) {
         "mla_decode --dtype fp32 --heads 9 --kv-splits 2 --inputs drift --cache-seqlens 300,65",
         "paged_decode --heads 32 --kv-heads 8 --kv-splits 3 --cache-seqlens 1,64,320,257",
         "paged_decode --heads 6 --kv-heads 2 --window 31 --softcap 3 --sinks --cache-seqlens 0,65,200",
+        // One token beside a sink: nothing averages out what the product's 16 bits round away.
+        "paged_decode --heads 16 --kv-heads 4 --head-dim 64 --scale 0.0883883461 --sinks --cache-seqlens 1",
         "paged_decode --heads 40 --kv-heads 1 --head-dim 96 --v-head-dim 64 --page 1 --kv-splits 2 --cache-seqlens "
         "37,64",
         "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130",
