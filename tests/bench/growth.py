@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the time of the decode kernels grows with requests, length and heads: python3 tests/bench/growth.py PROGRAM --out SVG
 
-PROGRAM is kernels_bench. Every point is its median over launches, with the device's peaks taken in turns (see docs/kernels.md).
+PROGRAM is kernels_bench. Every point is the best of several launches (see docs/kernels.md for how they are timed).
 --most-tokens bounds the largest cache, --json keeps the numbers, --from draws kept ones again.
 """
 import argparse
@@ -42,26 +42,32 @@ def measure(program, most_tokens):
     report = json.loads(run.stdout)
     rows = []
     for (axis, title, value, _), result in zip(points, report["benchmarks"], strict=True):
-        rows.append({"axis": axis, "kernel": title, "value": value, "us": result["best_us"],
-                     "read_GB/s": result["read_GB/s"], "GB/s": result["GB/s"]})
-    return {"device": report["context"]["device"], "points": rows}
+        rows.append({"axis": axis, "kernel": title, "value": value, "ms": result.get("best_us_busy", result["best_us"]) / 1e3})
+    # A CPU may be shared: its time is that of its processors, as in device_peaks.h.
+    unit = "ms, processor time by cores" if "best_us_busy" in report["benchmarks"][0] else "ms"
+    return {"device": report["context"]["device"], "unit": unit, "points": rows}
 
 
 def draw(data, path):
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "growth"  # the same numbers, the same file
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
     axes = list(dict.fromkeys(p["axis"] for p in data["points"]))
     figure, plots = pyplot.subplots(1, len(axes), figsize=(4.2 * len(axes), 3.4), constrained_layout=True)
     for plot, axis in zip(plots, axes, strict=True):
         for kernel in dict.fromkeys(p["kernel"] for p in data["points"] if p["axis"] == axis):
             points = [p for p in data["points"] if p["axis"] == axis and p["kernel"] == kernel]
-            plot.plot([p["value"] for p in points], [p["us"] for p in points], marker="o", markersize=3, label=kernel)
+            plot.plot([p["value"] for p in points], [p["ms"] for p in points], marker="o", markersize=3, label=kernel)
         plot.set_xscale("log", base=2)
         plot.set_yscale("log")
         plot.set_xlabel(axis)
-        plot.set_ylabel("µs, best of the run")
+        plot.set_ylabel(data["unit"] + ", best of the run", fontsize=8)
+        plot.set_xticks(sorted({p["value"] for p in data["points"] if p["axis"] == axis}))
+        for ticks in (plot.xaxis, plot.yaxis):
+            ticks.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+            ticks.set_minor_formatter(ticker.NullFormatter())
+        plot.tick_params(labelsize=7)
         plot.grid(alpha=0.3)
         plot.legend(fontsize=7)
     figure.suptitle(data["device"], fontsize=9)
