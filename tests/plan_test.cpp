@@ -163,7 +163,8 @@ TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
   model.attention_chunk_size = 8192;
   const Plan plan = derive_plan(launch_of(model, {}));
   ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "local_decode", "local_decode", "page_table"}));
-  EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens, (std::vector<std::int64_t>{1, 63, 64, 65, 161, 8192, 8193, 8257}));
+  EXPECT_EQ(plan.kernels[1].cases.front().cache_seqlens,
+            (std::vector<std::int64_t>{1, 63, 64, 65, 161, 8192, 8193, 8257}));
   for (const KernelCase& c : plan.kernels[2].cases) EXPECT_TRUE(c.must_fail);
   const Plan other = derive_plan(launch_of(model, {{Field::attention_backend, "triton"}}));
   EXPECT_EQ(other.skipped.front().kernel, "local_decode");
