@@ -21,12 +21,15 @@ namespace {
 
 thread_local std::vector<LogLine>* warnings = nullptr;
 
-void note_warning(std::string_view function) {
-  if (warnings != nullptr)
-    warnings->push_back({"WARNING", std::string(function), "the configuration class warns of the values"});
+void note_class_warning(std::string_view function) {
+  note_warning(function, "the configuration class warns of the values");
 }
 
 }  // namespace
+
+void note_warning(std::string_view function, std::string message) {
+  if (warnings != nullptr) warnings->push_back({"WARNING", std::string(function), std::move(message)});
+}
 
 WarningSink::WarningSink(std::vector<LogLine>& log) : before_(warnings) { warnings = &log; }
 WarningSink::~WarningSink() { warnings = before_; }
@@ -801,7 +804,7 @@ void run_rules(RuleFrame& f, const Value& rules) {
       if (f.owner != nullptr && f.owner->base != nullptr)
         run_init(*f.owner->base, f.self, to_arguments(f, p[1]), f.function);
     } else if (op == "warn") {
-      note_warning(f.function);
+      note_class_warning(f.function);
     } else if (op == "superrope") {
       f.kwargs = convert_rope(f.owner == nullptr ? nullptr : f.owner->base, f.self, to_arguments(f, p[1]), f.function);
     } else if (op == "rope") {

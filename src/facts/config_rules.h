@@ -27,6 +27,9 @@ class WarningSink {
   std::vector<LogLine>* before_;
 };
 
+// A warning for the sink; none is listening outside of one.
+void note_warning(std::string_view function, std::string message);
+
 // What Python would raise for the value; the caller knows the function.
 [[noreturn]] void rule_error(std::string exception, std::string_view frame, std::string message);
 

@@ -13,6 +13,15 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
+namespace {
+
+HfConfigPtr remembered_config(ModelSource& source, const ConfigRequest& request, std::vector<LogLine>& log) {
+  return source.memo().config(
+      request.release, request.path, request.trust_remote_code, [&] { return read_config(source, request); }, log);
+}
+
+}  // namespace
+
 HfConfigPtr read_hf_config(ModelBuilder& b) {
   const auto& request = b.request;
   const bool overridden = request.override_args.is_string() && request.override_args.as_string() != "{}";
@@ -21,9 +30,11 @@ HfConfigPtr read_hf_config(ModelBuilder& b) {
   if (!overrides) {
     raise("JSONDecodeError", "__init__", "--json-model-override-args is no JSON: " + overrides.error().text());
   }
-  HfConfigPtr config = b.source.memo().config(
-      request.release, request.path, request.trust_remote_code.truthy(),
-      [&] { return read_config(b.source, request.release, request.path, request.trust_remote_code.truthy()); }, b.log);
+  ConfigRequest plain;
+  plain.release = request.release;
+  plain.path = request.path;
+  plain.trust_remote_code = request.trust_remote_code.truthy();
+  HfConfigPtr config = remembered_config(b.source, plain, b.log);
   if (overridden) override_config(request.release, config, *overrides);
   return config;
 }
@@ -58,11 +69,9 @@ HfConfigPtr config_for(ModelSource& source, const ConfigRequest& request, std::v
   if (!request.configuration_file.empty()) {
     RenamedConfig renamed(source, request.configuration_file);
     const WarningSink sink(log);
-    return read_config(renamed, request.release, request.path, request.trust_remote_code);
+    return read_config(renamed, request);
   }
-  return source.memo().config(
-      request.release, request.path, request.trust_remote_code,
-      [&] { return read_config(source, request.release, request.path, request.trust_remote_code); }, log);
+  return remembered_config(source, request, log);
 }
 
 }  // namespace

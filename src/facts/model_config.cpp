@@ -172,6 +172,15 @@ void warn_of_generation_config(ModelBuilder& b) {
          fmt::format("{} has no generation_config.json; SGLang goes on without it", b.request.path));
 }
 
+// The sparse part of dual chunk attention lies in a file of its own, which is put into the configuration's dict.
+void verify_dual_chunk_attention(const ModelBuilder& b) {
+  if (!b.hf->has("dual_chunk_attention_config") || b.hf->get("dual_chunk_attention_config").is_dict()) return;
+  const auto sparse = b.source.json_file(b.request.path, "sparse_attention_config.json");
+  if (sparse && sparse->truthy()) {
+    raise("TypeError", "_verify_dual_chunk_attention_config", "dual_chunk_attention_config is no object");
+  }
+}
+
 Value rope_dict(const HfConfigPtr& config) { return config->get("rope_parameters"); }
 
 void build(ModelBuilder& b) {
@@ -194,6 +203,7 @@ void build(ModelBuilder& b) {
   derive_model_shapes(b);
   derive_hybrid_model(b);
   verify_quantization(b);
+  verify_dual_chunk_attention(b);
   f.architectures = b.architectures;
   const Value type = b.hf->get("model_type");
   f.model_type = type.is_string() ? type.as_string() : std::string();

@@ -105,6 +105,16 @@ void init_mla_scaling(ModelBuilder& b, const Value& rope) {
   f.scaling = mla_scaling(b, rope, 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim)));
 }
 
+// The same where both dims are the configuration's own, which may be None.
+void init_mla_scaling(ModelBuilder& b, const HfConfigPtr& dims, const Value& rope) {
+  for (const char* key : {"qk_nope_head_dim", "qk_rope_head_dim"}) {
+    if (dims->is_none(key)) {
+      raise("TypeError", b.since(v0_5(14)) ? "_init_mla_scaling" : kShapes, fmt::format("{} is not set", key));
+    }
+  }
+  init_mla_scaling(b, rope);
+}
+
 void common_head_dims(ModelBuilder& b, bool pure_ssm) {
   ModelFacts& f = b.facts;
   const HfConfigPtr& t = b.text;
@@ -156,11 +166,11 @@ void deepseek_shapes(ModelBuilder& b) {
   if (is_deepseek_dsa(b, b.text))
     f.index_head_dim = ModelBuilder::need_int(b.text, "index_head_dim", "get_dsa_index_head_dim");
   const Value rope = b.text->get("rope_parameters");
-  if (b.since(v0_5(14))) return init_mla_scaling(b, rope);
+  if (b.since(v0_5(14))) return init_mla_scaling(b, b.text, rope);
   const Value* type = rope.find("rope_type");
   if (type == nullptr || !type->truthy()) type = rope.find("type");
   const bool scaled = type != nullptr && type->truthy() && *type != Value("default");
-  init_mla_scaling(b, scaled ? rope : Value());
+  init_mla_scaling(b, b.text, scaled ? rope : Value());
 }
 
 void deepseek_v4_shapes(ModelBuilder& b) {
@@ -203,13 +213,13 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
              (newer && (b.is_arch("KimiK3LinearForCausalLM") || b.is_arch("KimiK3ForConditionalGeneration")))) {
     f.head_dim = 72;
     read_mla(b, newer ? b.text : b.hf, true);
-    init_mla_scaling(b, (newer ? b.text : b.hf)->get("rope_parameters"));
+    init_mla_scaling(b, newer ? b.text : b.hf, (newer ? b.text : b.hf)->get("rope_parameters"));
   } else if (b.is_arch("BailingMoeV2_5ForCausalLM") ||
              (b.is_arch("BailingMoeForCausalLMNextN") && (!newer || has_lora_rank))) {
     f.head_dim = ModelBuilder::need_int(b.text, "head_dim", kShapes);
     read_mla(b, b.text, false);
     f.v_head_dim = ModelBuilder::need_int(b.hf, "v_head_dim", kShapes);
-    init_mla_scaling(b, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
+    init_mla_scaling(b, b.text, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
   } else if (newer && (b.is_arch("BailingMoeV3ForCausalLM") || b.is_arch("BailingMoeV3VLForConditionalGeneration"))) {
     f.head_dim = 128;
     read_mla(b, b.text, true);
@@ -218,7 +228,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   } else if (b.is_arch("SarvamMLAForCausalLM")) {
     read_mla(b, b.hf, true);
     f.head_dim = f.qk_nope_head_dim + f.qk_rope_head_dim;
-    init_mla_scaling(b, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
+    init_mla_scaling(b, b.hf, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
   } else {
     const bool mistral =
         b.is_arch("MistralModel") || b.is_arch("MixtralForCausalLM") || b.is_arch("MistralForCausalLM");

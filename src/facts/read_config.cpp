@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "src/facts/config_rules.h"
 #include "src/facts/layer_shapes.h"
+#include "src/facts/mistral_format.h"
 
 namespace preflight::facts {
 namespace {
@@ -36,19 +38,6 @@ std::string first_name(const Value& architectures) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// Checkpoints that come in Mistral's own format, told by their path.
-bool is_mistral_format(const std::string& path) {
-  const std::string name = lower(path);
-  return contains(name, "mistral-large-3") || contains(name, "mistral-small-4") || contains(name, "leanstral") ||
-         (contains(name, "eagle") && contains(name, "mistral"));
-}
-
 // huggingface_hub's rule for "name" and "owner/name".
 bool is_hub_name(std::string_view path) {
   constexpr std::size_t kLongest = 96;
@@ -65,18 +54,17 @@ bool is_hub_name(std::string_view path) {
 
 class Reader {
  public:
-  Reader(ModelSource& source, Release release, const std::string& path, bool trust_remote_code)
+  Reader(ModelSource& source, const ConfigRequest& request)
       : source_(source),
-        tables_(ConfigTables::of(release)),
-        release_(release),
-        path_(path),
-        trust_(trust_remote_code) {}
+        tables_(ConfigTables::of(request.release)),
+        release_(request.release),
+        path_(request.path),
+        trust_(request.trust_remote_code),
+        mistral_(names_mistral_format(request.path)) {}
 
   HfConfigPtr read() {
-    if (is_mistral_format(path_)) {
-      raise("FileNotFoundError", "get_hf_file_to_dict",
-            "the path asks for Mistral's own format, and there is no params.json");
-    }
+    if (beside_gguf()) path_ = std::filesystem::path(path_).parent_path().string();
+    if (mistral_) return read_mistral();
     const auto stored = source_.config_of(path_);
     const std::string_view opens = newer() ? "_try_load_longcat_config" : kParse;
     if (!stored) raise("OSError", opens, stored.error().text());
@@ -94,6 +82,40 @@ class Reader {
 
  private:
   [[nodiscard]] bool newer() const { return release_ >= kNewer; }
+
+  // A .gguf file stands for the directory it lies in, where a config.json describes it (0.5.22 and later; what the file
+  // itself says of the model is not read).
+  [[nodiscard]] bool beside_gguf() {
+    const std::filesystem::path file(path_);
+    if (file.extension() != ".gguf" || !source_.has_file(file.parent_path().string(), file.filename().string())) {
+      return false;
+    }
+    mistral_ = false;
+    return release_ >= v0_5(22);
+  }
+
+  // The file under the usual names, and both parts of an image model as objects. Nothing is repaired afterwards.
+  HfConfigPtr read_mistral() {
+    const auto params = source_.json_file(path_, "params.json");
+    if (!params) raise("FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
+    if (!params->is_dict()) raise("AssertionError", "_download_mistral_config_file", "params.json holds no object");
+    if (field(*params, "max_position_embeddings").is_none()) {
+      note_warning(kParse, "params.json names no max_position_embeddings; SGLang takes 128000");
+    }
+    dict_ = config_of_mistral_params(*params, path_);
+    opens_ = "load_mistral_config";
+    HfConfigPtr config = load();
+    for (const char* name : {"text_config", "vision_config"}) {
+      const Value part = config->get(name);
+      if (config->sub(name) || !part.is_dict()) continue;
+      const Value type = field(part, "model_type");
+      const ConfigClass* known = type.is_string() ? tables_.type(type.as_string()) : nullptr;
+      if (known == nullptr)
+        raise("ValueError", "_ensure_sub_configs", fmt::format("unknown model type {}", type.repr()));
+      config->set(name, construct(*known, part, "_ensure_sub_configs"));
+    }
+    return config;
+  }
 
   // A directory without config.json reads as an empty configuration; any other name is looked up on the hub, and
   // newer releases try a second file there when the name is one that the hub cannot have.
@@ -137,20 +159,20 @@ class Reader {
     const Value map = field(dict_, "auto_map");
     if (map.is_dict() && map.find("AutoConfig") != nullptr) {
       if (known == nullptr && !trust_)
-        raise("ValueError", kParse, "the model brings its own code; --trust-remote-code allows it");
+        raise("ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
       if (trust_ && (known == nullptr || !known->own))
-        raise("OSError", kParse, "the model's own configuration code is not in the directory");
+        raise("OSError", opens_, "the model's own configuration code is not in the directory");
     }
-    if (named == nullptr) raise("ValueError", kParse, "config.json has no model_type");
+    if (named == nullptr) raise("ValueError", opens_, "config.json has no model_type");
     if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {
       known = tables_.type("ministral");
       dict_ = dict_.with("model_type", "ministral");
     }
     if (known == nullptr) {
-      raise("ValueError", kParse,
+      raise("ValueError", opens_,
             fmt::format("this release's transformers does not know model type {}", named->repr()));
     }
-    return make(*known, dict_, kParse);
+    return make(*known, dict_, opens_);
   }
 
   // The original state-spaces checkpoints: no model type, Mamba's sizes under other names.
@@ -303,8 +325,10 @@ class Reader {
   ModelSource& source_;
   const ConfigTables& tables_;
   Release release_;
-  const std::string& path_;
+  std::string path_;
   bool trust_;
+  bool mistral_;
+  std::string_view opens_ = kParse;  // the function that hands the file to transformers
   Value dict_;
   mutable bool overrode_v_head_dim_ = false;
 };
@@ -378,9 +402,7 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
   return text;
 }
 
-HfConfigPtr read_config(ModelSource& source, Release release, const std::string& path, bool trust_remote_code) {
-  return Reader(source, release, path, trust_remote_code).read();
-}
+HfConfigPtr read_config(ModelSource& source, const ConfigRequest& request) { return Reader(source, request).read(); }
 
 void override_config(Release release, const HfConfigPtr& config, const Value& overrides) {
   if (!overrides.truthy()) return;

@@ -8,7 +8,7 @@
 namespace preflight::facts {
 
 // What get_config() does before the override arguments.
-HfConfigPtr read_config(ModelSource& source, Release release, const std::string& path, bool trust_remote_code);
+HfConfigPtr read_config(ModelSource& source, const ConfigRequest& request);
 // build_model() of a model whose configuration lies in another file than config.json, relative to its directory or not.
 ModelOutcome build_model_from(ModelSource& source, const ModelRequest& request, const std::string& file);
 // --json-model-override-args on the configuration.

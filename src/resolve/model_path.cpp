@@ -119,6 +119,10 @@ void resolve_format_of_path(Resolution& r) {
   if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
     r.change(r.since(v0_5(19)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
+    // Without a description beside it, SGLang reads the model's shapes from the file's own header.
+    if (!r.since(v0_5(22)) || !exists((fs::path(path).parent_path() / "config.json").string())) {
+      r.unmodelled(Field::model_path);
+    }
   }
   if (r.is(Field::load_format, "auto") && is_mistral_native(r)) r.change(kLoadFormat, Field::load_format, "mistral");
   if (is_object_store(path)) {

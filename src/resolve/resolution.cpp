@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "src/args/python_text.h"
+#include "src/facts/mistral_format.h"
 #include "src/facts/read_config.h"
 #include "src/resolve/python_text.h"
 
@@ -133,6 +134,7 @@ facts::ModelRequest Resolution::model_request() const {
   request.sampling_defaults = (*this)[Field::sampling_defaults];
   request.quantize_and_serve = (*this)[Field::quantize_and_serve];
   request.encoder_only = (*this)[Field::encoder_only];
+  request.language_model_only = (*this)[Field::language_model_only];
   return request;
 }
 
@@ -143,15 +145,18 @@ const ModelFacts& Resolution::model() {
     launch_.refused_by_model = true;
     refuse("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
   }
+  // The parser is chosen by the path's name here; another one given by hand is not followed.
+  const bool named = facts::names_mistral_format(text(Field::model_path));
+  if (is(Field::model_config_parser, named ? "hf" : "mistral")) unmodelled(Field::model_config_parser);
   if (!launch_.model) launch_.model = build_model(model_request());
   return *launch_.model;
 }
 
 void Resolution::take_log(std::vector<LogLine> lines) {
   for (auto& line : lines) {
-    // SGLang looks for a generation config once per path and process.
-    const bool repeated = line.function == "get_generation_config" &&
-                          std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
+    // SGLang looks for a generation config, and reads a params.json, once per path and process.
+    const bool once = line.function == "get_generation_config" || line.function == "parse";
+    const bool repeated = once && std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
                             return earlier.function == line.function && earlier.message == line.message;
                           });
     if (!repeated) log(line.level, line.function, std::move(line.message));
