@@ -124,7 +124,9 @@ TEST(MemoryCommand, ReproducesThePublishedLaunchWithADraft) {
   drafted.insert(drafted.end(), {"--draft-gib", "3.07"});
   words.insert(words.end(), tail.begin(), tail.end());
   drafted.insert(drafted.end(), tail.begin(), tail.end());
-  EXPECT_NEAR(memory_of(words, 1)["least_fraction"].get<double>(), 0.9113, 5e-4);
+  const auto plain = memory_of(words, 1);
+  EXPECT_NEAR(plain["least_fraction"].get<double>(), 0.9113, 5e-4);
+  EXPECT_TRUE(plain["changes_that_fit"].contains("--mem-fraction-static 0.942")) << plain["changes_that_fit"];
   EXPECT_NEAR(memory_of(drafted, 1)["least_fraction"].get<double>(), 0.9335, 5e-4);
 }
 
@@ -170,6 +172,37 @@ TEST(MemoryCommand, APredictionLayerIsADraftModel) {
                                0);
   EXPECT_EQ(sheet["bytes_per_token"], 9 * 4 * 2 * 256 * 2);
   EXPECT_GT(sheet["draft_gib"].get<double>(), 0.39);
+}
+
+// Phi-4 has 40 heads and 10 of keys and values: two and five ranks divide both, four and eight do not. Qwen3-32B has 64
+// heads: three ranks do not start, so that another fraction alone is no way out.
+TEST(MemoryCommand, RecommendsNothingThatTheRulesRefuse) {
+  const auto names = [](const nlohmann::json& sheet) {
+    std::vector<std::string> list;
+    for (const auto& change : sheet["changes_that_fit"].items()) list.push_back(change.key());
+    return list;
+  };
+  const auto phi = memory_of({"--", "--model-path", "microsoft/phi-4"}, 1);
+  EXPECT_THAT(names(phi), ::testing::ElementsAre("--tp-size 2", "--tp-size 5"));
+  EXPECT_TRUE(phi["other_errors"].empty());
+  const auto uneven = memory_of({"--", "--model-path", "Qwen/Qwen3-32B", "--tp-size", "3"}, 1);
+  EXPECT_EQ(uneven["other_errors"][0]["rule"], "PL003");
+  EXPECT_THAT(names(uneven), ::testing::ElementsAre("--tp-size 8"));
+}
+
+TEST(MemoryCommand, SaysWhatAFractionLeavesForActivations) {
+  const auto text = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-8B", "--mem-fraction-static", "0.98"});
+  EXPECT_THAT(text.out, ::testing::HasSubstr("0.98 leaves 0.5 GiB where SGLang would leave 8.6"));
+  const auto checked =
+      run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--mem-fraction-static", "0.98"});
+  EXPECT_EQ(checked.status, 0) << checked.out;
+  EXPECT_THAT(checked.out, ::testing::HasSubstr("warning[PL007]"));
+}
+
+TEST(MemoryCommand, SaysWhyThereIsNoSheet) {
+  EXPECT_EQ(memory_of({"--", "--model-path", "nobody/knows"}, 1)["sheet"], nullptr);
+  const auto cpu = memory_of({"--", "--model-path", "Qwen/Qwen3-8B", "--device", "cpu"}, 1);
+  EXPECT_THAT(cpu["why"].get<std::string>(), ::testing::HasSubstr("runs on cpu"));
 }
 
 TEST(MemoryCommand, ASmallerPoolTakesLess) {

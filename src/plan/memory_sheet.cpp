@@ -120,6 +120,14 @@ double least_fraction(double loaded_gib, double free_before_gib) {
 
 double advised_fraction(double least) { return std::ceil(least * 1000) / 1000; }
 
+double activation_reserve_gib(const Launch& launch) {
+  const std::int64_t chunk = field(launch, Field::chunked_prefill_size, 0);
+  const std::int64_t tokens =
+      std::max<std::int64_t>(chunk > 0 ? chunk : field(launch, Field::max_prefill_tokens, 0), 2048);
+  const double scratch = launch.release() >= v0_5(20) ? 2048.0 : 0.0;  // of oneDNN, on XPU
+  return (512.0 + static_cast<double>(tokens) * 1.5 + scratch) / 1024;
+}
+
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const std::int64_t given = at_least_one(field(launch, Field::tp_size, 1));
   const std::int64_t replicas = at_least_one(given / at_least_one(read_shape(launch).attention_tp));
@@ -145,6 +153,10 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   const DecodeShape shape = read_shape(launch);
   if (!launch.accepted() || launch.model == nullptr) {
     why = shape.why_unknown;
+    return std::nullopt;
+  }
+  if (const Value& device = launch[Field::device]; device.is_string() && device.as_string() != "xpu") {
+    why = "the launch runs on " + device.as_string() + ", and the sheet is about an Intel GPU";
     return std::nullopt;
   }
   MemorySheet sheet;

@@ -86,6 +86,9 @@ struct MemorySheet {
   [[nodiscard]] bool any_fraction() const { return least < 1.0; }
 };
 
+// What SGLang itself leaves outside its fraction for one prefill chunk's activations and scratch, without graphs.
+double activation_reserve_gib(const Launch& launch);
+
 // How the launch cuts weights; for estimate_weights of a draft model, too. With another tensor parallelism where
 // `tp` is given.
 WeightSplit weight_split(const Launch& launch, std::int64_t tp = 0);

@@ -110,6 +110,28 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   return finding;
 }
 
+// SGLang's own reserve is generous, so a fraction above its choice often runs; where a fraction of that reserve is
+// left, it seldom does. What is between is said, not warned of.
+std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
+  constexpr double kTooLittle = 0.2;
+  const double fraction = f.number(Field::mem_fraction_static, 0.0);
+  if (!f.is(Field::device, "xpu") || !f.given(Field::mem_fraction_static) || fraction <= 0.0) return std::nullopt;
+  const double device = static_cast<double>(f.device().memory_mib) / 1024;
+  const double left = device * (1 - fraction);
+  const double reserve = plan::activation_reserve_gib(f.launch());
+  if (left >= reserve) return std::nullopt;
+  Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget; for a prefill chunk "
+                                         "SGLang itself would leave at least {:.1f} GiB",
+                                         left, device, reserve)};
+  if (left < kTooLittle * reserve) {
+    finding.message += ": the first long prompt probably runs out of memory";
+  } else {
+    finding.severity = Severity::kInfo;
+    finding.message += "; often less is enough";
+  }
+  return finding;
+}
+
 std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   const std::int64_t atp = f.attention_tp();
@@ -235,6 +257,22 @@ const Rule kRules[] = {
                    {.model = "qwen2.5-7b-instruct", .args = "--device xpu --attention-backend intel_xpu --tp-size 8"}}},
      .quiet_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --attention-backend intel_xpu --tp-size 4"},
                    {.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "PL007",
+     .severity = Severity::kWarning,
+     .field = Field::mem_fraction_static,
+     .summary = "little memory is left outside the static budget",
+     .why = "Weights and KV cache take the static budget; activations of a prefill chunk, logits and the scratch of "
+            "matrix products come from the rest. SGLang's own fraction leaves 1.5 MiB for every token of a chunk, half "
+            "a GiB, and since 0.5.20 2 GiB more on XPU. That is generous; how much a model needs is not computed here.",
+     .fix = "a smaller --mem-fraction-static or --chunked-prefill-size",
+     .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.20 sglang/srt/server_args.py",
+     .need = RuleNeed::kNothing,
+     .check = little_outside_budget,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.98"},
+                   {.model = "qwen3-8b",
+                    .args = "--device xpu --mem-fraction-static 0.94 --chunked-prefill-size 8192"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
+                   {.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.6"}}}},
 };
 
 }  // namespace

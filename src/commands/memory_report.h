@@ -1,0 +1,31 @@
+// The memory sheet of one launch with what the command compares it to, and how it is told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "preflight/diagnostic.h"
+#include "preflight/launch.h"
+#include "src/plan/memory_sheet.h"
+#include "src/report/style.h"
+
+namespace preflight::commands {
+
+struct MemoryRow {
+  std::string name;
+  plan::MemorySheet sheet;
+};
+
+struct MemoryReport {
+  plan::MemorySheet sheet;
+  std::vector<Diagnostic> errors;  // of rules, beside those about memory: it does not start whatever fits
+  std::vector<MemoryRow> changes;  // single changes after which it fits, none with an error of its own
+  std::vector<MemoryRow> devices;  // the same arguments on every card
+};
+
+std::string memory_text(const MemoryReport& report, const Launch& launch, const report::Style& style);
+nlohmann::ordered_json memory_json(const MemoryReport& report);
+
+}  // namespace preflight::commands
