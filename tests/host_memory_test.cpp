@@ -52,10 +52,9 @@ TEST(HostMemory, IsUnknownWhereTheSystemDoesNotSay) {
 }
 
 Launch on_processor(Release release, std::int64_t mib, const Environment& env = {}) {
-  facts::assume_host_memory_mib(mib);
-  Launch launch = launch_of(release, "llama-3.1-8b-instruct", {"--device", "cpu"}, DeviceFacts{}, env);
-  facts::assume_host_memory_mib(std::nullopt);
-  return launch;
+  DeviceFacts device;
+  device.host_memory_mib = mib;
+  return launch_of(release, "llama-3.1-8b-instruct", {"--device", "cpu"}, device, env);
 }
 
 TEST(HostMemory, DecidesTheStaticFractionOfALaunchOnTheProcessor) {

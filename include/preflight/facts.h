@@ -16,12 +16,14 @@
 
 namespace preflight {
 
-// One XPU as torch reports it. Memory is the total of one device, in MiB.
+// One XPU as torch reports it, and the host it sits in. Memory is the total of one device, in MiB.
 struct DeviceFacts {
   std::int64_t memory_mib = 24480;
   int count = 8;
   std::string name = "Intel(R) Arc(TM) Pro B60 Graphics";
   bool has_fp64 = true;  // SGLang's XMX probe
+  // What SGLang takes for the device's memory with --device cpu. nullopt: this machine's; 0: not known.
+  std::optional<std::int64_t> host_memory_mib = std::nullopt;
 };
 
 // Environment variables as the launch will see them; nothing is read from the real environment unless asked.

@@ -52,12 +52,13 @@ std::string why_malformed(const Value& item) {
                                              {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
                                              {"env", is_variables, "an object of single values"},
                                              {"config", is_text, "text"}}};
-  static constexpr std::array<Key, 4> kDeviceKeys{
+  static constexpr std::array<Key, 5> kDeviceKeys{
       {{"memory_mib", is_amount, "a whole number"},
        {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
         "a whole number"},
        {"name", is_text, "text"},
-       {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"}}};
+       {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
+       {"host_memory_mib", is_amount, "a whole number"}}};
   const auto wrong = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
     for (const Key& key : keys) {
       const Value* v = object.find(key.name);
@@ -79,6 +80,7 @@ DeviceFacts device_of(const Value& item, DeviceFacts device) {
   if (const Value* v = d->find("count"); v != nullptr && v->is_int()) device.count = static_cast<int>(v->as_int());
   if (const Value* v = d->find("name"); v != nullptr && v->is_string()) device.name = v->as_string();
   if (const Value* v = d->find("has_fp64"); v != nullptr && v->is_bool()) device.has_fp64 = v->as_bool();
+  if (const Value* v = d->find("host_memory_mib"); v != nullptr && v->is_int()) device.host_memory_mib = v->as_int();
   return device;
 }
 

@@ -16,7 +16,6 @@
 
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
-#include "src/facts/host_memory.h"
 #include "src/kernels/inject.h"
 #include "src/read_text.h"
 
@@ -74,7 +73,7 @@ Result<DeviceFacts> device_of(const LaunchFlags& flags) {
   if (!flags.host_memory.empty()) {
     const auto mib = memory_mib("--host-memory", flags.host_memory);
     if (!mib) return tl::make_unexpected(mib.error());
-    facts::assume_host_memory_mib(*mib);
+    device.host_memory_mib = *mib;
   }
   if (flags.device_count) {
     if (*flags.device_count < 1 || *flags.device_count > 4096) {

@@ -7,17 +7,13 @@
 
 #include "src/facts/config_rules.h"
 #include "src/facts/model_builder.h"
+#include "src/facts/dict_fields.h"
 
 namespace preflight::facts {
 namespace {
 
 constexpr Release kNested = v0_5(14);     // releases whose transformers nests rope_parameters by the declared labels
 constexpr Release kEvenHeads = v0_5(22);  // and those whose transformers wants even head dims
-
-Value field(const Value& dict, std::string_view key) {
-  const Value* v = dict.find(key);
-  return v == nullptr ? Value() : *v;
-}
 
 Value with_default(const Value& dict, std::string_view key, const Value& value) {
   return dict.find(key) != nullptr ? dict : dict.with(key, value);

@@ -45,11 +45,6 @@ std::vector<std::filesystem::path> numa_nodes(const std::filesystem::path& root)
   return nodes;
 }
 
-std::optional<std::int64_t>& assumed() {
-  static thread_local std::optional<std::int64_t> mib;
-  return mib;
-}
-
 }  // namespace
 
 std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
@@ -62,13 +57,11 @@ std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& 
   return static_cast<std::int64_t>((least > 0 ? least : all / shares) >> 20);
 }
 
-std::int64_t host_memory_mib(Release release) {
-  if (assumed()) return *assumed();
+std::int64_t host_memory_mib(const DeviceFacts& device, Release release) {
+  if (device.host_memory_mib) return *device.host_memory_mib;
   static const std::int64_t smallest_node = read_host_memory_mib(v0_5(22));
   static const std::int64_t share = read_host_memory_mib(v0_5(23));
   return release < v0_5(23) ? smallest_node : share;
 }
-
-void assume_host_memory_mib(std::optional<std::int64_t> mib) { assumed() = mib; }
 
 }  // namespace preflight::facts

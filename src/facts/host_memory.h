@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 
+#include "preflight/facts.h"
 #include "preflight/release.h"
 
 namespace preflight::facts {
@@ -14,10 +14,7 @@ namespace preflight::facts {
 // say. `root` stands in for / in tests.
 std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root = "/");
 
-// What launches are resolved for: this machine, unless another figure was assumed (--host-memory). Like the clock, a
-// fact of the process and not of one launch.
-std::int64_t host_memory_mib(Release release);
-// 0: not known; nullopt: this machine's again.
-void assume_host_memory_mib(std::optional<std::int64_t> mib);
+// What the facts say, else this machine's (read once). 0: not known.
+std::int64_t host_memory_mib(const DeviceFacts& device, Release release);
 
 }  // namespace preflight::facts

@@ -9,16 +9,12 @@
 
 #include "src/facts/config_rules.h"
 #include "src/facts/model_builder.h"
+#include "src/facts/dict_fields.h"
 
 namespace preflight::facts {
 namespace {
 
 using Names = std::initializer_list<std::pair<const char*, const char*>>;
-
-Value field(const Value& dict, std::string_view key) {
-  const Value* v = dict.find(key);
-  return v == nullptr ? Value() : *v;
-}
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/model_builder.h"
+#include "src/facts/dict_fields.h"
 
 namespace preflight::facts {
 namespace {
@@ -75,16 +76,6 @@ std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
-}
-
-Value field(const Value& dict, std::string_view key) {
-  const Value* v = dict.find(key);
-  return v == nullptr ? Value() : *v;
-}
-
-std::string text_field(const Value& dict, std::string_view key) {
-  const Value v = field(dict, key);
-  return v.is_string() ? v.as_string() : std::string();
 }
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

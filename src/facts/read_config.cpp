@@ -13,22 +13,13 @@
 #include "src/facts/config_rules.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
+#include "src/facts/dict_fields.h"
 
 namespace preflight::facts {
 namespace {
 
 constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
 constexpr std::string_view kParse = "parse";
-
-Value field(const Value& dict, std::string_view key) {
-  const Value* v = dict.find(key);
-  return v == nullptr ? Value() : *v;
-}
-
-std::string text_field(const Value& dict, std::string_view key) {
-  const Value v = field(dict, key);
-  return v.is_string() ? v.as_string() : std::string();
-}
 
 std::string first_name(const Value& architectures) {
   if (!architectures.is_list() || architectures.as_list().empty()) return "";

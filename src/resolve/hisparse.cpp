@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "src/resolve/model_questions.h"
+
 namespace preflight::resolve {
 namespace {
 
@@ -19,26 +21,6 @@ bool among(std::string_view name, std::span<const std::string_view> names) {
 
 std::string first_architecture(const ModelFacts& model) {
   return model.architectures.empty() ? "" : model.architectures.front();
-}
-
-// is_deepseek_dsa: a DeepSeek-like architecture whose config has index_topk.
-bool has_token_indexer(const Resolution& r, const ModelFacts& model) {
-  static constexpr std::string_view kSince13[] = {"DeepseekV3ForCausalLM",           "DeepseekV32ForCausalLM",
-                                                  "DeepseekV3ForCausalLMNextN",      "MistralLarge3ForCausalLM",
-                                                  "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM"};
-  static constexpr std::string_view kSince23[] = {"GlmMoeDsaForCausalLMNextN",
-                                                  "Glm5NextForConditionalGenerationNextN",
-                                                  "Glm5NextForConditionalGeneration",
-                                                  "LongcatFlashForCausalLM",
-                                                  "LongcatFlashForCausalLMNextN",
-                                                  "Dots3NoteForCausalLM",
-                                                  "Dots3NoteForCausalLMNextN",
-                                                  "HYV4ForCausalLM",
-                                                  "HYV4ForCausalLMNextN"};
-  const std::string architecture = first_architecture(model);
-  // The longer list is known for 0.5.23.
-  if (!among(architecture, kSince13) && !(r.since(v0_5(19)) && among(architecture, kSince23))) return false;
-  return !model.root("index_topk").is_none();
 }
 
 bool is_deepseek_v4(const ModelFacts& model) {
@@ -95,7 +77,7 @@ void check_backend(Resolution& r, Field field, std::string_view phase) {
 void validate_hisparse(Resolution& r) {
   if (!r.on(Field::enable_hisparse)) return;
   const ModelFacts& model = r.model();
-  r.require(has_token_indexer(r, model) || is_deepseek_v4(model) || is_minimax_sparse(r, model), kFunction,
+  r.require(is_deepseek_dsa(model, r.release()) || is_deepseek_v4(model) || is_minimax_sparse(r, model), kFunction,
             "--enable-hisparse needs a model with a token indexer (DeepSeek V3.2, GLM-5 and the like); drop it.");
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   check_features(r);

@@ -56,7 +56,7 @@ void check_other_features(Resolution& r) {
   const bool hierarchical = r.on(Field::enable_hierarchical_cache);
   check(r, !hierarchical || r.since(v0_5(23)), "does not support --enable-hierarchical-cache");
   check(r, !hierarchical || r.none(Field::hicache_storage_backend), "does not support --hicache-storage-backend");
-  if (hierarchical && is_deepseek_dsa(r.model())) {
+  if (hierarchical && is_deepseek_dsa(r.model(), r.release())) {
     check(r, r.is(Field::hicache_host_memory_mode, "cache"), "with DSA needs --hicache-host-memory-mode cache");
     check(
         r,
@@ -83,7 +83,7 @@ void check_backend(Resolution& r) {
   if (takes_dsa && is_text(prefill, "dsa")) {
     if (!r.is(Field::device, "cuda")) refuse("DSA KV sharding needs CUDA");
   }
-  if (takes_dsa && is_deepseek_dsa(r.model())) refuse("DSA KV sharding needs the dsa attention backend");
+  if (takes_dsa && is_deepseek_dsa(r.model(), r.release())) refuse("DSA KV sharding needs the dsa attention backend");
   if (is_text(prefill, "fa3")) return;
   if (!is_text(prefill, "trtllm_mla")) refuse("KV sharding prefills on fa3, or on trtllm_mla for MLA models");
   if (!use_mla(r)) refuse("KV sharding on trtllm_mla needs an MLA model");
@@ -101,7 +101,7 @@ void check_topology(Resolution& r) {
           "needs --enable-prefill-cp and --attn-cp-size above 1 for models without MLA");
     return;
   }
-  check(r, r.since(v0_5(23)) || !is_deepseek_dsa(r.model()), "does not support DSA models");
+  check(r, r.since(v0_5(23)) || !is_deepseek_dsa(r.model(), r.release()), "does not support DSA models");
   if (!shards_prefill_context) {
     check(r, !attn_dp_enabled(r), "without prefill context parallelism needs --attn-dp-size 1");
     check(r, r.integer(Field::tp_size) > 1, "without prefill context parallelism needs --tp-size above 1");

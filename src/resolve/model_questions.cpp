@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/facts/architectures.h"
+
 namespace preflight::resolve {
 namespace {
 
@@ -54,25 +56,9 @@ bool has_asymmetric_kv(const ModelFacts& model) {
   return model.head_dim != model.v_head_dim || model.swa_head_dim != model.swa_v_head_dim;
 }
 
-bool is_deepseek_dsa(const ModelFacts& model) {
-  static constexpr std::string_view kArchitectures[] = {"DeepseekV3ForCausalLM",
-                                                        "DeepseekV32ForCausalLM",
-                                                        "DeepseekV3ForCausalLMNextN",
-                                                        "MistralLarge3ForCausalLM",
-                                                        "PixtralForConditionalGeneration",
-                                                        "GlmMoeDsaForCausalLM",
-                                                        "GlmMoeDsaForCausalLMNextN",
-                                                        "Glm5NextForConditionalGenerationNextN",
-                                                        "Glm5NextForConditionalGeneration",
-                                                        "LongcatFlashForCausalLM",
-                                                        "LongcatFlashForCausalLMNextN",
-                                                        "Dots3NoteForCausalLM",
-                                                        "Dots3NoteForCausalLMNextN",
-                                                        "HYV4ForCausalLM",
-                                                        "HYV4ForCausalLMNextN"};
+bool is_deepseek_dsa(const ModelFacts& model, Release release) {
   return !model.architectures.empty() &&
-         std::find(std::begin(kArchitectures), std::end(kArchitectures), model.architectures.front()) !=
-             std::end(kArchitectures) &&
+         facts::has_trait(model.architectures.front(), facts::ArchTrait::kDsa, release) &&
          !model.root("index_topk").is_none();
 }
 

@@ -14,8 +14,8 @@ std::int64_t max_attention_heads(const ModelFacts& model);
 // K and V rows of different width.
 bool has_asymmetric_kv(const ModelFacts& model);
 
-bool is_deepseek_dsa(const ModelFacts& model);     // DeepSeek sparse attention
-bool uses_kda_attention(const ModelFacts& model);  // Kimi delta attention
-bool is_mambaish(const ModelFacts& model);         // mambaish_config(...) is not None: layers with recurrent state
+bool is_deepseek_dsa(const ModelFacts& model, Release release);  // DeepSeek sparse attention
+bool uses_kda_attention(const ModelFacts& model);                // Kimi delta attention
+bool is_mambaish(const ModelFacts& model);  // mambaish_config(...) is not None: layers with recurrent state
 
 }  // namespace preflight::resolve

@@ -56,7 +56,8 @@ void handle_cpu_backends(Resolution& r) {
 
 void note_unknown_host_memory(Resolution& r) {
   const bool decided = !r.raw(Field::chunked_prefill_size).is_none() && !r.raw(Field::mem_fraction_static).is_none();
-  if (r.is(Field::device, "cpu") && facts::host_memory_mib(r.release()) <= 0 && !decided) r.unmodelled(Field::device);
+  if (r.is(Field::device, "cpu") && facts::host_memory_mib(r.device(), r.release()) <= 0 && !decided)
+    r.unmodelled(Field::device);
 }
 
 void handle_symm_mem_device_support(Resolution& r) {

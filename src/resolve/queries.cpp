@@ -75,7 +75,7 @@ Value device_memory_mib(const Resolution& r) {
   if (r.is(Field::device, "xpu")) return r.device().memory_mib;
   if (!r.is(Field::device, "cpu")) return {};
   const std::string* cores = r.env_text("SGLANG_CPU_OMP_THREADS_BIND");
-  const std::int64_t host = cores != nullptr && !cores->empty() ? 0 : facts::host_memory_mib(r.release());
+  const std::int64_t host = cores != nullptr && !cores->empty() ? 0 : facts::host_memory_mib(r.device(), r.release());
   return host > 0 ? Value(host) : Value();
 }
 
