@@ -23,6 +23,9 @@ TEST(NeighbourReleases, SetFieldsDifferently) {
     Field field;
     Value expected;
   } rows[] = {
+      // several tokenizer workers serve tokens given as numbers since 0.5.16
+      {15, "qwen3-8b", "--skip-tokenizer-init --tokenizer-worker-num 2", Field::tokenizer_worker_num, 1},
+      {16, "qwen3-8b", "--skip-tokenizer-init --tokenizer-worker-num 2", Field::tokenizer_worker_num, 2},
       // XPU keeps memory for oneDNN, and mid-size devices get larger chunks, since 0.5.20
       {19, "qwen3-8b", "", Field::chunked_prefill_size, 2048},
       {20, "qwen3-8b", "", Field::chunked_prefill_size, 4096},
@@ -70,11 +73,30 @@ TEST(NeighbourReleases, CaptureOtherPrefillGraphsOfMlaModels) {
   }
 }
 
+TEST(NeighbourReleases, LimitPrefillGraphsToAGivenContextUpTo16) {
+  for (const auto& [patch, most] : {std::pair{16, 1024}, std::pair{17, 2048}}) {
+    const Launch launch = launched(patch, "qwen3-8b", "--context-length 1024");
+    ASSERT_TRUE(launch.accepted()) << outcome_text(launch);
+    const Value* prefill = launch[Field::cuda_graph_config].find("prefill");
+    ASSERT_NE(prefill, nullptr);
+    EXPECT_EQ(*prefill->find("max_bs"), Value(most)) << patch;
+  }
+}
+
 TEST(NeighbourReleases, RefuseDifferently) {
   const struct {
     int patch;
     std::string_view model, args, refused_by;  // "": accepted
   } rows[] = {
+      // the second state buffer of hybrid models: chosen for XPU and refused there, up to 0.5.17
+      {15, "kimi-linear-48b-a3b-instruct", "", ""},
+      {16, "kimi-linear-48b-a3b-instruct", "", "_validate_mamba_extra_buffer"},
+      {17, "granite-4.0-h-small", "", "_validate_mamba_extra_buffer"},
+      {18, "granite-4.0-h-small", "", ""},
+      {18, "nemotron-h-8b", "--attention-backend triton", "_handle_model_specific_adjustments"},
+      {19, "nemotron-h-8b", "--attention-backend triton", ""},
+      {16, "qwen3-8b", "--tp 4 --dcp-size 2", "_handle_dcp_validation"},
+      {17, "qwen3-8b", "--tp 4 --dcp-size 2", ""},
       {20, "qwen3-8b", "--speculative-algorithm NGRAM", "_handle_ngram"},
       {21, "qwen3-8b", "--speculative-algorithm NGRAM", ""},
       {20, "qwen3-30b-a3b", "--tp 4 --moe-a2a-backend megamoe", ""},

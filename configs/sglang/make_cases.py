@@ -2,6 +2,7 @@
 """Draw launches at random from a release's option table, for recording what the real release does with them.
 
   make_cases.py FLAGS.json MODELS_DIR COUNT [SEED]      one JSON case a line on standard output
+  make_cases.py --models MODELS_DIR COUNT [SEED]        names of models to draw launches for, one a line
 
 A launch names a model directory, the options of one theme that often matter on an Intel GPU, and some of all options.
 Values come from the option's type and choices; one in a while is of the wrong kind. The same seed draws the same cases.
@@ -67,10 +68,31 @@ def words(rng, row):
     return [f"{option}={given}"] if rng.random() < 0.2 else [option, given]
 
 
+def model_names(folder):
+    return sorted(p.name for p in pathlib.Path(folder).iterdir() if (p / "config.json").exists())
+
+
+def draw_models(folder, count, seed):
+    """A few models, as many architectures as possible among them."""
+    rng = random.Random(seed)
+    names = model_names(folder)
+    rng.shuffle(names)
+    architecture = {n: str(json.loads((pathlib.Path(folder) / n / "config.json").read_text()).get("architectures")) for n in names}
+    first = {}
+    for name in names:
+        first.setdefault(architecture[name], name)
+    drawn = list(first.values())
+    return sorted((drawn + [n for n in names if n not in drawn])[:count])
+
+
 def main():
+    if sys.argv[1] == "--models":
+        seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+        print("\n".join(draw_models(sys.argv[2], int(sys.argv[3]), seed)))
+        return
     table = [r for r in json.loads(pathlib.Path(sys.argv[1]).read_text()) if r["flags"] and not SKIPPED & set(r["flags"])]
     by_name = {f: r for r in table for f in r["flags"]}
-    models = sorted(p.name for p in pathlib.Path(sys.argv[2]).iterdir() if (p / "config.json").exists())
+    models = model_names(sys.argv[2])
     count, rng = int(sys.argv[3]), random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
     for i in range(count):
         theme = rng.choice(sorted(THEMES))

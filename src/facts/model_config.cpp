@@ -167,7 +167,7 @@ std::string derive_dtype(const ModelBuilder& b) {
 
 void warn_of_generation_config(ModelBuilder& b) {
   // Later releases log a missing generation_config.json at DEBUG.
-  if (b.since(v0_5(14)) || b.source.has_file(b.request.path, "generation_config.json")) return;
+  if (b.since(v0_5(17)) || b.source.has_file(b.request.path, "generation_config.json")) return;
   b.warn("get_generation_config",
          fmt::format("{} has no generation_config.json; SGLang goes on without it", b.request.path));
 }

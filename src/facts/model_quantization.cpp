@@ -198,10 +198,10 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
   if (named != nullptr && !named->is_string())
     raise("AttributeError", kVerify, "quant_method in config.json is not a text");
   std::string stored = lower(named != nullptr ? named->as_string() : chosen.value_or(""));
-  const bool requantizes = chosen == "quark_mxfp4";
-  const bool online_draft = b.since(kNewer) && b.request.is_draft && chosen == "nvfp4_online" &&
-                            (stored == "modelopt_fp4" || stored == "modelopt_mixed");
-  if (!(requantizes && b.since(kNewer)) && !online_draft) {
+  const bool requantizes = b.since(v0_5(17)) && chosen == "quark_mxfp4";
+  const bool online_draft = b.since(v0_5(17)) && b.request.is_draft && chosen == "nvfp4_online" &&
+                            (stored == "modelopt_fp4" || (stored == "modelopt_mixed" && b.since(v0_5(19))));
+  if (!requantizes && !online_draft) {
     if (std::string claimed = override_method(b, config, chosen.value_or("")); !claimed.empty())
       chosen = stored = claimed;
   }
@@ -210,7 +210,7 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
   } else if (*chosen != stored && !online_draft && !compatible(b, *chosen, stored)) {
     if (b.request.is_draft) {
       chosen = stored;
-    } else if (!(requantizes && b.since(kNewer))) {
+    } else if (!requantizes) {
       raise("ValueError", kVerify,
             fmt::format("the checkpoint is quantized with {}, --quantization asks for {}", stored, *chosen));
     }

@@ -80,7 +80,7 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
   };
   if (b.since(v0_5(14))) {
     const Value type = field("rope_type").truthy() ? field("rope_type") : field("type");
-    if (type == Value("default")) return base;
+    if (b.since(v0_5(17)) && type == Value("default")) return base;
     for (const char* key : {"apply_yarn_scaling", "apply_scale"}) {
       if (const Value* v = rope.find(key); v != nullptr && !v->truthy()) return base;
     }
@@ -100,7 +100,7 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
 void init_mla_scaling(ModelBuilder& b, const Value& rope) {
   ModelFacts& f = b.facts;
   if (f.qk_nope_head_dim + f.qk_rope_head_dim == 0) {
-    raise("TypeError", b.since(v0_5(14)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
+    raise("TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
   }
   f.scaling = mla_scaling(b, rope, 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim)));
 }
@@ -109,7 +109,7 @@ void init_mla_scaling(ModelBuilder& b, const Value& rope) {
 void init_mla_scaling(ModelBuilder& b, const HfConfigPtr& dims, const Value& rope) {
   for (const char* key : {"qk_nope_head_dim", "qk_rope_head_dim"}) {
     if (dims->is_none(key)) {
-      raise("TypeError", b.since(v0_5(14)) ? "_init_mla_scaling" : kShapes, fmt::format("{} is not set", key));
+      raise("TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, fmt::format("{} is not set", key));
     }
   }
   init_mla_scaling(b, rope);
@@ -126,7 +126,10 @@ void common_head_dims(ModelBuilder& b, bool pure_ssm) {
       t->set("head_dim", f.head_dim);
     }
     f.v_head_dim = optional_int(t, "v_head_dim").value_or(0);
-    if (f.v_head_dim == 0) t->set("v_head_dim", f.v_head_dim = f.head_dim);
+    // Up to 0.5.18 only what is missing follows the head dim; an explicit 0 stays.
+    if (f.v_head_dim == 0 && (b.since(v0_5(19)) || t->is_none("v_head_dim"))) {
+      t->set("v_head_dim", f.v_head_dim = f.head_dim);
+    }
     const auto swa = optional_int(t, "swa_head_dim");
     f.swa_head_dim = swa.value_or(f.head_dim);
     if (!swa) t->set("swa_head_dim", f.swa_head_dim);
@@ -166,7 +169,7 @@ void deepseek_shapes(ModelBuilder& b) {
   if (is_deepseek_dsa(b, b.text))
     f.index_head_dim = ModelBuilder::need_int(b.text, "index_head_dim", "get_dsa_index_head_dim");
   const Value rope = b.text->get("rope_parameters");
-  if (b.since(v0_5(14))) return init_mla_scaling(b, b.text, rope);
+  if (b.since(v0_5(17))) return init_mla_scaling(b, b.text, rope);
   const Value* type = rope.find("rope_type");
   if (type == nullptr || !type->truthy()) type = rope.find("type");
   const bool scaled = type != nullptr && type->truthy() && *type != Value("default");

@@ -30,7 +30,7 @@ std::string default_backend(Resolution& r) {
 }
 
 void fill_attention_backend(Resolution& r) {
-  const std::string_view source = r.since(v0_5(19)) ? "_attention_backend_default" : kSource;
+  const std::string_view source = r.since(v0_5(15)) ? "_attention_backend_default" : kSource;
   r.model();
   const Value prefill = r[Field::prefill_attention_backend];
   if (!prefill.is_none() && prefill == r[Field::decode_attention_backend]) {
@@ -67,7 +67,7 @@ void disable_radix_cache_for_whisper(Resolution& r) {
 
 void replace_fa3_with_fp8_e5m2(Resolution& r) {
   if (!attention_is(r, "fa3") || !r.is(Field::kv_cache_dtype, "fp8_e5m2")) return;
-  const std::string_view step = r.since(v0_5(19)) ? "_attention_backend_fa3_fp8_fallback" : kSource;
+  const std::string_view step = r.since(v0_5(15)) ? "_attention_backend_fa3_fp8_fallback" : kSource;
   r.warn(step, "fa3 reads fp8_e4m3 only, so attention runs on triton");
   r.change(step, Field::attention_backend, "triton");
 }
@@ -84,7 +84,7 @@ void shrink_memory_for_aiter(Resolution& r) {
 }
 
 void fall_back_where_the_device_lacks_units(Resolution& r) {
-  const bool passes = r.since(v0_5(19));
+  const bool passes = r.since(v0_5(15));
   const std::string_view step = passes ? "_attention_backend_platform_fallbacks" : kSource;
   if (attention_is(r, "intel_amx") && r.is(Field::device, "cpu")) {  // no AMX is assumed
     r.warn(step, "this processor has no AMX, so attention runs on torch_native");
@@ -98,14 +98,14 @@ void fall_back_where_the_device_lacks_units(Resolution& r) {
 void constrain_intel_xpu_pages(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   const bool takes_mla_prefill = r.since(v0_5(20));
-  const bool mla = r.before(v0_5(19)) || backends.uses("intel_xpu") ? use_mla(r) : false;
+  const bool mla = r.before(v0_5(14)) || backends.uses("intel_xpu") ? use_mla(r) : false;
   if (!takes_mla_prefill && mla && is_text(backends.prefill, "intel_xpu")) {
     r.refuse("ValueError", upstream_name(r, "handle_attention_backend_compatibility"),
              "intel_xpu runs MLA models for decode only: set --decode-attention-backend intel_xpu, prefill on triton");
   }
   const bool applies = takes_mla_prefill ? backends.uses("intel_xpu") : is_text(backends.decode, "intel_xpu");
   if (!applies || page_is_one_of(r, {64, 128}) || (mla && page_is_one_of(r, {16, 32}))) return;
-  const std::string_view step = r.since(v0_5(19)) ? "_intel_xpu_page_constraint" : kSource;
+  const std::string_view step = r.since(v0_5(15)) ? "_intel_xpu_page_constraint" : kSource;
   r.warn(step, fmt::format("intel_xpu takes pages of {} tokens; the page size becomes 128 instead of {}",
                            mla ? "16, 32, 64 or 128" : "64 or 128", r[Field::page_size].repr()));
   r.change(step, Field::page_size, 128);
@@ -116,7 +116,7 @@ void require_dual_chunk_backend(Resolution& r) {
   if (r.since(v0_5(20))) return;
   const bool dual = attention_is(r, "dual_chunk_flash_attn");
   if (!r.model().root("dual_chunk_attention_config").is_none() && !dual) {
-    r.refuse("ValueError", r.since(v0_5(19)) ? "_attention_backend_dual_chunk" : std::string(kSource),
+    r.refuse("ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
              "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn");
   }
   if (!dual) return;
@@ -130,7 +130,7 @@ void require_dual_chunk_backend(Resolution& r) {
 
 void sampling_backend_default(Resolution& r) {
   if (!r.none(Field::sampling_backend)) return;
-  r.change(r.since(v0_5(19)) ? "_sampling_backend_default" : "_handle_sampling_backend", Field::sampling_backend,
+  r.change(r.since(v0_5(15)) ? "_sampling_backend_default" : "_handle_sampling_backend", Field::sampling_backend,
            "pytorch");  // flashinfer is not installed
 }
 
@@ -149,7 +149,7 @@ void handle_attention_backend_compatibility(Resolution& r) {
 
 void page_size_default(Resolution& r) {
   if (!r.none(Field::page_size)) return;
-  r.change(r.since(v0_5(19)) ? "_page_size_default" : "_handle_page_size", Field::page_size, 1);
+  r.change(r.since(v0_5(15)) ? "_page_size_default" : "_handle_page_size", Field::page_size, 1);
 }
 
 void handle_multi_item_scoring(Resolution& r) {

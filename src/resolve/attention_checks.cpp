@@ -69,7 +69,7 @@ void constrain_in_one_handler(Resolution& r) {
   }
 }
 
-// ---- since 0.5.19: pages first, then refusals ----
+// ---- since 0.5.15: pages first, then refusals ----
 
 void mla_backend_page_constraints(Resolution& r) {
   const std::string_view step = "_mla_backend_page_constraints";
@@ -87,8 +87,13 @@ void mla_backend_page_constraints(Resolution& r) {
   if (names(r, "trtllm_mla", Phases::kDecode)) force("trtllm_mla", {32, 64});
   if (names(r, "tokenspeed_mla", Phases::kDecode)) force("tokenspeed_mla", {32, 64});
   if (names(r, "cutedsl_mla", Phases::kAny)) force("cutedsl_mla", {32, 64});
-  if (names(r, "trtllm_mha", Phases::kAny) || r.is(Field::speculative_draft_attention_backend, "trtllm_mha")) {
-    force("trtllm_mha", {16, 32, 64, 128});
+  const bool draft = r.since(v0_5(17)) && r.is(Field::speculative_draft_attention_backend, "trtllm_mha");
+  if (names(r, "trtllm_mha", Phases::kAny) || draft) {
+    if (r.since(v0_5(17))) {
+      force("trtllm_mha", {16, 32, 64, 128});
+    } else {
+      force("trtllm_mha", {16, 32, 64});
+    }
   }
   if (names(r, "hpc_ops", Phases::kAny)) force("hpc_ops", {64});
   if (page != r[Field::page_size]) r.declare(step, {{Field::page_size, page}});
@@ -145,7 +150,7 @@ void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, st
 }  // namespace
 
 void constrain_nvidia_backends(Resolution& r) {
-  if (r.since(v0_5(19))) {
+  if (r.since(v0_5(14))) {
     constrain_in_passes(r);
   } else {
     constrain_in_one_handler(r);

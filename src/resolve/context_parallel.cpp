@@ -33,7 +33,7 @@ void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std:
   if (r.since(v0_5(20)) && arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
-  if (!contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) return;
+  if (r.before(v0_5(16)) || !contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) return;
   if (r.before(v0_5(20)) && !r.env_bool("SGLANG_ENABLE_CP_V2", false)) return;
   if (!r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", function, "MiMo V2 splits prefill with --cp-strategy zigzag only");
@@ -181,7 +181,7 @@ void handle_context_parallelism(Resolution& r) {
                "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
     }
   };
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     refuse_both();
     check_sizes(r);
     return;

@@ -161,13 +161,14 @@ void disable_breakable_if_incompatible(Resolution& r) {
 
 void apply_model_prefill_cuda_graph_defaults(Resolution& r) {
   const bool remote = model_is_remote_instance(r);
-  if (r.none(Field::cuda_graph_backend_prefill) && !r.on(Field::disable_prefill_cuda_graph) && !remote) {
+  if (r.since(v0_5(16)) && r.none(Field::cuda_graph_backend_prefill) && !r.on(Field::disable_prefill_cuda_graph) &&
+      !remote) {
     const std::string arch = first_architecture(r, "apply_inkling_prefill_cuda_graph_default");
     if (arch == "InklingForConditionalGeneration" || arch == "InklingForConditionalGenerationMTP") {
       r.declare("_apply_inkling_prefill_cuda_graph_default", {{Field::cuda_graph_backend_prefill, "full"}});
     }
   }
-  if (r.none(Field::cuda_graph_max_bs_prefill) && !remote) {
+  if (r.since(v0_5(18)) && r.none(Field::cuda_graph_max_bs_prefill) && !remote) {
     const std::string arch = first_architecture(r, "apply_muse_glimmer_prefill_cuda_graph_max_bs_default");
     if (arch == "MuseGlimmerForCausalLM" || arch == "MuseGlimmerForConditionalGeneration") {
       r.declare("_apply_muse_glimmer_prefill_cuda_graph_max_bs_default", {{Field::cuda_graph_max_bs_prefill, 512}});
@@ -178,8 +179,8 @@ void apply_model_prefill_cuda_graph_defaults(Resolution& r) {
 void handle_cuda_graph_config(Resolution& r) {
   parse_cuda_graph_config(r);
   disable_piecewise_by_default(r);
-  apply_deepep_adjustments(r);
-  apply_disaggregation_roles(r);
+  if (r.since(v0_5(17))) apply_deepep_adjustments(r);
+  if (r.since(v0_5(16))) apply_disaggregation_roles(r);
   validate_cuda_graph_config(r);
   if (graph_backend_is(r, kPrefill, "full")) {
     r.warn("handle_cuda_graph_config", "full prefill graphs are experimental; breakable ones are not");

@@ -37,7 +37,7 @@ void default_request_limit(Resolution& r) {
 void check_drafting(Resolution& r) {
   if (r.none(Field::speculative_algorithm)) return;
   const bool known = r.is(Field::speculative_algorithm, "EAGLE") ||
-                     (r.since(v0_5(19)) && r.is(Field::speculative_algorithm, "DSPARK"));
+                     (r.since(v0_5(16)) && r.is(Field::speculative_algorithm, "DSPARK"));
   r.require(known, kDefaults, "DeepSeek V4 drafts with EAGLE (or, later, DSPARK) only");
   if (r.is(Field::speculative_algorithm, "EAGLE")) {
     r.require(r[Field::speculative_eagle_topk] == Value(1), kDefaults,
@@ -121,7 +121,7 @@ void bound_prefill_graph(Resolution& r) {
 }  // namespace
 
 void apply_deepseek_v4_defaults(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     assign_defaults(r);
     return;
   }
@@ -135,7 +135,7 @@ void apply_deepseek_v4_defaults(Resolution& r) {
 }
 
 void validate_deepseek_v4_cp(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     assign_context_parallelism(r);
     return;
   }
@@ -157,7 +157,8 @@ void validate_deepseek_v4_cp(Resolution& r) {
   r.declare(kContext, {{Field::attn_cp_size, floor_divide(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
   r.require(attn_dp_size == 1, kContext, "interleaved context parallelism needs one attention data-parallel group");
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
-  if (!r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe", "mori"})) {
+  if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&
+      (r.before(v0_5(19)) || !r.is(Field::moe_a2a_backend, "mori"))) {
     r.refuse("ValueError", kContext,
              "context parallelism of DeepSeek V4 needs --moe-a2a-backend none, deepep, megamoe or mori");
   }

@@ -17,8 +17,8 @@ constexpr std::string_view kSource = "_handle_deterministic_inference";
 
 std::string handler(const Resolution& r) { return upstream_name(r, "handle_deterministic_inference"); }
 
-// Name of a pass since 0.5.19, when the handler was cut up; the handler before.
-std::string_view pass(const Resolution& r, std::string_view name) { return r.since(v0_5(19)) ? name : kSource; }
+// Name of a pass since 0.5.15, when the handler was cut up; the handler before.
+std::string_view pass(const Resolution& r, std::string_view name) { return r.since(v0_5(15)) ? name : kSource; }
 
 void enable_for_reinforcement_learning(Resolution& r) {
   if (r.none(Field::rl_on_policy_target)) return;
@@ -64,7 +64,8 @@ bool is_deepseek(Resolution& r) {
               "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM"})) {
     return true;
   }
-  return r.since(v0_5(20)) && is_any({"Glm4MoeLiteForCausalLM", "Glm5NextForConditionalGeneration"});
+  return (r.since(v0_5(18)) && is_any({"Glm4MoeLiteForCausalLM"})) ||
+         (r.since(v0_5(20)) && is_any({"Glm5NextForConditionalGeneration"}));
 }
 
 void check_attention_backend(Resolution& r) {
@@ -76,7 +77,8 @@ void check_attention_backend(Resolution& r) {
     return;
   }
   const bool reproducible = r.one_of(Field::attention_backend, {"flashinfer", "fa3", "triton", "ascend"}) ||
-                            (r.since(v0_5(19)) && r.one_of(Field::attention_backend, {"fa4", "intel_xpu"}));
+                            (r.since(v0_5(16)) && r.is(Field::attention_backend, "fa4")) ||
+                            (r.since(v0_5(19)) && r.is(Field::attention_backend, "intel_xpu"));
   if (!reproducible) {
     r.refuse("ValueError", std::string(step),
              fmt::format("attention backend {} is not deterministic", r.text(Field::attention_backend)));
@@ -84,7 +86,7 @@ void check_attention_backend(Resolution& r) {
 }
 
 void check_deepseek_backend(Resolution& r) {
-  const bool takes_fa4 = r.since(v0_5(19));
+  const bool takes_fa4 = r.since(v0_5(17));
   const bool fits = r.one_of(Field::attention_backend, {"fa3", "triton"}) ||
                     (takes_fa4 && r.one_of(Field::attention_backend, {"ascend", "fa4"}));
   if (!fits) {
@@ -106,7 +108,7 @@ void handle_deterministic_inference(Resolution& r) {
   check_attention_backend(r);
   if (deepseek) check_deepseek_backend(r);
   const bool radix_supported = r.one_of(Field::attention_backend, {"fa3", "triton", "ascend"}) ||
-                               (r.since(v0_5(19)) && r.is(Field::attention_backend, "fa4"));
+                               (r.since(v0_5(16)) && r.is(Field::attention_backend, "fa4"));
   if (!radix_supported) {
     r.change(kSource, Field::disable_radix_cache, true);
     r.warn(handler(r), fmt::format("the radix cache is turned off: {} is not deterministic with it",

@@ -62,7 +62,7 @@ void require_renoising_backend(Resolution& r) {
 }
 
 void fit_attention_backend(Resolution& r) {
-  const bool declares = r.since(v0_5(19));
+  const bool declares = r.since(v0_5(15));
   const std::string_view step = declares ? "_dllm_attention_backend" : kDeclared;
   if (r.since(v0_5(21))) {
     dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
@@ -76,7 +76,7 @@ void fit_attention_backend(Resolution& r) {
 
 void disable_overlap(Resolution& r) {
   if (r.on(Field::disable_overlap_schedule)) return;
-  const std::string_view step = r.before(v0_5(19)) ? kDeclared : "_dllm_overlap_disable";
+  const std::string_view step = r.before(v0_5(14)) ? kDeclared : "_dllm_overlap_disable";
   r.warn(step, "diffusion runs without overlap scheduling");
   r.change(step, Field::disable_overlap_schedule, true);
 }
@@ -93,7 +93,7 @@ bool divides(Resolution& r, const Value& block, std::string_view function) {
 }
 
 void fit_page_size(Resolution& r) {
-  const bool declares = r.since(v0_5(19));
+  const bool declares = r.since(v0_5(15));
   const std::string_view step = declares ? "_dllm_page_size" : kDeclared;
   const bool cached = !r.on(Field::disable_radix_cache);
   if (!declares && !cached) return;
@@ -128,7 +128,7 @@ void disable_cache_extensions(Resolution& r) {
 void disable_other_features(Resolution& r) {
   // Releases before 0.5.19 ask the opposite question: they warn without pipeline parallelism and keep it with it.
   const bool pipelined = r.integer(Field::pp_size) > 1;
-  if (pipelined == r.since(v0_5(19))) turn_off(r, Field::pp_size, 1, "pipeline parallelism");
+  if (pipelined == r.since(v0_5(14))) turn_off(r, Field::pp_size, 1, "pipeline parallelism");
   if (r.on(Field::enable_lora)) turn_off(r, Field::enable_lora, false, "LoRA");
   if (!r.is(Field::disaggregation_mode, "null")) turn_off(r, Field::disaggregation_mode, "null", "disaggregation");
   if (r.on(Field::enable_mixed_chunk)) turn_off(r, Field::enable_mixed_chunk, false, "mixed chunked prefill");
@@ -138,7 +138,7 @@ void disable_other_features(Resolution& r) {
 
 void handle_dllm_inference(Resolution& r) {
   if (r.none(Field::dllm_algorithm)) return;
-  const bool backend_first = r.since(v0_5(22)) || r.before(v0_5(19));
+  const bool backend_first = r.since(v0_5(22)) || r.before(v0_5(14));
   if (backend_first) fit_attention_backend(r);
   if (r.since(v0_5(21))) dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
   if (r.since(v0_5(21)) && r.is(Field::dllm_algorithm, "Gemma4Renoise")) configure_renoising(r);

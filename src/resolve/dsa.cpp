@@ -25,7 +25,7 @@ void set_dense_threshold(Resolution& r, const ModelFacts& model) {
 
 bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
-  if (r.since(v0_5(19)) && !frequency.truthy()) frequency = 1;
+  if (r.since(v0_5(14)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
     r.refuse("TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
              "index_topk_freq of the configuration is not a number");
@@ -97,19 +97,19 @@ void check_cache_layer_split(Resolution& r) {
 
 void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
   set_dense_threshold(r, model);
-  if (r.before(v0_5(19)) && is_attention_backend_not_set(r)) r.set(step_name(r), Field::attention_backend, "dsa");
+  if (r.before(v0_5(14)) && is_attention_backend_not_set(r)) r.set(step_name(r), Field::attention_backend, "dsa");
   refuse_two_batch_overlap(r, model);
   if (r.since(v0_5(20))) {
     default_kv_cache_dtype(r);
     default_split_backends(r);
     disable_unported_topk(r);
   }
-  const Field prefill_cp = r.since(v0_5(19)) ? Field::enable_prefill_cp : Field::enable_dsa_prefill_context_parallel;
+  const Field prefill_cp = r.since(v0_5(14)) ? Field::enable_prefill_cp : Field::enable_dsa_prefill_context_parallel;
   if (r.on(prefill_cp)) {
     r.require(!r.is(Field::disaggregation_mode, "decode"), step_name(r),
               "prefill context parallelism has no use on a decode server of a disaggregated deployment");
   }
-  if (r.since(v0_5(19))) check_cache_layer_split(r);
+  if (r.since(v0_5(14))) check_cache_layer_split(r);
 }
 
 }  // namespace preflight::resolve

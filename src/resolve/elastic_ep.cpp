@@ -145,7 +145,7 @@ void check_scaling(Resolution& r, const Check& check) {
 
 void handle_elastic_ep(Resolution& r) {
   const Check check(r);
-  if (r.since(v0_5(19)) && r.on(Field::elastic_ep_rejoin)) {  // an old option, gone in 0.5.21
+  if (r.since(v0_5(16)) && r.on(Field::elastic_ep_rejoin)) {  // an old option, gone in 0.5.21
     check(r.none(Field::ep_join_mode) || r.is(Field::ep_join_mode, "recover"),
           "--elastic-ep-rejoin contradicts --elastic-ep-join-mode");
     if (r.none(Field::ep_join_mode)) {
@@ -154,7 +154,7 @@ void handle_elastic_ep(Resolution& r) {
     }
   }
   check_backend(r, check);
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(16))) {
     if (r.on(Field::elastic_ep_rejoin)) {
       check(!r.none(Field::elastic_ep_backend), "--elastic-ep-rejoin needs --elastic-ep-backend");
     }

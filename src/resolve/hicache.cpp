@@ -179,19 +179,19 @@ void handle_hicache_ratio_default(Resolution& r) {
 }
 
 void handle_hicache(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     handle_hicache_by_flags(r);
     return;
   }
   if (external_linker_takes_over(r)) return;
   const Value backup = r[Field::disaggregation_decode_retraction_backup];
-  const bool backs_up_decode =
-      r.is(Field::disaggregation_mode, "decode") && (backup.is_none() || is_text(backup, "host_pool"));
+  const bool backs_up_decode = r.since(v0_5(18)) && r.is(Field::disaggregation_mode, "decode") &&
+                               (backup.is_none() || is_text(backup, "host_pool"));
   if (!r.on(Field::enable_hierarchical_cache) && !r.on(Field::disaggregation_decode_enable_offload_kvcache) &&
       !backs_up_decode) {
     return;
   }
-  validate_host_memory_mode(r);
+  if (r.since(v0_5(19))) validate_host_memory_mode(r);
   const Value threshold = r[Field::disaggregation_decode_host_receive_threshold];
   const bool receives_on_host =
       !threshold.is_none() && (r.since(v0_5(22)) ? threshold.as_number() < 1 : threshold.as_number() > 0);

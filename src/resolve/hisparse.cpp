@@ -54,14 +54,14 @@ void check_features(Resolution& r) {
 
 void check_kv_cache_dtype(Resolution& r) {
   if (r.one_of(Field::kv_cache_dtype, {"bfloat16", "auto", "fp8_e4m3"})) return;
-  r.refuse("ValueError", r.since(v0_5(19)) ? "validate_hisparse_kv_cache_dtype" : kFunction,
+  r.refuse("ValueError", r.since(v0_5(14)) ? "validate_hisparse_kv_cache_dtype" : kFunction,
            fmt::format("--enable-hisparse keeps its cache in bfloat16 or fp8_e4m3, not in {}; set --kv-cache-dtype.",
                        r.text(Field::kv_cache_dtype)));
 }
 
 void check_backend(Resolution& r, Field field, std::string_view phase) {
   if (r.none(field)) return;
-  const bool later = r.since(v0_5(19));  // flashinfer_sparse_mla: known for 0.5.23
+  const bool later = r.since(v0_5(14));  // flashinfer_sparse_mla: known for 0.5.23
   std::vector<std::string_view> allowed;
   if (!r.is(Field::kv_cache_dtype, "fp8_e4m3")) allowed.emplace_back("flashmla_sparse");
   if (!r.is(Field::kv_cache_dtype, "bfloat16")) allowed.emplace_back("flashmla_kv");
@@ -82,7 +82,7 @@ void validate_hisparse(Resolution& r) {
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   check_features(r);
   // DeepSeek V4 pairs types and backends elsewhere; upstream leaves early for it up to 0.5.18 (known for 0.5.13).
-  if (r.before(v0_5(19)) && is_deepseek_v4(model)) return;
+  if (r.before(v0_5(14)) && is_deepseek_v4(model)) return;
   if (is_minimax_sparse(r, model)) return;
   check_kv_cache_dtype(r);
   check_backend(r, Field::dsa_prefill_backend, "prefill");

@@ -165,6 +165,9 @@ void handle_cache_compatibility(Resolution& r) {
   check(r, function, !r.on(Field::enable_hierarchical_cache) || !r.on(Field::disable_radix_cache),
         "--enable-hierarchical-cache and --disable-radix-cache exclude each other");
   check_decode_offload(r, function);
+  check(r, function,
+        r.since(v0_5(17)) || !r.on(Field::enable_session_radix_cache) || r.is(Field::radix_eviction_policy, "priority"),
+        "--enable-session-radix-cache needs --radix-eviction-policy priority");
   check_swa_ratio(r, function);
   check_lmcache(r, function);
 }

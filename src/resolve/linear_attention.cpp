@@ -9,6 +9,7 @@
 #include "src/resolve/attention.h"
 #include "src/resolve/model_questions.h"
 #include "src/resolve/queries.h"
+#include "src/resolve/speculative.h"
 
 namespace preflight::resolve {
 namespace {
@@ -45,7 +46,7 @@ void check_verify_backend(Resolution& r, std::string_view decode) {
 
 void check_replayssm(Resolution& r, std::string_view decode) {
   if (!r.on(Field::enable_linear_replayssm)) return;
-  check(r, decode == "triton" || decode == "helion",
+  check(r, decode == "triton" || (decode == "helion" && r.since(v0_5(18))),
         "--enable-linear-replayssm needs triton for linear-attention decode");
   check(r, !mamba_extra_buffer(r), "--enable-linear-replayssm needs --mamba-radix-cache-strategy no_buffer");
   check(r, r.is(Field::disaggregation_mode, "null"), "--enable-linear-replayssm does not run in a PD deployment");
@@ -87,14 +88,44 @@ void check_replayssm_spec(Resolution& r, std::string_view decode) {
   }
 }
 
+// 0.5.16 knows the option for gated delta nets alone.
+void check_gdn_replayssm_spec(Resolution& r, std::string_view decode) {
+  if (!r.on(Field::enable_gdn_replayssm_spec) || !field_exists(Field::enable_gdn_replayssm_spec, r.release())) return;
+  const Value& topk = r[Field::speculative_eagle_topk];
+  check(r, topk.is_none() || topk == Value(1),
+        "--enable-gdn-replayssm-spec needs a linear draft chain (--speculative-eagle-topk 1)");
+  check(r, decode == "triton", "--enable-gdn-replayssm-spec needs triton for linear-attention decode");
+  check(r, !mamba_extra_buffer(r), "--enable-gdn-replayssm-spec needs --mamba-radix-cache-strategy no_buffer");
+  check(r, r.is(Field::disaggregation_mode, "null"), "--enable-gdn-replayssm-spec does not run in a PD deployment");
+  const std::int64_t ring = r.integer(Field::linear_replayssm_cache_len);
+  check(r, ring >= 1, "--linear-replayssm-cache-len must be at least 1");
+  check(r, !r.on(Field::enable_linear_replayssm),
+        "--enable-linear-replayssm and --enable-gdn-replayssm-spec exclude each other");
+  check(r, (ring & (ring - 1)) == 0, "--linear-replayssm-cache-len must be a power of two with drafts");
+  if (r.none(Field::mamba_ssm_dtype)) {
+    r.declare(kSource, {{Field::mamba_ssm_dtype, "float32"}});
+  } else {
+    check(r, r.is(Field::mamba_ssm_dtype, "float32"), "--enable-gdn-replayssm-spec needs --mamba-ssm-dtype float32");
+  }
+}
+
 }  // namespace
 
 void handle_linear_attn_backend(Resolution& r) {
-  if (r.before(v0_5(19))) return;  // all of its rules were about SM100
+  if (r.before(v0_5(14))) return;  // all of its rules were about SM100
   const std::string decode = decode_backend(r);
   check_verify_backend(r, decode);
   check_replayssm(r, decode);
   check_replayssm_spec(r, decode);
+  check_gdn_replayssm_spec(r, decode);
+}
+
+void validate_gdn_replayssm_spec_ring(Resolution& r) {
+  if (!r.on(Field::enable_gdn_replayssm_spec)) return;
+  const Value drafted = max_speculative_num_draft_tokens(r);
+  if (drafted.is_none() || r.integer(Field::linear_replayssm_cache_len) >= 2 * drafted.as_int()) return;
+  r.refuse("ValueError", "_validate_gdn_replayssm_spec_ring",
+           "--linear-replayssm-cache-len is below twice the number of draft tokens");
 }
 
 }  // namespace preflight::resolve

@@ -13,6 +13,8 @@ namespace {
 bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view function) {
   const std::string& arch = first_architecture(r, function);
   if (arch == "GraniteMoeHybridForCausalLM") return has_mamba_layer(r, model, function);
+  if (arch == "Lfm2MoeForCausalLM" && r.before(v0_5(17))) return false;
+  if (r.before(v0_5(19)) && contains({"Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"}, arch)) return false;
   if (arch == "MiniCPMV4_7ForConditionalGeneration") return r.since(v0_5(23));
   if (arch == "BailingMoeV3VLForConditionalGeneration") return r.since(v0_5(21));
   return model.model_type == "gigachat3_5" || contains({"KimiLinearForCausalLM",
@@ -43,16 +45,19 @@ bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view functi
                                                        arch);
 }
 
-// 0.5.19 takes the extra buffer to XPU; later releases know that it has no kernels there.
+// 0.5.18 and 0.5.19 take the extra buffer to XPU; later releases know that it has no kernels there, earlier ones
+// choose it all the same and then refuse the device.
 bool has_extra_buffer(Resolution& r, std::string_view function) {
   if (r.since(v0_5(20)) || !r.is(Field::linear_attn_backend, "triton")) return false;
+  const std::string arch = first_architecture(r, function);
+  if (arch == "KimiLinearForCausalLM") return r.since(v0_5(16));
+  if (contains({"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM"}, arch)) return r.since(v0_5(19));
   return contains(
-      {"KimiLinearForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
-       "Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM", "Qwen3NextForCausalLM", "InternS2PreviewForConditionalGeneration",
-       "MiniCPMV4_6ForConditionalGeneration", "BailingMoeV2_5ForCausalLM", "BailingMoeV3ForCausalLM",
-       "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "NemotronHPuzzleForCausalLM",
-       "KimiK3ForConditionalGeneration"},
-      first_architecture(r, function));
+      {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3NextForCausalLM",
+       "InternS2PreviewForConditionalGeneration", "MiniCPMV4_6ForConditionalGeneration", "BailingMoeV2_5ForCausalLM",
+       "BailingMoeV3ForCausalLM", "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM",
+       "NemotronHPuzzleForCausalLM", "KimiK3ForConditionalGeneration"},
+      arch);
 }
 
 void resolve_radix_cache(Resolution& r) {
@@ -87,6 +92,8 @@ void validate_extra_buffer(Resolution& r) {
   constexpr std::string_view kFunction = "validate_mamba_extra_buffer";
   r.require(has_extra_buffer(r, kFunction), kFunction,
             "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer");
+  r.require(r.since(v0_5(18)), kFunction,
+            "the extra state buffer of hybrid models needs another device; use --mamba-radix-cache-strategy no_buffer");
   r.require(!r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
             kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer");
   const std::int64_t interval = r.integer(Field::mamba_track_interval);
@@ -190,10 +197,11 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
 void handle_mamba_backend(Resolution& r) {
   const std::string function = r.since(v0_5(19)) ? "handle_mamba_backend" : "_handle_mamba_backend";
   const auto refuse = [&](const char* message) { r.refuse("ValueError", function, message); };
-  if (r.since(v0_5(19))) {
+  if (r.since(v0_5(14))) {
     if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");
-    const std::int64_t states = r.integer(Field::mamba_max_states_per_path);
-    if (states == 0 || states < -1) refuse("--mamba-max-states-per-path is neither -1 nor positive");
+    const Value& states = r[Field::mamba_max_states_per_path];
+    if (!states.is_none() && (states.as_int() == 0 || states.as_int() < -1))
+      refuse("--mamba-max-states-per-path is neither -1 nor positive");
     if (r.on(Field::enable_mamba_cache_stochastic_rounding)) {
       if (!r.is(Field::mamba_ssm_dtype, "float16")) {
         refuse("--enable-mamba-cache-stochastic-rounding needs --mamba-ssm-dtype float16");

@@ -134,6 +134,12 @@ void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
     if (memory::is_llama_2(r)) most = std::min<std::int64_t>(most, 4096);
     prefill.set("max_bs", most);
   }
+  if (r.before(v0_5(17)) && !r.none(Field::context_length)) {
+    const Value most = prefill.get("max_bs");
+    if (python::less(r, settings_function(r), r[Field::context_length], most)) {
+      prefill.set("max_bs", r[Field::context_length]);
+    }
+  }
   if (prefill.get("bs").is_none()) prefill.set("bs", prefill_graph_sizes(r, prefill.get("max_bs")));
 }
 
@@ -183,7 +189,8 @@ double reserved_mib(Resolution& r, const Value& memory_mib) {
 void default_memory_fraction(Resolution& r, const Value& memory_mib) {
   if (!r.none(Field::mem_fraction_static)) return;
   const bool runs_vision = r.model().is_multimodal && !r.on(Field::language_only) &&
-                           !r.on(Field::language_model_only) && !r.is(Field::disaggregation_mode, "decode");
+                           !r.on(Field::language_model_only) &&
+                           (r.before(v0_5(17)) || !r.is(Field::disaggregation_mode, "decode"));
   // Sizing the cache after graph capture is for CUDA only, so the reserve always counts here.
   double fraction = memory::fraction_left(reserved_mib(r, memory_mib), memory_mib, r.since(v0_5(20)) ? 0.95 : 0.88);
   if (r.before(v0_5(20))) {

@@ -1,4 +1,4 @@
-// What the model's architecture changes, in releases that declare (0.5.19 and later). Upstream:
+// What the model's architecture changes, in releases that declare (0.5.15 and later). Upstream:
 // arg_groups/model_hook.py, handle_model_specific_adjustments. What single families declare is in model_overrides/;
 // here are the checks around them. Branches for NVIDIA, AMD and Ascend devices are left out.
 // Tested by tests/resolve_model_test.cpp.
@@ -36,7 +36,7 @@ void check_flags_of_few_architectures(Resolution& r, const ModelFacts& model, co
 
 // Kimi hybrids draft with a kernel for the verification that only NVIDIA devices have; SGLang pins it all the same.
 void kimi_hybrid_defaults(Resolution& r) {
-  if (r.none(Field::speculative_algorithm) || !r.none(Field::linear_attn_verify_backend)) return;
+  if (r.before(v0_5(17)) || r.none(Field::speculative_algorithm) || !r.none(Field::linear_attn_verify_backend)) return;
   r.declare("apply_kimi_k3_spec_backend_defaults", {{Field::linear_attn_verify_backend, "nv_cutedsl"}});
 }
 
@@ -67,7 +67,8 @@ void check_gemma4(Resolution& r) {
     r.require(backend.is_string() &&
                   contains({"trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter"},
                            backend.as_string()) &&
-                  (r.since(v0_5(22)) || backend != Value("fa4")),
+                  (r.since(v0_5(18)) || backend != Value("intel_amx")) &&
+                  (r.since(v0_5(20)) || backend != Value("aiter")) && (r.since(v0_5(22)) || backend != Value("fa4")),
               kStep, "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
   }
 }
@@ -89,7 +90,9 @@ void check_mimo_v2(Resolution& r, const ModelFacts& model) {
     if (width.is_none()) r.refuse("ValueError", kWidth, "the configuration has no num_key_value_heads");
   }
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
-  if (!split && modulo(r, kStep, width.as_int(), attn_tp_size) != 0) {
+  const bool fits = split || (r.since(v0_5(17)) ? modulo(r, kStep, width.as_int(), attn_tp_size) == 0
+                                                : width.as_int() == attn_tp_size);
+  if (!fits) {
     refuse(r, "the attention TP size must divide the TP width this checkpoint's fused projection is laid out for");
   }
 }
@@ -103,9 +106,9 @@ void check_exaone(Resolution& r, const ModelFacts& model) {
 void check_architecture(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (contains({"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "KimiK25ForConditionalGeneration",
                 "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM",
-                "Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN",
-                "LongcatFlashForCausalLM", "Dots3NoteForCausalLM"},
-               arch)) {
+                "Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN", "Dots3NoteForCausalLM"},
+               arch) ||
+      (r.since(v0_5(16)) && arch == "LongcatFlashForCausalLM")) {
     adjust_deepseek_family(r, model);
   } else if (arch == "DeepseekV4ForCausalLM") {
     if (r.since(v0_5(21))) validate_deepseek_v41_features(r);
@@ -125,7 +128,10 @@ void check_architecture(Resolution& r, const ModelFacts& model, const std::strin
     check_exaone(r, model);
   } else if (arch == "Olmo2ForCausalLM") {
     r.require(!r.is(Field::attention_backend, "flashinfer"), kStep, "OLMo 2 and 3 run badly on flashinfer");
-  } else if (contains({"Lfm2ForCausalLM", "Lfm2MoeForCausalLM"}, arch)) {
+  } else if (r.before(v0_5(19)) && contains({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM"}, arch)) {
+    r.require(!r.is(Field::attention_backend, "triton"), kStep,
+              "Nemotron-H does not run on triton: its first layer may have no attention");
+  } else if (arch == "Lfm2ForCausalLM" || (r.since(v0_5(17)) && arch == "Lfm2MoeForCausalLM")) {
     r.require(!r.is(Field::attention_backend, "triton"), kStep,
               "LFM2 does not run on triton: its first layer may have no attention");
   }
@@ -145,7 +151,7 @@ void finish(Resolution& r) {
 }  // namespace
 
 void handle_model_specific_adjustments(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     assign_model_specific_adjustments(r);
     return;
   }

@@ -1,4 +1,4 @@
-// What a model's abilities change, after the backends are chosen (0.5.19 and later). Upstream:
+// What a model's abilities change, after the backends are chosen (0.5.16 and later). Upstream:
 // arg_groups/model_hook.py, handle_model_capability_adjustments; the embedding contract in
 // configs/embedding_model_spec.py. Tested by tests/resolve_model_test.cpp.
 #include <algorithm>
@@ -54,6 +54,7 @@ EmbeddingContract embedding_contract(const ModelFacts& model) {
 }
 
 void adjust_embedding(Resolution& r, const ModelFacts& model) {
+  if (r.before(v0_5(17))) return;
   const EmbeddingContract contract = embedding_contract(model);
   if (contract.embeds_always && !r.on(Field::is_embedding)) r.declare(kSource, {{Field::is_embedding, true}});
   if (contract.whole_prompt_only && r.since(v0_5(22))) {

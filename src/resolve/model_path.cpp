@@ -87,7 +87,7 @@ bool is_mistral_native(Resolution& r) {
   if (named && r.models().has_file(path, "params.json")) return true;
   // The prefix lost its dash after 0.5.13; known for 0.5.23.
   return r.models().has_file(path, "consolidated*.safetensors") &&
-         !r.models().has_file(path, r.since(v0_5(19)) ? "model*.safetensors" : "model-*.safetensors");
+         !r.models().has_file(path, r.since(v0_5(18)) ? "model*.safetensors" : "model-*.safetensors");
 }
 
 // validate_transfer_engine: mooncake is no part of an XPU installation.
@@ -117,7 +117,7 @@ void check_remote_instance(Resolution& r, const std::string& function) {
 void resolve_format_of_path(Resolution& r) {
   const std::string path = r.text(Field::model_path);
   if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
-    r.change(r.since(v0_5(19)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
+    r.change(r.since(v0_5(15)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
     // Without a description beside it, SGLang reads the model's shapes from the file's own header.
     if (!r.since(v0_5(22)) || !exists((fs::path(path).parent_path() / "config.json").string())) {
@@ -161,7 +161,7 @@ void handle_load_format(Resolution& r) {
   const std::string function = function_name(r, kLoadFormat);
   resolve_format_of_path(r);
   constexpr Field kDraftFormat = Field::speculative_draft_load_format;
-  if (r.since(v0_5(19)) && is_object_store(r[Field::speculative_draft_model_path]) && r.none(kDraftFormat)) {
+  if (r.since(v0_5(17)) && is_object_store(r[Field::speculative_draft_model_path]) && r.none(kDraftFormat)) {
     r.change(kLoadFormat, kDraftFormat, "runai_streamer");
   }
   if (r.none(Field::custom_weight_loader)) r.change(kLoadFormat, Field::custom_weight_loader, Value::list({}));

@@ -12,7 +12,7 @@ constexpr const char* kQuantPass = "_moe_runner_backend_quant_constraints";
 
 // Quantizations with one family of runners.
 void fit_runner_to_quantization(Resolution& r) {
-  const bool declares = r.since(v0_5(19));
+  const bool declares = r.since(v0_5(15));
   const std::string function = declares ? kQuantPass : "_handle_moe_kernel_config";
   if (declares && r.is(Field::quantization, "nvfp4_online")) {
     r.refuse("ValueError", function, "--quantization nvfp4_online needs an NVIDIA SM100 device");
@@ -22,7 +22,8 @@ void fit_runner_to_quantization(Resolution& r) {
   const char* fallback = mega_moe ? "flashinfer_megamoe" : "flashinfer_trtllm";
   const bool known =
       r.one_of(Field::moe_runner_backend, {"cutlass", "flashinfer_trtllm", "flashinfer_trtllm_routed"}) ||
-      (declares && r.one_of(Field::moe_runner_backend, {"deep_gemm", "flashinfer_megamoe"}));
+      (r.since(v0_5(16)) && r.is(Field::moe_runner_backend, "deep_gemm")) ||
+      (r.since(v0_5(19)) && r.is(Field::moe_runner_backend, "flashinfer_megamoe"));
   if (known) return;
   if (!r.is(Field::moe_runner_backend, "auto")) {
     r.warn(function,
@@ -42,15 +43,16 @@ bool quantization_is(const Resolution& r, std::initializer_list<std::string_view
 }
 
 void check_cutedsl(Resolution& r, const std::string& function) {
-  const bool declares = r.since(v0_5(19));
+  const bool declares = r.since(v0_5(15));
   const bool quantized = r.is(Field::quantization, "modelopt_fp4") ||
-                         (declares && (r.one_of(Field::quantization, {"modelopt_mixed", "nvfp4_online"}) ||
-                                       has_hybrid_nvfp4_experts(r.model())));
+                         (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
+                         (r.since(v0_5(18)) && r.is(Field::quantization, "nvfp4_online")) ||
+                         (declares && has_hybrid_nvfp4_experts(r.model()));
   r.require(quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
   check_expert_parallelism(r, function);
   r.require(r.one_of(Field::moe_a2a_backend, {"none", "deepep", "flashinfer"}), function,
             "--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend none, deepep or flashinfer");
-  if (declares && r.is(Field::moe_a2a_backend, "deepep") &&
+  if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
       (r.is(Field::quantization, "nvfp4_online") ||
        r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false))) {
     r.refuse("ValueError", function, "per-token NVFP4 activations need --moe-a2a-backend none or flashinfer");
@@ -58,7 +60,7 @@ void check_cutedsl(Resolution& r, const std::string& function) {
 }
 
 void check_runner(Resolution& r, const std::string& function) {
-  const bool declares = r.since(v0_5(19));
+  const bool declares = r.since(v0_5(15));
   if (r.is(Field::moe_runner_backend, "flashinfer_cutlass")) {
     r.require(quantization_is(r, {"modelopt_fp4", "modelopt_fp8", "modelopt_mixed"}), function,
               "--moe-runner-backend flashinfer_cutlass does not know this quantization");
@@ -83,9 +85,9 @@ void separate_shared_experts(Resolution& r) {
   const bool lora = r.one_of(Field::moe_runner_backend, {"lora_triton", "lora_cutedsl", "lora_marlin"});
   const bool flashinfer = r.one_of(Field::moe_runner_backend, {"flashinfer_cutedsl", "flashinfer_trtllm",
                                                                "experimental_sgl_trtllm", "flashinfer_trtllm_routed"});
-  if (!flashinfer && !(lora && r.since(v0_5(19)))) return;
+  if (!flashinfer && !(lora && r.since(v0_5(14)))) return;
   const std::string message = "this MoE runner keeps shared experts apart: --disable-shared-experts-fusion is set";
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     r.set("_handle_moe_kernel_config", Field::disable_shared_experts_fusion, true);
     r.warn("_handle_moe_kernel_config", message);
     return;
@@ -95,16 +97,17 @@ void separate_shared_experts(Resolution& r) {
 }
 
 void obey_cutlass_variable(Resolution& r, const std::string& function) {
-  if (r.since(v0_5(19)) || !r.env_bool("SGLANG_CUTLASS_MOE", false)) return;
-  r.warn(function, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
-  r.require(r.one_of(Field::quantization, {"fp8", "mxfp8"}), function, "cutlass MoE needs fp8 or mxfp8");
-  r.set(function, Field::moe_runner_backend, "cutlass");
+  if (r.since(v0_5(18)) || !r.env_bool("SGLANG_CUTLASS_MOE", false)) return;
+  const std::string_view step = r.since(v0_5(15)) ? "_cutlass_moe_env_override" : std::string_view(function);
+  r.warn(step, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
+  r.require(r.one_of(Field::quantization, {"fp8", "mxfp8"}), step, "cutlass MoE needs fp8 or mxfp8");
+  r.change(step, Field::moe_runner_backend, "cutlass");
 }
 
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
 void resolve_mega_moe_alias(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "megamoe")) return;
-  constexpr std::string_view kFunction = "handle_moe_runner_backend_alias";
+  const std::string kFunction = upstream_name(r, "handle_moe_runner_backend_alias");
   if (!r.one_of(Field::moe_a2a_backend, {"none", "megamoe"})) {
     r.warn(kFunction, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
   }

@@ -15,18 +15,30 @@ void disable_graph(Resolution& r, std::string_view phase) {
   r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
 }
 
+// DeepEP's balancing of experts by the shared one, and of MegaMoE's since 0.5.16.
+bool fills_with_water(const Resolution& r) {
+  return r.on(r.since(v0_5(16)) ? Field::enable_waterfill : Field::enable_deepep_waterfill);
+}
+
 // What the backend implies for the width of expert parallelism and for shared experts.
 void adjust_to_backend(Resolution& r) {
-  if (r.on(Field::enable_waterfill) && !r.one_of(Field::moe_a2a_backend, {"deepep", "megamoe"})) {
-    r.warn("_a2a_backend_overrides", "--enable-waterfill needs deepep: --moe-a2a-backend becomes deepep");
-    r.declare("_a2a_backend_overrides", {{Field::moe_a2a_backend, "deepep"}});
+  constexpr std::string_view kBackend = "_a2a_backend_overrides";
+  Value backend = r[Field::moe_a2a_backend];
+  const bool fits = is_text(backend, "deepep") || (r.since(v0_5(16)) && is_text(backend, "megamoe"));
+  if (fills_with_water(r) && !fits) {
+    r.warn(kBackend, "--enable-waterfill needs deepep: --moe-a2a-backend becomes deepep");
+    backend = "deepep";
   }
+  if (r.before(v0_5(18)) && r.env_bool("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", false)) backend = "megamoe";
+  if (backend != r[Field::moe_a2a_backend]) r.declare(kBackend, {{Field::moe_a2a_backend, backend}});
   if (r.one_of(Field::moe_a2a_backend, {"megamoe", "deepep", "deepep_v2", "mooncake", "nixl", "ascend_fuseep",
                                         "flashinfer", "flashinfer_megamoe", "mori", "pplx"})) {
     r.declare("_a2a_ep_size", {{Field::ep_size, r[Field::tp_size]}});
   }
   constexpr std::string_view kFusion = "_a2a_fusion_adjustments";
-  if (r.is(Field::moe_a2a_backend, "deepep") && r.on(Field::enable_waterfill)) {
+  const bool shares =
+      r.is(Field::moe_a2a_backend, "deepep") || (r.since(v0_5(16)) && r.is(Field::moe_a2a_backend, "megamoe"));
+  if (shares && fills_with_water(r)) {
     if (r.on(Field::disable_shared_experts_fusion)) {
       r.warn(kFusion, "--enable-waterfill fuses shared experts: --disable-shared-experts-fusion is dropped");
       r.declare(kFusion, {{Field::disable_shared_experts_fusion, false}});
@@ -93,8 +105,20 @@ void use_flashinfer_mega_moe(Resolution& r) {
   refuse(r, "--moe-a2a-backend flashinfer_megamoe needs an NVIDIA SM100 device");
 }
 
+// Up to 0.5.16 each backend says that it sets the width.
+void note_width(Resolution& r) {
+  if (r.before(v0_5(17))) r.warn(kStep, "this --moe-a2a-backend makes --ep-size equal to --tp-size");
+}
+
+void graphs_for_deepep(Resolution& r) {
+  if (!r.is(Field::deepep_mode, "normal")) return;
+  r.warn(kStep, "--deepep-mode normal turns the graphs off");
+  disable_graph(r, kDecode);
+  disable_graph(r, kPrefill);
+}
+
 void use_deepep(Resolution& r) {
-  if (r.is(Field::moe_runner_backend, "flashinfer_cutedsl")) {
+  if (r.since(v0_5(17)) && r.is(Field::moe_runner_backend, "flashinfer_cutedsl")) {
     if (r.is(Field::deepep_mode, "auto")) {
       r.declare(kSource, {{Field::deepep_mode, "low_latency"}});
       r.warn(kStep, "flashinfer_cutedsl dispatches in DeepEP's low_latency mode only: --deepep-mode is set so");
@@ -102,10 +126,8 @@ void use_deepep(Resolution& r) {
       refuse(r, "flashinfer_cutedsl does not work with --deepep-mode normal");
     }
   }
-  if (!r.is(Field::deepep_mode, "normal")) return;
-  r.warn(kStep, "--deepep-mode normal turns the graphs off");
-  disable_graph(r, kDecode);
-  disable_graph(r, kPrefill);
+  graphs_for_deepep(r);
+  note_width(r);
 }
 
 void validate_deepep_v2_model(Resolution& r) {
@@ -180,8 +202,9 @@ void use_flashinfer(Resolution& r) {
                                       (tp == 4 || tp == 8);
   r.require(groups_fill_tp || muse_sequence_parallel, kStep,
             "--moe-a2a-backend flashinfer needs --attn-dp-size equal to --tp-size");
+  note_width(r);
   if (!r.is(Field::deepep_mode, "auto")) r.warn(kStep, "--deepep-mode has no effect on FlashInfer's all-to-all");
-  const bool w4a16 = r.is(Field::moe_runner_backend, "flashinfer_cutedsl") &&
+  const bool w4a16 = r.since(v0_5(19)) && r.is(Field::moe_runner_backend, "flashinfer_cutedsl") &&
                      r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false);
   if (w4a16 && r.env_bool("SGLANG_MOE_NVFP4_DISPATCH", false)) {
     refuse(r, "NVFP4 weights with BF16 activations exclude SGLANG_MOE_NVFP4_DISPATCH");
@@ -202,9 +225,10 @@ void use_flashinfer(Resolution& r) {
     }
     resolve_dispatch_type(r);
   }
-  r.require(r.one_of(Field::moe_runner_backend, {"flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm",
-                                                 "flashinfer_trtllm_routed", "deep_gemm"}),
-            kStep, "--moe-a2a-backend flashinfer does not work with this MoE runner");
+  const bool runs =
+      r.one_of(Field::moe_runner_backend, {"flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm_routed"}) ||
+      (r.since(v0_5(19)) && r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "deep_gemm"}));
+  r.require(runs, kStep, "--moe-a2a-backend flashinfer does not work with this MoE runner");
 }
 
 // Version 2 of MORI's dispatch, where supported or asked for.
@@ -231,6 +255,7 @@ void use_mori(Resolution& r) {
     r.declare(kSource, {{Field::deepep_mode, "normal"}});
     r.warn(kStep, "MORI dispatches in --deepep-mode normal");
   }
+  note_width(r);
   const std::int64_t chunk = r.integer(Field::chunked_prefill_size);
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
     r.require(chunk <= r.env_int("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096), kStep,
@@ -263,19 +288,22 @@ void use_pplx(Resolution& r) {
 }  // namespace
 
 void handle_a2a_moe(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     assign_a2a_moe(r);
     return;
   }
   adjust_to_backend(r);
   const std::string backend = r.text(Field::moe_a2a_backend);
-  if (r.on(Field::enable_waterfill)) r.declare(kSource, {{Field::enforce_shared_experts_fusion, true}});
+  if (fills_with_water(r) && (r.since(v0_5(16)) || backend == "deepep")) {
+    r.declare(kSource, {{Field::enforce_shared_experts_fusion, true}});
+  }
   if (backend != "flashinfer" && !r.none(Field::flashinfer_a2a_dispatch_type) &&
       !r.is(Field::flashinfer_a2a_dispatch_type, "auto")) {
     refuse(r, "--flashinfer-a2a-dispatch-type needs --moe-a2a-backend flashinfer");
   }
   if (backend == "flashinfer_megamoe") use_flashinfer_mega_moe(r);
   if (backend == "deepep") use_deepep(r);
+  if (backend == "mooncake" || backend == "nixl" || backend == "ascend_fuseep") note_width(r);
   if (backend == "deepep_v2") use_deepep_v2(r);
   if (backend == "ascend_tp") r.declare(kSource, {{Field::moe_a2a_backend, "none"}});
   if (backend == "flashinfer") use_flashinfer(r);

@@ -56,7 +56,7 @@ void validate_cutedsl(Resolution& r) {
     return;
   }
   const auto or_zero = [&](Field f) { return r.none(f) ? 0 : r.integer(f); };
-  const bool by_config = r.since(v0_5(19));
+  const bool by_config = r.since(v0_5(14));
   const auto setting = [&](std::string_view phase, std::string_view key) {
     const Value& v = graph_setting(r, phase, key);
     return v.is_none() ? 0 : v.as_int();

@@ -50,11 +50,11 @@ void split_among_attention_groups(Resolution& r, const std::string& function, Fi
   const std::int64_t chunk = floor_divide(r, function, r.integer(Field::chunked_prefill_size), groups);
   r.change(kSource, Field::chunked_prefill_size, chunk);
   r.warn(function, "attention data parallelism divides the prefill chunk: it becomes " + std::to_string(chunk));
-  if (r.since(v0_5(19))) fit_prefill_graph(r);
+  if (r.since(v0_5(16))) fit_prefill_graph(r);
 }
 
 void default_tp_lm_head(Resolution& r) {
-  if (!r.none(Field::enable_tp_lm_head_all_to_all)) return;
+  if (r.before(v0_5(18)) || !r.none(Field::enable_tp_lm_head_all_to_all)) return;
   const bool pure_dp_decode = r.is(Field::disaggregation_mode, "decode") && r.integer(Field::attn_dp_size) > 1 &&
                               r[Field::tp_size] == r[Field::attn_dp_size] && r[Field::attn_cp_size] == Value(1) &&
                               !r.on(Field::enable_dp_lm_head);
@@ -155,6 +155,7 @@ void handle_decode_context_parallelism(Resolution& r) {
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"});
   if (dcp_size < 1) refuse("--dcp-size is below 1");
+  if (dcp_size > 1 && r.before(v0_5(17))) refuse("--dcp-size above 1 needs AMD devices");
   if (dcp_size > 1 && r.on(Field::enable_prefill_cp) && r.since(v0_5(22)))
     refuse("--dcp-size does not go with --enable-prefill-cp");
   if (all_to_all && dcp_size <= 1) refuse("--dcp-comm-backend a2a has a use with --dcp-size above 1 only");
@@ -212,7 +213,7 @@ void default_attention_groups(Resolution& r, const std::string& function) {
 }  // namespace
 
 void handle_data_parallelism(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     assign_data_parallelism(r);
     return;
   }
@@ -224,7 +225,7 @@ void handle_data_parallelism(Resolution& r) {
   } else {
     default_attention_groups(r, function);
   }
-  if (r.on(Field::mm_enable_dp_encoder) && r[Field::tp_size] == Value(1)) {
+  if (r.since(v0_5(17)) && r.on(Field::mm_enable_dp_encoder) && r[Field::tp_size] == Value(1)) {
     r.warn(function, "--mm-enable-dp-encoder has nothing to distribute with --tp-size 1");
   }
   if (attn_dp_enabled(r)) split_among_attention_groups(r, function, Field::attn_dp_size);
@@ -260,14 +261,14 @@ void handle_eplb_and_dispatch(Resolution& r) {
     r.warn(function, "--enable-eplb records the distribution of experts (mode stat)");
   }
   // Without all-to-all every rank computes the same tokens, so the chosen replica must agree between ranks.
-  const bool same_on_all_ranks = r.since(v0_5(19)) && r.is(Field::moe_a2a_backend, "none");
+  const bool same_on_all_ranks = r.since(v0_5(17)) && r.is(Field::moe_a2a_backend, "none");
   if ((balances || !r.is(Field::init_expert_location, "trivial")) && r.none(Field::ep_dispatch_algorithm)) {
     r.change(kSource, Field::ep_dispatch_algorithm, same_on_all_ranks ? "dynamic" : "static");
   }
   if (same_on_all_ranks && r.one_of(Field::ep_dispatch_algorithm, {"static", "lp"})) {
     r.refuse("ValueError", function, "without --moe-a2a-backend use --ep-dispatch-algorithm dynamic");
   }
-  const bool joins_by_scaling = r.since(v0_5(19)) && r.is(Field::ep_join_mode, "scale");
+  const bool joins_by_scaling = r.since(v0_5(14)) && r.is(Field::ep_join_mode, "scale");
   if (balances && !joins_by_scaling) {
     r.require(r.integer(Field::ep_size) > 1, function, "--enable-eplb needs --ep-size above 1");
   }
@@ -275,11 +276,11 @@ void handle_eplb_and_dispatch(Resolution& r) {
 
 void handle_expert_distribution_metrics(Resolution& r) {
   constexpr std::string_view kSource = "_handle_expert_distribution_metrics";
-  if (r.since(v0_5(19)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
+  if (r.since(v0_5(18)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
     r.refuse("ValueError", upstream_name(r, "handle_expert_distribution_metrics"),
              "SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC is gone; use --expert-balancedness-report-mode");
   }
-  const bool reports = r.since(v0_5(19)) ? !r.is(Field::expert_balancedness_report_mode, "off")
+  const bool reports = r.since(v0_5(18)) ? !r.is(Field::expert_balancedness_report_mode, "off")
                                          : r.on(Field::enable_expert_distribution_metrics);
   if (reports && r.none(Field::expert_distribution_recorder_mode)) {
     r.change(kSource, Field::expert_distribution_recorder_mode, "stat");
@@ -295,7 +296,7 @@ void handle_expert_distribution_metrics(Resolution& r) {
 void pipeline_parallel_overlap_disable(Resolution& r) {
   if (r.integer(Field::pp_size) <= 1) return;
   const char* message = "the overlap schedule is off: pipeline parallelism excludes it";
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     r.set("_handle_pipeline_parallelism", Field::disable_overlap_schedule, true);
     r.warn("_handle_pipeline_parallelism", message);
     return;

@@ -95,7 +95,8 @@ void check_host_receive_and_dcp(Resolution& r) {
     }
   }
   if (is_decode(r) && width(r, Field::dcp_size) > 1 &&
-      !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl", "fake"}) &&
+      !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"}) &&
+      (r.before(v0_5(19)) || !r.is(Field::disaggregation_transfer_backend, "fake")) &&
       (r.before(v0_5(22)) || !r.one_of(Field::disaggregation_transfer_backend, {"mori", "ascend"}))) {
     r.refuse("ValueError", kStep,
              fmt::format("--dcp-size on a decode server does not work with --disaggregation-transfer-backend {}.",
@@ -114,7 +115,7 @@ void enable_decode_radix_cache(Resolution& r) {
   };
   if (r.on(Field::enable_hisparse)) refuse("--enable-hisparse");
   const std::string backend = r.text(Field::disaggregation_transfer_backend);
-  if (r.before(v0_5(19))) {  // known for 0.5.13
+  if (r.before(v0_5(14))) {  // known for 0.5.13
     if (backend != "nixl" && backend != "mooncake") refuse("--disaggregation-transfer-backend " + backend);
     if (!r.none(Field::speculative_algorithm)) refuse("speculative decoding");
   } else if (backend == "fake") {
@@ -210,7 +211,7 @@ void handle_roles(Resolution& r) {
     r.require(!r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
     if (r.before(v0_5(14))) r.set(kStep, Field::disable_cuda_graph, true);  // seen in 0.5.13 alone
-    if (r.since(v0_5(19)) && rust_server(r)) alias_bootstrap_port(r);
+    if (r.since(v0_5(14)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;
   if (r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false) &&
@@ -271,7 +272,7 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), architecture) != names.end();
   };
-  return among(kSince13) || (r.since(v0_5(19)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
+  return among(kSince13) || (r.since(v0_5(14)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
 }
 
 void check_encoder_options(Resolution& r, const std::string& function) {
@@ -297,7 +298,7 @@ void handle_pd_disaggregation(Resolution& r) {
       r.change(kStep, Field::optimistic_prefill_attempts, 1);
     }
   }
-  if (r.since(v0_5(19))) check_host_receive_and_dcp(r);
+  if (r.since(v0_5(14))) check_host_receive_and_dcp(r);
   handle_roles(r);
 }
 
@@ -315,7 +316,7 @@ void handle_encoder_disaggregation(Resolution& r) {
     r.refuse("TypeError", function, "config.json names no architecture; add \"architectures\".");
   }
   const std::string architecture = model.architectures.front();
-  if (r.is(Field::encoder_transfer_backend, "auto")) {
+  if (r.since(v0_5(17)) && r.is(Field::encoder_transfer_backend, "auto")) {
     const bool whole_tokens = architecture == "KimiK3ForConditionalGeneration" && r.integer(Field::tp_size) > 1;
     r.change(kSource, Field::encoder_transfer_backend, whole_tokens ? "zmq_to_tokenizer" : "zmq_to_scheduler");
   }

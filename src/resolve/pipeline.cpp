@@ -1,8 +1,8 @@
 // The order of resolution, per release, and the run itself.
 //
-// 0.5.11–0.5.18 resolve in ServerArgs.__post_init__, later releases in run_resolution_pipeline (the rows below follow
-// arg_groups/pipeline.py); the launcher then calls check_server_args. A row without a function cannot act on an Intel
-// GPU and says why. Tested by tests/parity.
+// Up to 0.5.13 resolution is ServerArgs.__post_init__ (kPostInit). In 0.5.15–0.5.18 its steps are methods still, in the
+// order that run_resolution_pipeline keeps since (kPipeline follows arg_groups/pipeline.py). The launcher then calls
+// check_server_args. A row without a function cannot act on an Intel GPU and says why. Tested by tests/parity.
 #include "src/resolve/pipeline.h"
 
 #include <algorithm>
@@ -96,17 +96,17 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "use_mlx", .run = handle_hardware_runtime_validation},
     {.name = "validate_mps_runtime", .run = validate_mps_runtime, .first = v0_5(22)},
     {.name = "handle_deprecated_dp_attention", .run = handle_deprecated_dp_attention, .first = v0_5(22)},
-    {.name = "handle_mega_moe", .run = handle_mega_moe},
-    {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode},
-    {.name = "handle_media_url_security", .run = handle_media_url_security},
+    {.name = "handle_mega_moe", .run = handle_mega_moe, .first = v0_5(18)},
+    {.name = "handle_return_hidden_states_mode", .run = handle_return_hidden_states_mode, .first = v0_5(17)},
+    {.name = "handle_media_url_security", .run = handle_media_url_security, .first = v0_5(18)},
     {.name = "handle_watermark_config", .run = handle_watermark_config, .first = v0_5(22)},
-    {.name = "handle_hicache_ratio_default", .run = handle_hicache_ratio_default},
+    {.name = "handle_hicache_ratio_default", .run = handle_hicache_ratio_default, .first = v0_5(18)},
     {.name = "handle_offload_compatibility", .run = handle_offload_compatibility, .first = v0_5(20)},
-    {.name = "validate_prefill_decode_interval", .run = validate_prefill_decode_interval},
+    {.name = "validate_prefill_decode_interval", .run = validate_prefill_decode_interval, .first = v0_5(19)},
     {.name = "validate_response_store", .run = validate_response_store, .first = v0_5(20)},
     {.name = "validate_sampling_mask_max_tokens", .run = validate_sampling_mask_max_tokens, .first = v0_5(20)},
     {.name = "handle_aux_hidden_state_capture", .run = handle_aux_hidden_state_capture, .first = v0_5(23)},
-    {.name = "validate_prefill_cp_platform", .run = validate_prefill_cp_platform},
+    {.name = "validate_prefill_cp_platform", .run = validate_prefill_cp_platform, .first = v0_5(19)},
     {.name = "handle_hardware_runtime_validation", .note = "use_mlx, above, has answered"},
     {.name = kDummyModelEndsHere},
     {.name = "handle_model_source_paths", .run = handle_model_source_paths},
@@ -117,13 +117,13 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_deprecated_args", .run = handle_deprecated_args},
     {.name = "handle_prefill_delayer_env_compat", .run = handle_prefill_delayer_env_compat},
     {.name = "handle_missing_default_values", .run = handle_missing_default_values},
-    {.name = "handle_expert_pack", .run = handle_expert_pack},
+    {.name = "handle_expert_pack", .run = handle_expert_pack, .first = v0_5(19)},
     {.name = "handle_pd_disaggregation", .run = handle_pd_disaggregation},
     {.name = "handle_legacy_cp_arguments", .run = handle_legacy_cp_arguments, .last = v0_5(19)},
     {.name = "validate_prefill_only_disable_kv_cache_args", .run = validate_prefill_only_disable_kv_cache_args},
-    {.name = "handle_decode_context_parallelism", .run = handle_decode_context_parallelism},
+    {.name = "handle_decode_context_parallelism", .run = handle_decode_context_parallelism, .first = v0_5(15)},
     {.name = "apply_model_prefill_cuda_graph_defaults", .run = apply_model_prefill_cuda_graph_defaults},
-    {.name = "handle_dwdp", .run = handle_dwdp},
+    {.name = "handle_dwdp", .run = handle_dwdp, .first = v0_5(17)},
     {.name = "handle_cuda_graph_config", .run = handle_cuda_graph_config},
     {.name = "apply_glm5_chunked_prefill_default", .run = nullptr, .last = v0_5(21), .note = "acts on CUDA only"},
     {.name = "handle_hpu_backends", .run = handle_hpu_backends},
@@ -131,12 +131,12 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_npu_backends", .run = handle_npu_backends},
     {.name = "handle_mps_backends", .run = handle_mps_backends},
     {.name = "handle_xpu_backends", .run = handle_xpu_backends},
-    {.name = "handle_symm_mem_device_support", .run = handle_symm_mem_device_support},
+    {.name = "handle_symm_mem_device_support", .run = handle_symm_mem_device_support, .first = v0_5(19)},
     {.name = "handle_platform_defaults", .note = "no out-of-tree platform plugin on XPU"},
     {.name = "get_device_memory_capacity", .run = require_device_tools},
     {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
     {.name = "handle_model_specific_adjustments", .run = handle_model_specific_adjustments},
-    {.name = "default_unset_prefill_decode_interval", .run = default_unset_prefill_decode_interval},
+    {.name = "default_unset_prefill_decode_interval", .run = default_unset_prefill_decode_interval, .first = v0_5(19)},
     {.name = "handle_offload_compatibility", .run = handle_offload_compatibility, .first = v0_5(20)},
     {.name = "sampling_backend_default", .run = sampling_backend_default},
     {.name = "handle_deterministic_inference", .run = handle_deterministic_inference},
@@ -148,7 +148,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_linear_attn_backend", .run = handle_linear_attn_backend},
     {.name = "apply_glm5_prefill_cuda_graph_policy", .run = apply_glm5_prefill_cuda_graph_policy, .last = v0_5(21)},
     {.name = "handle_kv4_compatibility", .run = handle_kv4_compatibility},
-    {.name = "handle_mxfp8_kv_cache_compatibility", .run = handle_mxfp8_kv_cache_compatibility},
+    {.name = "handle_mxfp8_kv_cache_compatibility", .run = handle_mxfp8_kv_cache_compatibility, .first = v0_5(16)},
     {.name = "page_size_default", .run = page_size_default},
     {.name = "handle_amd_specifics", .note = "acts on AMD devices only"},
     {.name = "handle_nccl_pre_warm", .run = handle_nccl_pre_warm},
@@ -164,15 +164,19 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding, .first = v0_5(22)},
     {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
     {.name = "handle_a2a_moe", .run = handle_a2a_moe},
-    {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp},
+    {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp, .first = v0_5(19)},
     {.name = "handle_eplb_and_dispatch", .run = handle_eplb_and_dispatch},
     {.name = "handle_expert_distribution_metrics", .run = handle_expert_distribution_metrics},
     {.name = "handle_elastic_ep", .run = handle_elastic_ep},
-    {.name = "validate_experimental_sgl_marlin", .run = validate_experimental_sgl_marlin},
+    {.name = "validate_experimental_sgl_marlin", .run = validate_experimental_sgl_marlin, .first = v0_5(16)},
     {.name = "pipeline_parallel_overlap_disable", .run = pipeline_parallel_overlap_disable},
     {.name = "handle_speculative_decoding", .run = handle_speculative_decoding},
+    {.name = "_validate_gdn_replayssm_spec_ring",
+     .run = validate_gdn_replayssm_spec_ring,
+     .first = v0_5(16),
+     .last = v0_5(16)},
     {.name = "resolve_boundary_reduction", .run = resolve_boundary_reduction, .first = v0_5(21)},
-    {.name = "handle_layernorm_sp", .run = handle_layernorm_sp},
+    {.name = "handle_layernorm_sp", .run = handle_layernorm_sp, .first = v0_5(19)},
     {.name = "validate_flashinfer_a2a_token_budget", .run = validate_flashinfer_a2a_token_budget},
     {.name = "validate_mega_moe_token_budget_for_model", .run = validate_mega_moe_token_budget_for_model},
     {.name = "handle_load_format", .run = handle_load_format},
@@ -180,13 +184,13 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_tokenizer_batching", .run = handle_tokenizer_batching},
     {.name = "handle_environment_variables", .run = handle_environment_variables},
     {.name = "handle_cache_compatibility", .run = handle_cache_compatibility},
-    {.name = "handle_page_major_kv_layout", .run = handle_page_major_kv_layout},
-    {.name = "handle_unified_memory_pool", .run = handle_unified_memory_pool},
+    {.name = "handle_page_major_kv_layout", .run = handle_page_major_kv_layout, .first = v0_5(15)},
+    {.name = "handle_unified_memory_pool", .run = handle_unified_memory_pool, .first = v0_5(15)},
     {.name = "handle_dllm_inference", .run = handle_dllm_inference},
     {.name = "handle_crash_dump_env", .run = handle_crash_dump_env},
     {.name = "handle_debug_utils", .run = handle_debug_utils},
     {.name = "handle_other_validations", .run = handle_other_validations},
-    {.name = "handle_model_capability_adjustments", .run = handle_model_capability_adjustments},
+    {.name = "handle_model_capability_adjustments", .run = handle_model_capability_adjustments, .first = v0_5(16)},
     {.name = "handle_kernel_plugins", .run = handle_kernel_plugins, .first = v0_5(23)},
     {.name = "finalize_cuda_graph_prefill_max_context",
      .run = finalize_cuda_graph_prefill_max_context,
@@ -231,7 +235,7 @@ void run_step(const PipelineStep& step, Resolution& r) {
 // Up to 0.5.21 --enable-dp-attention turns the --dp-size replicas into attention groups; steps read their number in the
 // field that later releases have for it.
 void derive_attention_groups(Resolution& r) {
-  if (r.before(v0_5(19)) || r.since(v0_5(22))) return;
+  if (r.before(v0_5(14)) || r.since(v0_5(22))) return;
   r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
 }
 
@@ -250,7 +254,7 @@ void run(std::span<const PipelineStep> steps, Resolution& r) {
 }  // namespace
 
 std::span<const PipelineStep> pipeline(Release release) {
-  if (release < v0_5(19)) return kPostInit;
+  if (release < v0_5(14)) return kPostInit;
   return kPipeline;
 }
 

@@ -28,11 +28,18 @@ void limit_decode_graph(Resolution& r) {
   r.declare("_handle_xpu_backends", {{Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}})}});
 }
 
+// Up to 0.5.16 an explicit prefill backend falls here.
+void limit_prefill_graph(Resolution& r) {
+  if (graph_backend_is(r, kPrefill, "disabled") || graph_backend_is(r, kPrefill, "tc_piecewise")) return;
+  r.warn("handle_xpu_backends", "the prefill graph backend is not available on XPU; it is turned off");
+  r.declare("_handle_xpu_backends", {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}})}});
+}
+
 }  // namespace
 
 void handle_xpu_backends(Resolution& r) {
   if (!r.is(Field::device, "xpu")) return;
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     if (!r.on(Field::disable_piecewise_cuda_graph)) {
       r.warn("_handle_xpu_backends", "piecewise graphs do not exist on XPU and are turned off");
     }
@@ -46,6 +53,7 @@ void handle_xpu_backends(Resolution& r) {
     r.declare("_handle_xpu_backends", {{Field::enable_fused_qk_norm_rope, true}});
   }
   limit_decode_graph(r);
+  if (r.before(v0_5(17))) limit_prefill_graph(r);
 }
 
 void handle_cpu_backends(Resolution& r) {

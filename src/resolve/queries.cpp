@@ -90,7 +90,7 @@ std::int64_t max_prefill_buffer_tokens(const Resolution& r) {
 }
 
 bool mamba_extra_buffer(const Resolution& r) {
-  if (r.before(v0_5(19))) return r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
+  if (r.before(v0_5(14))) return r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
   return !r.on(Field::disable_radix_cache) &&
          r.one_of(Field::mamba_radix_cache_strategy, {"extra_buffer", "extra_buffer_lazy"});
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 
 #include "src/args/python_text.h"
 #include "src/facts/mistral_format.h"
@@ -81,13 +82,40 @@ void Resolution::set(std::string_view step, Field field, Value value) {
   set_silently(field, std::move(value));
 }
 
+namespace {
+
+// Up to 0.5.18 only passes and model overrides declare; a handler assigns, and settings inside the graph configuration
+// change in place, which nothing records.
+bool is_handler(std::string_view step) {
+  for (const std::string_view prefix :
+       {"_handle_", "handle_", "_parse_", "_apply_", "apply_", "adjust_", "_disable_", "_resolve_"}) {
+    if (step.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Resolution::assign(std::string_view step, std::vector<FieldValue> fields) {
+  const std::string_view method = step.substr(0, step.find('.'));
+  for (auto& [field, value] : fields) {
+    const bool in_place = field == Field::cuda_graph_config && method != "_parse_cuda_graph_config";
+    if (in_place) {
+      set_silently(field, std::move(value));
+    } else {
+      set(method, field, std::move(value));
+    }
+  }
+}
+
 void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) {
+  if (before(v0_5(19)) && is_handler(step)) return assign(step, std::move(fields));
   for (const auto& [field, value] : fields) set_silently(field, value);
   launch_.chain.push_back({std::string(step), std::move(fields), false});
 }
 
 void Resolution::change(std::string_view step, Field field, Value value) {
-  if (since(v0_5(19))) {
+  if (since(v0_5(15))) {
     declare(step, {{field, std::move(value)}});
   } else {
     set(step, field, std::move(value));
@@ -108,13 +136,61 @@ int severity_of(std::string_view level) {
 
 }  // namespace
 
+namespace {
+
+// Handlers that are functions since 0.5.19 and methods with a leading underscore before; handle_… with these
+// exceptions, which were functions of their own already.
+constexpr std::string_view kFunctionsBefore19[] = {"handle_pd_disaggregation", "handle_speculative_decoding"};
+constexpr std::string_view kMethodsBefore19[] = {
+    "apply_cuda_graph_compatibility",
+    "apply_cuda_graph_disaggregation_roles",
+    "apply_deepep_adjustments",
+    "apply_inkling_prefill_cuda_graph_default",
+    "apply_muse_glimmer_prefill_cuda_graph_max_bs_default",
+    "check_two_batch_overlap",
+    "disable_breakable_cudagraph_if_incompatible",
+    "disable_full_prefill_cudagraph_if_incompatible",
+    "disable_prefill_cuda_graph_for_deepseek_trtllm_mla",
+    "disable_tc_piecewise_cudagraph_if_incompatible",
+    "generate_cpu_graph_batch_sizes",
+    "generate_decode_cuda_graph_batch_sizes",
+    "generate_prefill_cuda_graph_batch_sizes",
+    "is_mistral_native_format",
+    "parse_cuda_graph_config",
+    "required_mori_dispatch_tokens_per_rank",
+    "required_pplx_dispatch_tokens_per_rank",
+    "resolve_hf_gguf_model_path",
+    "resolve_hicache_dcp_compatibility",
+    "resolve_layout_io_compatibility",
+    "resolve_storage_layout_compatibility",
+    "validate_cuda_graph_config",
+    "validate_cutedsl_a2a_token_budget",
+    "validate_experimental_sgl_marlin",
+    "validate_ib_devices",
+    "validate_mamba_extra_buffer",
+    "validate_mamba_no_buffer",
+    "validate_prefill_only_disable_kv_cache_args",
+};
+
+std::string name_in_release(Release release, std::string_view function) {
+  const auto among = [&](std::span<const std::string_view> names) {
+    return std::find(names.begin(), names.end(), function) != names.end();
+  };
+  const bool handler = function.starts_with("handle_") && !among(kFunctionsBefore19);
+  const bool underscored = release < v0_5(19) && (handler || among(kMethodsBefore19));
+  return (underscored ? "_" : "") + std::string(function);
+}
+
+}  // namespace
+
 void Resolution::log(std::string_view level, std::string_view function, std::string message) {
   if (severity_of(level) < severity_of(text(Field::log_level))) return;
-  launch_.log.push_back({std::string(level), std::string(function), std::move(message)});
+  launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
 }
 
 void Resolution::refuse(std::string exception, std::string function, std::string message, std::string rule) {
-  throw RefusedByStep{{std::move(exception), std::move(function), std::move(message), std::move(rule)}};
+  throw RefusedByStep{
+      {std::move(exception), name_in_release(release(), function), std::move(message), std::move(rule)}};
 }
 
 facts::ModelRequest Resolution::model_request() const {

@@ -6,7 +6,8 @@
 // if (r.since(v0_5(20))) ….
 //
 //   set()      the assignment `self.field = value` of releases up to 0.5.18: recorded only when the value changes
-//   declare()  declare_resolution(...) of later releases: always recorded, several fields in one entry
+//   declare()  declare_resolution(...) of later releases: always recorded, several fields in one entry. Up to 0.5.18
+//              only passes (_x_default, …) and model overrides declare; what a handler declares was assigned there
 //   change()   either of them, by release: for steps whose upstream assigned up to 0.5.18 and declares since
 #pragma once
 
@@ -98,6 +99,7 @@ class Resolution {
   Launch& launch() { return launch_; }
 
  private:
+  void assign(std::string_view step, std::vector<FieldValue> fields);
   // Log lines of reading a model, in front of what follows.
   void take_log(std::vector<LogLine> lines);
 

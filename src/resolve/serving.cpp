@@ -99,14 +99,14 @@ void handle_tokenizer_batching(Resolution& r) {
   }
   if (!r.on(Field::skip_tokenizer_init)) return;
   // The Rust server brings its own tokenizer processes. Known for 0.5.23; older releases lack the variable.
-  if (r.since(v0_5(19)) && r.env_bool("SGLANG_RUST_SERVER", false)) return;
+  if (r.since(v0_5(14)) && r.env_bool("SGLANG_RUST_SERVER", false)) return;
   const auto reset = [&](Field field, const Value& idle, std::string_view what) {
     if (r[field] == idle) return;
     r.warn(function, fmt::format("{} has no effect with --skip-tokenizer-init and is reset.", what));
     r.change(kSource, field, idle);
   };
-  // Up to 0.5.18 (known for 0.5.13) tokenizer workers are dropped too; later they still serve HTTP.
-  if (r.before(v0_5(19))) reset(Field::tokenizer_worker_num, 1, "--tokenizer-worker-num");
+  // Up to 0.5.15 tokenizer workers are dropped too; later they still serve HTTP.
+  if (r.before(v0_5(16))) reset(Field::tokenizer_worker_num, 1, "--tokenizer-worker-num");
   reset(Field::detokenizer_worker_num, 1, "--detokenizer-worker-num");
   reset(Field::enable_tokenizer_batch_encode, false, "--enable-tokenizer-batch-encode");
   reset(Field::enable_dynamic_batch_tokenizer, false, "--enable-dynamic-batch-tokenizer");

@@ -27,7 +27,7 @@ std::string default_transport(Resolution& r, const std::string& function) {
            fmt::format("SGLANG_USE_CUDA_IPC_TRANSPORT is old; --mm-feature-transport {} says the same.", transport));
     return transport;
   }
-  if (!r.on(Field::encoder_only)) r.model();
+  if (!r.on(Field::encoder_only) && r.since(v0_5(18))) r.model();
   return "cpu";
 }
 
@@ -49,7 +49,7 @@ void handle_multimodal_feature_transport(Resolution& r) {
     r.warn(function, fmt::format("--mm-feature-transport {} wins over SGLANG_USE_CUDA_IPC_TRANSPORT.", transport));
   }
   const bool needs_cuda = transport == "cuda_ipc" || transport == "cuda_vmm";
-  if (needs_cuda && r.on(Field::encoder_only)) {
+  if (needs_cuda && r.on(Field::encoder_only) && r.since(v0_5(17))) {
     r.warn(function, "An encoder sends its outputs by --encoder-transfer-backend; --mm-feature-transport becomes cpu.");
     transport = "cpu";
   } else if (needs_cuda) {
@@ -65,7 +65,7 @@ void handle_multimodal_feature_transport(Resolution& r) {
   r.env()["SGLANG_USE_CUDA_IPC_TRANSPORT"] = "0";
 }
 
-// Custom all-reduce v2 works inside one node. Known for 0.5.13; 0.5.23 decides it elsewhere.
+// Custom all-reduce v2 works inside one node. Since 0.5.19 this is decided elsewhere.
 void disable_custom_all_reduce_v2(Resolution& r, const std::string& function) {
   constexpr auto kVariable = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2";
   if (r.since(v0_5(19)) || r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
@@ -111,7 +111,7 @@ void handle_environment_variables(Resolution& r) {
   if (!r.none(Field::mamba_ssm_dtype)) r.env()["SGLANG_MAMBA_SSM_DTYPE"] = r.text(Field::mamba_ssm_dtype);
   r.env()["SGLANG_DISABLE_OUTLINES_DISK_CACHE"] = flag(Field::disable_outlines_disk_cache);
   r.env()["SGLANG_ENABLE_DETERMINISTIC_INFERENCE"] = flag(Field::enable_deterministic_inference);
-  if (r.since(v0_5(19)) && r.on(Field::enable_deterministic_inference)) {
+  if (r.since(v0_5(14)) && r.on(Field::enable_deterministic_inference)) {
     r.env()["SGLANG_FLASHINFER_MOE_FUSED_FINALIZE"] = "0";
   }
   disable_custom_all_reduce_v2(r, function);
@@ -143,7 +143,7 @@ void handle_crash_dump_env(Resolution& r) {
   for (const auto& [name, value] : defaults) r.env().try_emplace(name, value);
 
   const std::string function = function_name(r, "_handle_crash_dump_env");
-  if (r.before(v0_5(19))) {  // known for 0.5.13: the folder is made when the variable was not set, and must succeed
+  if (r.before(v0_5(16))) {  // the folder is made when the variable was not set, and must succeed
     if (given) return;
     const std::string error = makedirs_error((std::filesystem::path(folder) / host_name()).string());
     if (!error.empty()) {

@@ -18,13 +18,14 @@ bool is_file(const std::string& path) {
 
 void check_http2(Resolution& r, const std::string& function) {
   if (!r.on(Field::enable_http2)) return;
-  // Range checks are known for 0.5.23; the options do not exist in 0.5.13.
   if (field_exists(Field::http2_max_concurrent_streams, r.release())) {
     const auto streams = r.integer(Field::http2_max_concurrent_streams);
     if (streams <= 0 || streams >= (std::int64_t{1} << 32)) {
       r.refuse("ValueError", function,
                fmt::format("--http2-max-concurrent-streams is {}; it has to lie in 1…4294967295.", streams));
     }
+  }
+  if (field_exists(Field::http2_initial_connection_window_size, r.release())) {
     const auto window = r.integer(Field::http2_initial_connection_window_size);
     if (window < 1024 || window >= (std::int64_t{1} << 31)) {
       r.refuse("ValueError", function,

@@ -17,9 +17,9 @@ namespace {
 
 constexpr auto kSource = "_handle_other_validations";
 
-// A hierarchical cache that optimistic prefill works with. None does in 0.5.13.
+// A hierarchical cache that optimistic prefill works with. None does up to 0.5.16.
 bool hicache_allows_optimistic_prefill(const Resolution& r) {
-  if (r.before(v0_5(19))) return false;
+  if (r.before(v0_5(17))) return false;
   if (r.before(v0_5(21))) {
     return r.none(Field::hicache_storage_backend) && r.is(Field::hicache_write_policy, "write_back");
   }
@@ -59,7 +59,7 @@ void check_optimistic_prefill(Resolution& r, const std::string& function) {
 
 // Dumping works without graphs and without a warm-up.
 void disable_graphs(Resolution& r) {
-  if (r.since(v0_5(19))) {
+  if (r.since(v0_5(14))) {
     for (const std::string_view phase : {kDecode, kPrefill}) {
       r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
     }
@@ -201,7 +201,7 @@ void check_sampling_params(Resolution& r, const std::string& function) {
   if (params.is_string()) {
     params = parsed_json(r, function, Field::preferred_sampling_params, "--preferred-sampling-params");
   }
-  if (r.before(v0_5(19))) return;  // known for 0.5.13: parsed, not looked at
+  if (r.before(v0_5(14))) return;  // known for 0.5.13: parsed, not looked at
   const bool container = params.is_dict() || params.is_list() || params.is_string();
   if (!container) r.refuse("TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   const auto is_watermark = [](const Value& v) { return v == Value("watermark"); };

@@ -63,7 +63,7 @@ void default_draft_revision(Resolution& r) {
 void default_moe_runner(Resolution& r) {
   if (!r.none(Field::speculative_moe_runner_backend)) return;
   Value runner = r[Field::moe_runner_backend];
-  if (r.before(v0_5(19))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
+  if (r.before(v0_5(14))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
   constexpr std::string_view kPass = "_speculative_moe_runner_default";
   if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");
   if (r.since(v0_5(22)) && is_text(runner, "flashinfer_megamoe")) {
@@ -138,7 +138,7 @@ void check_skipped_mlp_sync(Resolution& r) {
 
 void handle_family(Resolution& r, Algorithm algorithm) {
   // Read for every algorithm, so that a wrong mode stops the launch and not a later request.
-  if (r.since(v0_5(19))) ragged_verify_mode(r);
+  if (r.since(v0_5(16))) ragged_verify_mode(r);
   switch (algorithm) {
     case Algorithm::kDflash:
       return handle_dflash(r);
@@ -181,7 +181,7 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
   for (const auto& [known, algorithm] : kNames) {
     if (text == known) return algorithm;
   }
-  if (r.since(v0_5(19))) {
+  if (r.since(v0_5(14))) {
     for (const auto& [known, algorithm] : kLaterNames) {
       if (text == known) return algorithm;
     }
@@ -211,7 +211,7 @@ void disable_mixed_chunk(Resolution& r, std::string_view function) {
 
 void disable_overlap_schedule_for_cpu(Resolution& r) {
   constexpr std::string_view kHere = "_disable_overlap_schedule_for_cpu";
-  if (r.before(v0_5(19)) || !r.is(Field::device, "cpu") || r.on(Field::disable_overlap_schedule)) return;
+  if (r.before(v0_5(16)) || !r.is(Field::device, "cpu") || r.on(Field::disable_overlap_schedule)) return;
   r.declare(kHere, {{Field::disable_overlap_schedule, true}});
   r.warn(kHere, "speculative decoding on CPU has no overlap schedule");
 }
@@ -257,7 +257,7 @@ void handle_speculative_decoding(Resolution& r) {
   if (!r.none(Field::speculative_algorithm)) {
     r.change(kStep, Field::speculative_algorithm, upper(r.text(Field::speculative_algorithm)));
   }
-  if (r.since(v0_5(19)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_SPEC_V2") != nullptr) {
+  if (r.since(v0_5(14)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_SPEC_V2") != nullptr) {
     r.warn(kStep, "SGLANG_ENABLE_SPEC_V2 is gone; --disable-overlap-schedule turns overlap scheduling off");
   }
   r.change(kStep, Field::speculative_algorithm, algorithm_behind_alias(r));
@@ -273,9 +273,9 @@ void handle_speculative_decoding(Resolution& r) {
     maybe_disable_adaptive(r);
     if (r.on(Field::speculative_adaptive)) prepare(r);
   };
-  if (r.since(v0_5(19))) adapt(init_adaptive_parameters);
+  if (r.since(v0_5(14))) adapt(init_adaptive_parameters);
   if (given) handle_family(r, algorithm);
-  if (r.before(v0_5(19))) adapt(validate_adaptive_steps);
+  if (r.before(v0_5(14))) adapt(validate_adaptive_steps);
 }
 
 Value max_speculative_num_draft_tokens(Resolution& r) {

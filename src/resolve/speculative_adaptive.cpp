@@ -16,7 +16,7 @@ std::string why_not_adaptive(Resolution& r) {
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"})) return "it works with EAGLE and EAGLE3 only";
   const Value& topk = r[Field::speculative_eagle_topk];
   // Later releases choose the branch count themselves when none is given.
-  const bool one_branch = topk == Value(1) || (r.since(v0_5(19)) && topk.is_none());
+  const bool one_branch = topk == Value(1) || (r.since(v0_5(14)) && topk.is_none());
   if (!one_branch) return "it needs --speculative-eagle-topk 1";
   if (attn_dp_enabled(r)) return "data-parallel attention does not work with it";
   if (r.on(Field::enable_multi_layer_eagle)) return "multi-layer EAGLE does not work with it";
@@ -33,7 +33,7 @@ Value built_in_config(const Resolution& r) {
   const auto entry = [](Value::List steps) {
     return Value::dict({{"candidate_steps", Value::list(std::move(steps))}});
   };
-  if (r.before(v0_5(19))) return Value::dict({{"1", entry({1, 3, 7})}, {"8", entry({1, 3})}, {"32", entry({1})}});
+  if (r.before(v0_5(14))) return Value::dict({{"1", entry({1, 3, 7})}, {"8", entry({1, 3})}, {"32", entry({1})}});
   return Value::dict({{"1", entry({1, 3, 5, 7})}, {"8", entry({0, 1, 3})}, {"32", entry({0, 1})}, {"64", entry({0})}});
 }
 
@@ -58,7 +58,7 @@ bool is_batch_size(const std::string& key) {
 void check_entry(Resolution& r, const std::string& key, const Value& entry) {
   if (!entry.is_dict()) bad_config(r, "AttributeError", "batch size " + key + " must be an object");
   const Value* steps = entry.find("candidate_steps");
-  const std::int64_t least = r.before(v0_5(19)) ? 1 : 0;
+  const std::int64_t least = r.before(v0_5(14)) ? 1 : 0;
   const auto good = [least](const Value& s) { return (s.is_int() || s.is_bool()) && s.as_int() >= least; };
   if (steps == nullptr || !steps->is_list() || steps->as_list().empty() ||
       !std::all_of(steps->as_list().begin(), steps->as_list().end(), good)) {

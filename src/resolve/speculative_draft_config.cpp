@@ -200,7 +200,7 @@ void check_markov(Reader& in, const Value& config, const Value& nested, bool pre
 
 BlockDraft parse_dflash_draft(const Resolution& r, const Value& config) {
   Reader in(config);
-  const bool later = r.since(v0_5(19));
+  const bool later = r.since(v0_5(14));
   in.integer(member(text_config(config), "num_hidden_layers"), 1);
   in.integer(in.nested_or_top("num_target_layers"), 1);
   const Integer block_size = in.integer(in.nested_or_top("block_size"), 1);

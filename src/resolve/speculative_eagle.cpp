@@ -26,13 +26,13 @@ std::string architecture(Resolution& r) {
 
 // Releases before 0.5.19 announce the schedule either way; SGLANG_ENABLE_SPEC_V2=0 turned the overlap off.
 void announce_schedule(Resolution& r) {
-  if (r.before(v0_5(19)) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true)) {
+  if (r.before(v0_5(14)) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true)) {
     r.set(kStep, Field::disable_overlap_schedule, true);
   }
   disable_overlap_schedule_for_cpu(r);
   if (r.on(Field::disable_overlap_schedule)) {
     r.warn(kStep, "speculative decoding runs without overlap scheduling");
-  } else if (r.before(v0_5(19))) {
+  } else if (r.before(v0_5(14))) {
     r.warn(kStep, "speculative decoding runs with overlap scheduling");
   }
 }
@@ -50,7 +50,7 @@ bool carries_own_draft(const Resolution& r, std::string_view arch) {
                arch)) {
     return true;
   }
-  return r.since(v0_5(19)) && contains({"HYV4ForCausalLM", "Qwen4ExpForConditionalGeneration"}, arch);
+  return r.since(v0_5(14)) && contains({"HYV4ForCausalLM", "Qwen4ExpForConditionalGeneration"}, arch);
 }
 
 // Models whose checkpoint holds the draft layers draft with themselves.
@@ -76,12 +76,12 @@ Shape automatic_shape(const Resolution& r, std::string_view arch) {
 }
 
 void choose_shape(Resolution& r, std::string_view arch) {
-  const bool adaptive_chose = r.since(v0_5(19)) && r.on(Field::speculative_adaptive);
+  const bool adaptive_chose = r.since(v0_5(14)) && r.on(Field::speculative_adaptive);
   if (adaptive_chose || !r.none(Field::speculative_num_steps)) return;
   r.require(r.none(Field::speculative_eagle_topk) && r.none(Field::speculative_num_draft_tokens), kStep,
             "--speculative-eagle-topk and --speculative-num-draft-tokens need --speculative-num-steps");
   const Shape shape = automatic_shape(r, arch);
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     r.set(kStep, Field::speculative_num_steps, shape.steps);
     r.set(kStep, Field::speculative_eagle_topk, shape.topk);
     r.set(kStep, Field::speculative_num_draft_tokens, shape.draft_tokens);
@@ -93,7 +93,7 @@ void choose_shape(Resolution& r, std::string_view arch) {
 }
 
 void check_trtllm_mha(Resolution& r) {
-  const bool used = r.before(v0_5(19)) ? r.is(Field::attention_backend, "trtllm_mha") ||
+  const bool used = r.before(v0_5(14)) ? r.is(Field::attention_backend, "trtllm_mha") ||
                                              r.is(Field::decode_attention_backend, "trtllm_mha") ||
                                              r.is(Field::prefill_attention_backend, "trtllm_mha")
                                        : attention_backends(r).uses("trtllm_mha");
@@ -106,6 +106,9 @@ void check_rejection_sampling(Resolution& r) {
   if (!r.on(Field::speculative_use_rejection_sampling)) return;
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"})) {
     r.refuse("NotImplementedError", std::string(kStep), "rejection sampling works with EAGLE, EAGLE3 and NEXTN only");
+  }
+  if (r.before(v0_5(16)) && r.on(Field::enable_multi_layer_eagle)) {
+    r.refuse("NotImplementedError", std::string(kStep), "rejection sampling does not go with multi-layer EAGLE");
   }
   if (r[Field::speculative_eagle_topk] != Value(1)) {
     refuse(r, "rejection sampling needs --speculative-eagle-topk 1");
@@ -161,7 +164,7 @@ void handle_eagle_family(Resolution& r) {
 void handle_frozen_kv_mtp(Resolution& r) {
   constexpr std::string_view kHere = "_handle_frozen_kv_mtp";
   cap_running_requests(r, kHere);
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(14))) {
     r.set(kHere, Field::disable_overlap_schedule, true);
     r.warn(kHere, "FROZEN_KV_MTP runs without overlap scheduling");
   }

@@ -12,7 +12,7 @@ constexpr std::string_view kStep = "_handle_ngram";
 void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
 
 void check_device(Resolution& r) {
-  if (r.before(v0_5(19))) {
+  if (r.before(v0_5(16))) {
     if (!r.text(Field::device).starts_with("cuda")) refuse(r, "NGRAM speculative decoding needs CUDA");
   } else if (!r.one_of(Field::device, {"cuda", "cpu"}) && !(r.since(v0_5(21)) && r.is(Field::device, "xpu"))) {
     refuse(r, "NGRAM speculative decoding needs CUDA, CPU or XPU");
@@ -31,7 +31,7 @@ void default_sizes(Resolution& r) {
     r.change(kStep, Field::speculative_num_draft_tokens, 12);
     r.warn(kStep, "NGRAM drafts 12 tokens; --speculative-num-draft-tokens sets another number");
   }
-  if (r.before(v0_5(19)) || !r.none(Field::speculative_num_steps)) return;
+  if (r.before(v0_5(14)) || !r.none(Field::speculative_num_steps)) return;
   const std::int64_t breadth = r.integer(Field::speculative_eagle_topk);
   if (breadth == 0) {
     r.refuse("ZeroDivisionError", std::string(kStep), "--speculative-ngram-max-bfs-breadth must not be 0");
@@ -58,7 +58,7 @@ void handle_ngram(Resolution& r) {
   check_device(r);
   disable_overlap_schedule_for_cpu(r);
   cap_running_requests(r, kStep);
-  if (r.before(v0_5(19))) r.set(kStep, Field::disable_overlap_schedule, true);
+  if (r.before(v0_5(14))) r.set(kStep, Field::disable_overlap_schedule, true);
   r.change(kStep, Field::enable_mixed_chunk, false);
   default_sizes(r);
   check_external_corpus(r);

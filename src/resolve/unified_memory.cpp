@@ -38,6 +38,7 @@ bool backends_within(const Resolution& r, const Names& allowed, bool none_allowe
 
 void check_pd(Resolution& r) {
   if (r.is(Field::disaggregation_mode, "null")) return;
+  r.require(r.since(v0_5(18)), kPool, "--enable-unified-memory does not run in a PD deployment");
   const bool mooncake = r.is(Field::disaggregation_transfer_backend, "mooncake");
   r.require(mooncake, kPool, "--enable-unified-memory in a PD deployment transfers through mooncake only");
   r.require(r.integer(Field::pp_size) == 1, kPool, "--enable-unified-memory in a PD deployment needs --pp-size 1");
@@ -85,6 +86,7 @@ void check_verify_backends(Resolution& r, Names allowed) {
 // Up to 0.5.21.
 void check_dspark_alone(Resolution& r) {
   if (r.none(Field::speculative_algorithm)) return;
+  r.require(r.since(v0_5(18)), kPool, "--enable-unified-memory does not go with speculative decoding");
   r.require(r.is(Field::speculative_algorithm, "DSPARK"), kPool, "--enable-unified-memory supports DSPARK only");
   const Value& topk = r[Field::speculative_eagle_topk];
   r.require(topk.is_none() || topk == Value(1), kPool, "--enable-unified-memory needs --speculative-eagle-topk 1");
@@ -158,9 +160,21 @@ void drop_full_prefill_graph(Resolution& r) {
 }
 
 Names page_major_backends(Resolution& r) {
+  if (r.before(v0_5(19))) {
+    if (r.before(v0_5(17)) || !r.on(Field::enable_unified_memory) || !use_mla(r)) return {"triton"};
+    return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "tokenspeed_mla"};
+  }
   if (use_mla(r)) return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "tokenspeed_mla", "flashmla"};
   if (has_asymmetric_kv(r.model())) return {"triton", "fa3", "fa4"};
   return {"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"};
+}
+
+void require_triton_states(Resolution& r, std::string_view function) {
+  for (const Field field : {Field::linear_attn_backend, Field::linear_attn_decode_backend,
+                            Field::linear_attn_prefill_backend, Field::mamba_backend}) {
+    r.require(r.none(field) || r.is(field, "triton"), function,
+              "the page-major KV layout needs triton for linear attention and for Mamba");
+  }
 }
 
 }  // namespace
@@ -171,18 +185,23 @@ void handle_page_major_kv_layout(Resolution& r) {
     r.declare("_handle_page_major_kv_layout", {{Field::enable_page_major_kv_layout, true}});
   }
   if (!r.on(Field::enable_page_major_kv_layout)) return;
-  r.require(r.on(Field::enable_unified_memory), function,
+  r.require(r.before(v0_5(19)) || r.on(Field::enable_unified_memory), function,
             "--enable-page-major-kv-layout works with --enable-unified-memory only");
-  r.require(r.since(v0_5(23)) || use_mla(r) || !has_asymmetric_kv(r.model()), function,
+  r.require(r.before(v0_5(19)) || r.since(v0_5(23)) || use_mla(r) || !has_asymmetric_kv(r.model()), function,
             "the unified pool does not hold keys and values of different widths");
   r.require(backends_within(r, page_major_backends(r)), function,
             "the page-major KV layout does not support this attention backend; triton works");
+  if (r.before(v0_5(17))) return require_triton_states(r, function);
   Names decode = {"triton", "flashinfer"};
   Names prefill = {"triton", "flashkda"};
   if (r.since(v0_5(23))) prefill.insert("flashinfer");
   if (use_mla(r)) {  // the hybrids with KDA layers are MLA models
-    decode.insert({"cutedsl", "helion"});
-    prefill.insert({"cutedsl", "helion"});
+    decode.insert("cutedsl");
+    prefill.insert("cutedsl");
+    if (r.since(v0_5(18))) {
+      decode.insert("helion");
+      prefill.insert("helion");
+    }
   }
   const auto kernel_fits = [&](Field phase, const Names& allowed) {
     const Value& backend = r.on(phase) ? r[phase] : r[Field::linear_attn_backend];

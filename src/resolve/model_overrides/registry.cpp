@@ -13,7 +13,7 @@ struct Provider {
   std::string_view source;  // as recorded in the chain
   Overrides (*declare)(Resolution& r, const ModelFacts& model);
   std::initializer_list<std::string_view> architectures;
-  Release first = v0_5(19);
+  Release first = v0_5(14);
 };
 
 const std::initializer_list<std::string_view> kNemotronH = {"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM",
@@ -30,8 +30,11 @@ std::span<const Provider> providers() {
        deepseek_family_overrides,
        {"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "KimiK25ForConditionalGeneration",
         "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM",
-        "Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN", "LongcatFlashForCausalLM",
-        "LongcatFlashForCausalLMNextN", "Dots3NoteForCausalLM"}},
+        "Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN", "Dots3NoteForCausalLM"}},
+      {"_deepseek_family_overrides",
+       deepseek_family_overrides,
+       {"LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN"},
+       v0_5(16)},
       {"_deepseek_v4_overrides", deepseek_v4_overrides, {"DeepseekV4ForCausalLM"}},
       {"_embedding_gemma2_overrides", embedding_gemma2_overrides, {"EmbeddingGemma2Model"}, v0_5(22)},
       {"_ernie45_vl_overrides", ernie45_vl_overrides, {"Ernie4_5_VLMoeForConditionalGeneration"}, v0_5(22)},
@@ -59,7 +62,7 @@ std::span<const Provider> providers() {
       {"_kimi_k3_overrides", kimi_k3_overrides, {"KimiK3ForConditionalGeneration"}},
       {"_llama4_overrides", llama4_overrides, {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"}},
       {"_mimo_v2_overrides", mimo_v2_overrides, {"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}},
-      {"_minicpm_sala_overrides", minicpm_sala_overrides, {"MiniCPMForCausalLM", "MiniCPMSALAForCausalLM"}},
+      {"_minicpm_sala_overrides", minicpm_sala_overrides, {"MiniCPMForCausalLM", "MiniCPMSALAForCausalLM"}, v0_5(19)},
       {"_minimax_m2_overrides", minimax_m2_overrides, {"MiniMaxM2ForCausalLM"}},
       {"_minimax_m3_overrides",
        minimax_m3_overrides,
