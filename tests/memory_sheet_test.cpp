@@ -37,7 +37,7 @@ TEST(MemorySheet, CountsTheCacheOfEveryKindOfAttention) {
     std::int64_t window;
     std::int64_t state;
   };
-  const Row rows[] = {
+  std::vector<Row> rows = {
       {"qwen3-8b", "--device xpu", 36 * 2 * 8 * 128 * 2, 0, 0},              // GQA
       {"qwen3-8b", "--device xpu --tp-size 4", 36 * 2 * 2 * 128 * 2, 0, 0},  // cut over ranks
       {"qwen3-8b", "--device xpu --tp-size 2 --pp-size 2 --disable-overlap-schedule", 18 * 2 * 4 * 128 * 2, 0, 0},
@@ -47,6 +47,14 @@ TEST(MemorySheet, CountsTheCacheOfEveryKindOfAttention) {
       {"deepseek-v2-lite-chat", "--device xpu", 27 * (512 + 64) * 2, 0, 0},                       // MLA
       {"deepseek-v2-lite-chat", "--device xpu --tp-size 2", 27 * (512 + 64) * 2, 0, 0},  // the latent is not cut
   };
+  // Kimi-Linear on two ranks: 7 layers with a latent; 20 with 16 states of 128 x 128 (4 bytes) and 3 x 2048 channels of
+  // the last 3 tokens. LFM2: 6 layers of 8 heads of 64, 10 with the last 2 tokens.
+  const Row states[] = {
+      {"kimi-linear-48b-a3b-instruct", "--device xpu --tp-size 2 --disable-radix-cache --trust-remote-code",
+       7 * 576 * 2, 0, 20 * (16 * 128 * 128 * 4 + 3 * 2048 * 3 * 2)},
+      {"lfm2-1.2b", "--device xpu --disable-radix-cache", 6 * 8 * 128 * 2, 0, 10 * 2048 * 2 * 2},
+  };
+  rows.insert(rows.end(), std::begin(states), std::end(states));
   for (const Row& row : rows) {
     const Launch launch = launch_of(v0_5(23), {.model = row.model, .args = row.args});
     const auto cost = plan::cache_cost(launch);

@@ -33,7 +33,9 @@ TEST(Weights, ParametersAreThePublishedOnes) {
       {"qwen3.5-9b", 9.0, 0.12},                             // dense hybrid with a vision tower
       {"nvidia-nemotron-3-nano-30b-a3b-bf16", 31.58, 0.01},  // Mamba-2, attention and experts by letter
       {"gpt-oss-20b", 20.9, 0.01},
-      {"llama-4-scout-17b-16e", 107.77, 0.001},  // its text part: images are off unless asked for
+      {"kimi-linear-48b-a3b-instruct", 49.12, 0.001},  // Kimi delta attention and MLA
+      {"lfm2-1.2b", 1.170, 0.002},                     // short convolutions, a narrowed MLP
+      {"llama-4-scout-17b-16e", 107.77, 0.001},        // its text part: images are off unless asked for
   };
   for (const Row& row : rows) {
     const auto model = facts_of(row.model);

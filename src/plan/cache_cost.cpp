@@ -30,6 +30,13 @@ Layers layers_of(const ModelFacts& m) {
     return {all / every, all - all / every};
   }
   if (starts(m, "FalconH1")) return {all, all};
+  if (const Value kimi = m.text("linear_attn_config"); kimi.is_dict()) {
+    const Value* full = kimi.find("full_attn_layers");
+    const Value* delta = kimi.find("kda_layers");
+    if (full != nullptr && full->is_list() && delta != nullptr && delta->is_list()) {
+      return {static_cast<std::int64_t>(full->as_list().size()), static_cast<std::int64_t>(delta->as_list().size())};
+    }
+  }
   std::string letters;
   if (const Value pattern = m.text("hybrid_override_pattern"); pattern.is_string()) letters = pattern.as_string();
   if (!letters.empty()) {
@@ -55,7 +62,18 @@ std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
   const ModelFacts& m = *launch.model;
   std::int64_t conv = 0;
   std::int64_t state = 0;
-  if (const std::int64_t heads = number(m, "linear_num_value_heads"); heads > 0) {  // gated delta rule
+  if (const Value kimi = m.text("linear_attn_config"); kimi.is_dict()) {  // Kimi delta attention
+    const auto of = [&](std::string_view key, std::int64_t fallback) {
+      const Value* v = kimi.find(key);
+      return v != nullptr && v->is_int() ? v->as_int() : fallback;
+    };
+    const std::int64_t heads = of("num_heads", 0);
+    const std::int64_t dim = of("head_dim", 128);
+    conv = 3 * (heads * dim / ranks) * (of("short_conv_kernel_size", 4) - 1);
+    state = heads / ranks * dim * dim;
+  } else if (starts(m, "Lfm2")) {  // a short convolution keeps its last tokens only
+    conv = m.hidden_size / ranks * (number(m, "conv_L_cache", 3) - 1);
+  } else if (const std::int64_t heads = number(m, "linear_num_value_heads"); heads > 0) {  // gated delta rule
     const std::int64_t keys = number(m, "linear_num_key_heads", 16) * number(m, "linear_key_head_dim", 128);
     const std::int64_t values = heads * number(m, "linear_value_head_dim", 128);
     conv = (2 * keys + values) / ranks * (number(m, "linear_conv_kernel_dim", 4) - 1);

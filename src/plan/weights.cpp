@@ -148,6 +148,36 @@ void add_mamba2(const Shape& s, Layer& l) {
   l.attention += s.hidden * (2 * inner + 2 * groups * state + heads) + inner * s.hidden;
 }
 
+// Kimi delta attention: decay and output gate go through a narrow matrix that every rank holds.
+void add_kimi_delta(const Shape& s, Layer& l) {
+  const Value& config = *s.text.find("linear_attn_config");
+  const double heads = static_cast<double>(integer(config, {"num_heads"}));
+  const double dim = static_cast<double>(integer(config, {"head_dim"}));
+  const double inner = heads * dim;
+  const double kernel = static_cast<double>(integer(config, {"short_conv_kernel_size"}, 4));
+  l.attention += 4 * s.hidden * inner + s.hidden * heads + 2 * dim * inner + 3 * kernel * inner;
+  l.copied += 2 * s.hidden * dim;
+}
+
+// LFM2's gated convolution over a few tokens.
+void add_short_conv(const Shape& s, Layer& l) {
+  l.dense += 4 * s.hidden * s.hidden + s.hidden * s.number({"conv_L_cache"}, 3);
+}
+
+// LFM2 takes two thirds of the width given, rounded up, unless told not to.
+double lfm2_width(const Shape& s) {
+  const Value* adjust = s.text.find("block_auto_adjust_ff_dim");
+  const std::int64_t width = integer(s.text, {"intermediate_size"});
+  if (adjust != nullptr && !adjust->truthy()) return static_cast<double>(width);
+  const Value* factor = s.text.find("block_ffn_dim_multiplier");
+  const std::int64_t thirds = 2 * width / 3;
+  const double scale = factor != nullptr && factor->is_number() ? factor->as_number() : 1.0;
+  const auto narrowed = static_cast<std::int64_t>(scale * static_cast<double>(thirds));
+  const std::int64_t unit = std::max<std::int64_t>(1, integer(s.text, {"block_multiple_of"}, 256));
+  const std::int64_t units = (narrowed + unit - 1) / unit;
+  return static_cast<double>(units * unit);
+}
+
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
 
 void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
@@ -196,6 +226,11 @@ std::string layer_letters(const Shape& s) {
 }
 
 bool linear_layer(const Shape& s, std::int64_t layer) {
+  if (const Value* kimi = s.text.find("linear_attn_config"); kimi != nullptr && kimi->is_dict()) {
+    const Value* list = kimi->find("kda_layers");  // counted from 1
+    return list != nullptr && list->is_list() &&
+           std::find(list->as_list().begin(), list->as_list().end(), Value(layer + 1)) != list->as_list().end();
+  }
   if (any_architecture(s.m, {"Qwen3Next", "Qwen3_5"})) {
     const std::int64_t interval = integer(s.text, {"full_attention_interval"}, 4);
     return interval > 0 && (layer + 1) % interval != 0;
@@ -203,7 +238,7 @@ bool linear_layer(const Shape& s, std::int64_t layer) {
   if (const Value* types = s.text.find("layer_types");
       types != nullptr && types->is_list() && layer < static_cast<std::int64_t>(types->as_list().size())) {
     const Value& type = types->as_list()[static_cast<std::size_t>(layer)];
-    return type == Value("mamba") || type == Value("linear_attention");
+    return type == Value("mamba") || type == Value("linear_attention") || type == Value("conv");
   }
   return false;
 }
@@ -231,6 +266,10 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
   const bool parallel = any_architecture(s.m, {"FalconH1"});  // Mamba and attention side by side
   if (parallel || (linear_layer(s, index) && any_architecture(s.m, {"Granite"}))) {
     add_mamba2(s, l);
+  } else if (linear_layer(s, index) && any_architecture(s.m, {"KimiLinear"})) {
+    add_kimi_delta(s, l);
+  } else if (linear_layer(s, index) && any_architecture(s.m, {"Lfm2"})) {
+    add_short_conv(s, l);
   } else if (linear_layer(s, index)) {
     add_gated_delta(s, l);
   }
@@ -245,6 +284,8 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
     add_experts(s, l, gated, split);
     // Gemma 4 runs a dense layer beside its experts.
     if (any_architecture(s.m, {"Gemma4"})) add_dense(s, l, width, gated);
+  } else if (any_architecture(s.m, {"Lfm2"})) {
+    add_dense(s, l, lfm2_width(s), true);
   } else {
     add_dense(s, l, s.number({"intermediate_size_mlp"}, integer(s.text, {"intermediate_size"})), gated);
   }
@@ -285,7 +326,8 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
   if (model.hidden_size <= 0 || layers <= 0 || model.num_attention_heads <= 0 || !model.hf_text_config.is_dict()) {
     return std::nullopt;
   }
-  if (any_architecture(model, {"KimiLinear", "Lfm2", "Mamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
+  if (any_architecture(model,
+                       {"Lfm2Moe", "Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
       (any_architecture(model, {"Gemma4"}) && integer(model.hf_text_config, {"hidden_size_per_layer_input"}) > 0)) {
     return std::nullopt;  // layers of a shape not modelled here
   }
