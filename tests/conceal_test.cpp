@@ -16,8 +16,9 @@ TEST(Conceal, KnowsSecretsByTheirNames) {
                            "_OPENAI_API_KEY", "watermark_key"}) {
     EXPECT_TRUE(commands::is_secret(name)) << name;
   }
-  for (const char* name : {"ssl_keyfile", "max_total_tokens", "tokenizer_path", "page_size", "speculative_token_map",
-                           "tool_call_parser", "SGLANG_ENABLE_SPEC_V2"}) {
+  for (const char* name :
+       {"ssl_keyfile", "max_total_tokens", "tokenizer_path", "page_size", "speculative_token_map",
+        "bucket_time_to_first_token", "kt_max_deferred_experts_per_token", "SGLANG_ENABLE_SPEC_V2"}) {
     EXPECT_FALSE(commands::is_secret(name)) << name;
   }
 }
