@@ -211,5 +211,18 @@ TEST(ClosestOptions, FindsMistypedOptions) {
   EXPECT_TRUE(args::closest_options(kNew, std::string(1U << 20U, 'x')).empty());
 }
 
+TEST(ClosestChoice, SeesPastSpellingAndOtherNames) {
+  using Choices = std::vector<std::string_view>;
+  const Choices backends = {"triton", "torch_native", "flashinfer", "fa3", "intel_amx", "intel_xpu"};
+  EXPECT_EQ(args::closest_choice("intelxpu", backends), "intel_xpu");
+  EXPECT_EQ(args::closest_choice("intel-xpu", backends), "intel_xpu");
+  EXPECT_EQ(args::closest_choice("xpu", backends), "intel_xpu");
+  EXPECT_EQ(args::closest_choice("tritn", backends), "triton");
+  EXPECT_EQ(args::closest_choice("intel", backends), "");  // two have it
+  EXPECT_EQ(args::closest_choice("rocm", backends), "");
+  EXPECT_EQ(args::closest_choice("bf16", Choices{"auto", "half", "bfloat16"}), "bfloat16");
+  EXPECT_EQ(args::closest_choice("fp8", Choices{"auto", "fp8_e5m2", "fp8_e4m3"}), "fp8_e4m3");
+}
+
 }  // namespace
 }  // namespace preflight

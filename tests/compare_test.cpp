@@ -28,6 +28,24 @@ TEST(Upgrade, TellsWhatALaterReleaseDoesOtherwise) {
   EXPECT_THAT(back.out, HasSubstr("refused by the argument parser"));
 }
 
+// A field that one release alone has counts where the launch sets it; options of what is off do not.
+TEST(Upgrade, FieldsOfOneReleaseAreTold) {
+  const ToolRun run =
+      run_tool({"upgrade", "--from", "0.5.21", "--to", "0.5.22", "--format", "json", "--", "--model-path",
+                "Qwen/Qwen3-8B", "--device", "xpu", "--tp-size", "2", "--dp-size", "2", "--enable-dp-attention"});
+  const auto fields = nlohmann::json::parse(run.out)["fields"];
+  EXPECT_EQ(fields["attn_dp_size"]["before"], "no such field") << fields;
+  EXPECT_EQ(fields["attn_dp_size"]["after"], "2") << fields;
+  EXPECT_TRUE(fields.contains("dp_size")) << fields;
+
+  const ToolRun far = run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--",
+                                "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"});
+  const auto json = nlohmann::json::parse(far.out);
+  EXPECT_FALSE(json["fields"].contains("hicache_mem_layout")) << json["fields"];
+  EXPECT_FALSE(json["defaults"].contains("hicache_mem_layout")) << json["defaults"];
+  EXPECT_FALSE(json["defaults"].empty());
+}
+
 TEST(Upgrade, SaysWhenNothingChanges) {
   const ToolRun same =
       run_tool({"upgrade", "--from", "0.5.23", "--to", "0.5.23", "--", "--model-path", "Qwen/Qwen3-0.6B"});

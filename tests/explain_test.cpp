@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "preflight/rule.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -23,9 +28,16 @@ TEST(Explain, KnowsRulesFieldsAndOptions) {
       {{"explain", "attention-backend"}, "intel_xpu"},
       {{"explain", "--max-model-len"}, "--context-length"},
       {{"explain", "--enforce-eager"}, "drop it"},
+      {{"explain", "DET-2"}, "BK001"},  // a reference that some findings of a rule carry
+      {{"explain", "tensor_parallel_size"}, "--tp-size"},
+      {{"explain", "gpu_memory_utilization"}, "SGLang calls it --mem-fraction-static"},
+      {{"explain", "page_size"}, "Tokens per page of the KV cache"},
       {{"explain", "page_size", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu",
         "--page-size", "32"},
        "32 (given) → 128 (_intel_xpu_page_constraint)"},
+      {{"explain", "enable_dp_attention", "--sglang-version", "0.5.23", "--", "--model-path", "Qwen/Qwen3-8B", "--tp",
+        "2", "--dp-size", "2", "--enable-dp-attention"},
+       "→ True (derived)"},
       {{"explain", "PL003", "--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"}, "32 attention heads do not divide"},
       {{"explain", "TP-1", "--", "--model-path", "Qwen/Qwen3-8B", "--tp", "4"}, "silent: does not apply"},
       {{"explain", "RF002", "--", "--model-path", "Qwen/Qwen3-8B"}, "silent: not in SGLang 0.5.23"},
@@ -45,6 +57,25 @@ TEST(Explain, SaysWhatAnUnknownNameMayHaveMeant) {
   const ToolRun rule = run_tool({"explain", "PG999"});
   EXPECT_EQ(rule.status, 2);
   EXPECT_THAT(rule.err, HasSubstr("PG001"));
+}
+
+// What no supported release can show is not listed, and ranges are those of the supported releases.
+TEST(Explain, RangesAreThoseOfTheSupportedReleases) {
+  const std::string oldest = supported_releases().front().text();
+  const ToolRun rules = run_tool({"rules", "--format", "json"});
+  const auto rows = nlohmann::json::parse(rules.out);
+  for (const auto& row : rows) {
+    const auto since = parse_release(row["since"].get<std::string>());
+    ASSERT_TRUE(since) << row;
+    EXPECT_TRUE(is_supported(*since)) << row;
+  }
+  for (const Rule& rule : all_rules()) {
+    bool checked = false;
+    for (const Release r : supported_releases()) checked = checked || rule.holds_in(r);
+    const bool listed = std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row["rule"] == rule.id; });
+    EXPECT_EQ(listed, checked) << rule.id;
+  }
+  EXPECT_THAT(run_tool({"explain", "PL003"}).out, HasSubstr("all supported releases"));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"CMD [\"bash\", \"-c\", \"sglang serve --tp $TP\"]", "1:39: the variable TP"},
       {"command: [\"sglang\", \"serve\",\n \"--tp\", \"$(TP)\"]", "2:11: the variable TP"},
       {"python -m sglang.launch_server --model 'a", "single quote"},
-      {"python -m vllm.entrypoints.openai.api_server", "no SGLang launch"},
+      {"python -m vllm.entrypoints.api_server", "no SGLang launch"},
       {"", "no SGLang launch"},
       {"sglang serve a; sglang serve b", "2 SGLang launches"},
       {"python -m sglang.launch_server $1", "$1"},
@@ -133,6 +133,25 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
     ASSERT_FALSE(launch) << text;
     EXPECT_NE(launch.error().text().find(expected), std::string::npos) << launch.error().text();
   }
+}
+
+// Another server's words, which the caller has to translate.
+TEST(LaunchCommand, KnowsACommandOfVllm) {
+  for (const char* text : {"vllm serve m -tp 2", "exec python3 -m vllm.entrypoints.openai.api_server m -tp 2"}) {
+    const auto launch = find_launch(text, {});
+    ASSERT_TRUE(launch) << launch.error().text();
+    EXPECT_TRUE(launch->vllm);
+    EXPECT_FALSE(launch->serve);
+    EXPECT_EQ(launch->argv, (std::vector<std::string>{"m", "-tp", "2"}));
+  }
+  EXPECT_FALSE(find_launch("sglang serve --model m", {})->vllm);
+}
+
+TEST(LaunchCommand, SeveralAreTakenTogetherOnRequest) {
+  const auto all = find_launches("sglang serve a\npython -m sglang.launch_server --tp 2", {});
+  ASSERT_TRUE(all) << all.error().text();
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ((*all)[1].argv, (std::vector<std::string>{"--tp", "2"}));
 }
 
 TEST(LaunchCommand, TakesVariablesFromTheCaller) {

@@ -161,5 +161,125 @@ TEST(Nodes, WhatCannotBeReadIsSaidWithItsPlace) {
   }
 }
 
+// What only the HTTP server and tokenizer of node 0 read, and what comes to the same in the end.
+TEST(Nodes, DifferencesThatDoNoHarmAreNoErrors) {
+  const std::string shared = "--tp 8 --nnodes 2 --dist-init-addr n0:5000 --device xpu ";
+  const char* rows[] = {
+      "--api-key s3cret --served-model-name m --tool-call-parser qwen25 --enable-cache-report --log-requests",
+      "--chat-template chatml --skip-server-warmup --watchdog-timeout 900 --host 0.0.0.0 --port 9000",
+      "--attention-backend triton --page-size 1 --dtype bfloat16 --kv-cache-dtype bfloat16",
+      "--mem-fraction-static 0.6",
+  };
+  for (const char* row : rows) {
+    const TemporaryDirectory dir;
+    const ToolRun run = run_tool({"nodes", "--device-count", "4", dir.file("a.sh", command(shared + row)),
+                                  dir.file("b.sh", command(shared + "--node-rank 1"))});
+    EXPECT_EQ(run.status, 0) << row << '\n' << run.out << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("s3cret")));
+  }
+}
+
+// Pools of different sizes part under load, unless pipeline stages level them.
+TEST(Nodes, LimitsThatDifferAreWarnedOf) {
+  const auto told = [](const std::string& shared) {
+    const TemporaryDirectory dir;
+    const std::string all = shared + " --nnodes 2 --dist-init-addr n0:5000";
+    return run_tool({"nodes", "--device-count", "4",
+                     dir.file("a.sh", command(all + " --mem-fraction-static 0.6 --node-rank 0")),
+                     dir.file("b.sh", command(all + " --mem-fraction-static 0.5 --node-rank 1"))})
+        .out;
+  };
+  EXPECT_THAT(told("--tp 8"), HasSubstr("warning[ND005]: mem_fraction_static differs: 0.6 on"));
+  EXPECT_THAT(told("--tp 4 --pp-size 2"), Not(HasSubstr("ND005")));
+}
+
+// Nodes start whole pipeline stages, or an even part of one.
+TEST(Nodes, RanksAreCountedAsSglangPlacesThem) {
+  struct Row {
+    int nodes;
+    const char* sizes;
+    const char* says;
+  };
+  const Row rows[] = {
+      {2, "--tp 4 --pp-size 3", "stage 2 of 0 to 2 is never started"},
+      {3, "--tp 4 --pp-size 2", "node 2 is given stage 2, which there is not"},
+      {4, "--tp 3 --pp-size 2", "--tp-size 3 does not divide over the 2 nodes of one pipeline stage"},
+      {2, "--tp 4 --pp-size 4", "are 8 a node"},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    std::vector<std::string> words = {"nodes", "--device-count", "4"};
+    for (int n = 0; n < row.nodes; ++n) {
+      words.push_back(dir.file(
+          fmt::format("{}.sh", n),
+          command(fmt::format("{} --nnodes {} --node-rank {} --dist-init-addr n0:5000", row.sizes, row.nodes, n))));
+    }
+    const ToolRun run = run_tool(words);
+    EXPECT_EQ(run.status, 1) << row.sizes;
+    EXPECT_THAT(run.out, HasSubstr(row.says)) << row.sizes;
+    EXPECT_THAT(run.out, HasSubstr("ND003"));
+  }
+}
+
+TEST(Nodes, MeetAtAnAddressOfTheFirst) {
+  struct Row {
+    const char* first;
+    const char* second;
+    int status;
+  };
+  const Row rows[] = {
+      {"--dist-init-addr 10.0.0.1:5000", "--dist-init-addr n0:5000", 0},  // two names of one machine
+      {"--dist-init-addr localhost:5000", "--dist-init-addr n0:5000", 0},
+      {"--dist-init-addr localhost:5000", "--dist-init-addr localhost:5000", 1},
+      {"--dist-init-addr localhost:5000", "--dist-init-addr localhost:5000 --base-gpu-id 4", 0},  // on one machine
+      {"--dist-init-addr n0:5000", "--dist-init-addr n0:5001", 1},
+      {"--dist-init-addr n0:5000", "", 1},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    const std::string shared = "--tp 8 --nnodes 2 ";
+    const ToolRun run =
+        run_tool({"nodes", "--device-count", "8", dir.file("a.sh", command(shared + "--node-rank 0 " + row.first)),
+                  dir.file("b.sh", command(shared + "--node-rank 1 " + row.second))});
+    EXPECT_EQ(run.status, row.status) << row.first << " " << row.second << '\n' << run.out;
+    EXPECT_EQ(run.out.find("ND004") != std::string::npos, row.status == 1) << run.out;
+  }
+}
+
+TEST(Nodes, OneFileMayHoldAllCommands) {
+  const TemporaryDirectory dir;
+  const std::string shared = "--tp 8 --nnodes 2 --dist-init-addr n0:5000 --node-rank ";
+  const ToolRun run = run_tool(
+      {"nodes", "--device-count", "4", dir.file("both.sh", command(shared + "0") + "\n" + command(shared + "1"))});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("both.sh, launch 2: accepted, node rank 1"));
+}
+
+// What the device plugin gives the container is what its ranks find.
+TEST(Nodes, AContainersGpuLimitCounts) {
+  const auto manifest = [](int gpus) {
+    return fmt::format(R"(apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        containers:
+          - name: sglang
+            resources: {{limits: {{gpu.intel.com/xe: "{}", memory: 64Gi}}}}
+            command: [python3, -m, sglang.launch_server, --model-path, Qwen/Qwen3-8B, --tp, "16", --nnodes, "2",
+                      --node-rank, $(LWS_WORKER_INDEX), --dist-init-addr, $(LWS_LEADER_ADDRESS):20000]
+)",
+                       gpus);
+  };
+  const TemporaryDirectory dir;
+  const ToolRun few = run_tool({"nodes", dir.file("few.yaml", manifest(4))});
+  EXPECT_EQ(few.status, 1) << few.out << few.err;
+  EXPECT_THAT(few.out, HasSubstr("are 8 a node, and leader, worker 1 have 4 GPUs"));
+  const ToolRun enough = run_tool({"nodes", dir.file("enough.yaml", manifest(8))});
+  EXPECT_THAT(enough.out, Not(HasSubstr("ND003"))) << enough.err;
+}
+
 }  // namespace
 }  // namespace preflight::testing

@@ -49,7 +49,8 @@ TEST(Pages, TellsWhatBecomesOfEveryPageSize) {
 TEST(Pages, DrawsThePageTable) {
   const TemporaryDirectory dir;
   const std::string svg = dir.path() + "/pages.svg";
-  const ToolRun run = run_tool({"pages", "--no-kernel", "--svg", svg, "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--svg", svg, "--", "--model-path", "Qwen/Qwen3-0.6B",
+                                "--attention-backend", "intel_xpu", "--page-size", "64"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("recommended:"));
   EXPECT_THAT(run.out, HasSubstr("page table"));
@@ -57,6 +58,43 @@ TEST(Pages, DrawsThePageTable) {
   EXPECT_THAT(text, HasSubstr("<svg"));
   EXPECT_THAT(text, HasSubstr("</svg>"));
   EXPECT_THAT(text, HasSubstr("stroke-dasharray"));
+}
+
+// Backends of one phase stay as given in rows of their own.
+TEST(Pages, KeepsTheBackendsOfThePhases) {
+  const auto split = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--prefill-attention-backend", "intel_xpu",
+                               "--decode-attention-backend", "triton"});
+  EXPECT_EQ(split["rows"].size(), 36U);
+  const auto given = row(split, "as given", 64);
+  EXPECT_EQ(given["resolved_prefill_backend"], "intel_xpu") << given;
+  EXPECT_EQ(given["resolved_backend"], "triton") << given;
+  EXPECT_NE(given["verdict"], "refused") << given;
+}
+
+// The picture is that of the launch, also in figures; where nothing works there is none.
+TEST(Pages, DrawsTheLaunchItself) {
+  const auto one = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--page-size", "1"});
+  EXPECT_EQ(one["picture"]["of"], "launch");
+  EXPECT_EQ(one["picture"]["page_size"], 1);
+  EXPECT_EQ(one["picture"]["backends"], "triton");
+  const auto brief = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size",
+                               "64", "--context-length", "100"});
+  EXPECT_EQ(brief["picture"]["tokens"], 100);
+  EXPECT_EQ(brief["picture"]["page_table"].size(), 2U);
+
+  const TemporaryDirectory dir;
+  const std::string svg = dir.path() + "/none.svg";
+  const ToolRun none = run_tool(
+      {"pages", "--no-kernel", "--svg", svg, "--", "--model-path", "Qwen/Qwen3-0.6B", "--context-length", "many"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.out, Not(HasSubstr("page table")));
+  EXPECT_THAT(none.err, HasSubstr("no picture"));
+}
+
+TEST(Pages, ReasonsAreToldWhole) {
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--", "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat",
+                                "--trust-remote-code", "--tp", "4"});
+  EXPECT_THAT(run.out, Not(HasSubstr("…"))) << run.out;
 }
 
 TEST(PagePicture, WorksOutTheSlotOfAToken) {

@@ -50,6 +50,7 @@ TEST(RuleTable, EveryRuleSaysWhatWhyAndWhereItWasRead) {
 TEST(RuleTable, RulesAreFoundByIdAndByReference) {
   EXPECT_EQ(find_rule("PG002")->id, "PG002");
   EXPECT_EQ(find_rule("K-6")->id, "PG002");
+  EXPECT_EQ(find_rule("DET-2")->id, "BK001");  // of some of its findings
   EXPECT_EQ(find_rule("K-999"), nullptr);
   EXPECT_EQ(find_rule(""), nullptr);
 }
@@ -62,6 +63,9 @@ TEST(RuleTable, EveryRuleFiresOnItsOwnExamples) {
         if (!r.holds_in(release) || release < e.since || release >= e.until) continue;
         const Launch launch = launch_of(release, e);
         const CheckResult result = check(launch);
+        for (const Diagnostic& d : result.diagnostics) {
+          for (const std::string& ref : d.refs) EXPECT_NE(find_rule(ref), nullptr) << ref << " of " << d.rule;
+        }
         EXPECT_NE(finding_of(result, r.id), nullptr) << r.id << " is silent in " << release.text() << " on " << e.model
                                                      << " " << e.args << "\n  launch: " << outcome_text(launch);
       }

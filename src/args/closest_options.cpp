@@ -2,6 +2,8 @@
 #include "src/args/closest_options.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +14,26 @@ namespace {
 
 constexpr std::size_t kLongestWord = 100;  // nothing longer is a mistyped option
 constexpr std::size_t kAnswers = 3;
+
+// Other names of values, as people know them from elsewhere.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kOtherNames = {{{"bf16", "bfloat16"},
+                                                                                       {"bfloat16", "bf16"},
+                                                                                       {"fp16", "float16"},
+                                                                                       {"f16", "float16"},
+                                                                                       {"fp32", "float32"},
+                                                                                       {"f32", "float32"},
+                                                                                       {"fp8", "fp8_e4m3"},
+                                                                                       {"e4m3", "fp8_e4m3"},
+                                                                                       {"e5m2", "fp8_e5m2"}}};
+
+// Lower case, without dashes and underscores.
+std::string squeezed(std::string_view word) {
+  std::string out;
+  for (const char c : word) {
+    if (c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
 
 // Insertions, deletions, replacements and swaps that turn `a` into `b`; stops counting above `limit`.
 std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
@@ -37,6 +59,44 @@ std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
 }
 
 }  // namespace
+
+std::string_view closest_choice(std::string_view value, std::span<const std::string_view> choices) {
+  if (value.size() > kLongestWord || value.size() < 2) return {};
+  const std::string wanted = squeezed(value);
+  for (const auto& [other, name] : kOtherNames) {
+    if (other == wanted && std::find(choices.begin(), choices.end(), name) != choices.end()) return name;
+  }
+  std::string_view best;
+  std::size_t nearest = std::max<std::size_t>(1, wanted.size() / 4) + 1;
+  for (const std::string_view c : choices) {
+    const std::size_t distance = edits(wanted, squeezed(c), nearest);
+    if (distance >= nearest) continue;
+    nearest = distance;
+    best = c;
+  }
+  if (!best.empty()) return best;
+  // Parts of a name, and names of which a part was typed.
+  for (const std::string_view c : choices) {
+    const std::string name = squeezed(c);
+    const bool part = name.size() > wanted.size() ? name.find(wanted) != std::string::npos
+                                                  : name.size() > 3 && wanted.find(name) != std::string::npos;
+    if (!part || wanted.size() < 3) continue;
+    if (!best.empty()) return {};
+    best = c;
+  }
+  if (!best.empty()) return best;
+  // The longest common beginning, as names differ at their end; a short one says nothing, nor do two as long.
+  std::size_t longest = 3;
+  for (const std::string_view c : choices) {
+    const auto common =
+        static_cast<std::size_t>(std::mismatch(c.begin(), c.end(), value.begin(), value.end()).first - c.begin());
+    if (common == longest) best = {};
+    if (common <= longest) continue;
+    longest = common;
+    best = c;
+  }
+  return best;
+}
 
 std::vector<std::string> closest_options(Release release, std::string_view word) {
   std::string wanted(word.substr(0, word.find('=')));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/commands.h"
+#include "src/commands/conceal.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
@@ -114,6 +115,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     report.fix_written =
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
+  conceal(report.fixes, prepared.inputs.release);
   report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.launch = std::move(prepared.launch);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -50,6 +51,58 @@ std::vector<Diagnostic> only_in(const std::vector<Diagnostic>& these, const std:
   return out;
 }
 
+// Options that only say how a feature works: of no interest while it is off.
+struct Feature {
+  std::string_view prefix;
+  Field on;
+};
+constexpr std::array kFeatures = {Feature{"hicache_", Field::enable_hierarchical_cache},
+                                  Feature{"speculative_", Field::speculative_algorithm},
+                                  Feature{"lora_", Field::enable_lora},
+                                  Feature{"max_lora", Field::enable_lora},
+                                  Feature{"eplb_", Field::enable_eplb},
+                                  Feature{"disaggregation_", Field::disaggregation_mode},
+                                  Feature{"hisparse_", Field::enable_hisparse},
+                                  Feature{"dllm_", Field::dllm_algorithm}};
+
+bool is_on(const Launch& launch, Field f) {
+  const Value& v = launch[f];
+  return v.truthy() && !(v.is_string() && v.as_string() == "null");
+}
+
+bool is_idle(Field field, const Launch& a, const Launch& b) {
+  return std::any_of(kFeatures.begin(), kFeatures.end(), [&](const Feature& f) {
+    return f.on != field && field_name(field).starts_with(f.prefix) && !is_on(a, f.on) && !is_on(b, f.on);
+  });
+}
+
+// Given, or changed by a step: this launch is about it.
+bool is_set(const Launch& launch, Field f) {
+  return launch.args.last_given(f) != nullptr || !launch[f].identical(field_default(f, launch.release()));
+}
+
+// One field that differs, into the list it belongs to.
+void compare_field(Field f, const Launch& before, const Launch& after, Difference& d) {
+  const bool in_before = field_exists(f, before.release());
+  const bool in_after = field_exists(f, after.release());
+  if (field_name(f).starts_with('_')) return;  // SGLang's notes to itself
+  if (f == Field::random_seed || f == Field::nccl_port || (!in_before && !in_after)) return;  // drawn anew each time
+  const bool set = (in_before && is_set(before, f)) || (in_after && is_set(after, f));
+  if (in_before && in_after) {
+    if (before[f] == after[f] || (!set && is_idle(f, before, after))) return;
+    auto& list = set ? d.fields : d.defaults;
+    list.push_back({std::string(field_name(f)), shown(before[f]), shown(after[f])});
+    return;
+  }
+  constexpr std::string_view kNone = "no such field";
+  // A field that is off where it exists says what the other release cannot say otherwise.
+  const Launch& known = in_before ? before : after;
+  if (set && (known[f].truthy() || known.args.last_given(f) != nullptr)) {
+    d.fields.push_back({std::string(field_name(f)), in_before ? shown(before[f]) : std::string(kNone),
+                        in_after ? shown(after[f]) : std::string(kNone)});
+  }
+}
+
 struct Side {
   std::string name;
   PreparedLaunch prepared;
@@ -80,11 +133,14 @@ Json finding_list(const std::vector<Diagnostic>& findings) {
 void print_json(const Difference& d, const Side& a, const Side& b) {
   Json fields = Json::object();
   for (const auto& f : d.fields) fields[f.name] = {{"before", f.before}, {"after", f.after}};
+  Json defaults = Json::object();
+  for (const auto& f : d.defaults) defaults[f.name] = {{"before", f.before}, {"after", f.after}};
   const Json out = {
       {"before", a.name},
       {"after", b.name},
       {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
       {"fields", std::move(fields)},
+      {"defaults", std::move(defaults)},
       {"findings_gone", finding_list(d.gone)},
       {"findings_new", finding_list(d.added)},
       {"worse", d.worse}};
@@ -112,9 +168,15 @@ void print_text(const Difference& d, const Side& a, const Side& b, const report:
     std::cout << fmt::format("  {:<{}}  {} → {}\n", f.name, width, report::printable(f.before),
                              report::printable(f.after));
   }
+  if (!d.defaults.empty()) {
+    std::cout << style.bold("Other defaults") << style.dim(" (of what this launch leaves alone)") << '\n';
+    for (const auto& f : d.defaults) {
+      std::cout << fmt::format("  {} {} → {}\n", f.name, report::printable(f.before), report::printable(f.after));
+    }
+  }
   print_findings("Findings that are gone", d.gone, style);
   print_findings("New findings", d.added, style);
-  const bool same = !d.outcome_differs() && d.fields.empty() && d.gone.empty() && d.added.empty();
+  const bool same = !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
   std::cout << (same      ? style.green("the same in both")
                 : d.worse ? style.red("worse off")
                           : style.yellow("different"))
@@ -161,12 +223,7 @@ Difference difference(const Launch& before, const std::vector<Diagnostic>& findi
   d.outcome_before = outcome_of(before);
   d.outcome_after = outcome_of(after);
   if (!before.resolved.empty() && !after.resolved.empty()) {
-    for (std::size_t i = 0; i < kFieldCount; ++i) {
-      const auto f = static_cast<Field>(i);
-      if (!field_exists(f, before.release()) || !field_exists(f, after.release())) continue;
-      if (f == Field::random_seed || before.resolved[i] == after.resolved[i]) continue;  // drawn anew each time
-      d.fields.push_back({std::string(field_name(f)), shown(before.resolved[i]), shown(after.resolved[i])});
-    }
+    for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), before, after, d);
   }
   d.gone = only_in(findings_before, findings_after);
   d.added = only_in(findings_after, findings_before);

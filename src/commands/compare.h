@@ -19,12 +19,14 @@ struct Difference {
   std::string outcome_after;
   bool worse = false;  // accepted before, refused after; or new errors
   std::vector<FieldPair> fields;
-  std::vector<Diagnostic> gone;   // findings of the first launch only
-  std::vector<Diagnostic> added;  // of the second only
+  std::vector<FieldPair> defaults;  // neither given nor set by any step, and another default in each release
+  std::vector<Diagnostic> gone;     // findings of the first launch only
+  std::vector<Diagnostic> added;    // of the second only
   [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
 };
 
-// `noise`: fields both releases know are compared, and findings by rule and field.
+// Fields that one release alone knows count where this launch sets them; options of a feature that is off in both do
+// not. Findings are compared by rule and field.
 Difference difference(const Launch& before, const std::vector<Diagnostic>& findings_before, const Launch& after,
                       const std::vector<Diagnostic>& findings_after);
 

@@ -14,6 +14,7 @@
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
+#include "src/rules/field_notes.h"
 #include "src/rules/vllm_options.h"
 
 namespace preflight::commands {
@@ -22,9 +23,25 @@ namespace {
 using args::Option;
 using args::OptionIndex;
 
+// In terms of the releases that this build checks.
 std::string range_text(const Rule& rule) {
-  if (rule.until == kNotFixed) return fmt::format("since {}", rule.since.text());
-  return fmt::format("{} up to, not including, {}", rule.since.text(), rule.until.text());
+  const auto supported = supported_releases();
+  std::string first;
+  std::string last;
+  for (const Release r : supported) {
+    if (!rule.holds_in(r)) continue;
+    if (first.empty()) first = r.text();
+    last = r.text();
+  }
+  if (first.empty()) {
+    return rule.until <= supported.front()
+               ? fmt::format("none of the supported releases: mended in {}", rule.until.text())
+               : "none of the supported releases";
+  }
+  const bool all = first == supported.front().text();
+  if (last == supported.back().text()) return all ? "all supported releases" : fmt::format("{} and later", first);
+  return all ? fmt::format("up to {}; not in {}", last, rule.until.text())
+             : fmt::format("{} to {}; not in {}", first, last, rule.until.text());
 }
 
 std::string refs_text(const Rule& rule) {
@@ -76,7 +93,7 @@ void print_rule(const Rule& rule, const OutputOptions& output) {
   const std::string refs = refs_text(rule);
   print_line("why", rule.why, output);
   print_line("fix", rule.fix, output);
-  print_line("since", range_text(rule), output);
+  print_line("in", range_text(rule), output);
   print_line("source", refs.empty() ? std::string(rule.source) : fmt::format("{} [{}]", rule.source, refs), output);
   for (const auto& e : rule.fires_on) {
     if (!e.model.empty()) print_line("fires", example_text(e), output);
@@ -151,6 +168,7 @@ void print_field(Field field, Release release, const OutputOptions& output) {
   const report::Style style(output.colour);
   const auto line = [&](std::string_view label, const std::string& text) { print_line(label, text, output); };
   std::cout << style.bold(field_name(field)) << "\n\n";
+  line("what", std::string(rules::field_note(field_name(field))));
   std::vector<std::string> names;
   std::string values;
   std::string instead;
@@ -242,8 +260,20 @@ std::string near_names(const std::string& what, Release release) {
   return out.empty() ? "; `xpu-preflight rules` lists the rules" : "; rules of that family: " + out;
 }
 
+// An option as it would be typed: "tp_size", "tp-size" and "--tp-size" are the same.
+std::string as_typed(const std::string& what) {
+  std::string typed = what.starts_with("-") ? what : "--" + what;
+  if (typed.starts_with("--")) std::replace(typed.begin() + 2, typed.end(), '_', '-');
+  return typed;
+}
+
+bool is_in_a_release(Field field) {
+  const auto supported = supported_releases();
+  return std::any_of(supported.begin(), supported.end(), [&](Release r) { return field_exists(field, r); });
+}
+
 const Option* find_option(const std::string& what, Release release) {
-  const std::string typed = what.starts_with("-") ? what : "--" + what;
+  const std::string typed = as_typed(what);
   const OptionIndex& index = OptionIndex::of(release);
   if (const Option* o = index.find(typed)) return o;
   const auto candidates = index.starting_with(typed);
@@ -258,13 +288,14 @@ std::optional<Field> told(const std::string& what, Release release, const Output
     return std::nullopt;
   }
   std::optional<Field> field = find_field(what);
+  if (field && !is_in_a_release(*field)) field.reset();  // a destination of an option, and no field of ServerArgs
   const auto field_of = [&](const std::string& name, Release r) {
     if (const Option* o = find_option(name, r); !field && o != nullptr && o->row != nullptr) field = o->field;
   };
   field_of(what, release);
   for (const Release r : supported_releases()) field_of(what, r);  // an option of another release
   if (!field) {
-    const auto* vllm = rules::find_vllm_option(what.starts_with("-") ? what : "--" + what);
+    const auto* vllm = rules::find_vllm_option(as_typed(what));
     if (vllm != nullptr && vllm->sglang.empty()) {
       std::cout << fmt::format("{} is vLLM's: {}\n", vllm->vllm, vllm->note);
       return std::nullopt;

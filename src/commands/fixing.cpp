@@ -66,6 +66,7 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
   const bool adds_to_yaml = adds(fix) && !input.command_is_file;
   const bool edits_yaml = touches(fix, true) || adds_to_yaml;
   const bool edits_command = touches(fix, false) || (adds(fix) && input.command_is_file);
+  if (prepared.from_vllm) return failure("a vLLM command is not rewritten; the SGLang command stands above");
   if (edits_command && !input.command_is_file) {
     return failure("arguments typed on the command line cannot be written back; the corrected command stands above");
   }
@@ -76,7 +77,7 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
   std::string command = input.command.value_or("");
   if (edits_command) {
     std::vector<fix::TextSpan> spans;
-    for (const auto& s : prepared.source.arguments) spans.push_back({s.begin, s.begin + s.length});
+    for (const auto& s : prepared.places) spans.push_back({s.begin, s.begin + s.length});
     auto edited = fix::edit_command(command, spans, fix);
     if (!edited) return tl::make_unexpected(edited.error());
     command = std::move(*edited);

@@ -11,7 +11,9 @@
 
 #include "src/args/parse.h"
 #include "src/args/serve.h"
+#include "src/commands/conceal.h"
 #include "src/commands/model_options.h"
+#include "src/commands/vllm_words.h"
 #include "src/read_text.h"
 #include "src/report/shell_words.h"
 #include "src/resolve/parsed_launch.h"
@@ -50,6 +52,7 @@ struct Arguments {
   Environment env;
   ArgumentSource source;
   std::vector<Diagnostic> notes;
+  bool from_vllm = false;
   std::optional<std::string> serve_backend;   // of `sglang serve`: "auto", "llm" or "diffusion"
   std::optional<ParseRefusal> serve_refusal;  // `sglang serve` does not understand its words
 };
@@ -76,6 +79,25 @@ void read_as_serve(Release release, Arguments& out) {
   out.serve_backend = std::move(request.backend);
 }
 
+// The launch that a vLLM command comes to, with the places of the words it came from.
+void read_as_vllm(const LaunchInput& input, Arguments& out) {
+  TranslatedWords words = translate_vllm(input.release, out.argv);
+  std::vector<SourceRange> positions;
+  std::vector<ArgumentSource::Span> spans;
+  for (const std::size_t from : words.from) {
+    positions.push_back(out.positions[from]);
+    spans.push_back(out.source.arguments[from]);
+  }
+  out.argv = std::move(words.argv);
+  out.positions = std::move(positions);
+  out.source.arguments = std::move(spans);
+  out.from_vllm = true;
+  out.notes.push_back(note("VL001", fmt::format("this command starts vLLM; what is checked is python -m "
+                                                "sglang.launch_server {}",
+                                                report::shell_words(out.argv))));
+  for (const std::string& text : words.left_out) out.notes.push_back(note("VL002", text));
+}
+
 // The model makes `sglang serve` start its other server; what needs the hub or other packages to tell is not known.
 Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, const std::string& path) {
   constexpr std::array<std::string_view, 2> kIndexes = {"model_index.json", "modular_model_index.json"};
@@ -96,6 +118,13 @@ Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, cons
                      [&](std::string_view name) { return lower.find(name) != std::string::npos; });
 }
 
+Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
+  if (!input.which_launch) return sources::find_launch(*input.command, input.variables);
+  auto all = sources::find_launches(*input.command, input.variables);
+  if (!all) return tl::make_unexpected(all.error());
+  return std::move(all->at(std::min(*input.which_launch, all->size() - 1)));
+}
+
 Result<Arguments> read_arguments(const LaunchInput& input) {
   Arguments out;
   out.env = input.env;
@@ -104,7 +133,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
     out.source = joined(input.arguments);
     return out;
   }
-  auto launch = sources::find_launch(*input.command, input.variables);
+  auto launch = launch_in(input);
   if (!launch) {
     Error error = launch.error();
     error.where = error.where.empty() ? input.command_name : input.command_name + ":" + error.where;
@@ -121,6 +150,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
     out.notes.push_back(note(
         note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }
+  if (launch->vllm) read_as_vllm(input, out);
   if (launch->serve) read_as_serve(input.release, out);
   return out;
 }
@@ -288,7 +318,9 @@ bool model_is_known(facts::ModelFiles& models, const std::string& path) {
   return !config || *config != nullptr;  // an unreadable config.json is known to be broken
 }
 
-Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
+namespace {
+
+Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
 
@@ -308,6 +340,8 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   out.facts_by_option = input.mla.has_value() || !input.facts.empty();
   out.assumed_facts = models->assumed;
   out.source = std::move(arguments->source);
+  out.places = out.source.arguments;
+  out.from_vllm = arguments->from_vllm;
   out.notes = std::move(arguments->notes);
   if (models->config) source->stand_in(path, std::move(*models->config));
   if (models->draft_config) {
@@ -330,6 +364,14 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   }
   add_config_text(out);
   return out;
+}
+
+}  // namespace
+
+Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
+  auto prepared = prepare(input);
+  if (prepared) conceal(*prepared);
+  return prepared;
 }
 
 }  // namespace preflight::commands

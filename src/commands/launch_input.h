@@ -20,6 +20,7 @@ struct LaunchInput {
   std::optional<std::string> command;  // --command: the pasted text
   std::string command_name = "--command";
   bool command_is_file = false;              // --command-file: command_name is a path
+  std::optional<std::size_t> which_launch;   // of several in `command`; none: there must be one
   sources::Variables variables;              // --set NAME=VALUE
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
@@ -60,10 +61,12 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
 struct PreparedLaunch {
   Launch launch;
   LaunchInputs inputs;
-  ArgumentSource source;
-  std::vector<Diagnostic> notes;  // about the input itself
+  ArgumentSource source;                     // secrets are hidden in it (conceal.h)
+  std::vector<ArgumentSource::Span> places;  // of the arguments, in the text as it was given
+  std::vector<Diagnostic> notes;             // about the input itself
   std::optional<UnknownModel> unknown_model;
   bool facts_by_option = false;            // --mla, --fact: sizes that no option gives are stand-ins
+  bool from_vllm = false;                  // translated from a vLLM command, which is not rewritten
   bool refused_by_serve = false;           // `sglang serve` ends before launch_server's parser: no fix is searched
   std::vector<AssumedFact> assumed_facts;  // facts by option that were not given and had to stand in
 };

@@ -1,4 +1,5 @@
 // Tested by tests/nodes_test.cpp.
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -42,13 +43,29 @@ std::string command_of(const YAML::Node& container) {
   return out;
 }
 
+// How many GPUs the container may use: Intel's device plugin offers them under these names. A request alone counts,
+// too, as Kubernetes gives what is requested.
+std::optional<int> gpus_of(const YAML::Node& container) {
+  if (!container["resources"]) return std::nullopt;
+  for (const char* list : {"limits", "requests"}) {
+    const YAML::Node amounts = container["resources"][list];
+    if (!amounts || !amounts.IsMap()) continue;
+    int count = 0;
+    for (const char* name : {"gpu.intel.com/xe", "gpu.intel.com/i915"}) {
+      if (amounts[name]) count += amounts[name].as<int>();
+    }
+    if (count > 0) return count;
+  }
+  return std::nullopt;
+}
+
 // The container that launches SGLang.
 std::optional<Node> node_of(const YAML::Node& pod, std::string name) {
   if (!pod || !pod["spec"] || !pod["spec"]["containers"]) return std::nullopt;
   for (const auto& container : pod["spec"]["containers"]) {
     const std::string command = command_of(container);
     if (command.find("sglang") == std::string::npos) continue;
-    Node node{std::move(name), command, {}, {}};
+    Node node{std::move(name), command, {}, {}, gpus_of(container)};
     if (container["env"]) {
       for (const auto& e : container["env"]) {
         if (!e["name"] || !e["value"]) continue;
@@ -98,14 +115,21 @@ Result<std::vector<Node>> nodes_of(const YAML::Node& document, const std::string
 
 }  // namespace
 
-Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files) {
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables) {
   std::vector<Node> nodes;
   for (const std::string& file : files) {
     auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
     try {
       const auto sets = worker_sets(*text);
-      if (sets.empty()) nodes.push_back({file, std::move(*text), {}, {}});
+      if (sets.empty()) {
+        // Several commands in one file are several nodes; what is wrong with the text is told when it is read again.
+        const auto launches = sources::find_launches(*text, variables);
+        const std::size_t count = launches ? std::max<std::size_t>(1, launches->size()) : 1;
+        for (std::size_t i = 0; i < count; ++i) {
+          nodes.push_back({count == 1 ? file : fmt::format("{}, launch {}", file, i + 1), *text, {}, {}, {}, i});
+        }
+      }
       for (const auto& document : sets) {
         auto set = nodes_of(document, file);
         if (!set) return tl::make_unexpected(set.error());

@@ -2,10 +2,7 @@
 #include "src/commands/nodes.h"
 
 #include <algorithm>
-#include <array>
 #include <iostream>
-#include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,101 +16,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// May differ from node to node: who the node is, where it listens, what it logs, where its files are.
-constexpr std::array kOwn = {Field::node_rank,   Field::host,          Field::port,           Field::base_gpu_id,
-                             Field::gpu_id_step, Field::log_level,     Field::log_level_http, Field::download_dir,
-                             Field::random_seed, Field::enable_metrics};
-
-std::int64_t integer(const Launch& launch, Field f, std::int64_t fallback) {
-  const Value& v = launch.args.raw.empty() ? Value() : launch.args[f];
-  return v.is_int() ? v.as_int() : fallback;
-}
-
-Diagnostic finding(std::string_view id, std::string message, std::optional<Field> field = {}) {
-  const Rule* rule = find_rule(id);
-  return {.rule = std::string(id),
-          .severity = rule->severity,
-          .field = field ? field : rule->field,
-          .message = std::move(message),
-          .why = std::string(rule->why),
-          .fix = std::string(rule->fix),
-          .source = std::string(rule->source)};
-}
-
-// Options whose values differ, with who says what.
-void disagreements(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
-                   std::vector<Diagnostic>& out) {
-  for (std::size_t i = 0; i < kFieldCount; ++i) {
-    const auto f = static_cast<Field>(i);
-    if (std::find(kOwn.begin(), kOwn.end(), f) != kOwn.end()) continue;
-    std::map<std::string, std::string> said;  // value to nodes
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      const Launch& launch = launches[n].launch;
-      if (launch.args.raw.empty()) continue;
-      std::string& who = said[launch.args.raw[i].repr()];
-      who += (who.empty() ? "" : ", ") + nodes[n].name;
-    }
-    if (said.size() < 2) continue;
-    std::string text;
-    for (const auto& [value, who] : said) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", value, who);
-    out.push_back(finding("ND001", fmt::format("{} differs: {}", field_name(f), text), f));
-  }
-}
-
-void ranks(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
-  std::map<std::int64_t, std::string> who;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (launches[n].launch.args.raw.empty()) continue;
-    const std::int64_t rank = integer(launches[n].launch, Field::node_rank, 0);
-    const auto [it, fresh] = who.try_emplace(rank, nodes[n].name);
-    if (!fresh) {
-      out.push_back(
-          finding("ND002", fmt::format("{} and {} both have --node-rank {}", it->second, nodes[n].name, rank)));
-    }
-  }
-  const auto count = static_cast<std::int64_t>(nodes.size());
-  // A command that the parser refuses has no rank yet: that is told with it, and mended first.
-  for (const PreparedLaunch& launch : launches) {
-    if (launch.launch.args.raw.empty()) return;
-  }
-  const std::int64_t wanted = integer(launches.front().launch, Field::nnodes, 1);
-  if (wanted != count) {
-    out.push_back(finding("ND002",
-                          fmt::format("--nnodes is {}, and there {} {} command{}", wanted, count == 1 ? "is" : "are",
-                                      count, count == 1 ? "" : "s"),
-                          Field::nnodes));
-  }
-  for (std::int64_t r = 0; r < std::min<std::int64_t>(wanted, 1024); ++r) {
-    if (!who.contains(r) && wanted == count)
-      out.push_back(finding("ND002", fmt::format("no node has --node-rank {}", r)));
-  }
-}
-
-void sizes(const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
-  const Launch& launch = launches.front().launch;
-  const std::int64_t nodes = std::max<std::int64_t>(1, integer(launch, Field::nnodes, 1));
-  const std::int64_t all = integer(launch, Field::tp_size, 1) * integer(launch, Field::pp_size, 1);
-  if (all % nodes != 0) {
-    out.push_back(finding("ND003", fmt::format("{} ranks (tp × pp) do not divide over {} nodes", all, nodes)));
-  } else if (all / nodes > launch.device.count) {
-    out.push_back(finding("ND003", fmt::format("{} ranks (tp × pp) over {} nodes are {} a node, which has {} GPUs", all,
-                                               nodes, all / nodes, launch.device.count)));
-  }
-}
-
-void meeting_point(const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
-  if (launches.size() < 2) return;
-  const Launch& launch = launches.front().launch;
-  const Value& address = launch.args.raw.empty() ? Value() : launch.args[Field::dist_init_addr];
-  if (address.is_none()) {
-    out.push_back(finding("ND004", "--dist-init-addr is not given"));
-  } else if (address.is_string() && address.as_string().rfind(':') == std::string::npos) {
-    out.push_back(finding("ND004", fmt::format("--dist-init-addr {} has no port", address.as_string())));
-  }
+std::int64_t node_rank(const Launch& launch) {
+  const Value& v = launch.args.raw.empty() ? Value() : launch.args[Field::node_rank];
+  return v.is_int() ? v.as_int() : 0;
 }
 
 std::string rank_text(const Launch& launch) {
-  return launch.args.raw.empty() ? "not read" : std::to_string(integer(launch, Field::node_rank, 0));
+  return launch.args.raw.empty() ? "not read" : std::to_string(node_rank(launch));
 }
 
 bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
@@ -123,23 +32,13 @@ bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
 
 }  // namespace
 
-std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches) {
-  std::vector<Diagnostic> out;
-  if (launches.empty()) return out;
-  ranks(nodes, launches, out);
-  if (!launches.front().launch.args.raw.empty()) sizes(launches, out);
-  meeting_point(launches, out);
-  disagreements(nodes, launches, out);
-  return out;
-}
-
 int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
                 const OutputOptions& output) {
   const auto refuse = [](const Error& error) {
     std::cerr << "xpu-preflight: " << error.text() << '\n';
     return kBadInput;
   };
-  const auto nodes = read_nodes(files);
+  const auto nodes = read_nodes(files, input.variables);
   if (!nodes) return refuse(nodes.error());
   std::vector<PreparedLaunch> launches;
   std::vector<std::vector<Diagnostic>> own;
@@ -147,6 +46,8 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     LaunchInput one = input;
     one.command = node.command;
     one.command_name = node.name;
+    one.which_launch = node.launch;
+    if (node.gpus) one.device.count = *node.gpus;
     for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
     for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
     auto prepared = prepare_launch(one);
@@ -174,7 +75,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     for (std::size_t i = 0; i < nodes->size(); ++i) {
       each.push_back({{"node", (*nodes)[i].name},
                       {"accepted", launches[i].launch.accepted()},
-                      {"node_rank", integer(launches[i].launch, Field::node_rank, 0)},
+                      {"node_rank", node_rank(launches[i].launch)},
                       {"findings", list(own[i])}});
     }
     const Json out = {{"nodes", std::move(each)}, {"together", list(shared)}, {"good", !bad}};

@@ -2,6 +2,7 @@
 // LeaderWorkerSet manifest.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,14 @@ struct Node {
   std::string name;     // the file, or "leader", "worker 1" of a manifest
   std::string command;  // shell text that holds the launch
   sources::Variables variables;
-  Environment env;  // of the container
+  Environment env;               // of the container
+  std::optional<int> gpus = {};  // that the container is given, when its limits say so
+  std::size_t launch = 0;        // which of the launches in `command`
 };
 
-// One node per file; a manifest gives as many as its size says. Errors: unreadable files, a manifest without a launch.
-Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files);
+// One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without
+// a launch. `variables` are those of --set.
+Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables);
 
 // What the nodes must agree on, and whether their ranks are complete. One PreparedLaunch per node, in order.
 std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "src/args/option_index.h"
 #include "src/commands/findings.h"
 #include "src/commands/variation.h"
+#include "src/report/display_width.h"
 #include "src/report/page_picture.h"
 #include "src/report/printable.h"
 #include "src/report/style.h"
@@ -26,6 +28,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::int64_t, 9> kPageSizes = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr std::array<std::string_view, 3> kBackends = {"intel_xpu", "triton", "torch_native"};
 
+// The launch's own --prefill-attention-backend and --decode-attention-backend, which other rows leave out.
+constexpr std::string_view kAsGiven = "as given";
+
 constexpr std::string_view kNotRun = "not run";
 constexpr std::string_view kNonePlanned = "none planned";
 
@@ -36,6 +41,7 @@ struct Row {
   std::string refusal;       // when it is not
   std::int64_t becomes = 0;  // page size after resolution
   std::string runs_on;       // decode backend after resolution
+  std::string prefills_on;   // prefill backend after resolution
   std::vector<Diagnostic> errors;
   std::int64_t warnings = 0;
   std::int64_t columns = 0;
@@ -44,7 +50,12 @@ struct Row {
   bool kernel_sound = true;  // nothing was wrong as far as it ran
 
   [[nodiscard]] bool good() const { return accepted && errors.empty() && kernel_sound; }
-  [[nodiscard]] bool kept() const { return becomes == page && runs_on == backend; }
+  [[nodiscard]] bool kept() const {
+    return becomes == page && (backend == kAsGiven || (runs_on == backend && prefills_on == backend));
+  }
+  [[nodiscard]] std::string backends() const {
+    return prefills_on == runs_on ? runs_on : fmt::format("{}+{}", prefills_on, runs_on);
+  }
 };
 
 // The kernel for each resolved page size and backend once: several rows end in the same place.
@@ -58,7 +69,7 @@ class KernelVerdicts {
       row.kernel = kNotRun;
       return;
     }
-    const std::string key = fmt::format("{} {}", row.runs_on, row.becomes);
+    const std::string key = fmt::format("{} {}", row.backends(), row.becomes);
     const auto [it, fresh] = known_.try_emplace(key);
     if (fresh) it->second = run(plan);
     row.kernel = it->second;
@@ -87,10 +98,14 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   Row row;
   row.backend = backend;
   row.page = page;
-  const auto argv = with_options(
-      inputs,
-      {Field::page_size, Field::attention_backend, Field::prefill_attention_backend, Field::decode_attention_backend},
-      {"--attention-backend", row.backend, "--page-size", std::to_string(page)});
+  std::vector<Field> dropped = {Field::page_size};
+  std::vector<std::string> added = {"--page-size", std::to_string(page)};
+  if (backend != kAsGiven) {
+    dropped.insert(dropped.end(),
+                   {Field::attention_backend, Field::prefill_attention_backend, Field::decode_attention_backend});
+    added.insert(added.end(), {"--attention-backend", row.backend});
+  }
+  const auto argv = with_options(inputs, dropped, added);
   auto resolved = resolve_words(inputs, argv, {}, inputs.env);
   if (!resolved) {
     row.refusal = resolved.error().text();
@@ -112,17 +127,19 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   row.becomes = launch[Field::page_size].is_int() ? launch[Field::page_size].as_int() : 0;
   const Plan plan = derive_plan(launch);
   row.runs_on = plan.decode_backend;
+  row.prefills_on = plan.prefill_backend;
   row.columns = plan.sizes.page_table_columns;
   row.padded = plan.sizes.padded_columns;
   kernels.judge(plan, row);
   return row;
 }
 
-// The first good row that SGLang leaves as it is: intel_xpu before the others, 64 and 128 (what its kernels take)
-// before the rest, the fewest warnings.
+// The first good row that SGLang leaves as it is: the backends as given, then intel_xpu before the others, 64 and 128
+// (what its kernels take) before the rest, the fewest warnings.
 const Row* recommended(const std::vector<Row>& rows) {
   const auto rank = [](const Row& r) {
-    const auto backend = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
+    const auto at = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
+    const auto backend = r.backend == kAsGiven ? std::ptrdiff_t{-1} : at;
     const std::int64_t size = r.page == 64 ? 0 : r.page == 128 ? 1 : 2 + std::abs(r.page - 64);
     return std::tuple(!r.good(), !r.kept(), backend, r.warnings, size);
   };
@@ -134,7 +151,9 @@ const Row* recommended(const std::vector<Row>& rows) {
 std::string reason(const Row& r, const std::vector<Row>& rows) {
   std::string out = r.kept() ? "SGLang leaves it as given, and no rule objects" : "no rule objects";
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
-  if (r.backend != kBackends.front()) {
+  if (r.backend == kAsGiven) {
+    out += "; prefill and decode keep the backends you gave them";
+  } else if (r.backend != kBackends.front()) {
     const auto first =
         std::find_if(rows.begin(), rows.end(), [](const Row& x) { return x.backend == kBackends.front(); });
     if (first != rows.end() && !first->errors.empty()) {
@@ -154,22 +173,96 @@ std::string verdict_text(const Row& r) {
   return r.kept() ? "ok" : "changed";
 }
 
-void print_text(const std::vector<Row>& rows, const Row* best, const report::PagePicture& picture,
-                const report::Style& style) {
-  std::cout << style.bold(fmt::format("{:<13}{:>5}  {:<8} {:<16}{:>8}  {:<13}{}\n", "backend", "page", "verdict",
-                                      "runs as", "columns", "kernel", "why"));
+// Behind the row where it fits, else below it, in whole words.
+void print_why(const std::string& why, std::size_t column, const OutputOptions& output) {
+  const auto width = static_cast<std::size_t>(std::max(output.width, 60));
+  if (column + report::display_width(why) <= width) {
+    std::cout << why << '\n';
+    return;
+  }
+  constexpr std::size_t kIndent = 6;
+  std::size_t used = width;
+  std::istringstream words(why);
+  for (std::string word; words >> word;) {
+    const std::size_t columns = report::display_width(word);
+    if (used + 1 + columns > width) {
+      std::cout << '\n' << std::string(kIndent, ' ') << word;
+      used = kIndent + columns;
+    } else {
+      std::cout << ' ' << word;
+      used += 1 + columns;
+    }
+  }
+  std::cout << '\n';
+}
+
+std::string advice(const Row& r) {
+  return r.backend == kAsGiven ? fmt::format("--page-size {}", r.page)
+                               : fmt::format("--attention-backend {} --page-size {}", r.backend, r.page);
+}
+
+// The request of the picture, and whose it is.
+struct Drawn {
+  report::PagePicture picture;
+  std::string backends;
+  bool is_launch = false;  // else the recommended launch: this one does not run
+};
+
+std::optional<Drawn> drawn(const PreparedLaunch& prepared, const Row* best) {
+  const auto context = [](const Launch& launch) { return launch.model ? launch.model->context_len : 0; };
+  const Launch& launch = prepared.launch;
+  if (launch.accepted() && launch[Field::page_size].is_int()) {
+    const Plan plan = derive_plan(launch);
+    const std::string backends = plan.prefill_backend == plan.decode_backend
+                                     ? plan.decode_backend
+                                     : fmt::format("{}, then {}", plan.prefill_backend, plan.decode_backend);
+    return Drawn{report::example_picture(launch[Field::page_size].as_int(), context(launch)), backends, true};
+  }
+  if (best == nullptr) return std::nullopt;
+  return Drawn{report::example_picture(best->becomes, context(launch)), best->backends(), false};
+}
+
+std::string title_of(const Drawn& d) {
+  return fmt::format("Page table of one request of {}: {} on pages of {}",
+                     d.is_launch ? "this launch" : "the recommended launch", d.backends, d.picture.page_size);
+}
+
+Json picture_json(const Drawn& d) {
+  const report::PagePicture& p = d.picture;
+  Json out = {{"of", d.is_launch ? "launch" : "recommended"},
+              {"backends", d.backends},
+              {"page_size", p.page_size},
+              {"tokens", p.tokens},
+              {"page_table", p.table},
+              {"pool_pages", p.pool_pages},
+              {"token", {{"index", p.token}, {"column", p.column()}, {"page", p.page()}, {"slot", p.slot()}}}};
+  // Where a backend reads that takes the slot for a page number.
+  out["mistaken_page"] = p.page_size == 1 ? Json(nullptr) : Json(p.slot());
+  return out;
+}
+
+void print_text(const std::vector<Row>& rows, const Row* best, const std::optional<Drawn>& drawing,
+                const OutputOptions& output) {
+  const report::Style style(output.colour);
+  std::size_t wide = 16;
   for (const Row& r : rows) {
-    const std::string runs = r.accepted ? fmt::format("{} {}", r.runs_on, r.becomes) : "-";
+    if (r.accepted) wide = std::max(wide, fmt::format("{} {}", r.backends(), r.becomes).size() + 1);
+  }
+  std::cout << style.bold(fmt::format("{:<13}{:>5}  {:<8} {:<{}}{:>8}  {:<13}{}\n", "backend", "page", "verdict",
+                                      "runs as", wide, "columns", "kernel", "why"));
+  std::string above;
+  for (const Row& r : rows) {
+    const std::string runs = r.accepted ? fmt::format("{} {}", r.backends(), r.becomes) : "-";
     std::string columns = r.accepted ? std::to_string(r.columns) : "-";
     if (r.padded != r.columns) columns += "*";
-    std::string why = r.refusal;
+    std::string why = r.refusal;  // told once where neighbours share it
     for (const Diagnostic& d : r.errors) why += fmt::format("{}{} {}", why.empty() ? "" : "; ", d.rule, d.message);
-    constexpr std::size_t kLongest = 90;
-    if (why.size() > kLongest) why = why.substr(0, kLongest - 1) + "…";
     const std::string verdict = fmt::format("{:<8}", verdict_text(r));
-    std::cout << fmt::format("{}{:<12}{:>5}  {} {:<16}{:>8}  {:<13}{}\n", &r == best ? ">" : " ", r.backend, r.page,
+    std::cout << fmt::format("{}{:<12}{:>5}  {} {:<{}}{:>8}  {:<13}", &r == best ? ">" : " ", r.backend, r.page,
                              r.good() ? (r.kept() ? style.green(verdict) : style.cyan(verdict)) : style.red(verdict),
-                             runs, columns, r.accepted ? r.kernel : "-", report::printable(why));
+                             runs, wide, columns, r.accepted ? r.kernel : "-");
+    print_why(why == above && !why.empty() ? "as above" : report::printable(why), 52 + wide, output);
+    above = std::move(why);
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.padded != r.columns; })) {
     std::cout << "* the MLA kernel wants a wider table than SGLang builds\n";
@@ -178,14 +271,13 @@ void print_text(const std::vector<Row>& rows, const Row* best, const report::Pag
   if (best == nullptr) {
     std::cout << style.red("none of these works") << ": see `check` for the launch as it is\n\n";
   } else {
-    std::cout << fmt::format("{} --attention-backend {} --page-size {}: {}\n\n", style.bold("recommended:"),
-                             best->backend, best->page, reason(*best, rows));
+    std::cout << fmt::format("{} {}: {}\n\n", style.bold("recommended:"), advice(*best), reason(*best, rows));
   }
-  std::cout << style.bold(fmt::format("A request on pages of {}\n", picture.page_size))
-            << report::page_picture_text(picture, style);
+  if (!drawing) return;
+  std::cout << style.bold(title_of(*drawing)) << '\n' << report::page_picture_text(drawing->picture, style);
 }
 
-void print_json(const std::vector<Row>& rows, const Row* best) {
+void print_json(const std::vector<Row>& rows, const Row* best, const std::optional<Drawn>& drawing) {
   Json list = Json::array();
   for (const Row& r : rows) {
     Json errors = Json::array();
@@ -196,6 +288,7 @@ void print_json(const std::vector<Row>& rows, const Row* best) {
                     {"refusal", r.refusal},
                     {"resolved_page_size", r.becomes},
                     {"resolved_backend", r.runs_on},
+                    {"resolved_prefill_backend", r.prefills_on},
                     {"errors", std::move(errors)},
                     {"page_table_columns", r.columns},
                     {"padded_columns", r.padded},
@@ -205,6 +298,7 @@ void print_json(const std::vector<Row>& rows, const Row* best) {
   out["recommended"] =
       best == nullptr ? Json(nullptr)
                       : Json{{"backend", best->backend}, {"page_size", best->page}, {"reason", reason(*best, rows)}};
+  out["picture"] = drawing ? picture_json(*drawing) : Json(nullptr);
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
@@ -218,18 +312,24 @@ int pages(const PagesCommand& command) {
   }
   KernelVerdicts kernels(command.kernel);
   std::vector<Row> rows;
-  for (const std::string_view backend : kBackends) {
+  std::vector<std::string_view> backends(kBackends.begin(), kBackends.end());
+  const ServerArgs& given = prepared->launch.args;
+  if (given.last_given(Field::prefill_attention_backend) != nullptr ||
+      given.last_given(Field::decode_attention_backend) != nullptr) {
+    backends.insert(backends.begin(), kAsGiven);
+  }
+  for (const std::string_view backend : backends) {
     for (const std::int64_t page : kPageSizes) {
       rows.push_back(row_of(prepared->inputs, command.rules, backend, page, kernels));
     }
   }
   const Row* best = recommended(rows);
-  const report::PagePicture picture = report::example_picture(best == nullptr ? 64 : best->becomes);
-  if (!command.svg.empty()) {
+  const std::optional<Drawn> drawing = drawn(*prepared, best);
+  if (!command.svg.empty() && !drawing) {
+    std::cerr << "xpu-preflight: no picture is drawn: neither this launch nor another page size or backend works\n";
+  } else if (!command.svg.empty()) {
     std::ofstream file(command.svg, std::ios::binary);
-    file << report::page_picture_svg(picture,
-                                     fmt::format("Page table of one request, {} on pages of {}",
-                                                 best == nullptr ? "any backend" : best->runs_on, picture.page_size));
+    file << report::page_picture_svg(drawing->picture, title_of(*drawing));
     file.close();
     if (!file) {
       std::cerr << fmt::format("xpu-preflight: {}: the picture cannot be written\n", command.svg);
@@ -237,9 +337,9 @@ int pages(const PagesCommand& command) {
     }
   }
   if (command.output.format == Format::kJson) {
-    print_json(rows, best);
+    print_json(rows, best, drawing);
   } else {
-    print_text(rows, best, picture, report::Style(command.output.colour));
+    print_text(rows, best, drawing, command.output);
   }
   return best == nullptr ? kFindings : kOk;
 }

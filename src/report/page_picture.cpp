@@ -89,13 +89,15 @@ class Svg {
 
 }  // namespace
 
-PagePicture example_picture(std::int64_t page_size) {
+PagePicture example_picture(std::int64_t page_size, std::int64_t most_tokens) {
   PagePicture p;
   p.page_size = std::max<std::int64_t>(1, page_size);
   p.tokens = 2 * p.page_size + std::max<std::int64_t>(1, p.page_size / 2);
+  if (most_tokens > 0) p.tokens = std::min(p.tokens, most_tokens);
   p.table = {5, 2, 6};
+  p.table.resize(static_cast<std::size_t>((p.tokens + p.page_size - 1) / p.page_size));
   p.pool_pages = 8;
-  p.token = p.page_size + p.page_size / 4;
+  p.token = std::min(p.page_size + p.page_size / 4, p.tokens - 1);
   return p;
 }
 

@@ -22,8 +22,9 @@ struct PagePicture {
   [[nodiscard]] std::int64_t slot() const { return page() * page_size + token % page_size; }
 };
 
-// A request of two and a half pages, on pages out of order, as a pool in use hands them out.
-PagePicture example_picture(std::int64_t page_size);
+// A request of two and a half pages, but no longer than `most_tokens` (0: no limit), on pages out of order, as a pool
+// in use hands them out.
+PagePicture example_picture(std::int64_t page_size, std::int64_t most_tokens = 0);
 
 std::string page_picture_text(const PagePicture& picture, const Style& style);
 std::string page_picture_svg(const PagePicture& picture, const std::string& title);

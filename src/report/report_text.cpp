@@ -278,6 +278,9 @@ std::string chain_text(const Launch& launch, Field field) {
       last = &v;
     }
   }
+  // What SGLang derives when it is asked, as enable_dp_attention from attn_dp_size since 0.5.22.
+  if (!launch.resolved.empty() && !last->identical(launch[field]))
+    out += fmt::format(" → {} (derived)", shown(launch[field]));
   return out;
 }
 

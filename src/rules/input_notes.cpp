@@ -1,5 +1,5 @@
-// MD, SH, RS, ND: what is said about the input before any rule of SGLang's applies. src/commands makes these findings;
-// their records stand here so that `rules`, `explain` and the page of rules know them.
+// MD, SH, VL, RS, ND: what is said about the input before any rule of SGLang's applies. src/commands makes these
+// findings; their records stand here so that `rules`, `explain` and the page of rules know them.
 #include "src/rules/input_notes.h"
 
 namespace preflight::rules {
@@ -41,6 +41,21 @@ const Rule kRules[] = {
      .fix = "Give those variables with --env NAME=VALUE, and with --set NAME=VALUE what the command itself uses.",
      .source = kOwn,
      .need = RuleNeed::kNothing},
+    {.id = "VL001",
+     .severity = Severity::kWarning,
+     .summary = "the command starts vLLM, not SGLang",
+     .why = "Its common options are translated, so that the same launch can be checked in SGLang's terms. Numbers are "
+            "carried over as they are; --gpu-memory-utilization counts more than --mem-fraction-static does.",
+     .fix = "Read the translation, and launch with it.",
+     .source = kOwn,
+     .need = RuleNeed::kNothing},
+    {.id = "VL002",
+     .severity = Severity::kWarning,
+     .summary = "an option of vLLM is not translated",
+     .why = "What the option asks for is not part of the launch that is checked.",
+     .fix = "Look for SGLang's way with `explain`, or leave it out.",
+     .source = kOwn,
+     .need = RuleNeed::kNothing},
     {.id = "RS001",
      .severity = Severity::kWarning,
      .summary = "the installed SGLang resolves the launch otherwise than this build",
@@ -58,10 +73,10 @@ const Rule kRules[] = {
     {.id = "ND001",
      .summary = "the commands of the nodes disagree",
      .why =
-         "Every node resolves its own arguments; what differs is not compared at run time. Collectives then wait for "
-         "each other for ever, or ranks hold parts that do not fit.",
-     .fix = "Give every node the same options but --node-rank, --host and --port.",
-     .source = "sglang/srt/entrypoints/engine.py: each node builds ServerArgs of its own",
+         "Every node resolves its own arguments, and nothing compares them at run time. Ranks then split the model or "
+         "plan their steps differently: collectives wait for each other for ever, or parts do not fit.",
+     .fix = "Give every node the same value. What only node 0's HTTP server and tokenizer read may differ.",
+     .source = "sglang/srt/entrypoints/engine.py: each node builds ServerArgs of its own and starts its own schedulers",
      .need = RuleNeed::kNothing},
     {.id = "ND002",
      .field = Field::node_rank,
@@ -73,16 +88,34 @@ const Rule kRules[] = {
     {.id = "ND003",
      .field = Field::tp_size,
      .summary = "the ranks do not fit the nodes",
-     .why = "Each node runs the same number of ranks, one GPU each.",
-     .fix = "--tp-size times --pp-size a multiple of --nnodes, and at most the GPUs of a node each.",
-     .source = "sglang/srt/server_args.py: check_server_args; sglang/srt/entrypoints/engine.py",
+     .why =
+         "Each node starts the same number of ranks, one GPU each: whole pipeline stages when there are as many stages "
+         "as nodes or more, else an even part of one stage. What is left over is never started, and the others wait.",
+     .fix =
+         "--pp-size a multiple of --nnodes, or --nnodes a multiple of --pp-size with --tp-size a multiple of the nodes "
+         "of one stage; and at most the GPUs of a node on each.",
+     .source = "sglang/srt/entrypoints/engine.py: _calculate_rank_ranges",
      .need = RuleNeed::kNothing},
     {.id = "ND004",
      .field = Field::dist_init_addr,
      .summary = "the nodes have no place to meet",
-     .why = "Without --dist-init-addr HOST:PORT every node waits at its own address.",
+     .why =
+         "The nodes meet at --dist-init-addr HOST:PORT, an address of node 0. Without it, with another port, or with a "
+         "name that means each machine itself, every node waits alone.",
      .fix = "--dist-init-addr HOST:PORT of node 0, the same on every node.",
      .source = "sglang/srt/entrypoints/engine.py",
+     .need = RuleNeed::kNothing},
+    {.id = "ND005",
+     .severity = Severity::kWarning,
+     .summary = "the nodes plan or compute differently",
+     .why =
+         "Every rank's scheduler plans each step on its own, within its own limits: under load one rank may run what "
+         "another holds back, and collectives then wait for ever. Other kernels on one node start, too, and mix their "
+         "rounding.",
+     .fix = "Give every node the same value.",
+     .source =
+         "sglang/srt/managers/scheduler.py; sglang/srt/mem_cache/kv_cache_configurator.py (0.5.23): pool sizes are "
+         "levelled over pipeline stages only",
      .need = RuleNeed::kNothing},
 };
 

@@ -63,6 +63,7 @@ std::string_view family_title(std::string_view id) {
       {"LG", "SGLang's own warnings"},
       {"MD", "The model's facts"},
       {"SH", "Pasted commands"},
+      {"VL", "Commands of vLLM"},
       {"RS", "An installed SGLang as the resolver"},
       {"ND", "Several nodes"},
   };
@@ -73,8 +74,10 @@ std::string_view family_title(std::string_view id) {
 }
 
 std::string range(const Rule& r) {
-  const bool from_start = r.since <= v0_5(11);
-  const bool open = r.until >= kNotFixed;
+  const auto supported = supported_releases();
+  const bool from_start = r.since <= supported.front();
+  const bool open = r.until > supported.back();
+  if (r.until <= supported.front() || r.since > supported.back()) return "no supported release";
   if (from_start && open) return "all releases";
   if (open) return fmt::format("since {}", r.since.text());
   if (from_start) return fmt::format("before {}", r.until.text());

@@ -30,6 +30,17 @@ std::span<const Rule> all_rules() {
   return all;
 }
 
+namespace {
+
+// References that a rule adds to some of its findings only.
+struct AddedReference {
+  std::string_view ref;
+  std::string_view rule;
+};
+constexpr AddedReference kAdded[] = {{"DET-2", "BK001"}};
+
+}  // namespace
+
 const Rule* find_rule(std::string_view id_or_ref) {
   const auto rules = all_rules();
   for (const Rule& r : rules) {
@@ -38,6 +49,9 @@ const Rule* find_rule(std::string_view id_or_ref) {
   if (id_or_ref.empty()) return nullptr;
   for (const Rule& r : rules) {
     if (std::find(r.refs.begin(), r.refs.end(), id_or_ref) != r.refs.end()) return &r;
+  }
+  for (const AddedReference& added : kAdded) {
+    if (added.ref == id_or_ref) return find_rule(added.rule);
   }
   return nullptr;
 }

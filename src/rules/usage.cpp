@@ -1,6 +1,4 @@
 // US: the argument parser's complaint as a finding, with the option that was probably meant.
-#include <algorithm>
-#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,21 +11,6 @@
 
 namespace preflight::rules {
 namespace {
-
-// The choice that a wrong value may have meant: the longest common beginning wins, as names differ at their end.
-std::string nearest_choice(std::string_view value, std::span<const std::string_view> choices) {
-  std::string best;
-  std::size_t longest = 3;  // shorter beginnings say nothing
-  for (const std::string_view c : choices) {
-    const auto [end, unused] = std::mismatch(c.begin(), c.end(), value.begin(), value.end());
-    const auto common = static_cast<std::size_t>(end - c.begin());
-    if (common > longest) {
-      longest = common;
-      best = c;
-    }
-  }
-  return best;
-}
 
 std::string option_advice(std::string_view typed, Release release) {
   if (const VllmOption* v = find_vllm_option(typed)) {
@@ -81,7 +64,7 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     const auto close = open == std::string::npos ? open : usage.message.find('"', open + 1);
     if (option != nullptr && option->row != nullptr && close != std::string::npos) {
       const std::string value = usage.message.substr(open + 1, close - open - 1);
-      if (const std::string meant = nearest_choice(value, option->row->choices); !meant.empty()) {
+      if (const std::string_view meant = args::closest_choice(value, option->row->choices); !meant.empty()) {
         d.fix = fmt::format("did you mean {}?", meant);
       }
     }

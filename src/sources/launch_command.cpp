@@ -12,6 +12,9 @@
 namespace preflight::sources {
 namespace {
 
+constexpr std::string_view kModule = "sglang.launch_server";
+constexpr std::string_view kVllmModule = "vllm.entrypoints.openai.api_server";
+
 bool is_python(std::string_view word) {
   std::string_view name = base_name(word);
   if (!name.starts_with("python")) return false;
@@ -19,17 +22,18 @@ bool is_python(std::string_view word) {
   return name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// Index of the first argument after `python … -m sglang.launch_server`, looking from a python word on.
-std::optional<std::size_t> after_module(const std::vector<ShellWord>& words, std::size_t python) {
+// Index of the first argument after `python … -m MODULE`, looking from a python word on.
+std::optional<std::size_t> after_module(const std::vector<ShellWord>& words, std::size_t python,
+                                        std::string_view module) {
   for (std::size_t i = python + 1; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (w == "-m" || w == "-Im" || w == "-um") {
-      return i + 1 < words.size() && words[i + 1].text == "sglang.launch_server" ? std::optional(i + 2) : std::nullopt;
+      return i + 1 < words.size() && words[i + 1].text == module ? std::optional(i + 2) : std::nullopt;
     }
     if (w == "-X" || w == "-W") {
       ++i;
     } else if (!w.starts_with('-')) {
-      return base_name(w) == "launch_server.py" ? std::optional(i + 1) : std::nullopt;
+      return base_name(w) == "launch_server.py" && module == kModule ? std::optional(i + 1) : std::nullopt;
     }
   }
   return std::nullopt;
@@ -47,7 +51,7 @@ class Finder {
     }
   }
 
-  Result<LaunchCommand> run() {
+  Result<std::vector<LaunchCommand>> run() {
     auto manifest = read_manifest(text_, given_);
     if (!manifest) return tl::make_unexpected(manifest.error());
     if (manifest->empty() && !is_manifest(text_)) {
@@ -62,14 +66,9 @@ class Finder {
       return failure(
           "no SGLang launch in this command: expected `python -m sglang.launch_server …` or `sglang serve …`");
     }
-    if (found_.size() > 1) {
-      return failure(fmt::format("{} SGLang launches in this {}; give one{}", found_.size(),
-                                 is_manifest(text_) ? "manifest" : "command",
-                                 is_manifest(text_) ? ", or check them together with `nodes`" : ""));
-    }
     if (unknown_) return failure(unknown_->message, place(unknown_->offset));
     found_.front().notes = std::move(notes_);
-    return std::move(found_.front());
+    return std::move(found_);
   }
 
  private:
@@ -108,14 +107,20 @@ class Finder {
           return script(words[*inner], environment_of(assignments, words, i, env, given_), depth + 1);
         }
       } else if (is_python(w) || !words[i].unknowns.empty()) {
-        if (const auto first = after_module(words, i)) {
+        for (const std::string_view module : {kModule, kVllmModule}) {
+          const auto first = after_module(words, i, module);
+          if (!first) continue;
           note_files(words, i);
           take(words, i, *first, false, environment_of(assignments, words, i, env, given_));
+          found_.back().vllm = module == kVllmModule;
           return true;
         }
-      } else if (base_name(w) == "sglang" && i + 1 < words.size() && words[i + 1].text == "serve") {
+      } else if ((base_name(w) == "sglang" || base_name(w) == "vllm") && i + 1 < words.size() &&
+                 words[i + 1].text == "serve") {
+        const bool vllm = base_name(w) == "vllm";
         note_files(words, i);
-        take(words, i, i + 2, true, environment_of(assignments, words, i, env, given_));
+        take(words, i, i + 2, !vllm, environment_of(assignments, words, i, env, given_));
+        found_.back().vllm = vllm;
         return true;
       }
     }
@@ -173,6 +178,17 @@ class Finder {
 }  // namespace
 
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables) {
+  auto all = find_launches(text, variables);
+  if (!all) return tl::make_unexpected(all.error());
+  if (all->size() > 1) {
+    const char* kind = is_manifest(text) ? "manifest" : "command";
+    return failure(
+        fmt::format("{} SGLang launches in this {}; give one, or check them together with `nodes`", all->size(), kind));
+  }
+  return std::move(all->front());
+}
+
+Result<std::vector<LaunchCommand>> find_launches(std::string_view text, const Variables& variables) {
   return Finder(text, variables).run();
 }
 

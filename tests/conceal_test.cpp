@@ -1,0 +1,81 @@
+// Secrets of a launch are told nowhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/commands/conceal.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Conceal, KnowsSecretsByTheirNames) {
+  for (const char* name : {"api_key", "--admin-api-key", "ssl_keyfile_password", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY",
+                           "_OPENAI_API_KEY", "watermark_key"}) {
+    EXPECT_TRUE(commands::is_secret(name)) << name;
+  }
+  for (const char* name :
+       {"ssl_keyfile", "max_total_tokens", "tokenizer_path", "page_size", "speculative_token_map",
+        "bucket_time_to_first_token", "kt_max_deferred_experts_per_token", "SGLANG_ENABLE_SPEC_V2"}) {
+    EXPECT_FALSE(commands::is_secret(name)) << name;
+  }
+}
+
+// Every way a secret may come in, through every command that shows a launch.
+TEST(Conceal, NoReportHoldsASecret) {
+  const TemporaryDirectory dir;
+  const std::string yaml = dir.file("o.yaml", "{api-key: topsecret, page-size: 32}\n");
+  const std::string model = "--model-path Qwen/Qwen3-0.6B --attention-backend intel_xpu ";
+  const std::string python = "python -m sglang.launch_server " + model;
+  const std::vector<std::vector<std::string>> rows = {
+      {"check", "--no-kernel", "--command", python + "--api-key topsecret --page-size 32 --tp 3"},
+      {"check", "--no-kernel", "--command", python + "--api-key=topsecret --page-size 32 --tp 3"},
+      {"check", "--no-kernel", "--command", python + "--admin-api-k topsecret --tp 3"},
+      {"check", "--no-kernel", "--command", python + "--apikey topsecret"},
+      {"check", "--no-kernel", "--command", "HF_TOKEN=topsecret " + python + "--tp 3"},
+      {"check", "--no-kernel", "--set", "KEY=topsecret", "--command", python + "--api-key $KEY --tp 3"},
+      {"check", "--no-kernel", "--command", python + "--config " + yaml},
+      {"check", "--no-kernel", "--command", "vllm serve Qwen/Qwen3-0.6B --api-key topsecret -tp 3"},
+      {"resolve", "--command", python + "--api-key topsecret"},
+      {"explain", "api_key", "--command", python + "--api-key topsecret"},
+      {"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--command", python + "--api-key topsecret"},
+  };
+  for (const auto& row : rows) {
+    for (const char* format : {"text", "json"}) {
+      if (row[0] == "explain" && std::string(format) == "json") continue;
+      std::vector<std::string> words = row;
+      words.insert(words.begin() + 1, {"--format", format});
+      if (row[0] == "explain") words.erase(words.begin() + 1, words.begin() + 3);
+      const ToolRun run = run_tool(words);
+      EXPECT_NE(run.status, 3) << row.back();
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << row.back() << " as " << format;
+    }
+  }
+}
+
+// The caret stays under what it means, behind a secret of another length.
+TEST(Conceal, ExcerptsKeepTheirCarets) {
+  const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--api-key",
+                                "a-very-long-secret", "--attention-backend", "intel_xpu", "--page-size", "32"});
+  const auto at = run.out.find("--api-key ***");
+  ASSERT_NE(at, std::string::npos) << run.out;
+  const std::string line = run.out.substr(run.out.rfind('\n', at) + 1);
+  const std::string carets = line.substr(line.find('\n') + 1);
+  EXPECT_EQ(carets.find('^'), line.find("--page-size")) << run.out;
+}
+
+// --fix writes what was there, not what was shown.
+TEST(Conceal, AFixKeepsTheSecretInItsFile) {
+  const TemporaryDirectory dir;
+  const std::string file = dir.file(
+      "run.sh", "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --device xpu --api-key topsecret --tp 3\n");
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--command-file", file});
+  EXPECT_THAT(run.out, HasSubstr("Fix written"));
+  EXPECT_THAT(run.out, Not(HasSubstr("topsecret")));
+  EXPECT_THAT(read_file(file), HasSubstr("--api-key topsecret"));
+}
+
+}  // namespace
+}  // namespace preflight::testing
