@@ -98,12 +98,12 @@ bool is_handler(std::string_view step) {
 
 void Resolution::assign(std::string_view step, std::vector<FieldValue> fields) {
   const std::string_view method = step.substr(0, step.find('.'));
-  for (auto& [field, value] : fields) {
-    const bool in_place = field == Field::cuda_graph_config && method != "_parse_cuda_graph_config";
+  for (FieldValue& assigned : fields) {
+    const bool in_place = assigned.first == Field::cuda_graph_config && method != "_parse_cuda_graph_config";
     if (in_place) {
-      set_silently(field, std::move(value));
+      set_silently(assigned.first, std::move(assigned.second));
     } else {
-      set(method, field, std::move(value));
+      set(method, assigned.first, std::move(assigned.second));
     }
   }
 }
@@ -189,8 +189,8 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
 }
 
 void Resolution::refuse(std::string exception, std::string function, std::string message, std::string rule) {
-  throw RefusedByStep{
-      {std::move(exception), name_in_release(release(), function), std::move(message), std::move(rule)}};
+  function = name_in_release(release(), function);
+  throw RefusedByStep{{std::move(exception), std::move(function), std::move(message), std::move(rule)}};
 }
 
 facts::ModelRequest Resolution::model_request() const {
