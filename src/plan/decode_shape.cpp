@@ -33,7 +33,8 @@ std::optional<DType> torch_dtype(const std::string& name) {
 }
 
 std::int64_t attention_dp(const Launch& launch) {
-  if (field_exists(Field::attn_dp_size, launch.release())) return integer(launch, Field::attn_dp_size, 1);
+  // Resolution fills it in from 0.5.14 on, whether or not the release has an option for it.
+  if (launch[Field::attn_dp_size].is_int()) return integer(launch, Field::attn_dp_size, 1);
   return launch[Field::enable_dp_attention].truthy() ? integer(launch, Field::dp_size, 1) : 1;
 }
 
