@@ -1,8 +1,6 @@
 // Source: sglang/srt/utils/hf_transformers/mistral_utils.py. Tested by tests/facts_mistral_test.cpp.
 #include "src/facts/mistral_format.h"
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,19 +8,12 @@
 #include "src/facts/config_rules.h"
 #include "src/facts/model_builder.h"
 #include "src/facts/dict_fields.h"
+#include "src/facts/text.h"
 
 namespace preflight::facts {
 namespace {
 
 using Names = std::initializer_list<std::pair<const char*, const char*>>;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 Value without(const Value& dict, std::string_view key) {
   Value::Dict kept;

@@ -6,6 +6,7 @@
 
 #include "src/facts/config_classes.h"
 #include "src/facts/model_builder.h"
+#include "src/facts/text.h"
 
 namespace preflight::facts {
 
@@ -152,8 +153,7 @@ std::string derive_dtype(const ModelBuilder& b) {
   const Value stored = b.text->get("dtype");
   const std::string config_dtype = stored.is_string() ? stored.as_string() : std::string("float32");
   std::string asked = b.request.dtype.is_string() ? b.request.dtype.as_string() : std::string("auto");
-  std::transform(asked.begin(), asked.end(), asked.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  asked = lower(std::move(asked));
   if (asked == "auto") {
     if (config_dtype != "float32") return config_dtype;
     const Value type = b.text->get("model_type");

@@ -6,6 +6,7 @@
 
 #include "src/facts/model_builder.h"
 #include "src/facts/dict_fields.h"
+#include "src/facts/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -66,19 +67,11 @@ const Method* find_method(std::string_view name, Release release) {
   return nullptr;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool has_nvfp4_layer(const Value& config) {
   const Value layers = field(config, "quantized_layers");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/model_builder.h"
+#include "src/facts/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -65,9 +66,7 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
 bool env_flag(const Environment& env, const char* name) {
   const auto it = env.find(name);
   if (it == env.end()) return false;
-  std::string value = it->second;
-  std::transform(value.begin(), value.end(), value.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string value = lower(it->second);
   return value == "true" || value == "1" || value == "yes" || value == "y";
 }
 

@@ -14,6 +14,7 @@
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/dict_fields.h"
+#include "src/facts/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -26,8 +27,6 @@ std::string first_name(const Value& architectures) {
   const Value& first = architectures.as_list()[0];
   return first.is_string() ? first.as_string() : std::string();
 }
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // huggingface_hub's rule for "name" and "owner/name".
 bool is_hub_name(std::string_view path) {

@@ -169,9 +169,11 @@ class Search {
       if (result_.fixes.size() < limits_.fixes && cost <= best_ + kNearlyAsSmall)
         result_.fixes.push_back(std::move(fix));
     }
-    if (result_.fixes.empty()) say_why_not();
-    if (!result_.fixes.empty()) result_.remaining.clear();
-    if (!result_.fixes.empty()) result_.remaining.clear();
+    if (result_.fixes.empty()) {
+      say_why_not();
+    } else {
+      result_.remaining.clear();
+    }
     return std::move(result_);
   }
 

@@ -2,7 +2,6 @@
 #include "src/resolve/resolution.h"
 
 #include <algorithm>
-#include <cctype>
 #include <span>
 
 #include "src/args/python_text.h"
@@ -11,17 +10,6 @@
 #include "src/resolve/python_text.h"
 
 namespace preflight::resolve {
-namespace {
-
-std::string lower(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-}  // namespace
-
 const std::string* Resolution::env_text(std::string_view name) const {
   const auto it = env().find(std::string(name));
   return it == env().end() ? nullptr : &it->second;
@@ -30,7 +18,7 @@ const std::string* Resolution::env_text(std::string_view name) const {
 bool Resolution::env_bool(std::string_view name, bool fallback) const {
   const std::string* text = env_text(name);
   if (text == nullptr) return fallback;
-  const std::string value = lower(*text);
+  const std::string value = ascii_lower(*text);
   if (value == "true" || value == "1" || value == "yes" || value == "y") return true;
   if (value == "false" || value == "0" || value == "no" || value == "n") return false;
   return fallback;  // upstream warns of an unusable value and keeps the default
@@ -133,10 +121,6 @@ int severity_of(std::string_view level) {
   if (upper == "ERROR") return 40;
   return upper == "WARNING" || upper == "WARN" ? 30 : 0;
 }
-
-}  // namespace
-
-namespace {
 
 // Handlers that are functions since 0.5.19 and methods with a leading underscore before; handle_… with these
 // exceptions, which were functions of their own already.
