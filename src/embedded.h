@@ -11,11 +11,12 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-std::span<const EmbeddedFile> devices();          // configs/devices
-std::span<const EmbeddedFile> models();           // configs/models
-std::span<const EmbeddedFile> kernel_sources();   // ocl_kernels
-std::span<const EmbeddedFile> kernel_cases();     // configs/cases
-std::span<const EmbeddedFile> option_history();   // configs/sglang/option_history.txt
-std::span<const EmbeddedFile> python_resolver();  // src/resolve/ask_sglang.py
+std::span<const EmbeddedFile> devices();              // configs/devices
+std::span<const EmbeddedFile> models();               // configs/models
+std::span<const EmbeddedFile> kernel_sources();       // ocl_kernels
+std::span<const EmbeddedFile> kernel_cases();         // configs/cases
+std::span<const EmbeddedFile> option_history();       // configs/sglang/option_history.txt
+std::span<const EmbeddedFile> usual_architectures();  // configs/sglang/usual_architectures.txt
+std::span<const EmbeddedFile> python_resolver();      // src/resolve/ask_sglang.py
 
 }  // namespace preflight::embedded

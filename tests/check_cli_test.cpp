@@ -227,6 +227,19 @@ TEST(CheckCommand, AnUnknownDraftModelLeavesTheLaunchOpen) {
   EXPECT_THAT(supplied.out, Not(HasSubstr("MD001"))) << supplied.err;
 }
 
+TEST(CheckCommand, ALaunchIsJudgedWithItsCheckpointStoredOtherwise) {
+  const Words launch = {"--", "--model-path", testing::source_directory() + "/tests/data/models/deepseek-r1-awq"};
+  EXPECT_THAT(run_tool(with({"check", "--no-kernel"}, launch)).out, HasSubstr("QN003"));
+  for (const char* form : {"fp8", "unquantized"}) {
+    const ToolRun run = run_tool(with({"check", "--no-kernel", "--no-fixes", "--stored-as", form}, launch));
+    EXPECT_THAT(run.out, Not(HasSubstr("QN003"))) << form << run.err;
+    EXPECT_THAT(run.out, HasSubstr("PL002")) << "the weights count as stored so";
+  }
+  const ToolRun unknown = run_tool({"check", "--stored-as", "fp8", "--", "--model-path", "nobody/knows-this"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--stored-as"));
+}
+
 TEST(CheckCommand, ADeviceThatWasAskedForIsLookedForEvenWithoutACase) {
   const ToolRun run = run_tool({"check", "--opencl-device", "no such device", "--", "--model-path", "no/such-model"});
   EXPECT_EQ(run.status, 5) << run.out << run.err;

@@ -4,6 +4,7 @@
 
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
+#include "src/facts/stored_as.h"
 
 namespace preflight::facts {
 namespace {
@@ -254,6 +255,39 @@ TEST(ModelFiles, KnowsPublishedModelsOnlyWhenAsked) {
   ASSERT_TRUE(unknown);
   EXPECT_EQ(*unknown, nullptr);
   EXPECT_EQ(*with.config_of("nobody/no-such-model"), nullptr);
+}
+
+TEST(StoredAs, ReplacesEveryNoteOfAQuantisation) {
+  const Value awq = Value::parse_json(R"({"model_type": "qwen3_moe", "quantization_config": {"quant_method": "awq"},
+      "text_config": {"hidden_size": 8, "quantization_config": {}}})")
+                        .value();
+  EXPECT_EQ(stored_as(awq, "unquantized").json(), R"({"model_type":"qwen3_moe","text_config":{"hidden_size":8}})");
+  const Value fp8 = stored_as(awq, "fp8");
+  ASSERT_NE(fp8.find("quantization_config"), nullptr);
+  EXPECT_EQ(fp8.find("quantization_config")->find("quant_method")->as_string(), "fp8");
+}
+
+TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
+  struct Row {
+    const char* config;
+    const char* overrides;
+    const char* fix;
+  };
+  const Row rows[] = {
+      {R"({"model_type": "qwen3", "num_attention_heads": 8, "hidden_size": 64})", "{}",
+       R"(--json-model-override-args '{"architectures":["Qwen3ForCausalLM"]}')"},
+      {R"({"model_type": "qwen3", "num_attention_heads": 8, "hidden_size": 64})", R"({"num_hidden_layers": 2})",
+       R"(--json-model-override-args '{"num_hidden_layers":2,"architectures":["Qwen3ForCausalLM"]}')"},
+      {R"({"model_type": "bert", "num_attention_heads": 8, "hidden_size": 64})", "{}", ""},  // served as no text model
+  };
+  for (const Row& row : rows) {
+    for (const Release release : {kOld, kNew}) {
+      const auto outcome = outcome_of(row.config, release, [&](ModelRequest& r) { r.override_args = row.overrides; });
+      const auto* refusal = std::get_if<Refusal>(&outcome.result);
+      ASSERT_NE(refusal, nullptr) << row.config;
+      EXPECT_EQ(refusal->fix, row.fix) << row.config;
+    }
+  }
 }
 
 }  // namespace

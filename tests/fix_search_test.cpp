@@ -37,12 +37,13 @@ FixSearch search(Release release, const RuleExample& example, Environment env = 
   for (const std::string& entry : split_words(example.env)) {
     env[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
   }
-  const auto attempt = [&](const std::vector<std::string>& tried, const Environment& with) {
+  const auto attempt = [&](const fix::Attempt& tried) {
     static facts::ModelFiles models;
-    ParseOutcome parsed = args::parse(release, tried);
+    const auto other = tried.stored_as.empty() ? nullptr : models.with_stored_as(words[1], tried.stored_as);
+    ParseOutcome parsed = args::parse(release, tried.words);
     fix::Trial trial;
     if (auto* given = std::get_if<ServerArgs>(&parsed)) {
-      trial.launch = resolve::resolve(std::move(*given), models, device, with);
+      trial.launch = resolve::resolve(std::move(*given), other ? *other : models, device, tried.env);
     } else {
       trial.launch = resolve::refused_by_parser(release, std::move(parsed));
     }
@@ -133,6 +134,24 @@ TEST(FixSearch, OffersNoNumberOrMethodThatNothingNames) {
   ASSERT_FALSE(found.fixes.empty());
 }
 
+// No option mends experts in a form that has no kernel. The fix says which form would do, and was checked with it.
+TEST(FixSearch, NamesTheFormOfAnotherCheckpointWhenNoOptionHelps) {
+  const FixSearch found =
+      search(v0_5(23), {.model = "deepseek-r1-awq", .args = "--device xpu --tp-size 16", .device = "max1550x16"});
+  ASSERT_FALSE(found.fixes.empty()) << found.none_because;
+  EXPECT_EQ(found.fixes.front().stored_as, "fp8");
+  EXPECT_EQ(found.fixes.front().arguments[1], "FP8-CHECKPOINT");
+  EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr("becomes --model-path FP8-CHECKPOINT"));
+  EXPECT_THAT(report::fixes_text(found, report::Style(false)), HasSubstr("--stored-as fp8"));
+}
+
+TEST(FixSearch, KeepsTheCheckpointWhereAnOptionHelps) {
+  const FixSearch found =
+      search(v0_5(23), {.model = "qwen3-8b-fp8", .args = "--device xpu --quantization awq", .device = "b60"});
+  ASSERT_FALSE(found.fixes.empty()) << found.none_because;
+  EXPECT_EQ(found.fixes.front().stored_as, "");
+}
+
 TEST(FixSearch, SaysWhyThereIsNone) {
   // The option must be given and nothing tells its value.
   const FixSearch found = search(v0_5(23), {.model = "no-such-model", .args = "--device xpu"});
@@ -181,6 +200,9 @@ TEST(Prose, AdviceNamesOptionsWithTheirValues) {
   ASSERT_EQ(advice[1].size(), 2U);
   EXPECT_EQ(advice[1][1].second, "64");
   EXPECT_EQ(fix::numbers_in("divides 28: 1, 2 and 0.85."), (std::vector<std::string>{"28", "1", "2", "0.85"}));
+  const auto json = fix::advice_in(v0_5(23), "--json-model-override-args '{\"a\": 1, \"b\": [\"c\"]}'");
+  ASSERT_EQ(json.size(), 1U);
+  EXPECT_EQ(json[0][0].second, R"({"a": 1, "b": ["c"]})");
   EXPECT_TRUE(fix::has_word("set PAGE now", "PAGE"));
   EXPECT_FALSE(fix::has_word("PAGE_SIZE", "PAGE"));
 }

@@ -35,6 +35,7 @@ struct Refusal {
   std::string function;
   std::string message;
   std::string rule = {};  // our rule id, when one explains it
+  std::string fix = {};   // advice that only the place of the refusal can give; worded like a rule's
 };
 
 // A log line at WARNING or above: [level, function], with our own words for people.

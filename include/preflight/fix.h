@@ -24,6 +24,9 @@ struct CheckedFix {
   std::vector<std::string> arguments;   // the whole list; options of a --config file stand in it when those changed
   Environment env;                      // variables to set for the launch, as given
   std::vector<ArgumentChange> changes;  // at least one
+  // Not empty: no option mends the launch with this checkpoint. The fix needs another one of the same model, stored in
+  // this form ("fp8", "unquantized"), and was checked as if it were; a word such as FP8-CHECKPOINT stands for its path.
+  std::string stored_as = {};
 };
 
 struct FixSearch {

@@ -2,6 +2,7 @@
 #include "src/commands/fixing.h"
 
 #include <algorithm>
+#include <map>
 #include <variant>
 
 #include "preflight/rule.h"
@@ -66,6 +67,8 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
   const bool adds_to_yaml = adds(fix) && !input.command_is_file;
   const bool edits_yaml = touches(fix, true) || adds_to_yaml;
   const bool edits_command = touches(fix, false) || (adds(fix) && input.command_is_file);
+  if (!fix.stored_as.empty())
+    return failure("the fix needs another checkpoint, whose path only you know; the command stands above");
   if (prepared.from_vllm) return failure("a vLLM command is not rewritten; the SGLang command stands above");
   if (edits_command && !input.command_is_file) {
     return failure("arguments typed on the command line cannot be written back; the corrected command stands above");
@@ -128,12 +131,24 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   CheckOptions quick = rules;
   quick.changes = false;
   quick.log_lines = false;
-  const auto attempt = [&](const std::vector<std::string>& words, const Environment& env) {
+  std::map<std::string, LaunchInputs> stored;  // the same inputs with the model's checkpoint in another form
+  const auto inputs_for = [&](const fix::Attempt& tried) -> const LaunchInputs& {
+    if (tried.stored_as.empty()) return prepared.inputs;
+    const auto [it, is_new] = stored.try_emplace(tried.stored_as, prepared.inputs);
+    if (is_new) {
+      const std::string path = path_given(prepared.inputs.release, tried.words, Field::model_path);
+      if (auto models = prepared.inputs.models->with_stored_as(path, tried.stored_as)) {
+        it->second.models = std::move(models);
+      }
+    }
+    return it->second;
+  };
+  const auto attempt = [&](const fix::Attempt& tried) {
     fix::Trial trial;
     PreparedLaunch other;
     other.facts_by_option = prepared.facts_by_option;
     other.assumed_facts = prepared.assumed_facts;
-    auto resolved = resolve_words(prepared.inputs, words, {}, env);
+    auto resolved = resolve_words(inputs_for(tried), tried.words, {}, tried.env);
     if (!resolved) {
       trial.errors.push_back({.message = resolved.error().text()});
       return trial;

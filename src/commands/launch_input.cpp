@@ -183,13 +183,6 @@ std::string path_in(const ServerArgs& args, Field field) {
   return args[field].is_string() ? args[field].as_string() : std::string();
 }
 
-// The path that a configuration given by option stands in for; "" when the arguments name none.
-std::string path_of(const LaunchInputs& inputs, Field field) {
-  const ParseOutcome parsed = args::parse(inputs.release, inputs.argv, inputs.positions);
-  const auto* args = std::get_if<ServerArgs>(&parsed);
-  return args == nullptr ? std::string() : path_in(*args, field);
-}
-
 // A --config file that cannot be read, or is no YAML with options in it, is bad input as any other file would be.
 std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
   const auto* refused = std::get_if<ParseRefusal>(&parsed);
@@ -274,6 +267,12 @@ void add_config_text(PreparedLaunch& out) {
 
 }  // namespace
 
+std::string path_given(Release release, const std::vector<std::string>& argv, Field field) {
+  const ParseOutcome parsed = args::parse(release, argv);
+  const auto* args = std::get_if<ServerArgs>(&parsed);
+  return args == nullptr ? std::string() : path_in(*args, field);
+}
+
 Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
                                     const std::vector<SourceRange>& positions, const Environment& env) {
   ResolvedWords out;
@@ -334,7 +333,7 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   PreparedLaunch out;
   auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
   out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, source, true};
-  const std::string path = by_option ? path_of(out.inputs, Field::model_path) : std::string();
+  const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();
   auto models = model_by_option(input, *source, path);
   if (!models) return tl::make_unexpected(models.error());
   out.facts_by_option = input.mla.has_value() || !input.facts.empty();
@@ -345,9 +344,14 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   out.notes = std::move(arguments->notes);
   if (models->config) source->stand_in(path, std::move(*models->config));
   if (models->draft_config) {
-    const std::string draft = path_of(out.inputs, Field::speculative_draft_model_path);
+    const std::string draft = path_given(input.release, arguments->argv, Field::speculative_draft_model_path);
     if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
     source->stand_in(draft, std::move(*models->draft_config));
+  }
+  if (!input.stored_as.empty()) {
+    source = source->with_stored_as(path_given(input.release, arguments->argv, Field::model_path), input.stored_as);
+    if (source == nullptr) return failure("--stored-as: nothing is known of the launch's model");
+    out.inputs.models = source;
   }
   if (auto done = check_serve(input, *arguments, *source); !done) return tl::make_unexpected(done.error());
   if (arguments->serve_refusal) {

@@ -25,6 +25,7 @@ struct LaunchInput {
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
   std::string draft_model_config;            // --draft-model-config FILE
+  std::string stored_as;                     // --stored-as: form of the model's checkpoint; "" as it is
   std::optional<bool> mla;                   // --mla / --no-mla
   std::map<std::string, std::string> facts;  // --fact NAME=VALUE
   DeviceFacts device;
@@ -73,6 +74,10 @@ struct PreparedLaunch {
 
 // Errors are bad input (exit 2): a command that cannot be read, an unusable --fact or --model-config.
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input);
+
+// The path in a field of these arguments, "" when they name none or are no arguments: what a configuration given by
+// option stands in for.
+std::string path_given(Release release, const std::vector<std::string>& argv, Field field);
 
 // What the launch's model path means here.
 bool model_is_known(facts::ModelFiles& models, const std::string& path);

@@ -16,6 +16,7 @@
 
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
+#include "src/facts/stored_as.h"
 #include "src/kernels/inject.h"
 #include "src/read_text.h"
 
@@ -145,6 +146,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   if (flags.mla || flags.no_mla) input.mla = flags.mla;
   input.model_config = flags.model_config;
   input.draft_model_config = flags.draft_model_config;
+  input.stored_as = flags.stored_as;
   const auto colon = flags.resolver.find(':');
   const std::string resolver = flags.resolver.substr(0, colon);
   if (resolver != "builtin" && resolver != "python" && resolver != "both") {
@@ -205,6 +207,9 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
   app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");
   app.add_option("--draft-model-config", flags.draft_model_config, "config.json to use for the launch's draft model");
+  app.add_option("--stored-as", flags.stored_as,
+                 "Judge the launch as if its checkpoint were stored so: fp8 (blocks of 128), unquantized")
+      ->check(CLI::IsMember(std::vector<std::string>(facts::kStoredForms.begin(), facts::kStoredForms.end())));
   app.add_flag("--mla", flags.mla, "The model uses multi-head latent attention (facts by option)");
   app.add_flag("--no-mla", flags.no_mla, "The model does not use latent attention (facts by option)");
   std::string facts;

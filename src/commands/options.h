@@ -24,6 +24,7 @@ struct LaunchFlags {
   bool use_environment = false;
   std::string model_config;
   std::string draft_model_config;
+  std::string stored_as;
   bool mla = false;
   bool no_mla = false;
   std::vector<std::string> facts;

@@ -6,6 +6,7 @@
 
 #include "src/facts/config_classes.h"
 #include "src/facts/model_builder.h"
+#include "src/facts/usual_architecture.h"
 #include "src/facts/text.h"
 
 namespace preflight::facts {
@@ -72,12 +73,22 @@ std::vector<std::string> architecture_names(const HfConfigPtr& config) {
   return names;
 }
 
+[[noreturn]] void raise_without_architecture(const ModelBuilder& b, std::string exception, std::string_view function,
+                                             std::string message) {
+  const Value type = b.hf->get("model_type");
+  std::string fix = type.is_string() ? architecture_advice(type.as_string(), b.request.override_args) : std::string();
+  throw Raised{{std::move(exception), std::string(function), std::move(message), {}, std::move(fix)}};
+}
+
 bool enable_multimodal(const ModelBuilder& b) {
   if (!b.request.enable_multimodal.is_none()) return b.request.enable_multimodal.truthy();
   if (b.hf->is_none("architectures")) {
-    raise("TypeError", kInit, "config.json names no architectures, and SGLang reads the first one");
+    raise_without_architecture(b, "TypeError", kInit,
+                               "config.json names no architectures, and SGLang reads the first one");
   }
-  if (b.architectures.empty()) raise("IndexError", kInit, "architectures in config.json is empty");
+  if (b.architectures.empty()) {
+    raise_without_architecture(b, "IndexError", kInit, "architectures in config.json is empty");
+  }
   const bool transformers = b.request.model_impl.is_string() && b.request.model_impl.as_string() == "transformers";
   if (has_trait(b.architectures[0], ArchTrait::kMultimodalOff, b.request.release) && !transformers) return false;
   if (b.architectures[0] == "MiMoV2ForCausalLM" && !(b.hf->has("vision_config") && b.hf->has("audio_config"))) {
@@ -89,7 +100,8 @@ bool enable_multimodal(const ModelBuilder& b) {
 // Membership tests on None fail inside the helper that first makes one.
 void require_architectures(const ModelBuilder& b, std::string_view function) {
   if (b.hf->is_none("architectures")) {
-    raise("TypeError", function, "config.json names no architectures, and SGLang searches them");
+    raise_without_architecture(b, "TypeError", function,
+                               "config.json names no architectures, and SGLang searches them");
   }
 }
 

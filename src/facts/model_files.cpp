@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "src/embedded.h"
+#include "src/facts/stored_as.h"
 #include "src/read_text.h"
 
 namespace preflight::facts {
@@ -45,6 +46,15 @@ void ModelFiles::stand_in(const std::string& path, Value config) {
   memo().forget();
 }
 
+std::shared_ptr<ModelFiles> ModelFiles::with_stored_as(const std::string& path, std::string_view form) {
+  const auto config = config_of(path);
+  if (!config || *config == nullptr) return nullptr;
+  auto other = std::make_shared<ModelFiles>(*this);
+  other->stored_otherwise_.insert(path);
+  other->stand_in(path, stored_as(**config, form));
+  return other;
+}
+
 Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& path) {
   if (const auto it = stand_ins_.find(path); it != stand_ins_.end()) return it->second;
   if (const auto it = configs_.find(path); it != configs_.end()) return it->second;
@@ -73,6 +83,7 @@ std::optional<Value> ModelFiles::json_file(const std::string& path, const std::s
 }
 
 bool ModelFiles::has_file(const std::string& path, const std::string& name) {
+  if (name == "hf_quant_config.json" && stored_otherwise_.contains(path)) return false;
   const std::string key = path + '\n' + name;
   if (const auto it = files_.find(key); it != files_.end()) return it->second;
   std::error_code ignored;

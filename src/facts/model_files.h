@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "src/facts/model_source.h"
@@ -20,6 +22,8 @@ class ModelFiles : public ModelSource {
 
   // From now on, `config` is the configuration of `path`, whatever stands on disk.
   void stand_in(const std::string& path, Value config);
+  // The same source, but the model at `path` is stored in another form (stored_as.h). Null: nothing is known of it.
+  std::shared_ptr<ModelFiles> with_stored_as(const std::string& path, std::string_view form);
 
   Result<std::shared_ptr<const Value>> config_of(const std::string& path) override;
   // One * in `name` stands for any text.
@@ -28,6 +32,7 @@ class ModelFiles : public ModelSource {
 
  private:
   std::map<std::string, std::shared_ptr<const Value>> stand_ins_;
+  std::set<std::string> stored_otherwise_;  // paths whose own notes of a quantisation do not count
   // What was seen on disk; forgotten when there is much of it, so that long batches stay small.
   std::map<std::string, std::shared_ptr<const Value>> configs_;
   std::unordered_map<std::string, bool> files_;

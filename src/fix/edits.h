@@ -14,11 +14,12 @@
 namespace preflight::fix {
 
 struct Edit {
-  enum class Kind { kSet, kDrop, kRename, kUnset };
+  enum class Kind { kSet, kDrop, kRename, kUnset, kStore };
   Kind kind = Kind::kSet;
   // What it acts on: a group of the list (index), else a new option at the end; or a variable's name.
   std::optional<std::size_t> group = {};
-  std::string name = {};  // option for kSet without a group and for kRename, variable for kUnset
+  // Option for kSet without a group and for kRename, variable for kUnset, form of another checkpoint for kStore.
+  std::string name = {};
   std::vector<std::string> values = {};
   double cost = 1.0;
 };

@@ -20,11 +20,17 @@ void add_once(std::vector<T>& list, T item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(std::move(item));
 }
 
-// Words of a sentence without the punctuation around them.
+// Words of a sentence without the punctuation around them; JSON in single quotes is one word.
 std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> words;
   std::size_t at = 0;
   while (at < text.size()) {
+    if (const auto close = text.substr(at).starts_with("'{") ? text.find("}'", at) : std::string_view::npos;
+        close != std::string_view::npos) {
+      words.push_back(text.substr(at + 1, close - at));
+      at = close + 2;
+      continue;
+    }
     const std::size_t end = std::min(text.find_first_of(" \n\t", at), text.size());
     std::string_view w = text.substr(at, end - at);
     while (!w.empty() && std::string_view("(\"'").find(w.front()) != std::string_view::npos) w.remove_prefix(1);
@@ -48,6 +54,7 @@ bool is_value_of(const Option& option, std::string_view word) {
     const auto& c = option.row->choices;
     return std::find(c.begin(), c.end(), word) != c.end();
   }
+  if (word.starts_with('{')) return option.field == Field::json_model_override_args;
   if (option.converter == args::Converter::kText) return word == "triton" || word == "intel_xpu" || word == "none";
   return is_number(word) || word == "-1";
 }

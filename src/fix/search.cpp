@@ -6,6 +6,7 @@
 #include "src/fix/search.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <queue>
 #include <set>
@@ -21,6 +22,7 @@ namespace {
 struct State {
   std::vector<Group> groups;
   Environment env;
+  std::string stored_as;  // form of another checkpoint of the model; "": the one given
   double cost = 0.0;
   double order = 0.0;  // cost, and what it left undone
   int depth = 0;
@@ -44,6 +46,7 @@ std::string key_of(const State& s) {
     for (const std::string& w : g.words) key += w + '\x1f';
   }
   for (const auto& [name, value] : s.env) key += '\x1e' + name + '=' + value;
+  if (!s.stored_as.empty()) key += '\x1d' + s.stored_as;
   return key;
 }
 
@@ -76,6 +79,9 @@ bool apply(const Candidate& candidate, Release release, State& s) {
     switch (e.kind) {
       case Edit::Kind::kUnset:
         s.env.erase(e.name);
+        break;
+      case Edit::Kind::kStore:
+        s.stored_as = e.name;
         break;
       case Edit::Kind::kDrop:
         dropped.push_back(*e.group);
@@ -180,7 +186,7 @@ class Search {
  private:
   Trial tried(const State& s) {
     ++result_.attempts;
-    Trial t = attempt_(words_of(s.groups), s.env);
+    Trial t = attempt_({words_of(s.groups), s.env, s.stored_as});
     if (t.launch.accepted() && !t.errors.empty() &&
         (result_.remaining.empty() || t.errors.size() < result_.remaining.size())) {
       result_.remaining = t.errors;
@@ -225,6 +231,11 @@ class Search {
 
   // Takes back every change that the result does not need.
   State minimal(State s) {
+    if (!s.stored_as.empty()) {
+      State less = s;
+      less.stored_as.clear();
+      if (!key_same(less) && is_good(tried(less))) s = std::move(less);
+    }
     for (const Group& g : given_) {
       const auto at =
           std::find_if(s.groups.begin(), s.groups.end(), [&](const Group& x) { return x.origin == g.origin; });
@@ -250,10 +261,23 @@ class Search {
 
   bool key_same(const State& s) const { return words_of(s.groups) == question_.words && s.env == question_.env; }
 
-  void keep(const State& s) {
+  // The path of another checkpoint is the user's to know: a word that says what it is stands for it.
+  static void name_checkpoint(State& s) {
+    if (s.stored_as.empty()) return;
+    std::string word = s.stored_as + "-CHECKPOINT";
+    std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    for (Group& g : s.groups) {
+      const bool path = g.option != nullptr && g.option->row != nullptr && g.option->field == Field::model_path;
+      if (path) g.words = with_values(g, g.name, {word});
+    }
+  }
+
+  void keep(State s) {
+    name_checkpoint(s);
     CheckedFix fix;
     fix.arguments = words_of(s.groups);
     fix.env = s.env;
+    fix.stored_as = s.stored_as;
     using Kind = ArgumentChange::Kind;
     for (const Group& g : given_) {
       const auto at =
@@ -270,13 +294,13 @@ class Search {
     for (const auto& [name, value] : question_.env) {
       if (!s.env.contains(name)) fix.changes.push_back({.kind = Kind::kUnset, .before = {name}});
     }
-    if (fix.changes.empty()) return;
+    if (fix.changes.empty() && fix.stored_as.empty()) return;
     const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& f) {
       return f.second.env == fix.env && kind_of(f.second) == kind_of(fix);
     });
     if (known) return;
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
-    const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost;
+    const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);
     found_.emplace_back(cost, std::move(fix));
   }

@@ -17,7 +17,12 @@ struct Trial {
   std::vector<Diagnostic> errors;
   std::vector<Diagnostic> doubts;
 };
-using TryArguments = std::function<Trial(const std::vector<std::string>& words, const Environment& env)>;
+struct Attempt {
+  std::vector<std::string> words;
+  Environment env;
+  std::string stored_as = {};  // form of another checkpoint of the model; "": the one given
+};
+using TryArguments = std::function<Trial(const Attempt& attempt)>;
 
 struct Question {
   Release release;

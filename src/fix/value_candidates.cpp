@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "src/facts/stored_as.h"
 #include "src/fix/edits.h"
 #include "src/fix/prose.h"
 
@@ -14,11 +15,12 @@ using args::Arity;
 using args::Option;
 
 constexpr double kAdvice = 0.8;
-constexpr double kConcerned = 1.0;    // another value of an option the error is about
-constexpr double kDropped = 1.15;     // without that option
-constexpr double kAddedSwitch = 1.2;  // a switch the error names
-constexpr double kStranger = 1.8;     // without an option that the error does not name
-constexpr double kPerValue = 0.02;    // values further down the list come later
+constexpr double kConcerned = 1.0;        // another value of an option the error is about
+constexpr double kDropped = 1.15;         // without that option
+constexpr double kAddedSwitch = 1.2;      // a switch the error names
+constexpr double kStranger = 1.8;         // without an option that the error does not name
+constexpr double kOtherCheckpoint = 1.6;  // the same model, stored otherwise: a download, but nothing else may help
+constexpr double kPerValue = 0.02;        // values further down the list come later
 
 class Candidates {
  public:
@@ -32,6 +34,7 @@ class Candidates {
       for (const Option* o : fields_in(s_.release, *text)) concern(o, 0.1);
     }
     for (const Option* o : options_in(s_.release, s_.error.why)) concern(o, 0.3);
+    other_checkpoint();
     for (const auto& [name, value] : s_.env) unset(name);
     for (std::size_t i = 0; i < s_.groups.size(); ++i) stranger(i);
     return std::move(out_);
@@ -108,6 +111,19 @@ class Candidates {
   void concerned_by(std::optional<Field> field) {
     if (!field) return;
     if (const Option* o = option_of(s_.release, *field)) concern(o, 0.0);
+  }
+
+  // How the checkpoint is stored is what is wrong, and no option of the launch asked for it.
+  void other_checkpoint() {
+    const bool about_it =
+        std::ranges::any_of(s_.errors, [](const Diagnostic& d) { return d.field == Field::quantization; });
+    const Option* option = option_of(s_.release, Field::quantization);
+    if (!about_it || (option != nullptr && given(*option))) return;
+    double cost = kOtherCheckpoint;
+    for (const std::string_view form : facts::kStoredForms) {
+      out_.push_back({{{.kind = Edit::Kind::kStore, .name = std::string(form)}}, cost});
+      cost += 0.2;  // unquantised weights take twice the memory
+    }
   }
 
   void concern(const Option* option, double extra) {

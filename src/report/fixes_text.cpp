@@ -62,6 +62,10 @@ std::string fixes_text(const FixSearch& search, const Style& style) {
       out += "  " + (line.front() == '-' ? style.red(shown) : style.green(shown)) + "\n";
     }
     out += "  " + printable(launch_command(search.fixes[i].arguments, search.fixes[i].env)) + "\n";
+    if (const std::string& form = search.fixes[i].stored_as; !form.empty()) {
+      out += style.dim(fmt::format("  needs another checkpoint of this model; checked as with --stored-as {}", form)) +
+             "\n";
+    }
   }
   return out + "\n";
 }

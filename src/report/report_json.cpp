@@ -174,6 +174,7 @@ Json fixes_json(const FixSearch& search) {
                    {"diff", diff_lines(fix)},
                    {"arguments", fix.arguments},
                    {"command", launch_command(fix.arguments, fix.env)}});
+    if (!fix.stored_as.empty()) out.back()["stored_as"] = fix.stored_as;
   }
   return out;
 }

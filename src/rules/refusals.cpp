@@ -392,7 +392,7 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   d.why = fmt::format("SGLang {} ends with {} in {}. {}", f.release().text(), refusal.exception, refusal.function,
                       rule->id == "RF001" ? std::string_view() : rule->why);
   while (d.why.ends_with(' ')) d.why.pop_back();
-  d.fix = finding->fix.empty() ? std::string(rule->fix) : finding->fix;
+  d.fix = !refusal.fix.empty() ? refusal.fix : finding->fix.empty() ? std::string(rule->fix) : finding->fix;
   if (d.fix.empty() && f.launch().refused_by_model) {
     d.fix = "a model directory whose config.json is complete; no option of the launch changes what it says";
   }

@@ -68,6 +68,8 @@ def fixes(program, recorded, release):
     count = sum(len(errors(r)) for r in rows.values())
     fixed = sum(len(errors(r)) for r in rows.values() if r.get("fixes"))
     print(f"  error findings with a re-checked fix: {fixed} of {count} ({fixed / max(count, 1):.1%})")
+    other = [r for r in rows.values() if r.get("fixes") and all("stored_as" in fix for fix in r["fixes"])]
+    print(f"    {sum(len(errors(r)) for r in other):4} of them, in {len(other)} launches, need another checkpoint of the model")
     for why, n in collections.Counter(why_none(r) for r in rows.values() if errors(r) and not r.get("fixes")).most_common():
         print(f"    {n:4} launches without: {why}")
     late_rules = collections.Counter(f["rule"] for i, r in rows.items() if outcomes[i]["outcome"] == "ok" for f in errors(r))
