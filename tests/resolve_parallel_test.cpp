@@ -263,6 +263,8 @@ TEST(Parallel, ModelsNameTheCollectiveBetweenTheirLayers) {
            // A wrapper is judged by the language model inside.
            {R"({"architectures": ["X"], "text_config": {"model_type": "qwen3_vl_text"}})", "ar"},
            {R"({"architectures": ["X"], "llm_config": {"architectures": ["Qwen3ForCausalLM"]}})", "ar"},
+           {R"({"model_type": "qwen3_asr", "thinker_config": {"text_config": {"model_type": "qwen3"}}})", "ar"},
+           {R"({"model_type": "other", "thinker_config": {"text_config": {"model_type": "qwen3"}}})", "rs+rsv"},
        }) {
     Midway m(kNew);
     ModelFacts model;

@@ -40,7 +40,7 @@ std::vector<Expected> mla_decode(const SampleBatch& batch) {
       const Softmax softmax(scores);
       std::vector<double> sum(static_cast<std::size_t>(latent), 0.0);
       for (std::size_t t = 0; t < rows.size(); ++t) {
-        for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += softmax.weights[t] * rows[t][d];
+        add_scaled(sum.data(), softmax.weights[t], rows[t].data(), latent);
       }
       out.values.insert(out.values.end(), sum.begin(), sum.end());
       lse.values.push_back(softmax.lse);

@@ -27,10 +27,23 @@ inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::
   return values;
 }
 
+// In eight sums, so that an addition does not wait for the one before it: the references take as long as the kernels.
 inline double dot(const double* a, const double* b, std::int64_t n) {
+  constexpr std::int64_t kSums = 8;
+  double sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) sums[k] += a[i + k] * b[i + k];
+  }
+  for (; i < n; ++i) sums[0] += a[i] * b[i];
   double sum = 0.0;
-  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  for (const double s : sums) sum += s;
   return sum;
+}
+
+// sum += factor * row.
+inline void add_scaled(double* __restrict sum, double factor, const double* __restrict row, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) sum[i] += factor * row[i];
 }
 
 // weights = exp(s - max) / (sum + extra logits); lse = ln of the denominator. No scores: lse -inf.

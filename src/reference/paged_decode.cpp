@@ -55,9 +55,7 @@ std::vector<Expected> attend(const SampleBatch& batch, const std::function<std::
         const Softmax softmax(scores, kernel_case.sinks ? &sink : nullptr);
         double* sum = &out.values[static_cast<std::size_t>((b * heads + h) * value_dim)];
         for (std::size_t t = 0; t < values.size(); ++t) {
-          for (std::int64_t d = 0; d < value_dim; ++d) {
-            sum[d] += kernel_case.v_scale * softmax.weights[t] * values[t][static_cast<std::size_t>(d)];
-          }
+          add_scaled(sum, kernel_case.v_scale * softmax.weights[t], values[t].data(), value_dim);
         }
         lse.values[static_cast<std::size_t>(b * heads + h)] = softmax.lse;
       }

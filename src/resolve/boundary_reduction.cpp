@@ -20,8 +20,15 @@ bool names_any(const Value& architectures, std::initializer_list<std::string_vie
                      [&](const Value& a) { return a.is_string() && contains(names, a.as_string()); });
 }
 
+// Configuration classes that answer for themselves: their language model sits in the part that thinks.
+bool thinks(const Value& config) {
+  const Value type = member(config, "model_type");
+  return type == Value("qwen2_5_omni") || type == Value("qwen3_omni_moe") || type == Value("qwen3_asr");
+}
+
 // The nested language model: transformers' own search first, then the names of older wrappers.
 Value language_part(Resolution& r, const Value& config) {
+  if (thinks(config)) return member(config, "thinker_config");
   Value found;
   for (const char* key : {"text_encoder", "decoder", "generator", "text_config"}) {
     const Value part = member(config, key);
