@@ -12,7 +12,7 @@
 namespace preflight::facts {
 namespace {
 
-constexpr Release kNested = v0_5(14);     // releases whose transformers nests rope_parameters by the declared labels
+constexpr Release kNested = v0_5(15);     // releases whose transformers nests rope_parameters by the declared labels
 constexpr Release kEvenHeads = v0_5(22);  // and those whose transformers wants even head dims
 
 Value with_default(const Value& dict, std::string_view key, const Value& value) {

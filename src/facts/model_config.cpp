@@ -117,7 +117,7 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
       break;
     }
   }
-  f.is_embedding_gemma = b.since(v0_5(14)) && b.text->get("model_type") == Value("gemma3_text") &&
+  f.is_embedding_gemma = b.since(v0_5(15)) && b.text->get("model_type") == Value("gemma3_text") &&
                          truthy(b.text, "use_bidirectional_attention");
   if (!f.is_embedding_gemma) {
     require_architectures(b, "is_generation_model");
@@ -131,12 +131,12 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
   const bool dsv41_vision =
       b.hf->get("model_type") == Value("deepseek_v41") && ModelBuilder::need_int(b.hf, "vision_n_layers", kInit) > 0;
   f.is_language_model_only =
-      b.since(v0_5(14)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
+      b.since(v0_5(15)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
   const bool enabled = multimodal && !f.is_language_model_only;
   if (enabled) require_architectures(b, "<genexpr>");
   f.is_multimodal = enabled && (b.arch_trait(ArchTrait::kMultimodal) || has_subconfig || dsv41_vision);
   f.is_audio_model = multimodal && b.arch_trait(ArchTrait::kAudio);
-  if (b.since(v0_5(14))) {
+  if (b.since(v0_5(15))) {
     f.is_image_understandable = f.is_multimodal && (dsv41_vision || !b.hf->is_none("vision_config"));
   } else {
     f.is_image_understandable = multimodal && b.hf->has("vision_config");
@@ -203,7 +203,7 @@ void build(ModelBuilder& b) {
   b.architectures = architecture_names(b.hf);
   f.is_draft_model = b.request.is_draft;
   const Value rope = rope_dict(b.text);
-  f.is_mrope = b.since(v0_5(14)) && rope.find("mrope_section") != nullptr;
+  f.is_mrope = b.since(v0_5(15)) && rope.find("mrope_section") != nullptr;
   warn_of_generation_config(b);
   const bool multimodal = enable_multimodal(b);
   configure_draft_model(b);

@@ -6,7 +6,7 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
+constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
 
 struct DraftRow {
   std::string_view target;

@@ -12,7 +12,7 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
+constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
 constexpr Release kLast = v0_5(9999);
 constexpr std::string_view kVerify = "_verify_quantization";
 
@@ -32,7 +32,7 @@ constexpr Method kMethods[] = {
     {"modelopt"},
     {"modelopt_fp8", true},
     {"modelopt_fp4", true},
-    {"nvfp4_online", true, true, kNewer},
+    {"nvfp4_online", true, true, v0_5(14)},
     {"modelopt_mixed", true},
     {"w8a8_int8", true},
     {"w8a8_fp8", true},
@@ -180,8 +180,8 @@ bool compatible(const ModelBuilder& b, std::string_view asked, std::string_view 
   if (asked == "modelopt_fp8" || asked == "modelopt_mixed" || asked == "petit_nvfp4") return stored == "modelopt";
   if (asked == "modelopt_fp4") return stored == "modelopt" || (stored == "fp8" && b.since(kNewer));
   if (asked == "w8a8_int8" || asked == "w8a8_fp8") return tensors;
+  if (asked == "nvfp4_online") return stored == "fp8" || (stored == "modelopt_fp8" && b.since(kNewer));
   if (!b.since(kNewer)) return false;
-  if (asked == "nvfp4_online") return stored == "fp8" || stored == "modelopt_fp8";
   if (asked == "minimax_m3_nvfp4") return stored == "mxfp8";
   return asked == "auto-round-int8" && tensors;
 }

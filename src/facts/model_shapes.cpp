@@ -77,7 +77,7 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
     const Value* v = rope.find(key);
     return v == nullptr ? Value() : *v;
   };
-  if (b.since(v0_5(14))) {
+  if (b.since(v0_5(15))) {
     const Value type = field("rope_type").truthy() ? field("rope_type") : field("type");
     if (b.since(v0_5(17)) && type == Value("default")) return base;
     for (const char* key : {"apply_yarn_scaling", "apply_scale"}) {
@@ -117,7 +117,7 @@ void init_mla_scaling(ModelBuilder& b, const HfConfigPtr& dims, const Value& rop
 void common_head_dims(ModelBuilder& b, bool pure_ssm) {
   ModelFacts& f = b.facts;
   const HfConfigPtr& t = b.text;
-  if (b.since(v0_5(14))) {
+  if (b.since(v0_5(15))) {
     if (const auto dim = optional_int(t, "head_dim")) {
       f.head_dim = *dim;
     } else if (!pure_ssm) {
@@ -190,7 +190,7 @@ void deepseek_v4_shapes(ModelBuilder& b) {
 // The chain of special cases, in upstream's order.
 void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   ModelFacts& f = b.facts;
-  const bool newer = b.since(v0_5(14));
+  const bool newer = b.since(v0_5(15));
   const bool has_lora_rank = !b.text->is_none("kv_lora_rank");
   if (b.arch_trait(ArchTrait::kMla) || (b.is_arch("PixtralForConditionalGeneration") && has_lora_rank)) {
     deepseek_shapes(b);
@@ -249,7 +249,7 @@ void layer_counts(ModelBuilder& b) {
   const auto times = [&](const char* key) { return f.num_hidden_layers * optional_int(b.text, key).value_or(1); };
   if (b.is_arch("LongcatFlashForCausalLM")) f.num_attention_layers = f.num_hidden_layers * 2;
   if (b.is_arch("IQuestLoopCoderForCausalLM")) f.num_attention_layers = times("loop_num");
-  if (b.since(v0_5(14)) && b.is_arch("NanbeigeForCausalLM")) f.num_attention_layers = times("num_loops");
+  if (b.since(v0_5(15)) && b.is_arch("NanbeigeForCausalLM")) f.num_attention_layers = times("num_loops");
   if (b.is_arch("WhisperForConditionalGeneration")) {
     f.num_attention_layers = optional_int(b.text, "encoder_layers").value_or(0) +
                              2 * optional_int(b.text, "decoder_layers").value_or(f.num_hidden_layers);
@@ -261,7 +261,7 @@ void spec_hidden_size(ModelBuilder& b) {
   f.spec_hidden_size = f.hidden_size;
   const std::int64_t streams = optional_int(b.text, "hc_mult").value_or(1);
   if (streams <= 1) return;
-  const bool carries = !b.since(v0_5(14)) || b.first_arch("DeepseekV4ForCausalLM") ||
+  const bool carries = !b.since(v0_5(15)) || b.first_arch("DeepseekV4ForCausalLM") ||
                        b.first_arch("DeepseekV4ForCausalLMNextN") || b.first_arch("DeepseekV4ForCausalLMDSpark") ||
                        b.first_arch("Qwen4ExpForConditionalGeneration") || b.first_arch("Qwen4ExpForCausalLMMTP");
   if (carries) f.spec_hidden_size = f.hidden_size * streams;
@@ -337,7 +337,7 @@ bool is_hybrid_swa(const ModelBuilder& b) {
     return types.is_list() && std::find(types.as_list().begin(), types.as_list().end(), Value("sliding_attention")) !=
                                   types.as_list().end();
   }
-  return !(b.since(v0_5(14)) && b.is_arch("LagunaForCausalLM") && !b.text->get("sliding_window").truthy());
+  return !(b.since(v0_5(15)) && b.is_arch("LagunaForCausalLM") && !b.text->get("sliding_window").truthy());
 }
 
 bool has_sinks(const ModelBuilder& b) {
@@ -345,7 +345,7 @@ bool has_sinks(const ModelBuilder& b) {
   if (b.arch_trait(ArchTrait::kMimoV2) || b.is_arch("MiMoV2MTP")) {
     return b.text->get("add_swa_attention_sink_bias").truthy() || b.text->get("add_full_attention_sink_bias").truthy();
   }
-  return b.since(v0_5(14)) && b.text->get("learnable_sink").truthy();
+  return b.since(v0_5(15)) && b.text->get("learnable_sink").truthy();
 }
 
 }  // namespace
@@ -355,7 +355,7 @@ void derive_context_length(ModelBuilder& b) {
   const std::int64_t derived = stored_context_length(b.text);
   ModelFacts& f = b.facts;
   f.context_len = derived;
-  if (b.since(v0_5(14)) && b.first_arch("EmbeddingGemma2Model")) f.context_len = std::min<std::int64_t>(derived, 8192);
+  if (b.since(v0_5(15)) && b.first_arch("EmbeddingGemma2Model")) f.context_len = std::min<std::int64_t>(derived, 8192);
   if (b.request.context_length.is_int()) {
     const std::int64_t asked = b.request.context_length.as_int();
     f.context_len = asked;
@@ -380,7 +380,7 @@ void derive_model_shapes(ModelBuilder& b) {
   const bool pure_ssm = b.arch_trait(ArchTrait::kPureSsm);
   common_head_dims(b, pure_ssm);
   attention_shapes(b, pure_ssm);
-  if (!b.since(v0_5(14))) ModelBuilder::need(b.text, "num_attention_heads", kShapes);
+  if (!b.since(v0_5(15))) ModelBuilder::need(b.text, "num_attention_heads", kShapes);
   f.num_attention_heads = heads_or_zero(b.text);
   f.first_k_dense_replace = optional_int(b.text, "first_k_dense_replace");
   f.full_attention_interval = optional_int(b.text, "full_attention_interval");
@@ -396,7 +396,7 @@ void derive_model_shapes(ModelBuilder& b) {
   layer_counts(b);
   f.num_nextn_predict_layers = optional_int(b.text, "num_nextn_predict_layers");
   f.vocab_size = present_int(b.text, "vocab_size");
-  if (b.since(v0_5(14)) && b.first_arch("GlmImageForConditionalGeneration")) {
+  if (b.since(v0_5(15)) && b.first_arch("GlmImageForConditionalGeneration")) {
     f.vocab_size = ModelBuilder::need_int(b.text, "vision_vocab_size", kShapes);
   }
   for (const char* key : {"attn_logit_softcapping", "attn_logit_softcap"}) {

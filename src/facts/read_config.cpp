@@ -19,7 +19,7 @@
 namespace preflight::facts {
 namespace {
 
-constexpr Release kNewer = v0_5(14);  // absent in 0.5.13, present in 0.5.23
+constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
 constexpr std::string_view kParse = "parse";
 
 std::string first_name(const Value& architectures) {
@@ -132,7 +132,7 @@ class Reader {
   }
 
   HfConfigPtr make(const ConfigClass& config_class, const Value& dict, std::string_view function) const {
-    const std::string_view frame = newer() ? function : std::string_view("patched");
+    const std::string_view frame = release_ >= v0_5(14) ? function : std::string_view("patched");
     return construct(config_class, from_dict(config_class, prepared(dict), frame), frame);
   }
 

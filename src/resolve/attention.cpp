@@ -98,7 +98,7 @@ void fall_back_where_the_device_lacks_units(Resolution& r) {
 void constrain_intel_xpu_pages(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   const bool takes_mla_prefill = r.since(v0_5(20));
-  const bool mla = r.before(v0_5(14)) || backends.uses("intel_xpu") ? use_mla(r) : false;
+  const bool mla = r.before(v0_5(15)) || backends.uses("intel_xpu") ? use_mla(r) : false;
   if (!takes_mla_prefill && mla && is_text(backends.prefill, "intel_xpu")) {
     r.refuse("ValueError", upstream_name(r, "handle_attention_backend_compatibility"),
              "intel_xpu runs MLA models for decode only: set --decode-attention-backend intel_xpu, prefill on triton");

@@ -150,7 +150,7 @@ void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, st
 }  // namespace
 
 void constrain_nvidia_backends(Resolution& r) {
-  if (r.since(v0_5(14))) {
+  if (r.since(v0_5(15))) {
     constrain_in_passes(r);
   } else {
     constrain_in_one_handler(r);

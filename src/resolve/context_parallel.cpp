@@ -181,7 +181,10 @@ void handle_context_parallelism(Resolution& r) {
                "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
     }
   };
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
+    if (r.since(v0_5(14)) && r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
+      r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
+    }
     refuse_both();
     check_sizes(r);
     return;

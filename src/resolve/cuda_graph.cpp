@@ -127,9 +127,13 @@ void apply_disaggregation_roles(Resolution& r) {
 void validate_cuda_graph_config(Resolution& r) {
   for (const std::string_view phase : {kDecode, kPrefill}) {
     const Value& backend = graph_setting(r, phase, "backend");
+    if (is_text(backend, "full") && r.before(v0_5(15)) && phase == kPrefill) {
+      r.refuse("ValueError", "_validate_cuda_graph_config",
+               "--cuda-graph-config: prefill graphs are breakable, tc_piecewise or disabled, not full");
+    }
     if (is_text(backend, "full") || is_text(backend, "breakable") || is_text(backend, "disabled")) continue;
     if (r.before(v0_5(22)) && is_text(backend, "tc_piecewise")) continue;
-    r.refuse("ValueError", "validate_cuda_graph_config",
+    r.refuse("ValueError", r.before(v0_5(15)) ? "_validate_cuda_graph_config" : "validate_cuda_graph_config",
              fmt::format("--cuda-graph-config: {} is no graph backend for {}; full, breakable and disabled are",
                          backend.repr(), phase));
   }

@@ -48,26 +48,41 @@ void check_drafting(Resolution& r) {
 void assign_defaults(Resolution& r) {
   r.set(kDefaults, Field::attention_backend, "dsv4");
   r.set(kDefaults, Field::page_size, 256);
-  default_request_limit(r);
+  const bool later = r.since(v0_5(14));
+  if (!later) default_request_limit(r);
   if (r.is(Field::kv_cache_dtype, "auto")) {
     r.set(kDefaults, Field::kv_cache_dtype, "fp8_e4m3");
     r.warn(kDefaults, "the KV cache of DeepSeek V4 is fp8_e4m3");
   }
-  r.require(r.is(Field::kv_cache_dtype, "fp8_e4m3"), kDefaults, "the KV cache of DeepSeek V4 is fp8_e4m3");
+  r.require(r.is(Field::kv_cache_dtype, "fp8_e4m3") || (later && r.is(Field::kv_cache_dtype, "bfloat16")), kDefaults,
+            "this release does not keep DeepSeek V4's KV cache in the given type; fp8_e4m3 is its own choice");
+  if (later) default_request_limit(r);
   check_drafting(r);
-  if (!r.none(Field::speculative_algorithm) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true)) {
+  if (!later && !r.none(Field::speculative_algorithm) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true)) {
     r.env()["SGLANG_ENABLE_SPEC_V2"] = "True";
     r.warn(kDefaults, "the second version of speculative decoding is turned on");
   }
   if (r[Field::swa_full_tokens_ratio] == field_default(Field::swa_full_tokens_ratio, r.release())) {
     r.set(kDefaults, Field::swa_full_tokens_ratio, 0.1);
   }
+  if (later && r.is(Field::moe_runner_backend, "auto") && has_fp4_experts(r, r.model())) {
+    r.set(kDefaults, Field::moe_runner_backend, "flashinfer_trtllm_routed");
+  }
 }
 
 void assign_context_parallelism(Resolution& r) {
-  if (!r.on(Field::enable_dsa_prefill_context_parallel)) return;
-  if (!r.is(Field::dsa_prefill_cp_mode, "round-robin-split")) {
-    r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill in the mode round-robin-split only");
+  if (r.before(v0_5(14))) {
+    if (!r.on(Field::enable_dsa_prefill_context_parallel)) return;
+    if (!r.is(Field::dsa_prefill_cp_mode, "round-robin-split")) {
+      r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill in the mode round-robin-split only");
+    }
+  } else {
+    if (!r.on(Field::enable_prefill_cp)) return;
+    if (!r.is(Field::cp_strategy, "interleave")) {
+      r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave only");
+    }
+    r.set(kContext, Field::enable_dsa_prefill_context_parallel, true);
+    r.set(kContext, Field::dsa_prefill_cp_mode, "round-robin-split");
   }
   r.set(kContext, Field::enable_dp_attention, true);
   r.set(kContext, Field::moe_dense_tp_size, 1);
@@ -121,7 +136,7 @@ void bound_prefill_graph(Resolution& r) {
 }  // namespace
 
 void apply_deepseek_v4_defaults(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     assign_defaults(r);
     return;
   }
@@ -135,7 +150,7 @@ void apply_deepseek_v4_defaults(Resolution& r) {
 }
 
 void validate_deepseek_v4_cp(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     assign_context_parallelism(r);
     return;
   }

@@ -76,7 +76,7 @@ void fit_attention_backend(Resolution& r) {
 
 void disable_overlap(Resolution& r) {
   if (r.on(Field::disable_overlap_schedule)) return;
-  const std::string_view step = r.before(v0_5(14)) ? kDeclared : "_dllm_overlap_disable";
+  const std::string_view step = r.before(v0_5(15)) ? kDeclared : "_dllm_overlap_disable";
   r.warn(step, "diffusion runs without overlap scheduling");
   r.change(step, Field::disable_overlap_schedule, true);
 }
@@ -128,7 +128,7 @@ void disable_cache_extensions(Resolution& r) {
 void disable_other_features(Resolution& r) {
   // Releases before 0.5.19 ask the opposite question: they warn without pipeline parallelism and keep it with it.
   const bool pipelined = r.integer(Field::pp_size) > 1;
-  if (pipelined == r.since(v0_5(14))) turn_off(r, Field::pp_size, 1, "pipeline parallelism");
+  if (pipelined == r.since(v0_5(15))) turn_off(r, Field::pp_size, 1, "pipeline parallelism");
   if (r.on(Field::enable_lora)) turn_off(r, Field::enable_lora, false, "LoRA");
   if (!r.is(Field::disaggregation_mode, "null")) turn_off(r, Field::disaggregation_mode, "null", "disaggregation");
   if (r.on(Field::enable_mixed_chunk)) turn_off(r, Field::enable_mixed_chunk, false, "mixed chunked prefill");
@@ -138,7 +138,7 @@ void disable_other_features(Resolution& r) {
 
 void handle_dllm_inference(Resolution& r) {
   if (r.none(Field::dllm_algorithm)) return;
-  const bool backend_first = r.since(v0_5(22)) || r.before(v0_5(14));
+  const bool backend_first = r.since(v0_5(22)) || r.before(v0_5(15));
   if (backend_first) fit_attention_backend(r);
   if (r.since(v0_5(21))) dllm::check_algorithm(r, r.text(Field::dllm_algorithm));
   if (r.since(v0_5(21)) && r.is(Field::dllm_algorithm, "Gemma4Renoise")) configure_renoising(r);

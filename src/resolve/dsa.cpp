@@ -97,7 +97,7 @@ void check_cache_layer_split(Resolution& r) {
 
 void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
   set_dense_threshold(r, model);
-  if (r.before(v0_5(14)) && is_attention_backend_not_set(r)) r.set(step_name(r), Field::attention_backend, "dsa");
+  if (r.before(v0_5(15)) && is_attention_backend_not_set(r)) r.set(step_name(r), Field::attention_backend, "dsa");
   refuse_two_batch_overlap(r, model);
   if (r.since(v0_5(20))) {
     default_kv_cache_dtype(r);
@@ -109,7 +109,7 @@ void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
     r.require(!r.is(Field::disaggregation_mode, "decode"), step_name(r),
               "prefill context parallelism has no use on a decode server of a disaggregated deployment");
   }
-  if (r.since(v0_5(14))) check_cache_layer_split(r);
+  if (r.since(v0_5(15))) check_cache_layer_split(r);
 }
 
 }  // namespace preflight::resolve

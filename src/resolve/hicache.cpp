@@ -155,7 +155,7 @@ void handle_hicache_by_flags(Resolution& r) {
   if (!r.on(Field::enable_hierarchical_cache) && !r.on(Field::disaggregation_decode_enable_offload_kvcache)) return;
   resolve_layout_io(r);
   resolve_storage_layout(r);
-  if (resolve_io_for_fa3_decode(r)) resolve_layout_io(r);
+  if (r.before(v0_5(14)) && resolve_io_for_fa3_decode(r)) resolve_layout_io(r);
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ void handle_hicache_ratio_default(Resolution& r) {
 }
 
 void handle_hicache(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     handle_hicache_by_flags(r);
     return;
   }

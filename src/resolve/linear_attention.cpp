@@ -112,7 +112,7 @@ void check_gdn_replayssm_spec(Resolution& r, std::string_view decode) {
 }  // namespace
 
 void handle_linear_attn_backend(Resolution& r) {
-  if (r.before(v0_5(14))) return;  // all of its rules were about SM100
+  if (r.before(v0_5(15))) return;  // all of its rules were about SM100
   const std::string decode = decode_backend(r);
   check_verify_backend(r, decode);
   check_replayssm(r, decode);

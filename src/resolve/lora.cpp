@@ -114,14 +114,14 @@ void parse_paths(Resolution& r) {
   const Value paths = r[Field::lora_paths];
   Value::List parsed;
   if (paths.is_list()) {
-    if (r.before(v0_5(14))) r.set(kStep, Field::lora_paths, Value::list({}));
+    if (r.before(v0_5(15))) r.set(kStep, Field::lora_paths, Value::list({}));
     for (const Value& entry : paths.as_list()) parsed.push_back(parsed_path(r, entry));
   } else if (paths.is_dict()) {
     for (const auto& [name, path] : paths.as_dict()) parsed.push_back(lora_ref(name, path, false));
   } else if (!paths.is_none()) {
     r.refuse("ValueError", kStep, fmt::format("--lora-paths is {}; give a list of adapters.", paths.repr()));
   }
-  if (paths.is_list() && r.before(v0_5(14))) {
+  if (paths.is_list() && r.before(v0_5(15))) {
     r.set_silently(Field::lora_paths, Value::list(std::move(parsed)));  // upstream fills the empty list in place
   } else {
     r.change(kStep, Field::lora_paths, Value::list(std::move(parsed)));

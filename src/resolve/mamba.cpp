@@ -109,13 +109,12 @@ void validate_extra_buffer(Resolution& r) {
   }
 }
 
-void validate_no_buffer(Resolution& r) {
-  constexpr std::string_view kFunction = "validate_mamba_no_buffer";
-  r.require(r.none(Field::page_size) || r[Field::page_size] == Value(1), kFunction,
+void validate_no_buffer(Resolution& r, std::string_view function = "validate_mamba_no_buffer") {
+  r.require(r.none(Field::page_size) || r[Field::page_size] == Value(1), function,
             "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it");
-  r.require(r.on(Field::disable_overlap_schedule), kFunction,
+  r.require(r.on(Field::disable_overlap_schedule), function,
             "the radix cache of this model (no_buffer) needs --disable-overlap-schedule");
-  r.require(!r.is(Field::attention_backend, "trtllm_mha"), kFunction,
+  r.require(!r.is(Field::attention_backend, "trtllm_mha"), function,
             "the radix cache of this model (no_buffer) does not go with trtllm_mha");
 }
 
@@ -156,7 +155,30 @@ void handle_mamba_radix_cache(Resolution& r) {
   validate_no_buffer(r);
 }
 
+// 0.5.14: the strategy is chosen with the model, and checked in functions of its own.
+void choose_mamba_radix_cache(Resolution& r) {
+  constexpr std::string_view kFunction = "_handle_mamba_radix_cache";
+  if (r.on(Field::disable_radix_cache)) return;
+  mark_mamba_radix_cache(r, kFunction, true);
+  if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
+    const bool wanted =
+        !r.on(Field::disable_overlap_schedule) || (!r.none(Field::page_size) && r.integer(Field::page_size) > 1);
+    if (wanted && has_extra_buffer(r, kFunction)) {
+      r.set(kFunction, Field::mamba_radix_cache_strategy, "extra_buffer");
+    } else {
+      r.set(kFunction, Field::mamba_radix_cache_strategy, "no_buffer");
+      r.set(kFunction, Field::disable_overlap_schedule, true);
+    }
+  }
+  if (mamba_extra_buffer(r)) {
+    r.refuse("AssertionError", "_validate_mamba_extra_buffer",
+             "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");
+  }
+  validate_no_buffer(r, "_validate_mamba_no_buffer");
+}
+
 void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
+  if (r.since(v0_5(14))) return choose_mamba_radix_cache(r);
   constexpr std::string_view kFunction = "_handle_mamba_radix_cache";
   mark_mamba_radix_cache(r, kFunction, true);
   if (!support.radix_cache) {
@@ -197,7 +219,7 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
 void handle_mamba_backend(Resolution& r) {
   const std::string function = r.since(v0_5(19)) ? "handle_mamba_backend" : "_handle_mamba_backend";
   const auto refuse = [&](const char* message) { r.refuse("ValueError", function, message); };
-  if (r.since(v0_5(14))) {
+  if (r.since(v0_5(15))) {
     if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");
     const Value& states = r[Field::mamba_max_states_per_path];
     if (!states.is_none() && (states.as_int() == 0 || states.as_int() < -1))

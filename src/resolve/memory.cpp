@@ -145,26 +145,31 @@ void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
 
 double reserved_mib_for_graphs(Resolution& r) {
   const std::string_view function = "reserve_for_graph_mb";
-  const bool decodes = !r.is(Field::disaggregation_mode, "prefill");
+  const bool by_role = r.since(v0_5(15));  // before, every server keeps room for both
+  const bool decodes = !by_role || !r.is(Field::disaggregation_mode, "prefill");
   double reserved = 0.0;
   const Value& max_bs = graph_setting(r, kDecode, "max_bs");
-  if (decodes && !graph_backend_is(r, kDecode, "disabled")) reserved += python::number(r, function, max_bs) * 2;
+  if (decodes && !(by_role && graph_backend_is(r, kDecode, "disabled")))
+    reserved += python::number(r, function, max_bs) * 2;
   if (attn_dp_enabled(r) && decodes) {
     const double bs = python::number(r, function, max_bs);
     const auto groups = static_cast<double>(r.integer(Field::attn_dp_size));
     reserved += bs * groups * 3;
     if (bs > 300) reserved += bs * groups * 1.5;
   }
-  if (!r.is(Field::disaggregation_mode, "decode") && !graph_backend_is(r, kPrefill, "disabled")) {
+  if (!(by_role && r.is(Field::disaggregation_mode, "decode")) && !graph_backend_is(r, kPrefill, "disabled")) {
     reserved += use_mla(r) ? 1.5 * 1024
                            : static_cast<double>(python::length(r, function, graph_setting(r, kPrefill, "bs"))) * 8;
-    if (graph_backend_is(r, kPrefill, "breakable") && r.is(Field::moe_a2a_backend, "deepep")) reserved += 1024;
+    if (by_role && graph_backend_is(r, kPrefill, "breakable") && r.is(Field::moe_a2a_backend, "deepep"))
+      reserved += 1024;
   }
   return reserved;
 }
 
 double activation_tokens_by_role(Resolution& r) {
-  if (!r.is(Field::disaggregation_mode, "decode")) return static_cast<double>(memory::activation_tokens(r));
+  if (r.before(v0_5(15)) || !r.is(Field::disaggregation_mode, "decode")) {
+    return static_cast<double>(memory::activation_tokens(r));
+  }
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
   const std::string function = settings_function(r);
   const double running =
@@ -178,7 +183,7 @@ double reserved_mib(Resolution& r, const Value& memory_mib) {
   reserved += static_cast<double>(r.integer(Field::tp_size) * r.integer(Field::pp_size)) / 8 * 1024;
   reserved += reserved_mib_for_graphs(r);
   if (!memory_mib.is_none() && memory_mib.as_int() > 60 * kGiB) reserved = std::max(reserved, 10.0 * 1024);
-  if (!r.is(Field::disaggregation_mode, "prefill") && !graph_backend_is(r, kDecode, "disabled") &&
+  if (r.since(v0_5(15)) && !r.is(Field::disaggregation_mode, "prefill") && !graph_backend_is(r, kDecode, "disabled") &&
       r.is(Field::moe_a2a_backend, "deepep")) {
     reserved += 2 * 1024;  // all-to-all buffers captured in the decode graph
   }

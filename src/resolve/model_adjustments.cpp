@@ -151,7 +151,7 @@ void finish(Resolution& r) {
 }  // namespace
 
 void handle_model_specific_adjustments(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     assign_model_specific_adjustments(r);
     return;
   }

@@ -60,9 +60,13 @@ void disable_hybrid_swa_memory(Resolution& r) {
 }
 
 // MiMo V2 and Step 3.5: layers of multi-layer EAGLE, sliding-window memory under hierarchical cache.
-void adjust_multi_layer_drafting(Resolution& r) {
+void adjust_multi_layer_drafting(Resolution& r, bool unified_tree = false) {
   if (r.is(Field::speculative_algorithm, "EAGLE")) r.set(kStep, Field::enable_multi_layer_eagle, true);
   if (!r.on(Field::enable_hierarchical_cache)) return;
+  if (unified_tree) {
+    if (r.env_bool("SGLANG_ENABLE_UNIFIED_RADIX_TREE", false)) return;
+    r.refuse("ValueError", kStep, "--enable-hierarchical-cache of this model needs SGLANG_ENABLE_UNIFIED_RADIX_TREE=1");
+  }
   r.set(kStep, Field::swa_full_tokens_ratio, 1.0);
   r.warn(kStep, "with --enable-hierarchical-cache this model keeps as many sliding-window tokens as full ones");
   r.set(kStep, Field::disable_hybrid_swa_memory, true);
@@ -152,6 +156,8 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
     assign_mamba_radix_cache(r, {});
   } else if (arch == "GraniteMoeHybridForCausalLM") {
     if (has_mamba_layer(r, model, kStep)) assign_mamba_radix_cache(r, {});
+  } else if (arch == "ZayaForCausalLM" && r.since(v0_5(14))) {
+    assign_mamba_radix_cache(r, {});
   } else if (arch == "Lfm2ForCausalLM") {
     assign_mamba_radix_cache(r, {.extra_buffer = false});
     r.require(!r.is(Field::attention_backend, "triton"), kStep,
@@ -171,7 +177,7 @@ void adjust_architecture(Resolution& r, const ModelFacts& model, const std::stri
     adjust_gpt_oss(r, model);
   } else if (contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) {
     check_mimo_v2_projection(r, model);
-    adjust_multi_layer_drafting(r);
+    adjust_multi_layer_drafting(r, r.since(v0_5(14)));
   } else if (named("Step3p5ForCausalLM") || named("Step3p7ForConditionalGeneration")) {
     adjust_multi_layer_drafting(r);
   } else if (contains({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"}, arch) && !r.is(Field::device, "cpu")) {
@@ -213,7 +219,9 @@ void assign_model_specific_adjustments(Resolution& r) {
     r.warn(kStep, "the overlap schedule is off: embeddings with a sparse head exclude it");
   }
   if (r.on(Field::enforce_disable_flashinfer_allreduce_fusion)) {
-    r.set(kStep, Field::enable_flashinfer_allreduce_fusion, false);
+    const bool named = field_exists(Field::flashinfer_allreduce_fusion_backend, r.release());
+    const Field fusion = named ? Field::flashinfer_allreduce_fusion_backend : Field::enable_flashinfer_allreduce_fusion;
+    r.set(kStep, fusion, named ? Value() : Value(false));
   }
 }
 

@@ -14,7 +14,7 @@ constexpr const char* kQuantPass = "_moe_runner_backend_quant_constraints";
 void fit_runner_to_quantization(Resolution& r) {
   const bool declares = r.since(v0_5(15));
   const std::string function = declares ? kQuantPass : "_handle_moe_kernel_config";
-  if (declares && r.is(Field::quantization, "nvfp4_online")) {
+  if (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online")) {
     r.refuse("ValueError", function, "--quantization nvfp4_online needs an NVIDIA SM100 device");
   }
   if (!r.is(Field::quantization, "mxfp8")) return;
@@ -70,12 +70,12 @@ void check_runner(Resolution& r, const std::string& function) {
   } else if (r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "experimental_sgl_trtllm"})) {
     const bool known =
         quantization_is(r, {"modelopt_fp4", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors"}) ||
-        (declares && r.is(Field::quantization, "nvfp4_online"));
+        (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online"));
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm does not know this quantization");
   } else if (r.is(Field::moe_runner_backend, "flashinfer_trtllm_routed")) {
-    const bool known =
-        quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4"}) ||
-        (declares && r.one_of(Field::quantization, {"modelopt_mixed", "nvfp4_online", "minimax_m3_nvfp4"}));
+    const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4"}) ||
+                       (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online")) ||
+                       (declares && r.one_of(Field::quantization, {"modelopt_mixed", "minimax_m3_nvfp4"}));
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm_routed does not know this quantization");
   }
 }
@@ -85,9 +85,9 @@ void separate_shared_experts(Resolution& r) {
   const bool lora = r.one_of(Field::moe_runner_backend, {"lora_triton", "lora_cutedsl", "lora_marlin"});
   const bool flashinfer = r.one_of(Field::moe_runner_backend, {"flashinfer_cutedsl", "flashinfer_trtllm",
                                                                "experimental_sgl_trtllm", "flashinfer_trtllm_routed"});
-  if (!flashinfer && !(lora && r.since(v0_5(14)))) return;
+  if (!flashinfer && !(lora && r.since(v0_5(15)))) return;
   const std::string message = "this MoE runner keeps shared experts apart: --disable-shared-experts-fusion is set";
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     r.set("_handle_moe_kernel_config", Field::disable_shared_experts_fusion, true);
     r.warn("_handle_moe_kernel_config", message);
     return;

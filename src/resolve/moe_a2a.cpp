@@ -288,7 +288,7 @@ void use_pplx(Resolution& r) {
 }  // namespace
 
 void handle_a2a_moe(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     assign_a2a_moe(r);
     return;
   }

@@ -26,7 +26,12 @@ void choose_backend(Resolution& r) {
 void use_deepep(Resolution& r) {
   if (r.is(Field::deepep_mode, "normal")) {
     r.warn(kStep, "--deepep-mode normal turns the graphs off");
-    r.set(kStep, Field::disable_cuda_graph, true);
+    if (r.since(v0_5(14))) {
+      r.declare(kStep, {{Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}})}});
+      r.declare(kStep, {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}})}});
+    } else {
+      r.set(kStep, Field::disable_cuda_graph, true);
+    }
   }
   span_tp(r);
   if (!r.on(Field::enable_deepep_waterfill)) return;

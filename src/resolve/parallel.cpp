@@ -213,7 +213,7 @@ void default_attention_groups(Resolution& r, const std::string& function) {
 }  // namespace
 
 void handle_data_parallelism(Resolution& r) {
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     assign_data_parallelism(r);
     return;
   }
@@ -268,7 +268,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
   if (same_on_all_ranks && r.one_of(Field::ep_dispatch_algorithm, {"static", "lp"})) {
     r.refuse("ValueError", function, "without --moe-a2a-backend use --ep-dispatch-algorithm dynamic");
   }
-  const bool joins_by_scaling = r.since(v0_5(14)) && r.is(Field::ep_join_mode, "scale");
+  const bool joins_by_scaling = r.since(v0_5(15)) && r.is(Field::ep_join_mode, "scale");
   if (balances && !joins_by_scaling) {
     r.require(r.integer(Field::ep_size) > 1, function, "--enable-eplb needs --ep-size above 1");
   }
@@ -296,7 +296,7 @@ void handle_expert_distribution_metrics(Resolution& r) {
 void pipeline_parallel_overlap_disable(Resolution& r) {
   if (r.integer(Field::pp_size) <= 1) return;
   const char* message = "the overlap schedule is off: pipeline parallelism excludes it";
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     r.set("_handle_pipeline_parallelism", Field::disable_overlap_schedule, true);
     r.warn("_handle_pipeline_parallelism", message);
     return;

@@ -115,7 +115,7 @@ void enable_decode_radix_cache(Resolution& r) {
   };
   if (r.on(Field::enable_hisparse)) refuse("--enable-hisparse");
   const std::string backend = r.text(Field::disaggregation_transfer_backend);
-  if (r.before(v0_5(14))) {  // known for 0.5.13
+  if (r.before(v0_5(14))) {
     if (backend != "nixl" && backend != "mooncake") refuse("--disaggregation-transfer-backend " + backend);
     if (!r.none(Field::speculative_algorithm)) refuse("speculative decoding");
   } else if (backend == "fake") {
@@ -210,8 +210,8 @@ void handle_roles(Resolution& r) {
   } else if (is_prefill(r)) {
     r.require(!r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
-    if (r.before(v0_5(14))) r.set(kStep, Field::disable_cuda_graph, true);  // seen in 0.5.13 alone
-    if (r.since(v0_5(14)) && rust_server(r)) alias_bootstrap_port(r);
+    if (r.before(v0_5(15))) r.set(kStep, Field::disable_cuda_graph, true);  // seen in 0.5.13 alone
+    if (r.since(v0_5(15)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;
   if (r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false) &&
@@ -272,7 +272,7 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), architecture) != names.end();
   };
-  return among(kSince13) || (r.since(v0_5(14)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
+  return among(kSince13) || (r.since(v0_5(15)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
 }
 
 void check_encoder_options(Resolution& r, const std::string& function) {
@@ -298,7 +298,7 @@ void handle_pd_disaggregation(Resolution& r) {
       r.change(kStep, Field::optimistic_prefill_attempts, 1);
     }
   }
-  if (r.since(v0_5(14))) check_host_receive_and_dcp(r);
+  if (r.since(v0_5(15))) check_host_receive_and_dcp(r);
   handle_roles(r);
 }
 

@@ -1,6 +1,6 @@
 // The order of resolution, per release, and the run itself.
 //
-// Up to 0.5.13 resolution is ServerArgs.__post_init__ (kPostInit). In 0.5.15–0.5.18 its steps are methods still, in the
+// Up to 0.5.14 resolution is ServerArgs.__post_init__ (kPostInit). In 0.5.15–0.5.18 its steps are methods still, in the
 // order that run_resolution_pipeline keeps since (kPipeline follows arg_groups/pipeline.py). The launcher then calls
 // check_server_args. A row without a function cannot act on an Intel GPU and says why. Tested by tests/parity.
 #include "src/resolve/pipeline.h"
@@ -41,19 +41,21 @@ constexpr PipelineStep kPostInit[] = {
     {.name = "handle_ssl_validation", .run = handle_ssl_validation},
     {.name = "handle_asr_validation", .run = handle_asr_validation},
     {.name = "handle_pd_disaggregation", .run = handle_pd_disaggregation},
+    {.name = "handle_legacy_cp_arguments", .run = handle_legacy_cp_arguments, .first = v0_5(14)},
     {.name = "validate_prefill_only_disable_kv_cache_args", .run = validate_prefill_only_disable_kv_cache_args},
     {.name = kDummyModelEndsHere},
     {.name = "handle_deprecated_args", .run = handle_deprecated_args},
     {.name = "handle_prefill_delayer_env_compat", .run = handle_prefill_delayer_env_compat},
     {.name = "handle_quantization_unquant", .run = handle_quantization_unquant},
     {.name = "handle_missing_default_values", .run = handle_missing_default_values},
+    {.name = "handle_cuda_graph_config", .run = handle_cuda_graph_config, .first = v0_5(14)},
     {.name = "handle_hpu_backends", .run = handle_hpu_backends},
     {.name = "handle_cpu_backends", .run = handle_cpu_backends},
     {.name = "handle_npu_backends", .run = handle_npu_backends},
     {.name = "handle_mps_backends", .run = handle_mps_backends},
     {.name = "handle_xpu_backends", .run = handle_xpu_backends},
     {.name = "apply_server_args_defaults", .note = "no out-of-tree platform plugin on XPU"},
-    {.name = "handle_piecewise_cuda_graph", .run = handle_piecewise_cuda_graph},
+    {.name = "handle_piecewise_cuda_graph", .run = handle_piecewise_cuda_graph, .last = v0_5(13)},
     {.name = "get_device_memory_capacity", .run = require_device_tools},
     {.name = "handle_gpu_memory_settings", .run = handle_gpu_memory_settings},
     {.name = "deterministic_enforces_no_allreduce_fusion", .run = deterministic_enforces_no_allreduce_fusion},
@@ -62,6 +64,7 @@ constexpr PipelineStep kPostInit[] = {
     {.name = "handle_deterministic_inference", .run = handle_deterministic_inference},
     {.name = "handle_attention_backend_compatibility", .run = handle_attention_backend_compatibility},
     {.name = "handle_mamba_backend", .run = handle_mamba_backend},
+    {.name = "handle_int8_mamba_checkpoint", .run = handle_int8_mamba_checkpoint, .first = v0_5(14)},
     {.name = "handle_linear_attn_backend", .run = handle_linear_attn_backend},
     {.name = "handle_kv4_compatibility", .run = handle_kv4_compatibility},
     {.name = "page_size_default", .run = page_size_default},
@@ -72,6 +75,7 @@ constexpr PipelineStep kPostInit[] = {
     {.name = "handle_prefill_only_disable_kv_cache", .run = handle_prefill_only_disable_kv_cache},
     {.name = "handle_hicache", .run = handle_hicache},
     {.name = "handle_data_parallelism", .run = handle_data_parallelism},
+    {.name = "handle_legacy_cp_arguments", .run = handle_legacy_cp_arguments, .first = v0_5(14)},
     {.name = "handle_context_parallelism", .run = handle_context_parallelism},
     {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
     {.name = "handle_a2a_moe", .run = handle_a2a_moe},
@@ -254,7 +258,7 @@ void run(std::span<const PipelineStep> steps, Resolution& r) {
 }  // namespace
 
 std::span<const PipelineStep> pipeline(Release release) {
-  if (release < v0_5(14)) return kPostInit;
+  if (release < v0_5(15)) return kPostInit;
   return kPipeline;
 }
 

@@ -46,6 +46,12 @@ void handle_xpu_backends(Resolution& r) {
     r.set("_handle_xpu_backends", Field::disable_piecewise_cuda_graph, true);
     return;
   }
+  if (r.before(v0_5(15))) {
+    if (graph_backend_is(r, kPrefill, "disabled")) return;
+    r.warn("_handle_xpu_backends", "prefill graphs do not exist on XPU and are turned off");
+    r.set_silently(Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
+    return;
+  }
   if (r.since(v0_5(21)) && r.none(Field::sampling_backend)) {
     r.declare("_handle_xpu_backends", {{Field::sampling_backend, "intel_xpu"}});
   }

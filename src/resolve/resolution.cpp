@@ -72,8 +72,8 @@ void Resolution::set(std::string_view step, Field field, Value value) {
 
 namespace {
 
-// Up to 0.5.18 only passes and model overrides declare; a handler assigns, and settings inside the graph configuration
-// change in place, which nothing records.
+// Up to 0.5.18 only passes and model overrides declare (up to 0.5.14 nothing does); a handler assigns, and settings
+// inside the graph configuration change in place, which nothing records.
 bool is_handler(std::string_view step) {
   for (const std::string_view prefix :
        {"_handle_", "handle_", "_parse_", "_apply_", "apply_", "adjust_", "_disable_", "_resolve_"}) {
@@ -97,7 +97,7 @@ void Resolution::assign(std::string_view step, std::vector<FieldValue> fields) {
 }
 
 void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) {
-  if (before(v0_5(19)) && is_handler(step)) return assign(step, std::move(fields));
+  if (before(v0_5(15)) || (before(v0_5(19)) && is_handler(step))) return assign(step, std::move(fields));
   for (const auto& [field, value] : fields) set_silently(field, value);
   launch_.chain.push_back({std::string(step), std::move(fields), false});
 }
@@ -106,7 +106,7 @@ void Resolution::change(std::string_view step, Field field, Value value) {
   if (since(v0_5(15))) {
     declare(step, {{field, std::move(value)}});
   } else {
-    set(step, field, std::move(value));
+    assign(step, {{field, std::move(value)}});
   }
 }
 

@@ -172,7 +172,7 @@ void resolve_grpc(Resolution& r, const std::string& function) {
 // the platform in place of a name, which the next statement cannot split at its colon.
 std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
-  const bool by_platform = r.since(v0_5(14));
+  const bool by_platform = r.since(v0_5(15));
   r.refuse(by_platform ? "AttributeError" : "RuntimeError",
            by_platform ? function_name(r, kDefaults) : std::string("get_device"),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
@@ -203,7 +203,7 @@ void handle_deprecated_args(Resolution& r) {
   rename_image_processor(r, function);
   rename_tool_call_parser(r, function);
   rename_allreduce_fusion(r, function);
-  if (r.before(v0_5(14))) {
+  if (r.before(v0_5(15))) {
     rename_attention_backends_by_assignment(r, function);
   } else {
     rename_attention_backends(r, function);
@@ -229,7 +229,7 @@ void handle_missing_default_values(Resolution& r) {
   if (r.none(Field::device)) r.change(kDefaults, Field::device, default_device(r));
   r.change(kDefaults, Field::device, split(r.text(Field::device), ':').front());  // "xpu:1" is "xpu"
   // Drawn anew by every launch, so there is no value to predict: the entry stands for the draw.
-  if (r.none(Field::random_seed) && r.since(v0_5(14))) r.declare(kDefaults, {});
+  if (r.none(Field::random_seed) && r.since(v0_5(15))) r.declare(kDefaults, {});
   if (r.none(Field::mm_process_config)) r.change(kDefaults, Field::mm_process_config, Value::dict({}));
   if (r.env_bool("SGLANG_USE_MODELSCOPE", false)) handle_modelscope_paths(r);
   // 0.5.14 and later resolve the strategy with the model.

@@ -63,7 +63,7 @@ void default_draft_revision(Resolution& r) {
 void default_moe_runner(Resolution& r) {
   if (!r.none(Field::speculative_moe_runner_backend)) return;
   Value runner = r[Field::moe_runner_backend];
-  if (r.before(v0_5(14))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
+  if (r.before(v0_5(15))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
   constexpr std::string_view kPass = "_speculative_moe_runner_default";
   if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");
   if (r.since(v0_5(22)) && is_text(runner, "flashinfer_megamoe")) {
@@ -181,7 +181,7 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
   for (const auto& [known, algorithm] : kNames) {
     if (text == known) return algorithm;
   }
-  if (r.since(v0_5(14))) {
+  if (r.since(v0_5(15))) {
     for (const auto& [known, algorithm] : kLaterNames) {
       if (text == known) return algorithm;
     }

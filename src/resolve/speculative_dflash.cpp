@@ -17,8 +17,8 @@ void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);
   const bool cuda = device.starts_with("cuda");
   const bool npu = device == "npu";
-  if (r.since(v0_5(14)) && !cuda && !npu && device != "xpu") refuse(r, "DFLASH does not run on device " + device);
-  if (attn_dp_enabled(r) && r.before(v0_5(14))) refuse(r, "DFLASH does not work with data-parallel attention");
+  if (r.since(v0_5(15)) && !cuda && !npu && device != "xpu") refuse(r, "DFLASH does not run on device " + device);
+  if (attn_dp_enabled(r) && r.before(v0_5(15))) refuse(r, "DFLASH does not work with data-parallel attention");
   if (attn_dp_enabled(r) && !npu) {
     if (!cuda) refuse(r, "DFLASH with data-parallel attention needs CUDA");
     if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DFLASH with data-parallel attention needs --enable-dp-lm-head");
@@ -117,7 +117,7 @@ void handle_dflash(Resolution& r) {
   take_block_size(r);
   infer_block_size(r);
   check_window(r);
-  if (r.since(v0_5(14))) choose_draft_attention(r);
+  if (r.since(v0_5(15))) choose_draft_attention(r);
   cap_running_requests(r, kStep);
   if (r.since(v0_5(14))) return;
   r.set(kStep, Field::disable_overlap_schedule, true);

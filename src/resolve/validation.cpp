@@ -108,7 +108,7 @@ void check_served_name(Resolution& r) {
 void check_mixed_chunk(Resolution& r) {
   if (r.none(Field::speculative_algorithm) || !r.on(Field::enable_mixed_chunk)) return;
   const bool supported =
-      r.since(v0_5(14)) && r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK", "NEXTN"});
+      r.since(v0_5(15)) && r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK", "NEXTN"});
   r.require(supported, kCheck,
             fmt::format("--enable-mixed-chunk does not work with {} speculation; drop one of them.",
                         r.text(Field::speculative_algorithm)));
@@ -187,13 +187,13 @@ void check_loading_and_metrics(Resolution& r) {
 void check_two_batch_overlap(Resolution& r) {
   if (!r.on(Field::enable_two_batch_overlap)) return;
   const bool no_a2a = r.is(Field::moe_a2a_backend, "none");
-  if (r.since(v0_5(14))) {  // the way through attention data parallelism: known for 0.5.23
+  if (r.since(v0_5(15))) {  // the way through attention data parallelism: known for 0.5.23
     if (!no_a2a || attn_dp_enabled(r)) return;
     r.refuse("ValueError", "check_two_batch_overlap",
              "--enable-two-batch-overlap needs a --moe-a2a-backend or attention data parallelism.");
   }
   if (no_a2a) r.refuse("ValueError", kCheck, "--enable-two-batch-overlap needs a --moe-a2a-backend.");
-  if (r.on(Field::enforce_shared_experts_fusion)) {
+  if (r.before(v0_5(14)) && r.on(Field::enforce_shared_experts_fusion)) {
     r.refuse("ValueError", kCheck,
              "--enable-two-batch-overlap and --enforce-shared-experts-fusion exclude each other; drop one of them.");
   }
@@ -327,7 +327,7 @@ void check_server_args(Resolution& r) {
   check_loading_and_metrics(r);
   check_two_batch_overlap(r);
   check_communication(r);
-  if (r.since(v0_5(14))) {  // known for 0.5.23
+  if (r.since(v0_5(15))) {  // known for 0.5.23
     if (r.since(v0_5(22))) check_watermark_server_args(r);
     check_load_publish_args(r);
   }

@@ -13,7 +13,7 @@ struct Provider {
   std::string_view source;  // as recorded in the chain
   Overrides (*declare)(Resolution& r, const ModelFacts& model);
   std::initializer_list<std::string_view> architectures;
-  Release first = v0_5(14);
+  Release first = v0_5(15);
 };
 
 const std::initializer_list<std::string_view> kNemotronH = {"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM",
