@@ -152,12 +152,11 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
                        "InternS2PreviewForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
                        "MiniCPMV4_6ForConditionalGeneration", "FalconH1ForCausalLM", "JetNemotronForCausalLM",
                        "JetVLMForConditionalGeneration"},
-                      arch)) {
+                      arch) ||
+             (arch == "ZayaForCausalLM" && r.since(v0_5(14)))) {
     assign_mamba_radix_cache(r, {});
   } else if (arch == "GraniteMoeHybridForCausalLM") {
     if (has_mamba_layer(r, model, kStep)) assign_mamba_radix_cache(r, {});
-  } else if (arch == "ZayaForCausalLM" && r.since(v0_5(14))) {
-    assign_mamba_radix_cache(r, {});
   } else if (arch == "Lfm2ForCausalLM") {
     assign_mamba_radix_cache(r, {.extra_buffer = false});
     r.require(!r.is(Field::attention_backend, "triton"), kStep,
