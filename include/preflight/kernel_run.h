@@ -57,6 +57,9 @@ struct DeviceInfo {
   std::string extensions;
 };
 
+// What multiplies matrices of 16-bit numbers for the decode kernels on a device; "" where they run in plain form.
+std::string matrix_engine(const DeviceInfo& device);
+
 // "" = first GPU, else first device; digits = index; other text = part of the name or platform (case ignored).
 struct DeviceChoice {
   std::string text;
@@ -69,6 +72,7 @@ struct RunOptions {
   std::string kernel_dir;        // read kernel sources here instead of the embedded ones
   bool as_gpu = false;           // choose work-groups as for a GPU on any device: tests that path on a CPU
   bool plain_tiles = false;      // with it: the tile products of a matrix engine, in plain C
+  int emulated_lanes = 0;        // with it: those of Intel's engine, its sub-groups of 16 or 8 emulated
   int defect = 0;                // plant this defect (src/kernels/defects.h); 0 = none
   bool stop_at_failure = false;  // skip the cases after the first that fails
 };

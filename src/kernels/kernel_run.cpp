@@ -5,6 +5,8 @@
 #include <cassert>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "preflight/sizing.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/launchers.h"
@@ -22,6 +24,9 @@ DeviceInfo tile_device(DeviceInfo device, const RunOptions& options) {
   device.is_cpu = false;
   device.is_gpu = true;
   if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);
+  if (options.emulated_lanes > 0) {
+    device.extensions += fmt::format(" {}{}", tiles::kEmulatedSubGroup, options.emulated_lanes);
+  }
   device.local_memory_bytes = std::min(device.local_memory_bytes, kGpuLocalBytes);
   return device;
 }

@@ -18,7 +18,7 @@ struct Program {
 Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const DeviceInfo& device,
                    const RunOptions& options);
 
-// Intel GPUs as their driver describes them, for compiling without one.
+// Intel GPUs as their driver describes them, with their matrix engine and without, for compiling without one.
 struct OfflineDevice {
   std::string_view name;  // as Intel's offline compiler calls it
   DeviceInfo info;

@@ -1,6 +1,7 @@
 #include "src/kernels/tiles.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -11,12 +12,10 @@ namespace {
 
 constexpr std::int64_t kTile = 16;  // columns, depth, and tokens at a time
 constexpr std::int64_t kPad = 8;
-// Sub-groups of a work-group: each gets a quarter of a core's registers or less.
-constexpr std::int64_t kMostGroups = 8;
+constexpr std::int64_t kMostRowGroups = 4;
 
-// Rows of a tile and lanes of a sub-group, as in tiles.clh.
-constexpr std::int64_t kTileRows = 16;
-std::int64_t sub_group(TileEngine engine) { return engine == TileEngine::kNvidia ? 32 : 1; }
+// Sub-groups of a work-group: each gets a quarter of a core's registers or less. (Of Intel's half: 16 of 32.)
+std::int64_t most_groups(const Engine& engine) { return engine.kind == TileEngine::kIntel ? 16 : 8; }
 
 std::int64_t stage_bytes(const Product& p) {
   const std::int64_t elements = p.key_dim + kPad + (p.shared_rows ? 0 : p.value_dim + kPad);
@@ -25,58 +24,86 @@ std::int64_t stage_bytes(const Product& p) {
 
 std::int64_t local_bytes(const Product& p, const Shape& shape) {
   const std::int64_t partial = shape.dim_groups > 1 ? 4 * shape.rows() * kTile * shape.dim_groups : 4;
-  return shape.stages * stage_bytes(p) + partial + 2 * kTile * 8;
+  const std::int64_t link = shape.engine.emulated ? 16 * shape.lanes() : 0;
+  return shape.stages * stage_bytes(p) + partial + 2 * kTile * 8 + link;
 }
 
 // Registers of an item that stay taken from tile to tile: eight floats of each tile of sums, four pairs of each tile of
-// queries. (Plain C has no such limit and is cut like them.)
+// queries, on every engine. (Plain C has no such limit and is cut like them.)
 std::int64_t registers(const Product& p, const Shape& shape) {
   return (8 * p.value_dim + 4 * p.key_dim) / kTile / shape.dim_groups;
 }
 
-}  // namespace
-
-// mma of bf16 needs compute capability 8.0.
-TileEngine engine_of(const DeviceInfo& device) {
-  const std::string_view abilities = device.extensions;
-  if (const std::size_t at = abilities.find(" sm_"); at != std::string_view::npos) {
-    const std::string_view number = abilities.substr(at + 4, abilities.find(' ', at + 1) - at - 4);
-    return number.size() > 2 || number >= "80" ? TileEngine::kNvidia : TileEngine::kNone;
+// 0 where the text does not say.
+std::int64_t number_after(std::string_view text, std::string_view note) {
+  std::int64_t number = 0;
+  const std::size_t at = text.find(note);
+  if (at != std::string_view::npos) {
+    std::from_chars(text.data() + at + note.size(), text.data() + text.size(), number);
   }
-  return abilities.find(kPlainTiles) == std::string_view::npos ? TileEngine::kNone : TileEngine::kPlainC;
+  return number;
 }
 
-std::int64_t Shape::lanes() const { return sub_group(engine) * row_groups * dim_groups; }
-std::int64_t Shape::rows() const { return kTileRows * row_groups; }
+}  // namespace
+
+std::int64_t intel_sub_group(const DeviceInfo& device) {
+  if (!device.is_gpu || !device.platform.starts_with("Intel(R) OpenCL")) return 0;
+  return number_after(device.extensions, " sub_group_");
+}
+
+Engine engine_of(const DeviceInfo& device) {
+  const std::string_view abilities = device.extensions;
+  constexpr std::int64_t kFirstWithBf16 = 80;  // compute capability 8.0
+  if (const std::int64_t capability = number_after(abilities, " sm_"); capability > 0) {
+    return {.kind = capability >= kFirstWithBf16 ? TileEngine::kNvidia : TileEngine::kNone, .lanes = 32};
+  }
+  const auto is_cut_for = [](std::int64_t lanes) { return lanes == 16 || lanes == 8; };
+  if (const std::int64_t lanes = number_after(abilities, kEmulatedSubGroup); is_cut_for(lanes)) {
+    return {.kind = TileEngine::kIntel, .lanes = lanes, .emulated = true};
+  }
+  if (const std::int64_t lanes = intel_sub_group(device);
+      is_cut_for(lanes) && abilities.find("cl_intel_subgroup_matrix_multiply_accumulate") != std::string_view::npos) {
+    return {.kind = TileEngine::kIntel, .lanes = lanes};
+  }
+  return {.kind = abilities.find(kPlainTiles) == std::string_view::npos ? TileEngine::kNone : TileEngine::kPlainC};
+}
+
+std::int64_t Shape::lanes() const { return engine.lanes * row_groups * dim_groups; }
+std::int64_t Shape::rows() const { return engine.tile_rows() * row_groups; }
 
 std::string Shape::build_options() const {
-  return fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={}", static_cast<int>(engine), row_groups,
-                     dim_groups, stages);
+  std::string options = fmt::format("-DTILE_BODY={} -DROW_GROUPS={} -DDIM_GROUPS={} -DSTAGES={}",
+                                    static_cast<int>(engine.kind), row_groups, dim_groups, stages);
+  if (engine.kind == TileEngine::kIntel) options += fmt::format(" -DTILE_LANES={}", engine.lanes);
+  if (engine.emulated) options += " -DTILE_EMULATED";
+  return options;
 }
 
 std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
-  const TileEngine engine = engine_of(device);
-  if (engine == TileEngine::kNone || p.key_dim % kTile != 0 || p.value_dim % kTile != 0) return std::nullopt;
+  const Engine engine = engine_of(device);
+  if (engine.kind == TileEngine::kNone || p.key_dim % kTile != 0 || p.value_dim % kTile != 0) return std::nullopt;
   // As many row groups as there are rows, so that keys are fetched once; the dims are cut until an item's registers
   // hold its part, and further while sub-groups are few.
-  constexpr std::int64_t kMostRegisters = 208;
+  const std::int64_t most_registers = engine.kind == TileEngine::kIntel ? 150 : 208;
   Shape shape{.engine = engine};
-  const std::int64_t wanted = sizing::ceil_div(p.rows, kTileRows);
-  while (shape.row_groups < wanted && shape.row_groups < kMostGroups / 2) shape.row_groups *= 2;
+  const std::int64_t wanted = sizing::ceil_div(p.rows, engine.tile_rows());
+  while (shape.row_groups < wanted && shape.row_groups < kMostRowGroups) shape.row_groups *= 2;
   const auto divides = [&](std::int64_t groups) {
     return p.key_dim / kTile % groups == 0 && p.value_dim / kTile % groups == 0;
   };
-  while (registers(p, shape) > kMostRegisters) {
+  while (registers(p, shape) > most_registers) {
     if (!divides(2 * shape.dim_groups)) return std::nullopt;
     shape.dim_groups *= 2;
   }
-  while (p.shared_rows && 2 * shape.row_groups * shape.dim_groups <= kMostGroups && shape.dim_groups < 4 &&
+  while (p.shared_rows && 2 * shape.row_groups * shape.dim_groups <= most_groups(engine) && shape.dim_groups < 4 &&
          divides(2 * shape.dim_groups)) {
     shape.dim_groups *= 2;
   }
   // Small stages: one more on its way keeps memory busy (three was best on an H200, four left too few work-groups).
   shape.stages = 3;
-  if (p.shared_rows || local_bytes(p, shape) > device.local_memory_bytes) shape.stages = 2;
+  const bool copies_go_on_by_themselves = engine.kind != TileEngine::kIntel;
+  if (p.shared_rows || !copies_go_on_by_themselves || local_bytes(p, shape) > device.local_memory_bytes)
+    shape.stages = 2;
   if (local_bytes(p, shape) > device.local_memory_bytes || shape.lanes() > device.max_work_group_size) {
     return std::nullopt;
   }
@@ -84,3 +111,17 @@ std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
 }
 
 }  // namespace preflight::tiles
+
+std::string preflight::matrix_engine(const DeviceInfo& device) {
+  const tiles::Engine engine = tiles::engine_of(device);
+  switch (engine.kind) {
+    case tiles::TileEngine::kNvidia:
+      return "NVIDIA mma.sync";
+    case tiles::TileEngine::kIntel:
+      return fmt::format("Intel DPAS, sub-groups of {}", engine.lanes);
+    case tiles::TileEngine::kNone:
+    case tiles::TileEngine::kPlainC:
+      break;
+  }
+  return {};
+}

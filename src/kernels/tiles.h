@@ -10,11 +10,25 @@
 
 namespace preflight::tiles {
 
-// What multiplies tiles of 16-bit numbers: TILE_BODY of ocl_kernels/tiles.clh. kPlainC is no engine: it runs the same
-// kernels on a device that a test has marked with kPlainTiles among its extensions.
-enum class TileEngine : std::uint8_t { kNone, kPlainC, kNvidia };
+// What multiplies tiles of 16-bit numbers: TILE_BODY of ocl_kernels/tiles.clh.
+enum class TileEngine : std::uint8_t { kNone, kPlainC, kNvidia, kIntel };
+
+// An engine, and the items that own a tile together. Where there is none a test may mark the device among its
+// extensions: with kPlainTiles for the same kernels in plain C, with kEmulatedSubGroup and a size for those of Intel's
+// engine.
 inline constexpr std::string_view kPlainTiles = "plain_tiles";
-TileEngine engine_of(const DeviceInfo& device);
+inline constexpr std::string_view kEmulatedSubGroup = "emulated_sub_group_";
+struct Engine {
+  TileEngine kind = TileEngine::kNone;
+  std::int64_t lanes = 1;
+  bool emulated = false;
+  [[nodiscard]] std::int64_t tile_rows() const { return kind == TileEngine::kIntel ? lanes / 2 : 16; }
+};
+Engine engine_of(const DeviceInfo& device);
+
+// The smallest sub-group of an Intel GPU under Intel's own driver (src/opencl notes it); 0 elsewhere: other drivers of
+// the same GPUs refuse Intel's build options.
+std::int64_t intel_sub_group(const DeviceInfo& device);
 
 // What a work-group is given; dims in elements of 16 bits.
 struct Product {
@@ -25,7 +39,7 @@ struct Product {
 };
 
 struct Shape {
-  TileEngine engine = TileEngine::kNone;
+  Engine engine;
   std::int64_t row_groups = 1;
   std::int64_t dim_groups = 1;
   std::int64_t stages = 2;

@@ -122,6 +122,7 @@ Json kernel_json(const Report& report) {
                      {"platform", k.device->platform},
                      {"driver", k.device->driver},
                      {"version", k.device->version}};
+    if (const std::string engine = matrix_engine(*k.device); !engine.empty()) out["device"]["matrix_engine"] = engine;
   }
   if (k.error) out["error"] = error_json(*k.error);
   Json cases = Json::array();

@@ -187,7 +187,11 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     return out + fmt::format("  {} {}\n\n", style.yellow("not run:"), report.kernel_not_run);
   }
   const KernelReport& k = *report.kernel;
-  if (k.device) out += fmt::format("  on {} ({}, driver {})\n", k.device->name, k.device->platform, k.device->driver);
+  if (k.device) {
+    out += fmt::format("  on {} ({}, driver {})\n", k.device->name, k.device->platform, k.device->driver);
+    const std::string engine = matrix_engine(*k.device);
+    if (!engine.empty()) out += fmt::format("  decode of 16-bit tensors on the matrix engine: {}\n", engine);
+  }
   // A device error that ended in a case is told there, once.
   const bool told = std::any_of(k.cases.begin(), k.cases.end(), [&](const CaseReport& c) {
     return k.error && c.fault && c.fault->kind == k.error->kind;

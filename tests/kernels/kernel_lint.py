@@ -64,15 +64,16 @@ def main():
         results = list(pool.map(lambda r: compile_one(arguments.directory / f"{r[1]}.cl", r[0], r[2]), rows))
     table = collections.defaultdict(lambda: [0, 0, 0])
     for (device, kernel, options, case), result in zip(rows, results):
-        cell = table[kernel, device]
+        form = "DPAS" if "-DTILE_BODY=3" in options else "plain"
+        cell = table[kernel, device, form]
         cell[0] += 1
         cell[1] += not result.built
         cell[2] += sum(result.spills.values())
         if not result.good:
             print(f"{device}: {case}\n  options: {options}\n  {result.log}\n", file=sys.stderr)
-    print(f"{'kernel':20}{'device':8}{'programs':>9}{'failed':>8}{'spills':>8}")
-    for (kernel, device), (programs, failed, spills) in table.items():
-        print(f"{kernel:20}{device:8}{programs:9}{failed:8}{spills:8}")
+    print(f"{'kernel':20}{'device':8}{'form':8}{'programs':>9}{'failed':>8}{'spills':>8}")
+    for (kernel, device, form), (programs, failed, spills) in table.items():
+        print(f"{kernel:20}{device:8}{form:8}{programs:9}{failed:8}{spills:8}")
     sys.exit(0 if all(result.good for result in results) else 1)
 
 
