@@ -226,14 +226,18 @@ TEST(Nodes, MeetAtAnAddressOfTheFirst) {
     const char* first;
     const char* second;
     int status;
+    bool other_host;  // a warning: it may be another name of the same machine
   };
   const Row rows[] = {
-      {"--dist-init-addr 10.0.0.1:5000", "--dist-init-addr n0:5000", 0},  // two names of one machine
-      {"--dist-init-addr localhost:5000", "--dist-init-addr n0:5000", 0},
-      {"--dist-init-addr localhost:5000", "--dist-init-addr localhost:5000", 1},
-      {"--dist-init-addr localhost:5000", "--dist-init-addr localhost:5000 --base-gpu-id 4", 0},  // on one machine
-      {"--dist-init-addr n0:5000", "--dist-init-addr n0:5001", 1},
-      {"--dist-init-addr n0:5000", "", 1},
+      {"--dist-init-addr 10.0.0.1:5000", "--dist-init-addr 10.0.0.2:5000", 0, true},
+      {"--dist-init-addr 10.0.0.1:5000", "--dist-init-addr n0:5000", 0, true},
+      {"--dist-init-addr localhost:5000", "--dist-init-addr n0:5000", 0, true},
+      {"--dist-init-addr n0.cluster.local:5000", "--dist-init-addr N0:5000", 0, false},
+      {"--dist-init-addr 10.0.0.1:5000", "--dist-init-addr 10.0.0.1:5000", 0, false},
+      {"--dist-init-addr localhost:5000", "--dist-init-addr localhost:5000", 1, false},
+      {"--dist-init-addr localhost:5000", "--dist-init-addr 127.0.0.1:5000 --base-gpu-id 4", 0, false},  // one machine
+      {"--dist-init-addr n0:5000", "--dist-init-addr n0:5001", 1, false},
+      {"--dist-init-addr n0:5000", "", 1, false},
   };
   for (const Row& row : rows) {
     const TemporaryDirectory dir;
@@ -243,6 +247,71 @@ TEST(Nodes, MeetAtAnAddressOfTheFirst) {
                   dir.file("b.sh", command(shared + "--node-rank 1 " + row.second))});
     EXPECT_EQ(run.status, row.status) << row.first << " " << row.second << '\n' << run.out;
     EXPECT_EQ(run.out.find("ND004") != std::string::npos, row.status == 1) << run.out;
+    EXPECT_EQ(run.out.find("ND006") != std::string::npos, row.other_host) << run.out;
+  }
+}
+
+// Ranks that hold other weights, or compute them with other kernels, start and answer nonsense.
+TEST(Nodes, WhatRanksHoldAndComputeIsCompared) {
+  struct Row {
+    const char* first;
+    const char* second;
+    const char* says;  // nullptr: nothing
+  };
+  const Row rows[] = {
+      {"", "--load-format dummy", "error[ND001]: load_format differs: 'auto' on a.sh; 'dummy' on b.sh"},
+      {"", "--load-format safetensors", nullptr},
+      {"", "--revision v2", "error[ND001]: revision differs: None on a.sh; 'v2' on b.sh"},
+      {"", "--revision main", nullptr},
+      {"--speculative-algorithm STANDALONE --speculative-draft-model-path Qwen/Qwen3-0.6B",
+       "--speculative-algorithm STANDALONE --speculative-draft-model-path Qwen/Qwen3-1.7B",
+       "error[ND001]: speculative_draft_model_path differs"},
+      {"--speculative-algorithm STANDALONE --speculative-draft-model-path Qwen/Qwen3-0.6B",
+       "--speculative-algorithm STANDALONE --speculative-draft-model-path Qwen/Qwen3-0.6B "
+       "--speculative-draft-model-revision v2",
+       "error[ND001]: speculative_draft_model_revision differs"},
+      {"--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules q_proj",
+       "--lora-paths a=org/two --max-lora-rank 16 --lora-target-modules q_proj",
+       "error[ND001]: lora_paths differs: {'a': 'org/one'} on a.sh; {'a': 'org/two'} on b.sh"},
+      {"--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules q_proj",
+       "--lora-paths a=org/one --max-lora-rank 32 --lora-target-modules q_proj",
+       "error[ND001]: max_lora_rank differs: 16 on a.sh; 32 on b.sh"},
+      {"--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules q_proj",
+       "--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules k_proj",
+       "error[ND001]: lora_target_modules differs"},
+      {"--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules q_proj k_proj",
+       "--lora-paths a=org/one --max-lora-rank 16 --lora-target-modules k_proj q_proj", nullptr},
+      {"", R"(--model-loader-extra-config '{"pattern": "x"}')", "error[ND001]: model_loader_extra_config differs"},
+      {"", R"(--model-loader-extra-config '{"enable_multithread_load": true, "num_threads": 4}')", nullptr},
+      {"", R"(--json-model-override-args '{"num_hidden_layers": 4}')",
+       "error[ND001]: json_model_override_args differs: num_hidden_layers is 36 on a.sh; 4 on b.sh"},
+      {"--model-path Qwen/Qwen3-14B", "--model-path Qwen/Qwen3-8B", "error[ND001]: the model differs"},
+      {"--context-length 4096", "--context-length 8192",
+       "error[ND001]: the context differs: 4096 tokens on a.sh; 8192"},
+      {"", "--cuda-graph-backend-decode full",
+       "warning[ND005]: cuda_graph_config differs: decode.backend is 'disabled' on a.sh; 'full' on b.sh\n"},
+      {"", "--linear-attn-backend triton --linear-attn-decode-backend flashinfer",
+       "warning[ND005]: linear_attn_decode_backend differs"},
+      {"", "--mamba-ssm-dtype bfloat16", "warning[ND005]: mamba_ssm_dtype differs"},
+      {"--host 10.0.0.1 --port 9000 --nccl-port 4000 --random-seed 1 --log-level debug --download-dir /a",
+       "--host 10.0.0.2 --port 9001 --nccl-port 4001 --random-seed 2 --enable-metrics --download-dir /b", nullptr},
+  };
+  const std::string shared = "--tp 8 --nnodes 2 --dist-init-addr n0:5000 --device xpu --node-rank ";
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    const ToolRun run = run_tool({"nodes", "--sglang-version", "0.5.23", "--device-count", "4",
+                                  dir.file("a.sh", command(shared + "0 " + row.first)),
+                                  dir.file("b.sh", command(shared + "1 " + row.second))});
+    std::string out = run.out;
+    for (auto at = out.find(dir.path() + "/"); at != std::string::npos; at = out.find(dir.path() + "/")) {
+      out.erase(at, dir.path().size() + 1);
+    }
+    if (row.says == nullptr) {
+      EXPECT_EQ(run.status, 0) << row.second << '\n' << run.out << run.err;
+      EXPECT_THAT(out, Not(HasSubstr("[ND"))) << row.second;
+    } else {
+      EXPECT_THAT(out, HasSubstr(row.says)) << row.second << run.err;
+    }
   }
 }
 

@@ -1,12 +1,15 @@
 // ND: what is wrong between the commands of one launch's nodes. Tested by tests/nodes_test.cpp.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "src/commands/node_fields.h"
+#include "src/commands/node_values.h"
 #include "src/commands/nodes.h"
 #include "src/report/printable.h"
 
@@ -38,38 +41,63 @@ std::string listed(const std::vector<std::string>& words) {
   return words.size() <= kMost ? out : fmt::format("{} and {} more", out, words.size() - kMost);
 }
 
-// What the field comes to: `auto` is what the model makes of it.
-Value effective(const PreparedLaunch& prepared, Field field) {
-  const Launch& launch = prepared.launch;
-  const Value& value = launch[field];
-  if (!launch.model || prepared.unknown_model) return value;
-  if (field == Field::dtype) return launch.model->dtype;
-  if (field == Field::quantization) return launch.model->quantization ? Value(*launch.model->quantization) : Value();
-  if (field != Field::kv_cache_dtype || !value.is_string()) return value;
-  if (value.as_string() == "auto" && launch.model->quant_config.is_none()) return launch.model->dtype;
-  return value.as_string() == "bf16" ? Value("bfloat16") : value;
+// "2 on a.sh; 4 on b.sh" of one value each, none where nothing is to be said.
+using Said = std::vector<std::pair<Value, std::vector<std::string>>>;
+
+std::string told(const Said& said) {
+  constexpr std::size_t kLongest = 120;
+  std::string out;
+  for (const auto& [value, who] : said) {
+    std::string text = report::printable(value.repr());
+    if (text.size() > kLongest) text = text.substr(0, kLongest - 3) + "...";
+    out += fmt::format("{}{} on {}", out.empty() ? "" : "; ", text, listed(who));
+  }
+  return out;
 }
 
-// "2 on a.sh; 4 on b.sh", or nothing when all say the same. Values are what SGLang ends with, not what was typed.
-std::string difference(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, Field field) {
-  std::vector<std::pair<Value, std::vector<std::string>>> said;
+// Who says what of a field. Values are what SGLang ends with, not what was typed.
+Said said_of(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, Field field) {
+  Said said;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Launch& launch = launches[n].launch;
     if (!launch.accepted() || !field_exists(field, launch.release())) continue;
-    const Value value = effective(launches[n], field);
-    const auto at = std::find_if(said.begin(), said.end(), [&](const auto& s) { return s.first == value; });
+    const Value value = node_value(launches[n], field);
+    const auto at =
+        std::find_if(said.begin(), said.end(), [&](const auto& s) { return mean_the_same(field, s.first, value); });
     if (at == said.end()) {
       said.push_back({value, {nodes[n].name}});
     } else {
       at->second.push_back(nodes[n].name);
     }
   }
-  if (said.size() < 2) return {};
-  std::string out;
-  for (const auto& [value, who] : said) {
-    out += fmt::format("{}{} on {}", out.empty() ? "" : "; ", report::printable(value.repr()), listed(who));
+  return said;
+}
+
+// The first entry in which two objects differ: "num_hidden_layers is 64 on a.sh; 4 on b.sh", and how many more.
+std::string first_entry(const std::map<std::string, Value>& a, const std::map<std::string, Value>& b,
+                        const std::vector<std::string>& on_a, const std::vector<std::string>& on_b) {
+  std::set<std::string> names;
+  for (const auto* side : {&a, &b}) {
+    for (const auto& [name, value] : *side) names.insert(name);
   }
-  return out;
+  const auto of = [](const std::map<std::string, Value>& side, const std::string& name) {
+    const auto at = side.find(name);
+    return at == side.end() ? Value() : at->second;
+  };
+  std::erase_if(names, [&](const std::string& name) { return of(a, name) == of(b, name); });
+  if (names.empty()) return {};
+  const std::string& name = *names.begin();
+  const std::string more = names.size() == 1 ? "" : fmt::format(", and {} more", names.size() - 1);
+  return fmt::format("{} is {}{}", name, told({{of(a, name), on_a}, {of(b, name), on_b}}), more);
+}
+
+std::string difference(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, Field field) {
+  const Said said = said_of(nodes, launches, field);
+  if (said.size() < 2) return {};
+  if (field != Field::cuda_graph_config) return told(said);
+  const auto& [a, on_a] = said[0];
+  const auto& [b, on_b] = said[1];
+  return first_entry(graph_settings(a, b), graph_settings(b, a), on_a, on_b);
 }
 
 void disagreements(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
@@ -79,34 +107,67 @@ void disagreements(const std::vector<Node>& nodes, const std::vector<PreparedLau
     if (!text.empty()) out.push_back(finding("ND001", fmt::format("{} differs: {}", field_name(f), text), f));
   }
   const bool pipeline = integer(launches.front().launch, Field::pp_size, 1) > 1;
+  // Where one configuration holds all of the graphs, the old switch says nothing of its own.
+  const bool configured = field_exists(Field::cuda_graph_config, launches.front().launch.release());
   for (const Field f : fields_that_better_agree()) {
-    if (pipeline && is_levelled_by_pipeline(f)) continue;
+    if ((pipeline && is_levelled_by_pipeline(f)) || (configured && f == Field::disable_cuda_graph)) continue;
     const std::string text = difference(nodes, launches, f);
     if (!text.empty()) out.push_back(finding("ND005", fmt::format("{} differs: {}", field_name(f), text), f));
   }
 }
 
+bool knows_model(const PreparedLaunch& prepared) {
+  return prepared.launch.accepted() && prepared.launch.model && !prepared.unknown_model;
+}
+
+// How the models of two nodes differ, and the option that makes it so.
+std::optional<Diagnostic> other_model(const std::string& name_a, const PreparedLaunch& launch_a,
+                                      const std::string& name_b, const PreparedLaunch& launch_b) {
+  constexpr Field kOverrides = Field::json_model_override_args;
+  const Value& overrides_a = launch_a.launch[kOverrides];
+  const Value& overrides_b = launch_b.launch[kOverrides];
+  const bool overridden = !mean_the_same(kOverrides, overrides_a, overrides_b);
+  const bool known = knows_model(launch_a) && knows_model(launch_b);
+  if (!known) {
+    if (!overridden) return std::nullopt;
+    return finding(
+        "ND001",
+        fmt::format("{} differs: {}", field_name(kOverrides), told({{overrides_a, {name_a}}, {overrides_b, {name_b}}})),
+        kOverrides);
+  }
+  const ModelFacts& a = *launch_a.launch.model;
+  const ModelFacts& b = *launch_b.launch.model;
+  if (a.hf_config == b.hf_config && a.context_len == b.context_len) return std::nullopt;
+  auto entries_a = entries_of(a.hf_config);
+  auto entries_b = entries_of(b.hf_config);
+  entries_a.erase("context_len");  // --context-length, told below
+  entries_b.erase("context_len");
+  const std::string entry = first_entry(entries_a, entries_b, {name_a}, {name_b});
+  if (a.path == b.path && !entry.empty()) {
+    const Field field = overridden ? kOverrides : Field::model_path;
+    const std::string what = overridden ? fmt::format("{} differs", field_name(field)) : "the model differs";
+    return finding("ND001", fmt::format("{}: {}", what, entry), field);
+  }
+  if (!entry.empty()) {
+    return finding("ND001", fmt::format("the model differs: {} on {}; {} on {}", a.path, name_a, b.path, name_b),
+                   Field::model_path);
+  }
+  return finding(
+      "ND001",
+      fmt::format("the context differs: {} tokens on {}; {} on {}", a.context_len, name_a, b.context_len, name_b),
+      Field::context_length);
+}
+
 // Paths may differ from machine to machine; the models behind them may not.
 void models(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches, std::vector<Diagnostic>& out) {
-  std::size_t first = launches.size();
+  std::optional<std::size_t> first;
   for (std::size_t n = 0; n < launches.size(); ++n) {
-    const Launch& launch = launches[n].launch;
-    if (!launch.accepted() || !launch.model || launches[n].unknown_model) continue;
-    if (first == launches.size()) {
+    if (!launches[n].launch.accepted()) continue;
+    if (!first) {
       first = n;
-      continue;
+    } else if (auto found = other_model(nodes[*first].name, launches[*first], nodes[n].name, launches[n])) {
+      out.push_back(std::move(*found));
     }
-    const ModelFacts& a = *launches[first].launch.model;
-    const ModelFacts& b = *launch.model;
-    if (a.hf_config == b.hf_config && a.context_len == b.context_len) continue;
-    const bool same_path = a.path == b.path;
-    const std::string what = same_path
-                                 ? fmt::format("{} tokens of context on {}; {} on {}", a.context_len, nodes[first].name,
-                                               b.context_len, nodes[n].name)
-                                 : fmt::format("{} on {}; {} on {}", a.path, nodes[first].name, b.path, nodes[n].name);
-    const bool other_model = a.hf_config != b.hf_config;
-    out.push_back(finding("ND001", fmt::format("the {} differs: {}", other_model ? "model" : "context", what),
-                          other_model ? Field::model_path : Field::context_length));
   }
 }
 
@@ -206,6 +267,18 @@ bool is_own_machine(std::string_view host) {
   return host == "localhost" || host.starts_with("127.") || host == "0.0.0.0" || host == "::1" || host == "::";
 }
 
+// "n0" and "n0.cluster", in any case; "::" forms are compared as they stand.
+bool is_same_host(std::string a, std::string b) {
+  for (std::string* host : {&a, &b}) {
+    std::transform(host->begin(), host->end(), host->begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (host->ends_with('.')) host->pop_back();
+  }
+  if (a == b || (is_own_machine(a) && is_own_machine(b))) return true;
+  const bool numeric = a.find_first_not_of("0123456789.") == std::string::npos;
+  return !numeric && (a.starts_with(b + ".") || b.starts_with(a + "."));
+}
+
 // Several node ranks on one machine take other devices each, and then its own address is right.
 bool share_a_machine(const std::vector<PreparedLaunch>& launches) {
   constexpr std::array kMasks = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"};
@@ -226,6 +299,7 @@ void meeting_point(const std::vector<Node>& nodes, const std::vector<PreparedLau
                    std::vector<Diagnostic>& out) {
   if (launches.size() < 2) return;
   std::map<std::string, std::string> ports;
+  std::vector<std::pair<std::string, std::string>> hosts;  // with the first node that names it
   std::vector<std::string> lost;
   for (std::size_t n = 0; n < launches.size(); ++n) {
     const Launch& launch = launches[n].launch;
@@ -243,15 +317,23 @@ void meeting_point(const std::vector<Node>& nodes, const std::vector<PreparedLau
     }
     ports.try_emplace(at.port, nodes[n].name);
     if (integer(launch, Field::node_rank, 0) > 0 && is_own_machine(at.host)) lost.push_back(nodes[n].name);
+    const auto same = [&](const auto& known) { return is_same_host(known.first, at.host); };
+    if (std::none_of(hosts.begin(), hosts.end(), same)) hosts.emplace_back(at.host, nodes[n].name);
   }
   if (ports.size() > 1) {
     std::string text;
     for (const auto& [port, who] : ports) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", port, who);
     out.push_back(finding("ND004", "--dist-init-addr has another port: " + text));
   }
-  if (!lost.empty() && !share_a_machine(launches)) {
+  const bool apart = !lost.empty() && !share_a_machine(launches);
+  if (apart) {
     out.push_back(
         finding("ND004", fmt::format("--dist-init-addr of {} is that machine itself, not node 0", listed(lost))));
+  }
+  if (hosts.size() > 1 && !apart) {
+    std::string text;
+    for (const auto& [host, who] : hosts) text += fmt::format("{}{} on {}", text.empty() ? "" : "; ", host, who);
+    out.push_back(finding("ND006", "--dist-init-addr has another host: " + report::printable(text)));
   }
 }
 

@@ -117,6 +117,17 @@ const Rule kRules[] = {
          "sglang/srt/managers/scheduler.py; sglang/srt/mem_cache/kv_cache_configurator.py (0.5.23): pool sizes are "
          "levelled over pipeline stages only",
      .need = RuleNeed::kNothing},
+    {.id = "ND006",
+     .severity = Severity::kWarning,
+     .field = Field::dist_init_addr,
+     .summary = "the nodes name different meeting hosts",
+     .why =
+         "The nodes meet at one address of node 0. A machine may have several names and addresses, so other words can "
+         "mean the same place; where they do not, every node waits alone.",
+     .fix = "--dist-init-addr HOST:PORT of node 0, the same on every node.",
+     .source = "sglang/srt/distributed/bootstrap.py (0.5.23): _resolve_dist_init_method; before, "
+               "sglang/srt/model_executor/model_runner.py",
+     .need = RuleNeed::kNothing},
 };
 
 }  // namespace
