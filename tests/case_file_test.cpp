@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,42 @@ TEST(CaseFile, AnEmptyFileHoldsNoCases) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run_tool({"resolve", "--batch", dir.path()}).status, 2);  // a directory
+}
+
+// An option that would change nothing is refused, or changes every case.
+TEST(CaseFile, OptionsBesideABatchApplyToEveryCaseOrAreRefused) {
+  const std::string cases = R"({"id": 1, "args": ["--model-path", "Qwen/Qwen3-8B", "--device", "xpu"]})"
+                            "\n"
+                            R"({"id": 2, "args": ["--model-path", "Qwen/Qwen3-14B", "--device", "xpu"]})"
+                            "\n";
+  const std::string bare = run_tool({"check", "--batch", "-"}, cases).out;
+  const std::string fp8 = run_tool({"check", "--stored-as", "fp8", "--batch", "-"}, cases).out;
+  std::istringstream bare_lines(bare);
+  std::istringstream fp8_lines(fp8);
+  for (int i = 0; i < 2; ++i) {
+    std::string a;
+    std::string b;
+    ASSERT_TRUE(std::getline(bare_lines, a) && std::getline(fp8_lines, b)) << fp8;
+    EXPECT_NE(a, b);
+  }
+  const std::vector<std::vector<std::string>> refused = {{"--model-config", "config.json"},
+                                                         {"--draft-model-config", "config.json"},
+                                                         {"--fact", "layers=4"},
+                                                         {"--mla"},
+                                                         {"--no-mla"},
+                                                         {"--command", "sglang serve"},
+                                                         {"--set", "A=1"},
+                                                         {"--resolver", "python"}};
+  for (const auto& option : refused) {
+    for (const char* command : {"check", "resolve"}) {
+      std::vector<std::string> words = {command, "--batch", "-"};
+      words.insert(words.end(), option.begin(), option.end());
+      const ToolRun run = run_tool(words, cases);
+      EXPECT_EQ(run.status, 2) << command << ' ' << option[0] << run.out;
+      EXPECT_THAT(run.err, HasSubstr(option[0] + " describes one launch"));
+    }
+  }
+  EXPECT_EQ(run_tool({"check", "--fix", "--batch", "-"}, cases).status, 2);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
     for (const auto& a : args->as_list()) argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
   }
   out.names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
-  Environment env;
+  Environment env = options.env;
   if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
     for (const auto& [k, v] : e->as_dict()) env[k] = v.is_string() ? v.as_string() : v.repr();
   }
@@ -108,6 +108,13 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   out.inputs.device = device_of(item, options.device);
   args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
   out.inputs.argv = args::merge_config_file(options.release, expanded) ? argv : expanded.words;
+  if (!options.stored_as.empty()) {
+    const std::string path = path_given(options.release, out.inputs.argv, Field::model_path);
+    // A launch without a model, or with one that nobody knows, ends the same in any form.
+    if (auto stored = path.empty() ? nullptr : out.inputs.models->with_stored_as(path, options.stored_as)) {
+      out.inputs.models = std::move(stored);
+    }
+  }
   auto resolved = resolve_words(out.inputs, argv, {}, env);
   if (!resolved) return tl::make_unexpected(resolved.error());
   out.unknown_model = std::move(resolved->unknown_model);

@@ -20,6 +20,8 @@ struct CaseFile {
   // Ids of known models count as known and unknown ones leave a launch open, as on a machine that reaches a hub.
   // Otherwise as on a machine without one: SGLang refuses what it cannot fetch.
   bool hub = false;
+  Environment env = {};        // of every case; what a case says itself counts more
+  std::string stored_as = {};  // form of every case's checkpoint, where its model is known; "" as it is
 };
 
 struct ResolvedCase {

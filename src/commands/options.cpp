@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -90,6 +91,31 @@ std::optional<Error> missing_models(const LaunchFlags& flags) {
   std::error_code ignored;
   if (flags.models.empty() || std::filesystem::is_directory(flags.models, ignored)) return std::nullopt;
   return Error{fmt::format("--models {}: no such directory", flags.models)};
+}
+
+// Each case of a batch brings its own arguments and model: what describes one launch has nothing to apply to.
+std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
+  if (flags.batch.empty()) return std::nullopt;
+  struct Option {
+    bool given;
+    std::string_view name;
+  };
+  const std::array<Option, 10> options{{{!arguments.empty(), "a launch behind --"},
+                                        {!flags.command.empty(), "--command"},
+                                        {!flags.command_file.empty(), "--command-file"},
+                                        {!flags.variables.empty(), "--set"},
+                                        {!flags.model_config.empty(), "--model-config"},
+                                        {!flags.draft_model_config.empty(), "--draft-model-config"},
+                                        {flags.mla, "--mla"},
+                                        {flags.no_mla, "--no-mla"},
+                                        {!flags.facts.empty(), "--fact"},
+                                        {flags.resolver != "builtin", "--resolver"}}};
+  for (const Option& option : options) {
+    if (!option.given) continue;
+    return Error{
+        fmt::format("{} describes one launch and cannot be given with --batch: each case says it itself", option.name)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -261,11 +287,13 @@ int with_output(const LaunchFlags& flags, const std::function<int(const OutputOp
 }
 
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all) {
+  if (auto error = not_for_a_batch(flags, arguments)) return refuse(*error);
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   if (!flags.batch.empty()) {
     if (auto error = missing_models(flags)) return refuse(*error);
-    return resolve_batch({input->release, flags.models, flags.batch, input->device});
+    return resolve_batch(
+        {input->release, flags.models, flags.batch, input->device, false, input->env, input->stored_as});
   }
   return resolve_launch(*input, output_options(flags), all);
 }
@@ -273,6 +301,12 @@ int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bo
 int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   CheckCommand command;
   command.output = output_options(flags.launch);
+  if (flags.case_line.empty()) {
+    if (auto error = not_for_a_batch(flags.launch, arguments)) return refuse(*error);
+  }
+  if (flags.fix && !flags.launch.batch.empty()) {
+    return refuse({"--fix writes into one launch's file; with --batch, --fixes tells the fixes of each case"});
+  }
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   command.input = std::move(*input);
@@ -334,8 +368,8 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
   if (!flags.launch.batch.empty()) {
     if (auto error = missing_models(flags.launch)) return refuse(*error);
-    return check_batch(command,
-                       {command.input.release, flags.launch.models, flags.launch.batch, command.input.device, true});
+    return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch, command.input.device,
+                                 true, command.input.env, command.input.stored_as});
   }
   if (!input_given) {
     return refuse(
