@@ -211,5 +211,17 @@ TEST(LaunchCommand, NotesABackslashThatDoesNotContinueItsLine) {
   EXPECT_EQ(launch->notes.size(), 1U);
 }
 
+TEST(LaunchCommand, ASubstitutionThatPrintsNothingIsNothing) {
+  for (const char* nothing : {"`# a comment, (one) more` ", "$(: comment)", "$(true)", "$()", "` `", "`:`"}) {
+    const auto launch = find_launch(
+        std::string("sglang serve --model-path m ") + nothing + " \\\n --page-size 64 " + nothing + "\n", {});
+    ASSERT_TRUE(launch) << nothing << launch.error().text();
+    EXPECT_EQ(launch->argv, (std::vector<std::string>{"--model-path", "m", "--page-size", "64"})) << nothing;
+  }
+  for (const char* unknown : {"$(nproc)", "`# one\nnproc`", "$(: $(nproc); nproc)"}) {
+    EXPECT_FALSE(find_launch(std::string("sglang serve --tp ") + unknown, {})) << unknown;
+  }
+}
+
 }  // namespace
 }  // namespace preflight::sources

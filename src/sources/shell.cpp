@@ -36,6 +36,17 @@ std::size_t assigned_name(const std::string& word) {
   return equals < word.size() && word[equals] == '=' ? i : 0;
 }
 
+// A substitution's command that prints nothing: none at all, a comment (people put them between options so), `true` or
+// `:` with plain words.
+bool prints_nothing(std::string_view command) {
+  const std::size_t from = command.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return true;
+  command = command.substr(from, command.find_last_not_of(" \t\r\n") + 1 - from);
+  if (command.find('\n') != std::string_view::npos) return false;
+  if (command.front() == '#' || command == "true" || command == ":") return true;
+  return command.starts_with(": ") && command.find_first_of("$`'\"\\;&|<>(){}*?[") == std::string_view::npos;
+}
+
 class Parser {
  public:
   Parser(const ShellText& script, std::string_view pasted, const Variables& given, const Values& inherited)
@@ -523,6 +534,7 @@ class Parser {
   }
   void substitution(const std::string& all, std::size_t from, bool in_quotes) {
     if (const auto it = given_.find(all); it != given_.end()) return insert({it->second}, from, in_quotes);
+    if (prints_nothing(std::string_view(all).substr(2, all.size() - 3))) return;
     open_word(from);
     put_unknown({0,
                  fmt::format("command substitution: what {} prints cannot be known without running it; give it with {}",
