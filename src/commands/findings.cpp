@@ -7,6 +7,8 @@
 #include <string>
 
 #include <fmt/format.h>
+#include "src/facts/draft_model.h"
+#include "src/rules/drafted.h"
 
 namespace preflight::commands {
 namespace {
@@ -89,7 +91,9 @@ bool shapes_assumed(const PreparedLaunch& prepared) {
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
-  CheckResult result = preflight::check(prepared.launch, options);
+  const auto draft =
+      prepared.inputs.models == nullptr ? nullptr : facts::draft_model_of(prepared.launch, *prepared.inputs.models);
+  CheckResult result = rules::check_drafted(prepared.launch, draft.get(), options);
   coverage = std::move(result.coverage);
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));

@@ -9,6 +9,7 @@
 #include "src/commands/memory_report.h"
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
+#include "src/facts/draft_model.h"
 
 namespace preflight::commands {
 namespace {
@@ -26,15 +27,9 @@ std::optional<double> default_fraction(const LaunchInputs& inputs) {
   return fraction.is_number() ? std::optional(fraction.as_number()) : std::nullopt;
 }
 
-// What the draft model adds; layers of the checkpoint's own (MTP) are read from the target's path as a draft.
 plan::DraftCost cost_of_draft(const Launch& launch, facts::ModelFiles& models) {
-  if (launch.model == nullptr || !plan::has_draft_model(launch)) return {};
-  const Value& own = launch[Field::speculative_draft_model_path];
-  const Value& path = own.is_string() ? own : launch[Field::model_path];
-  const facts::ModelRequest request{.release = launch.release(), .path = path.as_string(), .is_draft = true};
-  const auto built = facts::build_model(models, request);
-  const auto* draft = std::get_if<std::shared_ptr<const ModelFacts>>(&built.result);
-  return draft == nullptr ? plan::DraftCost{} : plan::draft_cost(launch, **draft);
+  const auto draft = facts::draft_model_of(launch, models);
+  return draft == nullptr ? plan::DraftCost{} : plan::draft_cost(launch, *draft);
 }
 
 std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vector<std::string>& argv,
@@ -66,6 +61,7 @@ std::vector<MemoryRow> on_other_devices(const LaunchInputs& inputs, MemoryInputs
 // Errors of the rules; those about the size of weights are left out where `measured` knows better.
 std::vector<Diagnostic> errors_of(const PreparedLaunch& like, const std::vector<std::string>& argv, bool measured) {
   PreparedLaunch other;
+  other.inputs.models = like.inputs.models;
   other.facts_by_option = like.facts_by_option;
   other.assumed_facts = like.assumed_facts;
   auto resolved = resolve_words(like.inputs, argv, {}, like.inputs.env);
@@ -155,7 +151,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
   return MemorySummary{.device = s->device_gib,
-                       .weights = s->weights_gib + s->draft_gib - s->offloaded_gib,
+                       .weights = s->loaded_gib(),
                        .exact = s->weights_exact,
                        .fraction = s->fraction,
                        .least = s->least,

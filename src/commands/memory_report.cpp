@@ -23,8 +23,7 @@ std::string line(std::string_view label, double gib, std::string_view note) {
 
 std::string interval_text(const MemorySheet& s) {
   if (!s.any_fraction()) {
-    return fmt::format("  none: {:.2f} GiB have to be loaded and {:.2f} GiB are free\n",
-                       s.weights_gib + s.draft_gib - s.offloaded_gib, s.free_gib);
+    return fmt::format("  none: {:.2f} GiB have to be loaded and {:.2f} GiB are free\n", s.loaded_gib(), s.free_gib);
   }
   std::string out = fmt::format("  above {:.4f}: what is loaded, over the free memory; SGLang advises {:.3f} or more\n",
                                 s.least, plan::advised_fraction(s.least));
@@ -109,7 +108,8 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
               s.weights_given   ? "given"
               : s.weights_exact ? launch.model->dtype
                                 : "estimated, parts approximated");
-  if (s.draft_gib > 0.0) out += line("draft model", s.draft_gib, "");
+  if (s.draft_gib > 0.0)
+    out += line("draft model", s.draft_gib, s.draft_after_pool ? "loaded after the KV cache, outside the budget" : "");
   if (s.offloaded_gib > 0.0) out += line("in host memory", -s.offloaded_gib, "--cpu-offload-gb");
   if (s.images_gib > 0.0) out += line("image cache", s.images_gib, "allocated after the KV cache");
   out += line("static budget", s.free_gib * s.fraction, fmt::format("--mem-fraction-static {:.4g}", s.fraction));

@@ -112,6 +112,7 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
     return row;
   }
   PreparedLaunch prepared;
+  prepared.inputs.models = inputs.models;
   prepared.launch = std::move(resolved->launch);
   const Launch& launch = prepared.launch;
   row.accepted = launch.accepted();

@@ -3,7 +3,9 @@
 // srt/model_executor/pool_configurator.py and model_runner_components/spec_aux_hidden_state.py: since 0.5.14 the pool
 // leaves room for the draft's layers at the target's size of a layer, whatever the draft's own heads are.
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
@@ -20,48 +22,115 @@ bool is_eagle(const std::string& algorithm) {
   return algorithm.starts_with("EAGLE") || algorithm == "NEXTN" || algorithm == "FROZEN_KV_MTP";
 }
 
-bool own_checkpoint(const Launch& launch) {
-  const Value& path = launch[Field::speculative_draft_model_path];
-  return path.is_string() && path != launch[Field::model_path];
+bool first_architecture_has(const ModelFacts& model, std::string_view part) {
+  return !model.architectures.empty() && model.architectures.front().find(part) != std::string::npos;
 }
 
-// Layers that the target's checkpoint predicts further tokens with: like its last layer, and a matrix that joins the
-// last hidden state with the next token. Table and head are the target's.
-double predictor_bytes(const Launch& launch, std::int64_t layers) {
-  const auto weights = estimate_weights(*launch.model, weight_split(launch));
-  if (!weights) return 0;
+bool any_of_them(const ModelFacts& model, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return first_architecture_has(model, part); });
+}
+
+std::size_t length_of(const Value& list) { return list.is_list() ? list.as_list().size() : 0; }
+
+double positive(const Value& v, std::int64_t fallback) {
+  return static_cast<double>(v.is_int() && v.as_int() > 0 ? v.as_int() : fallback);
+}
+
+double element_bytes(const ModelFacts& draft) { return draft.dtype == "float32" ? 4.0 : 2.0; }
+
+struct Bytes {
+  double on_rank = 0;
+  bool exact = true;
+};
+
+// Layers of the checkpoint's own that predict further tokens: each like its last layer, and a matrix that joins the
+// last hidden state with the next token. The target's table and head replace the draft's only after the pool is sized.
+Bytes predictor(const Launch& launch, const ModelFacts& draft, const WeightSplit& split) {
+  const auto weights = estimate_weights(*launch.model, split);
+  if (!weights) return {};
   const double hidden = static_cast<double>(launch.model->hidden_size);
-  return static_cast<double>(layers * weights->layer_bytes) + 2 * hidden * hidden * 2;
+  const double joining = 2 * hidden * hidden * element_bytes(draft);
+  const double layer = static_cast<double>(weights->layer_bytes);
+  if (first_architecture_has(draft, "DSpark")) {  // stages in the checkpoint, with the target's table and head
+    const double stages = static_cast<double>(length_of(draft.root("dspark_target_layer_ids")));
+    return {(stages > 0 ? stages : positive(draft.root("num_nextn_predict_layers"), 1)) * layer + joining, false};
+  }
+  const TableBytes tables = table_bytes(*launch.model, split);
+  // Qwen3.5 alone follows the checkpoint where table and head are one; the others build a head anyway.
+  const bool one_matrix = first_architecture_has(draft, "Qwen3_5") && shares_head(*launch.model);
+  const double vocabulary = tables.table + (one_matrix ? 0.0 : tables.head);
+  if (launch[Field::enable_multi_layer_eagle].truthy()) {  // a model of one layer for every step
+    return {positive(launch[Field::speculative_num_steps], 1) * (layer + joining + vocabulary), false};
+  }
+  return {positive(Value(draft.num_nextn_predict_layers.value_or(1)), 1) * layer + joining + vocabulary, false};
 }
 
-double draft_weights(const Launch& launch, const ModelFacts& draft, const std::string& algorithm) {
-  WeightSplit split = weight_split(launch);
+// A block of tokens at once: layers without table and head, and a matrix that joins hidden states of several layers.
+double without_tables(const ModelFacts& draft, const WeightSplit& split, double bytes) {
+  const double size = element_bytes(draft);
+  const double hidden = static_cast<double>(draft.hidden_size);
+  const TableBytes tables = table_bytes(draft, split);
+  bytes -= tables.table + (draft.is_generation && !shares_head(draft) ? tables.head : 0.0);
+  const Value nested = draft.root("dflash_config");
+  const Value* ids = nested.find("target_layer_ids");
+  std::size_t joined = ids != nullptr ? length_of(*ids) : length_of(draft.root("target_layer_ids"));
+  if (joined == 0) joined = static_cast<std::size_t>(std::max<std::int64_t>(1, draft.num_hidden_layers));
+  bytes += static_cast<double>(joined) * hidden * hidden * size;
+  if (const Value rank = draft.root("markov_rank"); rank.is_int()) {  // corrects a token by the one before it
+    bytes += 2 * static_cast<double>(draft.vocab_size * rank.as_int()) * size;
+  }
+  return bytes;
+}
+
+// What EAGLE3 has beyond a Llama-like model: a head of its own vocabulary, hidden states of several layers joined, and
+// an attention that reads token and hidden state side by side.
+double beyond_llama(const ModelFacts& draft, const WeightSplit& split) {
+  const double size = element_bytes(draft);
+  const double hidden = static_cast<double>(draft.hidden_size);
+  double bytes = 0;
+  if (!shares_head(draft)) {
+    const double share = positive(draft.text("draft_vocab_size"), draft.vocab_size) /
+                         static_cast<double>(std::max<std::int64_t>(1, draft.vocab_size));
+    bytes += (share - 1) * table_bytes(draft, split).head;
+  }
+  const Value eagle = draft.root("eagle_config");
+  const Value* ids = eagle.find("eagle_aux_hidden_state_layer_ids");
+  const std::size_t listed = ids != nullptr ? length_of(*ids) : 0;
+  const double joined =
+      positive(draft.root("num_aux_hidden_states"), listed > 0 ? static_cast<std::int64_t>(listed) : 3);
+  bytes += joined * positive(draft.root("target_hidden_size"), draft.hidden_size) * hidden * size;
+  const double ranks = static_cast<double>(split.attention_tp);
+  const double kv = static_cast<double>(heads_per_rank(draft.num_key_value_heads, split.attention_tp));
+  const double read =
+      draft.is_mla()
+          ? positive(draft.text("q_lora_rank"), 0) + static_cast<double>(draft.kv_lora_rank + draft.qk_rope_head_dim)
+          : (static_cast<double>(draft.num_attention_heads) / ranks + 2 * kv) * static_cast<double>(draft.head_dim);
+  return bytes + hidden * read * size;
+}
+
+// The draft's weights when the pool is sized: as its own classes build them. What it shares with the target later is
+// freed later.
+Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::string& algorithm, std::int64_t tp) {
+  WeightSplit split = weight_split(launch, tp);
+  if (any_of_them(draft, {"NextN", "MTP", "DeepseekV4ForCausalLMDSpark"})) return predictor(launch, draft, split);
   split.pp = 1;  // a draft stands on one stage
   split.stages.clear();
   const auto weights = estimate_weights(draft, split);
-  if (!weights) return 0;
-  double bytes = static_cast<double>(weights->per_rank_bytes);
-  if (!is_eagle(algorithm)) return bytes;
-  // EAGLE takes the target's table, and the first EAGLE its head, too; a matrix joins hidden states (of three layers
-  // in EAGLE3) with the token.
+  if (!weights) return {};
+  Bytes bytes{static_cast<double>(weights->per_rank_bytes), weights->exact};
   const double hidden = static_cast<double>(draft.hidden_size);
-  const double table = static_cast<double>(draft.vocab_size) * hidden * 2;
-  const bool third = algorithm == "EAGLE3";
-  const double ranks = static_cast<double>(split.attention_tp);
-  bytes -= table / ranks;
-  if (third) {
-    const Value own = draft.text("draft_vocab_size");
-    const double head = static_cast<double>(own.is_int() ? own.as_int() : draft.vocab_size) * hidden * 2;
-    bytes += (head - table) / static_cast<double>(split.tp);
-    bytes += 3 * hidden * hidden * 2;
-    // Its attention reads token and hidden state side by side.
-    const double heads = static_cast<double>(draft.num_attention_heads + 2 * draft.num_key_value_heads);
-    bytes += hidden * heads * static_cast<double>(draft.head_dim) * 2 / ranks;
-  } else {
-    bytes -= table / static_cast<double>(split.tp);
-    bytes += 2 * hidden * hidden * 2;
+  if (algorithm == "DFLASH" || algorithm == "DSPARK") {
+    bytes.on_rank = std::max(0.0, without_tables(draft, split, bytes.on_rank));
+  } else if (first_architecture_has(draft, "Eagle3")) {
+    bytes.on_rank += beyond_llama(draft, split);
+  } else if (first_architecture_has(draft, "Eagle")) {
+    bytes.on_rank += 2 * hidden * hidden * element_bytes(draft);  // joins the last hidden state with the token
+  } else if (first_architecture_has(draft, "Assistant")) {
+    const double backbone = positive(draft.root("backbone_hidden_size"), launch.model->hidden_size);
+    bytes.on_rank += 3 * backbone * hidden * element_bytes(draft);  // into its own width and back
   }
-  return std::max(0.0, bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -71,14 +140,22 @@ bool has_draft_model(const Launch& launch) {
   return is_eagle(algorithm) || algorithm == "STANDALONE" || algorithm == "DFLASH" || algorithm == "DSPARK";
 }
 
-DraftCost draft_cost(const Launch& launch, const ModelFacts& draft) {
+// Up to 0.5.13 the target's worker made its pool before the draft's worker began; 0.5.14 kept that for drafts that read
+// the target's pool.
+bool draft_comes_after_pool(const Launch& launch) {
+  if (!has_draft_model(launch)) return false;
+  return launch.release() < (algorithm_of(launch) == "FROZEN_KV_MTP" ? v0_5(15) : v0_5(14));
+}
+
+DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t tp) {
   DraftCost cost;
   const std::string algorithm = algorithm_of(launch);
   if (launch.model == nullptr || !has_draft_model(launch)) return cost;
   const std::int64_t own_layers = std::max(draft.num_hidden_layers, draft.num_attention_layers);
   const std::int64_t predicting = draft.num_nextn_predict_layers.value_or(own_layers);
-  cost.weight_bytes = static_cast<std::int64_t>(own_checkpoint(launch) ? draft_weights(launch, draft, algorithm)
-                                                                       : predictor_bytes(launch, predicting));
+  const Bytes weights = draft_weights(launch, draft, algorithm, tp);
+  cost.weight_bytes = static_cast<std::int64_t>(weights.on_rank);
+  cost.exact = weights.exact;
   const Release release = launch.release();
   const bool windows = launch.model->is_hybrid_swa;
   if (algorithm == "DFLASH" || algorithm == "DSPARK") {

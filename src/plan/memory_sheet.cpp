@@ -179,6 +179,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.weights_gib = inputs.weights_gib.value_or(weights ? static_cast<double>(weights->per_rank_bytes) / kGib : 0.0);
   sheet.weights_exact = sheet.weights_given || weights->exact;
   sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft.weight_bytes) / kGib);
+  sheet.draft_after_pool = draft_comes_after_pool(launch);
   sheet.offloaded_gib = std::min(
       sheet.weights_gib, static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))));
   sheet.images_gib = image_reserve_gib(launch);
@@ -187,7 +188,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.most = inputs.advised_most.value_or(0.0);
   sheet.context = launch.model->context_len;
 
-  const double loaded = sheet.weights_gib + sheet.draft_gib - sheet.offloaded_gib;
+  const double loaded = sheet.loaded_gib();
   sheet.least = least_fraction(loaded + sheet.images_gib, sheet.free_gib);
   sheet.cache_gib = sheet.free_gib * sheet.fraction - loaded - sheet.images_gib;
   const std::int64_t attention_dp = at_least_one(field(launch, Field::tp_size, 1) / at_least_one(shape.attention_tp));

@@ -41,13 +41,17 @@ std::optional<CacheCost> cache_cost(const Launch& launch);
 // A draft model on one rank, and the room it takes in the pool of the target.
 struct DraftCost {
   std::int64_t weight_bytes = 0;
+  bool exact = true;                 // false when a part of the weights was approximated
   std::int64_t layers = 0;           // charged at the target's bytes of one layer
   std::int64_t window_layers = 0;    // of these with a sliding window: charged in the window's pool
   std::int64_t bytes_per_token = 0;  // where the draft's own sizes count (DFLASH since 0.5.18)
 };
 bool has_draft_model(const Launch& launch);
-// `draft`: the draft's checkpoint, or the target's, read as a draft.
-DraftCost draft_cost(const Launch& launch, const ModelFacts& draft);
+// `draft`: the draft's checkpoint, or the target's, read as a draft. With another tensor parallelism where `tp` is
+// given.
+DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t tp = 0);
+// The KV pool is sized before the draft is loaded, which then takes from what is left outside the static budget.
+bool draft_comes_after_pool(const Launch& launch);
 void add_draft(const DraftCost& draft, CacheCost& cost);
 
 // Measured values in place of estimates.
@@ -67,14 +71,15 @@ struct MemorySheet {
   bool weights_given = false;
   bool weights_exact = true;
   double draft_gib = 0.0;
-  double offloaded_gib = 0.0;  // to host memory
-  double images_gib = 0.0;     // kept for what multimodal models allocate later
-  double fraction = 0.0;       // --mem-fraction-static in force
-  double least = 0.0;          // the least fraction with room for one page
-  double most = 0.0;           // the most that leaves what SGLang reserves for activations; 0 = not known
-  double workspace_gib = 0.0;  // attention workspace, outside the fraction
-  double state_gib = 0.0;      // recurrent states
-  double cache_gib = 0.0;      // left for keys and values; negative: missing
+  bool draft_after_pool = false;  // then the draft takes from what the fraction leaves
+  double offloaded_gib = 0.0;     // to host memory
+  double images_gib = 0.0;        // kept for what multimodal models allocate later
+  double fraction = 0.0;          // --mem-fraction-static in force
+  double least = 0.0;             // the least fraction with room for one page
+  double most = 0.0;              // the most that leaves what SGLang reserves for activations; 0 = not known
+  double workspace_gib = 0.0;     // attention workspace, outside the fraction
+  double state_gib = 0.0;         // recurrent states
+  double cache_gib = 0.0;         // left for keys and values; negative: missing
   CacheCost cost;
   std::int64_t tokens = 0;         // that fit, in whole pages
   std::int64_t window_tokens = 0;  // in the pool of a sliding window
@@ -82,6 +87,8 @@ struct MemorySheet {
   std::int64_t context = 0;        // of one request
   std::int64_t requests = 0;       // at once, as SGLang caps them
   std::int64_t full_requests = 0;  // at full context
+  // What is there when the pool is sized.
+  [[nodiscard]] double loaded_gib() const { return weights_gib + (draft_after_pool ? 0.0 : draft_gib) - offloaded_gib; }
   [[nodiscard]] bool fits() const { return tokens > 0; }
   [[nodiscard]] bool any_fraction() const { return least < 1.0; }
 };

@@ -320,6 +320,19 @@ std::int64_t routed_experts(const ModelFacts& model) {
   return count > 1 ? count : 0;  // some dense configurations carry the key with 0 or 1
 }
 
+bool shares_head(const ModelFacts& model) {
+  const Value tied = model.root("tie_word_embeddings");
+  return tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
+}
+
+TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
+  const double table = static_cast<double>(model.vocab_size * model.hidden_size) * element_sizes(model).plain;
+  const auto over = [&](std::int64_t ranks) { return table / static_cast<double>(std::max<std::int64_t>(1, ranks)); };
+  const bool dp_attention = split.attention_tp < split.tp;
+  return {.table = over(dp_attention && whole_table(model) ? 1 : split.attention_tp),
+          .head = over(split.head_over_attention ? split.attention_tp : split.tp)};
+}
+
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
   Shape s{.m = model, .text = model.hf_text_config, .hidden = static_cast<double>(model.hidden_size)};
   const std::int64_t layers = model.num_hidden_layers;
@@ -350,11 +363,10 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
   const double table = static_cast<double>(model.vocab_size) * s.hidden;
   const bool dp_attention = split.attention_tp < split.tp;
   add(0, table, bytes.plain, dp_attention && whole_table(model) ? 1.0 : d(split.attention_tp));
-  const Value tied = model.root("tie_word_embeddings");
-  const bool shares_head = tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
-  if (model.is_generation && (!shares_head || stages.size() > 1)) {
+  const bool shared = shares_head(model);
+  if (model.is_generation && (!shared || stages.size() > 1)) {
     add(stages.size() - 1, table, bytes.plain, d(split.head_over_attention ? split.attention_tp : split.tp));
-    if (shares_head) parameters -= table;
+    if (shared) parameters -= table;
   }
 
   const std::string letters = layer_letters(s);

@@ -47,6 +47,15 @@ VisionWeights vision_weights(const ModelFacts& model);
 // Routed experts of the model, 0 when it is dense.
 std::int64_t routed_experts(const ModelFacts& model);
 
+// What the token table and an output head of its own take on one rank, whether the model shares them or not.
+struct TableBytes {
+  double table = 0;
+  double head = 0;
+};
+TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split);
+// True when one matrix is table and head.
+bool shares_head(const ModelFacts& model);
+
 // nullopt when the configuration does not tell the sizes.
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split = {});
 

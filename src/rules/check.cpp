@@ -7,6 +7,7 @@
 
 #include "preflight/rule.h"
 #include "src/rules/changes.h"
+#include "src/rules/drafted.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/refusals.h"
@@ -53,7 +54,11 @@ int severity_rank(const Diagnostic& d) { return -static_cast<int>(d.severity); }
 }  // namespace
 
 CheckResult check(const Launch& launch, const CheckOptions& options) {
-  const LaunchFacts facts(launch, options);
+  return rules::check_drafted(launch, nullptr, options);
+}
+
+CheckResult rules::check_drafted(const Launch& launch, const ModelFacts* draft, const CheckOptions& options) {
+  const LaunchFacts facts(launch, options, draft);
   CheckResult result;
   if (launch.outcome == Outcome::kUsage && launch.usage) {
     result.diagnostics.push_back(rules::usage_diagnostic(*launch.usage, launch.release()));

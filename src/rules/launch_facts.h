@@ -18,7 +18,8 @@ namespace preflight::rules {
 
 class LaunchFacts {
  public:
-  explicit LaunchFacts(const Launch& launch, const CheckOptions& options = {}) : launch_(launch), options_(options) {}
+  explicit LaunchFacts(const Launch& launch, const CheckOptions& options = {}, const ModelFacts* draft = nullptr)
+      : launch_(launch), options_(options), draft_(draft) {}
 
   [[nodiscard]] Release release() const { return launch_.release(); }
   [[nodiscard]] bool since(int patch) const { return release() >= v0_5(patch); }
@@ -28,6 +29,7 @@ class LaunchFacts {
   [[nodiscard]] const CheckOptions& options() const { return options_; }
   [[nodiscard]] bool has_model() const { return launch_.model != nullptr; }
   [[nodiscard]] const ModelFacts& model() const { return *launch_.model; }
+  [[nodiscard]] const ModelFacts* draft_model() const { return draft_; }  // nullptr: none, or not known
 
   // Resolved fields.
   [[nodiscard]] const Value& operator[](Field f) const { return launch_[f]; }
@@ -104,6 +106,7 @@ class LaunchFacts {
 
   const Launch& launch_;
   CheckOptions options_;
+  const ModelFacts* draft_;
 };
 
 }  // namespace preflight::rules

@@ -57,6 +57,26 @@ std::string share_for(double need, double device) {
   return need < 0.88 * device ? fmt::format("--mem-fraction-static {:.2f}", need / device + 0.07) : std::string();
 }
 
+// Weights of the model and its draft on one rank, where the pool is sized after both are loaded.
+struct Loaded {
+  double model = 0;
+  double draft = 0;
+  bool exact = true;
+  [[nodiscard]] double all() const { return model + draft; }
+};
+
+std::optional<Loaded> loaded_on_rank(const LaunchFacts& f, std::int64_t tp = 0) {
+  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), tp));
+  if (!weights) return std::nullopt;
+  Loaded loaded{.model = static_cast<double>(weights->per_rank_bytes), .exact = weights->exact};
+  if (f.draft_model() == nullptr || plan::draft_comes_after_pool(f.launch())) return loaded;
+  const plan::DraftCost draft = plan::draft_cost(f.launch(), *f.draft_model(), tp);
+  loaded.draft = static_cast<double>(draft.weight_bytes);
+  constexpr double kLittle = 0.05;  // an approximation of so small a part does not matter
+  loaded.exact = loaded.exact && (draft.exact || loaded.draft < kLittle * loaded.model);
+  return loaded;
+}
+
 // Advice that can be carried out on this machine: a larger share, more ranks, or the rest in host memory.
 std::string room_for_weights(const LaunchFacts& f, double need, double device) {
   constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache and activations
@@ -67,17 +87,17 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
   for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
     if (!heads_allow(f, tp)) continue;
     widest = tp;
-    const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), tp));
-    if (!weights || static_cast<double>(weights->per_rank_bytes) > kShare * device) continue;
+    const auto weights = loaded_on_rank(f, tp);
+    if (!weights || weights->all() > kShare * device) continue;
     // The default share shrinks as ranks are added; where that would leave too little, the share is named, too.
-    const double part = static_cast<double>(weights->per_rank_bytes);
+    const double part = weights->all();
     const bool tight = part > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;
     return fmt::format("{}{}--tp-size {}{}, or a quantised checkpoint", fix, fix.empty() ? "" : ", or ", tp,
                        tight ? " with " + share_for(part, device) : std::string());
   }
   if (!fix.empty()) return fix + ", or a quantised checkpoint";
-  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), widest));
-  const double rank = weights ? static_cast<double>(weights->per_rank_bytes) : need;
+  const auto weights = loaded_on_rank(f, widest);
+  const double rank = weights ? weights->all() : need;
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
   const double machines = std::ceil(rank * static_cast<double>(widest) / (kShare * device * f.device().count));
   return fmt::format(
@@ -88,21 +108,24 @@ std::string room_for_weights(const LaunchFacts& f, double need, double device) {
 }
 
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
-  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch()));
+  const auto weights = loaded_on_rank(f);
   const double fraction = f.number(Field::mem_fraction_static, 0.0);
   if (!weights || fraction <= 0.0 || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
   const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * kGib;
-  const double need = static_cast<double>(weights->per_rank_bytes) - offloaded;
+  const double need = std::max(0.0, weights->model - offloaded) + weights->draft;
   const double budget = fraction * device;
   // An estimate must not refuse a working launch: an error needs a clear margin, and more of it where a part of the
   // model is approximated.
   const double sure = weights->exact ? 1.05 : 1.15;
   if (need < 0.95 * budget) return std::nullopt;
-  Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU; the static budget is {:.3f} of {:.1f} "
+  const std::string drafted =
+      weights->draft > 0 ? fmt::format(" ({:.1f} of them for the draft model)", weights->draft / kGib) : std::string();
+  Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU{}; the static budget is {:.3f} of {:.1f} "
                                          "GiB = {:.1f} GiB",
-                                         need / kGib, fraction, device / kGib, budget / kGib),
-                  .fix = room_for_weights(f, static_cast<double>(weights->per_rank_bytes), device)};
+                                         need / kGib, drafted, fraction, device / kGib, budget / kGib),
+                  .fix = room_for_weights(f, weights->all(), device)};
+  if (weights->draft > 0 && need - weights->draft < 0.9 * budget) finding.fix += ", or a launch without a draft model";
   if (need < sure * budget) {
     finding.severity = Severity::kWarning;
     finding.message += ": next to nothing is left for the KV cache";

@@ -1,0 +1,130 @@
+// What a draft model weighs when SGLang sizes the pool, in the sheet and in the rule about weights over the budget.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::run_tool;
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kLlamaLayer = 4096.0 * (2 * 4096 + 2 * 1024) + 3.0 * 4096 * 14336;
+constexpr double kLlamaTable = 128256.0 * 4096;
+
+struct Drafted {
+  const char* model = "meta-llama/Llama-3.1-8B-Instruct";
+  const char* algorithm = "EAGLE";
+  const char* draft = "yuhuili/EAGLE-LLaMA3.1-Instruct-8B";
+  std::vector<std::string> more = {};
+  const char* release = "0.5.23";
+};
+
+testing::ToolRun tell(std::vector<std::string> command, const Drafted& d) {
+  command.insert(command.end(), {"--sglang-version", d.release, "--device-profile", "b60", "--", "--model-path",
+                                 d.model, "--device", "xpu", "--speculative-algorithm", d.algorithm});
+  if (*d.draft != '\0') command.insert(command.end(), {"--speculative-draft-model-path", d.draft});
+  command.insert(command.end(), d.more.begin(), d.more.end());
+  return run_tool(command);
+}
+
+nlohmann::json sheet_of(const Drafted& d) {
+  const auto run = tell({"memory", "--format", "json"}, d);
+  EXPECT_THAT(run.err, ::testing::IsEmpty());
+  return nlohmann::json::parse(run.out, nullptr, false);
+}
+
+const std::vector<std::string> kSteps = {"--speculative-num-steps",        "3", "--speculative-eagle-topk", "1",
+                                         "--speculative-num-draft-tokens", "4", "--mem-fraction-static",    "0.85"};
+
+std::vector<std::string> with_steps(std::vector<std::string> more) {
+  more.insert(more.end(), kSteps.begin(), kSteps.end());
+  return more;
+}
+
+// An EAGLE draft builds table and head; the target's replace them only after the pool was sized.
+TEST(DraftMemory, EagleHoldsItsOwnTableAndHeadWhileThePoolIsSized) {
+  const double joining = 2.0 * 4096 * 4096;
+  const auto sheet = sheet_of({.more = with_steps({"--dtype", "float16"})});
+  EXPECT_NEAR(sheet["draft_gib"].get<double>(), (2 * kLlamaTable + kLlamaLayer + joining) * 2 / kGib, 0.005);
+  const auto halves = sheet_of({.more = with_steps({"--dtype", "float16", "--tp-size", "2"})});
+  EXPECT_NEAR(halves["draft_gib"].get<double>(), (kLlamaTable + kLlamaLayer / 2 + joining) * 2 / kGib, 0.005);
+}
+
+TEST(DraftMemory, Eagle3HoldsTheTableAndAHeadOfItsOwnVocabulary) {
+  const double head = 32000.0 * 4096;
+  const double wider = 4096.0 * (4096 + 2 * 1024);
+  const auto sheet = sheet_of({.algorithm = "EAGLE3",
+                               .draft = "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B",
+                               .more = with_steps({"--dtype", "float16"})});
+  EXPECT_NEAR(sheet["draft_gib"].get<double>(),
+              (kLlamaTable + head + kLlamaLayer + wider + 3.0 * 4096 * 4096) * 2 / kGib, 0.005);
+}
+
+TEST(DraftMemory, TheTargetAsItsOwnDraftIsLoadedTwice) {
+  const auto sheet = sheet_of({.algorithm = "STANDALONE", .draft = "meta-llama/Llama-3.1-8B-Instruct", .more = kSteps});
+  EXPECT_DOUBLE_EQ(sheet["draft_gib"].get<double>(), sheet["weights_gib"].get<double>());
+}
+
+// Layers, the matrix that joins five hidden states, and the correction by the token before; table and head are the
+// target's.
+TEST(DraftMemory, ABlockDraftHasNeitherTableNorHead) {
+  const double layer = 5120.0 * (2 * 5120 + 2 * 1024) + 3.0 * 5120 * 17408;
+  const auto sheet = sheet_of({.model = "Qwen/Qwen3-14B",
+                               .algorithm = "DSPARK",
+                               .draft = "deepseek-ai/dspark_qwen3_14b_block7",
+                               .more = {"--tp-size", "2"}});
+  EXPECT_NEAR(sheet["draft_gib"].get<double>(), (5 * layer / 2 + 5.0 * 5120 * 5120 + 2.0 * 151936 * 256) * 2 / kGib,
+              0.005);
+}
+
+// The prediction layer of Qwen3.5-9B: a layer like the last one, the joining matrix, table and head.
+TEST(DraftMemory, APredictionLayerBringsTableAndHead) {
+  const auto sheet =
+      sheet_of({.model = "Qwen/Qwen3.5-9B", .algorithm = "NEXTN", .draft = "", .more = {"--tp-size", "2"}});
+  const double hidden = 4096;
+  const double layer = hidden * (3 * 16 * 256 + 2 * 4 * 256) + 3 * hidden * 12288;
+  EXPECT_NEAR(sheet["draft_gib"].get<double>(), (layer / 2 + 2 * hidden * hidden + 248320 * hidden) * 2 / kGib, 0.01);
+}
+
+// Up to 0.5.13 the pool exists before the draft: it takes from what the fraction leaves.
+TEST(DraftMemory, BeforeTheDraftWasLoadedFirstItLeavesTheBudgetAlone) {
+  const Drafted now{.more = kSteps, .release = "0.5.14"};
+  const Drafted then{.more = kSteps, .release = "0.5.13"};
+  const auto later = sheet_of(now);
+  const auto earlier = sheet_of(then);
+  EXPECT_GT(earlier["draft_gib"].get<double>(), 2.4);
+  EXPECT_NEAR(later["least_fraction"].get<double>() - earlier["least_fraction"].get<double>(),
+              later["draft_gib"].get<double>() / 23.9, 0.005);
+  EXPECT_THAT(tell({"memory"}, then).out, HasSubstr("loaded after the KV cache"));
+}
+
+TEST(DraftMemory, TheRuleCountsTheDraftAsTheSheetDoes) {
+  const Drafted twice{.algorithm = "STANDALONE", .draft = "meta-llama/Llama-3.1-8B-Instruct", .more = kSteps};
+  const auto refused = tell({"check", "--no-kernel"}, twice);
+  EXPECT_EQ(refused.status, 1) << refused.out;
+  EXPECT_THAT(refused.out, HasSubstr("PL002"));
+  EXPECT_THAT(refused.out, HasSubstr("of them for the draft model"));
+  Drafted earlier = twice;
+  earlier.release = "0.5.13";
+  EXPECT_THAT(tell({"check", "--no-kernel"}, earlier).out, Not(HasSubstr("PL002")));
+  Drafted small = twice;
+  small.draft = "Qwen/Qwen3-0.6B";
+  EXPECT_THAT(tell({"check", "--no-kernel"}, small).out, Not(HasSubstr("PL002")));
+  const auto tight = tell({"check", "--no-kernel"}, {.model = "Qwen/Qwen3-14B",
+                                                     .algorithm = "DSPARK",
+                                                     .draft = "deepseek-ai/dspark_qwen3_14b_block7",
+                                                     .more = {"--tp-size", "2"}});
+  EXPECT_THAT(tight.out, HasSubstr("PL002"));
+}
+
+}  // namespace
+}  // namespace preflight
