@@ -278,7 +278,7 @@ TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
        R"(--json-model-override-args '{"architectures":["Qwen3ForCausalLM"]}')"},
       {R"({"model_type": "qwen3", "num_attention_heads": 8, "hidden_size": 64})", R"({"num_hidden_layers": 2})",
        R"(--json-model-override-args '{"num_hidden_layers":2,"architectures":["Qwen3ForCausalLM"]}')"},
-      {R"({"model_type": "bert", "num_attention_heads": 8, "hidden_size": 64})", "{}", ""},  // served as no text model
+      {R"({"model_type": "fsmt", "num_attention_heads": 8, "hidden_size": 64})", "{}", ""},  // served as no text model
   };
   for (const Row& row : rows) {
     for (const Release release : {kOld, kNew}) {

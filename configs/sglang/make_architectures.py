@@ -24,10 +24,10 @@ def implemented():
 def main():
     known = implemented()
     text = dict(auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
-    usual = {**text, **auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES}
+    usual = {**auto.MODEL_MAPPING_NAMES, **text, **auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES}
     lines = ["# Model types and the architecture of their checkpoints, as far as SGLang implements it."]
     for model_type in sorted(usual):
-        for name in (usual[model_type], text.get(model_type)):
+        for name in (usual[model_type], text.get(model_type), auto.MODEL_MAPPING_NAMES.get(model_type)):
             if isinstance(name, str) and name in known:
                 lines.append(f"{model_type} {name}")
                 break

@@ -38,6 +38,7 @@ struct Later {
 
 constexpr int kDeepest = 9;
 constexpr double kNearlyAsSmall = 0.45;  // alternatives whose changes cost so much more than the least are told, too
+constexpr int kAdviceAgain = 4;          // first remedies tried again in place of one change
 constexpr int kForAlternatives = 40;     // attempts after the first fix
 
 std::string key_of(const State& s) {
@@ -158,7 +159,7 @@ class Search {
       }
       if (t.errors.empty() && !doubtful_ && brings_doubt(t)) doubtful_ = s;
       if (is_good(t)) {
-        const State least = minimal(std::move(s));
+        const State least = refreshed(minimal(std::move(s)));
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
         keep(least);
@@ -255,6 +256,38 @@ class Search {
       State less = s;
       less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
       if (!key_same(less) && is_good(tried(less))) s = std::move(less);
+    }
+    return s;
+  }
+
+  // Advice speaks of the launch it was given for: what a change was to cure is asked again of the launch with all the
+  // others, so that numbers and remedies fit the fix.
+  State refreshed(State s) {
+    for (std::size_t i = 0; i < s.groups.size(); ++i) {
+      State less = s;
+      const int origin = s.groups[i].origin;
+      if (origin < 0) {
+        less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        const auto given = std::ranges::find(given_, origin, &Group::origin);
+        if (given->words == s.groups[i].words) continue;
+        less.groups[i] = *given;
+      }
+      if (key_same(less)) continue;  // its advice was about this very launch
+      const Trial t = tried(less);
+      if (t.launch.outcome == Outcome::kUsage || is_good(t)) continue;
+      const std::vector<Diagnostic>& wrong = t.errors.empty() ? t.doubts : t.errors;
+      const Situation situation{question_.release, less.groups, less.env, t.launch, wrong.front(), wrong};
+      int left = kAdviceAgain;
+      for (const Candidate& c : value_candidates(situation)) {
+        State next = less;
+        if (!apply(c, question_.release, next)) continue;
+        if (key_of(next) == key_of(s) || left-- == 0) break;
+        if (!is_good(tried(next))) continue;
+        next.cost = s.cost;
+        s = std::move(next);
+        break;
+      }
     }
     return s;
   }

@@ -22,10 +22,11 @@ std::optional<Field> linear_backend(const LaunchFacts& f, std::initializer_list<
 }
 
 std::optional<Finding> radix_page(const LaunchFacts& f) {
-  if (!is_hybrid(f.model()) || !f.radix_cache() || f.mamba_strategy() != "no_buffer" || f.page_size() <= 1) {
-    return std::nullopt;
-  }
-  return Finding{.message = fmt::format("the prefix cache of this hybrid wants page size 1, and {} ends with {}",
+  const bool hybrid = is_hybrid(f.model()) && f.mamba_strategy() == "no_buffer";
+  // Nothing decides the strategy of a model that is all Mamba; whatever is no extra buffer wants the same.
+  const bool pure = f.since(22) && is_pure_mamba(f.model()) && !f.mamba_strategy().starts_with("extra_buffer");
+  if ((!hybrid && !pure) || !f.radix_cache() || f.page_size() <= 1) return std::nullopt;
+  return Finding{.message = fmt::format("the prefix cache of this model wants page size 1, and {} ends with {}",
                                         f.uses_xpu() ? "intel_xpu" : "the launch", f.page_size())};
 }
 
@@ -61,7 +62,7 @@ std::optional<Finding> kda_decode(const LaunchFacts& f) {
 }
 
 std::optional<Finding> foreign_linear_backend(const LaunchFacts& f) {
-  if (!is_gdn(f.model())) return std::nullopt;
+  if (!is_gdn(f.model()) && !is_kda(f.model())) return std::nullopt;
   const auto field = linear_backend(f, {"cutedsl", "flashinfer", "flashkda", "nvidia_kda", "ptx_kda", "helion"});
   if (!field) return std::nullopt;
   return Finding{.message = fmt::format("linear attention backend {} does not exist on an Intel GPU", f.text(*field)),
@@ -192,9 +193,11 @@ const Rule kRules[] = {
      .fix = "--linear-attn-backend triton",
      .source = kLinear,
      .check = foreign_linear_backend,
-     .fires_on =
-         {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --linear-attn-backend flashinfer"},
-           {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache --linear-attn-decode-backend cutedsl"}}},
+     .fires_on = {{{.model = "qwen3.5-9b",
+                    .args = "--device xpu --disable-radix-cache --linear-attn-backend flashinfer"},
+                   {.model = "kimi-linear-48b-a3b-instruct",
+                    .args = "--device xpu --tp-size 8 --trust-remote-code --disable-radix-cache "
+                            "--linear-attn-decode-backend cutedsl"}}},
      .quiet_on = {{{.model = "qwen3.5-9b",
                     .args = "--device xpu --disable-radix-cache --linear-attn-backend triton"}}}},
     {.id = "HY008",

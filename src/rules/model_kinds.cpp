@@ -45,6 +45,10 @@ bool is_mamba2(const ModelFacts& m) {
   return architecture_starts_with(m, {"NemotronH", "FalconH1"});
 }
 
+bool is_pure_mamba(const ModelFacts& m) {
+  return architecture_starts_with(m, {"MambaFor", "Mamba2For", "FalconMamba"});
+}
+
 bool is_hybrid(const ModelFacts& m) {
   return is_gdn(m) || is_kda(m) || is_mamba2(m) ||
          architecture_starts_with(m, {"Lfm2", "BailingMoeV2_5", "BailingMoeLinear", "Zaya"});

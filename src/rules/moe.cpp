@@ -13,11 +13,13 @@ bool on_kernel_package(const LaunchFacts& f) {
 }
 
 std::optional<Finding> fp8_experts(const LaunchFacts& f) {
-  if (!on_kernel_package(f) || !is_fp8_checkpoint(f.model()) || !fp8_block(f.model())) return std::nullopt;
-  Finding finding{.message = fmt::format("block-scaled FP8 experts with --moe-runner-backend {}",
+  if (!on_kernel_package(f) || !has_quantization(f.model(), "fp8")) return std::nullopt;
+  const bool blocks = is_fp8_checkpoint(f.model()) && fp8_block(f.model());
+  Finding finding{.message = fmt::format("{}FP8 experts with --moe-runner-backend {}", blocks ? "block-scaled " : "",
                                          f.text(Field::moe_runner_backend))};
-  // SGLang's own XPU tests of these releases launch this form; the source still says otherwise.
-  if (f.since(22)) finding.severity = Severity::kWarning;
+  // SGLang's own XPU tests of the later releases launch the form with blocks, though the source still says otherwise.
+  // The form without is what newer kernels have a path for.
+  if (f.since(22) || !blocks) finding.severity = Severity::kWarning;
   return finding;
 }
 
@@ -54,7 +56,8 @@ const Rule kRules[] = {
      .source = "sglang/srt/layers/quantization/fp8.py; sgl-kernel-xpu python/sgl_kernel/moe.py",
      .since = v0_5(19),
      .check = fp8_experts,
-     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"}}},
+     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 2 --quantization fp8"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2 --moe-runner-backend triton"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
     {.id = "MO002",

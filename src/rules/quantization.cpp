@@ -183,6 +183,11 @@ std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
                                         f.page_size())};
 }
 
+std::optional<Finding> gguf_weights(const LaunchFacts& f) {
+  if (!has_quantization(f.model(), "gguf")) return std::nullopt;
+  return Finding{.message = "GGUF weights: their kernels exist for CUDA, MUSA and NPU"};
+}
+
 const Rule kRules[] = {
     {.id = "QN001",
      .refs = {"Q-BLK"},
@@ -318,6 +323,17 @@ const Rule kRules[] = {
      .check = cuda_only_method,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization humming"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN013",
+     .severity = Severity::kWarning,
+     .field = Field::quantization,
+     .summary = "GGUF weights on an Intel GPU",
+     .why = "NameError at the first matrix product of a quantised tensor: the functions are imported on other devices "
+            "only. A file of F16 or F32 tensors alone needs none of them.",
+     .fix = "a safetensors checkpoint of this model",
+     .source = "sglang/srt/layers/quantization/gguf.py",
+     .check = gguf_weights,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization gguf"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
 };
 
 }  // namespace

@@ -394,7 +394,7 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   while (d.why.ends_with(' ')) d.why.pop_back();
   d.fix = !refusal.fix.empty() ? refusal.fix : finding->fix.empty() ? std::string(rule->fix) : finding->fix;
   if (d.fix.empty() && f.launch().refused_by_model) {
-    d.fix = "a model directory whose config.json is complete; no option of the launch changes what it says";
+    d.fix = "a model directory whose config.json is complete";
   }
   d.source = rule->id == "RF001" ? fmt::format("{}, SGLang {}", refusal.function, f.release().text())
                                  : std::string(rule->source);

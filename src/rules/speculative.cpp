@@ -56,6 +56,16 @@ std::optional<Finding> graph_with_speculation(const LaunchFacts& f) {
   return Finding{.message = "intel_xpu captures no speculative decode graph in this release"};
 }
 
+std::optional<Finding> draft_on_torch(const LaunchFacts& f) {
+  if (!f.eagle_family()) return std::nullopt;
+  const bool decode = f.draft_steps() > 1 && f.draft_decode_backend() == "torch_native";
+  const bool extend = f.draft_extend_backend() == "torch_native";
+  if (!decode && !extend) return std::nullopt;
+  const bool own = f.is(Field::speculative_draft_attention_backend, "torch_native");
+  return Finding{.message = fmt::format("{} drafts on torch_native, which has no draft worker", f.algorithm()),
+                 .field = own ? Field::speculative_draft_attention_backend : f.field_naming("torch_native")};
+}
+
 #define EAGLE3_ARGS                                                                             \
   "--speculative-algorithm EAGLE3 --speculative-draft-model-path {models}/llama-3.1-8b-eagle3 " \
   "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5 --dtype float16"
@@ -157,6 +167,18 @@ const Rule kRules[] = {
      .until = v0_5(20),
      .need = RuleNeed::kNothing,
      .check = graph_with_speculation},
+    {.id = "SP008",
+     .field = Field::attention_backend,
+     .summary = "drafting on torch_native",
+     .why = "The draft worker finds no such backend in its factory: ValueError while it is built.",
+     .fix = "--attention-backend triton, or --speculative-draft-attention-backend triton",
+     .source = "sglang/srt/speculative/draft_utils.py",
+     .need = RuleNeed::kNothing,
+     .check = draft_on_torch,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --attention-backend torch_native " EAGLE3_ARGS}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend triton " EAGLE3_ARGS},
+                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend torch_native"}}}},
 };
 
 #undef EAGLE3_ARGS
