@@ -1,9 +1,12 @@
 // Python's value semantics: truth, equality, repr, JSON. Tested by tests/value_test.cpp.
 #include "preflight/value.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -34,19 +37,51 @@ void append_repr_string(std::string& out, const std::string& s) {
 
 }  // namespace
 
+Value Value::list(List items) {
+  Value v;
+  v.hold(std::move(items));
+  v.kind_ = Kind::kList;
+  return v;
+}
+
+Value Value::dict(Dict items) {
+  Value v;
+  v.hold(std::move(items));
+  v.kind_ = Kind::kDict;
+  return v;
+}
+
+void Value::refuse_kind() { throw std::bad_variant_access(); }
+
+void Value::destroy() {
+  switch (kind_) {
+    case Kind::kString:
+      delete static_cast<const Holding<std::string>*>(held_.shared);
+      break;
+    case Kind::kList:
+      delete static_cast<const Holding<List>*>(held_.shared);
+      break;
+    case Kind::kDict:
+      delete static_cast<const Holding<Dict>*>(held_.shared);
+      break;
+    default:
+      break;
+  }
+}
+
 bool Value::truthy() const {
   if (is_none()) return false;
   if (is_bool()) return as_bool();
-  if (is_int()) return std::get<std::int64_t>(data_) != 0;
-  if (is_float()) return std::get<double>(data_) != 0.0;
+  if (is_int()) return held_.integer != 0;
+  if (is_float()) return held_.number != 0.0;
   if (is_string()) return !as_string().empty();
   if (is_list()) return !as_list().empty();
   return !as_dict().empty();
 }
 
-std::int64_t Value::as_int() const { return is_bool() ? std::int64_t{as_bool()} : std::get<std::int64_t>(data_); }
+std::int64_t Value::as_int() const { return is_bool() ? std::int64_t{as_bool()} : need(Kind::kInt).integer; }
 
-double Value::as_number() const { return is_float() ? std::get<double>(data_) : static_cast<double>(as_int()); }
+double Value::as_number() const { return is_float() ? held_.number : static_cast<double>(as_int()); }
 
 const Value* Value::find(std::string_view key) const {
   if (!is_dict()) return nullptr;
@@ -73,7 +108,7 @@ bool operator==(const Value& a, const Value& b) {
     if (!a.is_float() && !b.is_float()) return a.as_int() == b.as_int();
     return a.as_number() == b.as_number();
   }
-  if (a.data_.index() != b.data_.index()) return false;
+  if (a.kind_ != b.kind_) return false;
   if (a.is_none()) return true;
   if (a.is_string()) return a.as_string() == b.as_string();
   if (a.is_list()) return a.as_list() == b.as_list();
@@ -86,8 +121,7 @@ bool operator==(const Value& a, const Value& b) {
   return true;
 }
 
-bool Value::identical(const Value& other) const {
-  if (data_.index() != other.data_.index()) return false;
+bool Value::identical_content(const Value& other) const {
   if (is_list()) {
     const auto& x = as_list();
     const auto& y = other.as_list();
@@ -112,26 +146,25 @@ std::string python_float_repr(double d) {
   if (std::isnan(d)) return "nan";
   if (std::isinf(d)) return d > 0 ? "inf" : "-inf";
   std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), d, std::chars_format::scientific).ptr;
-  const std::string_view s(digits.data(), static_cast<std::size_t>(end - digits.data()));
-  const auto e = s.find('e');
-  const int exponent = std::stoi(std::string(s.substr(e + 1)));
-  if (exponent < -4 || exponent >= 16) {
-    const std::string_view mantissa = s.substr(0, e);
-    const std::string power = std::to_string(std::abs(exponent));
-    return std::string(mantissa) + (exponent < 0 ? "e-" : "e+") + (power.size() < 2 ? "0" + power : power);
+  const auto written = [&](std::chars_format format) {
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), d, format).ptr;
+    return std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  };
+  const double size = std::abs(d);
+  if (size == 0.0 || (size >= 1e-4 && size < 1e16)) {
+    std::string out(written(std::chars_format::fixed));
+    if (out.find('.') == std::string::npos) out += ".0";
+    return out;
   }
-  const auto fixed = std::to_chars(digits.data(), digits.data() + digits.size(), d, std::chars_format::fixed).ptr;
-  std::string out(digits.data(), fixed);
-  if (out.find('.') == std::string::npos) out += ".0";
-  return out;
+  // Both write the mantissa as Python does, and at least two digits of the exponent.
+  return std::string(written(std::chars_format::scientific));
 }
 
 std::string Value::repr() const {
   if (is_none()) return "None";
   if (is_bool()) return as_bool() ? "True" : "False";
   if (is_int()) return std::to_string(as_int());
-  if (is_float()) return python_float_repr(std::get<double>(data_));
+  if (is_float()) return python_float_repr(held_.number);
   std::string out;
   if (is_string()) {
     append_repr_string(out, as_string());
@@ -151,13 +184,34 @@ std::string Value::repr() const {
   return out + "}";
 }
 
-void append_json_string(std::string& out, std::string_view s) {
-  bool plain = true;
-  for (const char c : s) {
-    const auto u = static_cast<unsigned char>(c);
-    plain = plain && u >= 0x20 && u < 0x7F && c != '"' && c != '\\';
+bool is_plain_json(std::string_view s) {
+  // Eight bytes at a time. In each byte the highest bit tells: of w, "not ASCII"; of w - 0x20 without those, "below a
+  // space"; of (w ^ c) - 1 likewise, "equals c". A borrow can only add to bytes above one that has already told.
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  constexpr std::uint64_t kHighest = 0x80 * kEach;
+  constexpr std::uint64_t kSpaces = ' ' * kEach;
+  const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - limit * kEach) & ~w; };
+  std::uint64_t told = 0;
+  const auto look = [&](std::uint64_t w) {
+    told |= w | below(w, ' ') | below(w ^ ('"' * kEach), 1) | below(w ^ ('\\' * kEach), 1);
+  };
+  std::uint64_t w = 0;
+  if (s.size() < sizeof(w)) {
+    for (const char c : s) w = (w << 8U) | static_cast<unsigned char>(c);
+    // Above the text stand zeros, which would be told; spaces are not.
+    look(s.empty() ? kSpaces : w | (kSpaces << (8 * s.size())));
+    return (told & kHighest) == 0;
   }
-  if (plain) {
+  // The last word overlaps the one before.
+  for (std::size_t at = 0; at < s.size(); at += sizeof(w)) {
+    std::memcpy(&w, s.data() + std::min(at, s.size() - sizeof(w)), sizeof(w));
+    look(w);
+  }
+  return (told & kHighest) == 0;
+}
+
+void append_json_string(std::string& out, std::string_view s) {
+  if (is_plain_json(s)) {
     out += '"';
     out += s;
     out += '"';
@@ -174,7 +228,7 @@ void Value::append_json(std::string& out) const {
   } else if (is_int()) {
     out += std::to_string(as_int());
   } else if (is_float()) {
-    const double d = std::get<double>(data_);
+    const double d = held_.number;
     if (std::isfinite(d)) {
       out += python_float_repr(d);
     } else {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +28,7 @@ struct DeviceFacts {
 };
 
 // Environment variables as the launch will see them; nothing is read from the real environment unless asked.
-using Environment = std::map<std::string, std::string>;
+using Environment = std::map<std::string, std::string, std::less<>>;
 
 // A refusal as Python raises it: exception type, the SGLang function at the top of the traceback, our own words.
 struct Refusal {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "preflight/release.h"
@@ -32,5 +33,8 @@ std::optional<Field> find_field(std::string_view name);
 bool field_exists(Field field, Release release);
 // The value when nothing is given (after parsing, before resolution); None for fields the release lacks.
 const Value& field_default(Field field, Release release);
+// For walks over a whole launch: the fields that release has, in the enum's order, and every Field's default.
+std::span<const Field> fields_of(Release release);
+std::span<const Value> field_defaults(Release release);
 
 }  // namespace preflight

@@ -1,17 +1,18 @@
 // Value: one Python value as it occurs in ServerArgs (None, bool, int, float, str, list, dict).
 //
 // SGLang's decisions depend on Python's distinctions (None is not False, True is not 1.0, 1 is not 1.0 when
-// printed), so resolution computes on this type and never on JSON. Lists and dicts are immutable and shared:
+// printed), so resolution computes on this type and never on JSON. Strings, lists and dicts are immutable and shared:
 // copying a Value is cheap, and a changed container is a new one. Dicts keep insertion order, as Python's do.
+// A launch copies one Value per field of the release, twice; hence 16 bytes and a count of owners inside, where a
+// std::variant of std::string and std::shared_ptr takes 40 and a dispatch per copy.
 #pragma once
 
+#include <ext/atomicity.h>
+
 #include <cstdint>
-#include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "preflight/result.h"
@@ -24,36 +25,48 @@ class Value {
   using Item = std::pair<std::string, Value>;
   using Dict = std::vector<Item>;
 
-  Value() = default;                             // None
-  Value(std::nullptr_t) {}                       // NOLINT(google-explicit-constructor): values are written as literals
-  Value(bool b) : data_(b) {}                    // NOLINT(google-explicit-constructor)
-  Value(int i) : data_(std::int64_t{i}) {}       // NOLINT(google-explicit-constructor)
-  Value(std::int64_t i) : data_(i) {}            // NOLINT(google-explicit-constructor)
-  Value(double d) : data_(d) {}                  // NOLINT(google-explicit-constructor)
-  Value(std::string s) : data_(std::move(s)) {}  // NOLINT(google-explicit-constructor)
-  Value(std::string_view s) : data_(std::string(s)) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* s) : data_(std::string(s)) {}       // NOLINT(google-explicit-constructor)
-  static Value list(List items) { return Value(std::make_shared<const List>(std::move(items))); }
-  static Value dict(Dict items) { return Value(std::make_shared<const Dict>(std::move(items))); }
+  Value() {}                                                 // None
+  Value(std::nullptr_t) {}                                   // NOLINT(google-explicit-constructor): values are literals
+  Value(bool b) : kind_(Kind::kBool) { held_.boolean = b; }  // NOLINT(google-explicit-constructor)
+  Value(int i) : Value(std::int64_t{i}) {}                   // NOLINT(google-explicit-constructor)
+  Value(std::int64_t i) : kind_(Kind::kInt) { held_.integer = i; }     // NOLINT(google-explicit-constructor)
+  Value(double d) : kind_(Kind::kFloat) { held_.number = d; }          // NOLINT(google-explicit-constructor)
+  Value(std::string s) : kind_(Kind::kString) { hold(std::move(s)); }  // NOLINT(google-explicit-constructor)
+  Value(std::string_view s) : Value(std::string(s)) {}                 // NOLINT(google-explicit-constructor)
+  Value(const char* s) : Value(std::string(s)) {}                      // NOLINT(google-explicit-constructor)
+  static Value list(List items);
+  static Value dict(Dict items);
 
-  [[nodiscard]] bool is_none() const { return std::holds_alternative<std::monostate>(data_); }
-  [[nodiscard]] bool is_bool() const { return std::holds_alternative<bool>(data_); }
-  [[nodiscard]] bool is_int() const { return std::holds_alternative<std::int64_t>(data_); }
-  [[nodiscard]] bool is_float() const { return std::holds_alternative<double>(data_); }
+  Value(const Value& other) noexcept : kind_(other.kind_), held_(other.held_) { join(); }
+  Value(Value&& other) noexcept : kind_(other.kind_), held_(other.held_) { other.kind_ = Kind::kNone; }
+  // By way of a temporary: `other` may lie inside what this Value holds, or be this Value.
+  Value& operator=(const Value& other) noexcept { return *this = Value(other); }
+  Value& operator=(Value&& other) noexcept {
+    Value taken(std::move(other));
+    std::swap(kind_, taken.kind_);
+    std::swap(held_, taken.held_);
+    return *this;
+  }
+  ~Value() { leave(); }
+
+  [[nodiscard]] bool is_none() const { return kind_ == Kind::kNone; }
+  [[nodiscard]] bool is_bool() const { return kind_ == Kind::kBool; }
+  [[nodiscard]] bool is_int() const { return kind_ == Kind::kInt; }
+  [[nodiscard]] bool is_float() const { return kind_ == Kind::kFloat; }
   [[nodiscard]] bool is_number() const { return is_bool() || is_int() || is_float(); }
-  [[nodiscard]] bool is_string() const { return std::holds_alternative<std::string>(data_); }
-  [[nodiscard]] bool is_list() const { return std::holds_alternative<ListPtr>(data_); }
-  [[nodiscard]] bool is_dict() const { return std::holds_alternative<DictPtr>(data_); }
+  [[nodiscard]] bool is_string() const { return kind_ == Kind::kString; }
+  [[nodiscard]] bool is_list() const { return kind_ == Kind::kList; }
+  [[nodiscard]] bool is_dict() const { return kind_ == Kind::kDict; }
 
   // Python's bool(x).
   [[nodiscard]] bool truthy() const;
-  // The contained value; the caller has checked the kind (asserted).
-  [[nodiscard]] bool as_bool() const { return std::get<bool>(data_); }
+  // The contained value. Of another kind: std::bad_variant_access, Python's TypeError during resolution.
+  [[nodiscard]] bool as_bool() const { return need(Kind::kBool).boolean; }
   [[nodiscard]] std::int64_t as_int() const;  // bool counts as 0 or 1, as in Python
   [[nodiscard]] double as_number() const;     // bool, int or float
-  [[nodiscard]] const std::string& as_string() const { return std::get<std::string>(data_); }
-  [[nodiscard]] const List& as_list() const { return *std::get<ListPtr>(data_); }
-  [[nodiscard]] const Dict& as_dict() const { return *std::get<DictPtr>(data_); }
+  [[nodiscard]] const std::string& as_string() const { return shared<std::string>(Kind::kString); }
+  [[nodiscard]] const List& as_list() const { return shared<List>(Kind::kList); }
+  [[nodiscard]] const Dict& as_dict() const { return shared<Dict>(Kind::kDict); }
 
   // dict lookup; nullptr when this is no dict or has no such key.
   [[nodiscard]] const Value* find(std::string_view key) const;
@@ -64,7 +77,21 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
   friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
   // Same kind and equal: what counts as "unchanged" in the chain of changes.
-  [[nodiscard]] bool identical(const Value& other) const;
+  [[nodiscard]] bool identical(const Value& other) const {
+    if (kind_ != other.kind_) return false;
+    switch (kind_) {
+      case Kind::kNone:
+        return true;
+      case Kind::kBool:
+        return held_.boolean == other.held_.boolean;
+      case Kind::kInt:
+        return held_.integer == other.held_.integer;
+      case Kind::kFloat:
+        return held_.number == other.held_.number;
+      default:
+        return held_.shared == other.held_.shared || identical_content(other);
+    }
+  }
 
   // Python's repr(), used in messages and where SGLang itself stores str(x).
   [[nodiscard]] std::string repr() const;
@@ -75,16 +102,56 @@ class Value {
   static Result<Value> parse_json(std::string_view text);
 
  private:
-  using ListPtr = std::shared_ptr<const List>;
-  using DictPtr = std::shared_ptr<const Dict>;
-  explicit Value(ListPtr p) : data_(std::move(p)) {}
-  explicit Value(DictPtr p) : data_(std::move(p)) {}
+  enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kString, kList, kDict };
 
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, ListPtr, DictPtr> data_;
+  // What several Values hold together; the last one that leaves deletes it.
+  struct Shared {
+    mutable _Atomic_word owners = 1;
+  };
+  template <typename T>
+  struct Holding : Shared {
+    explicit Holding(T content) : value(std::move(content)) {}
+    T value;
+  };
+  union Held {
+    bool boolean;
+    std::int64_t integer = 0;
+    double number;
+    const Shared* shared;
+  };
+
+  template <typename T>
+  void hold(T content) {
+    held_.shared = new Holding<T>(std::move(content));
+  }
+  // Counted as std::shared_ptr does: without a locked instruction as long as the process has one thread.
+  void join() const {
+    if (kind_ >= Kind::kString) __gnu_cxx::__atomic_add_dispatch(&held_.shared->owners, 1);
+  }
+  void leave() {
+    if (kind_ >= Kind::kString && __gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
+  }
+  void destroy();
+  [[nodiscard]] bool identical_content(const Value& other) const;
+
+  [[noreturn]] static void refuse_kind();
+  [[nodiscard]] const Held& need(Kind kind) const {
+    if (kind_ != kind) refuse_kind();
+    return held_;
+  }
+  template <typename T>
+  [[nodiscard]] const T& shared(Kind kind) const {
+    return static_cast<const Holding<T>*>(need(kind).shared)->value;
+  }
+
+  Kind kind_ = Kind::kNone;
+  Held held_;
 };
 
 // Python's repr(float): the shortest text that reads back to the same double.
 std::string python_float_repr(double d);
+// True when a JSON string literal is the text between quotes: printable ASCII without quotes and backslashes.
+bool is_plain_json(std::string_view s);
 // JSON string literal with quotes; invalid UTF-8 is replaced, so that output is always valid JSON.
 void append_json_string(std::string& out, std::string_view s);
 

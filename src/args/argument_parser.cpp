@@ -61,6 +61,7 @@ class ArgumentParser {
 
   bool classify() {
     words_.resize(line_.words.size());
+    result_.given.reserve(line_.words.size());
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if (line_.words[i] == "--") {
         words_[i].kind = Word::kSeparator;  // whatever follows is a value
@@ -298,10 +299,8 @@ class ArgumentParser {
   // What argparse says once all words were read.
   bool complete() {
     std::string missing;
-    for (std::size_t k = 0; k < seen_.size(); ++k) {
-      const Option& option = index_.options()[k];
-      if (!option.required || seen_[k]) continue;
-      missing += (missing.empty() ? "" : ", ") + std::string(option.names.front());
+    for (const std::size_t k : index_.required()) {
+      if (!seen_[k]) missing += (missing.empty() ? "" : ", ") + std::string(index_.options()[k].names.front());
     }
     if (!missing.empty()) {
       return stop("required", missing, fmt::format("{} is required and was not given", missing), SourceRange{});

@@ -99,11 +99,12 @@ OptionIndex::OptionIndex(Release release) {
   options_.push_back({.names = kHelpNames, .action = ActionKind::kHelp, .arity = Arity::kNone});
   for (const auto& row : rows) options_.push_back(option_of(row, release));
   for (std::size_t i = 0; i < options_.size(); ++i) {
+    if (options_[i].required) required_.push_back(static_cast<std::uint16_t>(i));
     for (const auto name : options_[i].names) names_.push_back({name, static_cast<std::uint16_t>(i)});
   }
   std::sort(names_.begin(), names_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  defaults_.reserve(kFieldCount);
-  for (std::size_t i = 0; i < kFieldCount; ++i) defaults_.push_back(field_default(static_cast<Field>(i), release));
+  const auto defaults = field_defaults(release);
+  defaults_.assign(defaults.begin(), defaults.end());
 }
 
 const OptionIndex& OptionIndex::of(Release release) {

@@ -68,12 +68,15 @@ class OptionIndex {
   [[nodiscard]] std::span<const OptionName> starting_with(std::string_view prefix) const;
   [[nodiscard]] std::span<const OptionName> names() const { return names_; }
   [[nodiscard]] const Option& option(const OptionName& name) const { return options_[name.option]; }
+  // Options that must be given, as indexes in options().
+  [[nodiscard]] std::span<const std::uint16_t> required() const { return required_; }
   // What ServerArgs holds when nothing is given, one Value per Field.
   [[nodiscard]] const std::vector<Value>& defaults() const { return defaults_; }
 
  private:
   std::vector<Option> options_;
   std::vector<OptionName> names_;  // sorted by name
+  std::vector<std::uint16_t> required_;
   std::vector<Value> defaults_;
 };
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,12 @@ DeviceFacts device_of(const Value& item, DeviceFacts device) {
   return device;
 }
 
+// The words with those of the --config file in place; as they are when the file is refused.
+std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
+  args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
+  return args::merge_config_file(release, expanded) ? argv : std::move(expanded.words);
+}
+
 Result<Launch> resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
   const std::string models_dir = options.models;
   const std::string model = models_dir + "/" + string_of(item, "model");
@@ -106,8 +113,8 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   out.inputs.release = options.release;
   out.inputs.env = env;
   out.inputs.device = device_of(item, options.device);
-  args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
-  out.inputs.argv = args::merge_config_file(options.release, expanded) ? argv : expanded.words;
+  const bool has_config = std::find(argv.begin(), argv.end(), "--config") != argv.end();
+  out.inputs.argv = has_config ? with_config_words(options.release, argv) : argv;
   if (!options.stored_as.empty()) {
     const std::string path = path_given(options.release, out.inputs.argv, Field::model_path);
     // A launch without a model, or with one that nobody knows, ends the same in any form.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "src/report/json_text.h"
+
 namespace preflight::report {
 namespace {
 
@@ -24,75 +26,104 @@ std::string in_short(const Value::List& items) {
 
 class Writer {
  public:
-  explicit Writer(const PathNames& names) : names_(names) {}
+  explicit Writer(const PathNames& names) : names_(names) {
+    // A text with {model} in it has {models} in it too: the shorter path alone tells that there is something to name.
+    for (const auto& [path, name] : names) {
+      const bool covered = std::any_of(names.begin(), names.end(), [&](const auto& other) {
+        return !other.first.empty() && other.first.size() < path.size() && path.find(other.first) != std::string::npos;
+      });
+      if (!path.empty() && !covered) telling_.push_back(path);
+    }
+  }
 
+  // What the user, the model or the machine chose: paths in it get their names.
   void text(std::string_view s) {
-    const bool named = std::any_of(names_.begin(), names_.end(), [&](const auto& name) {
-      return !name.first.empty() && s.find(name.first) != std::string_view::npos;
-    });
-    append_json_string(out, named ? std::string_view(tidied_ = tidy(std::string(s))) : s);
+    const bool named = std::any_of(telling_.begin(), telling_.end(),
+                                   [&](std::string_view path) { return s.find(path) != std::string_view::npos; });
+    if (named) {
+      out.string(tidy(std::string(s)));
+    } else {
+      out.string(s);
+    }
   }
 
   void value(const Value& v) {
-    if (v.is_string()) {
-      text(v.as_string());
-    } else if (v.is_list()) {
-      list(v.as_list());
-    } else if (v.is_dict()) {
-      out += '{';
-      bool first = true;
-      for (const auto& [k, item] : v.as_dict()) {
-        if (!first) out += ',';
-        first = false;
-        text(k);
-        out += ':';
-        value(item);
-      }
-      out += '}';
-    } else {
-      v.append_json(out);
-    }
+    if (v.is_string()) return text(v.as_string());
+    if (v.is_list()) return list(v.as_list());
+    if (v.is_dict()) return dict(v.as_dict());
+    if (v.is_none()) return out.raw("null");
+    if (v.is_bool()) return out.raw(v.as_bool() ? "true" : "false");
+    if (v.is_int()) return out.integer(v.as_int());
+    out.raw(v.json());
+  }
+
+  void field(Field f, const Value& v) {
+    out.quoted(field_name(f));
+    out.raw(':');
+    value(v);
   }
 
   void change(const Change& c) {
-    out += '[';
-    text(c.step);
+    out.raw('[');
+    out.string(c.step);
     if (c.assigned) {
       for (const auto& [f, v] : c.fields) {
-        out += ',';
-        text(field_name(f));
-        out += ',';
+        out.raw(',');
+        out.quoted(field_name(f));
+        out.raw(',');
         value(v);
       }
     } else {
-      out += ",{";
-      bool first = true;
+      out.raw(",{");
+      Separator comma(out);
       for (const auto& [f, v] : c.fields) {
         if (is_volatile(f)) continue;
-        if (!first) out += ',';
-        first = false;
-        text(field_name(f));
-        out += ':';
-        value(v);
+        comma.next();
+        field(f, v);
       }
-      out += '}';
+      out.raw('}');
     }
-    out += ']';
+    out.raw(']');
   }
 
-  std::string out;
+  // Commas between the items of a list or a dict.
+  class Separator {
+   public:
+    explicit Separator(JsonText& out) : out_(out) {}
+    void next() {
+      if (!first_) out_.raw(',');
+      first_ = false;
+    }
+
+   private:
+    JsonText& out_;
+    bool first_ = true;
+  };
+
+  JsonText out{std::size_t{8} << 10};
 
  private:
   void list(const Value::List& items) {
     if (is_long_integer_list(items)) return text(in_short(items));
-    out += '[';
-    bool first = true;
+    out.raw('[');
+    Separator comma(out);
     for (const auto& item : items) {
-      if (!first) out += ',';
-      first = false;
+      comma.next();
       value(item);
     }
-    out += ']';
+    out.raw(']');
+  }
+
+  void dict(const Value::Dict& items) {
+    out.raw('{');
+    Separator comma(out);
+    for (const auto& [k, item] : items) {
+      comma.next();
+      text(k);
+      out.raw(':');
+      value(item);
+    }
+    out.raw('}');
   }
 
   [[nodiscard]] std::string tidy(std::string s) const {
@@ -106,7 +137,7 @@ class Writer {
   }
 
   const PathNames& names_;
-  std::string tidied_;
+  std::vector<std::string_view> telling_;  // the paths without which no text holds any of names_
 };
 
 void append_changes(Writer& w, const Launch& launch, bool assigned, std::string_view key) {
@@ -114,15 +145,16 @@ void append_changes(Writer& w, const Launch& launch, bool assigned, std::string_
     return c.assigned == assigned && !(assigned && is_volatile(c.fields.front().first));
   };
   if (std::none_of(launch.chain.begin(), launch.chain.end(), listed)) return;
-  w.out += ",\"" + std::string(key) + "\":[";
-  bool first = true;
+  w.out.raw(',');
+  w.out.string(key);
+  w.out.raw(":[");
+  Writer::Separator comma(w.out);
   for (const auto& c : launch.chain) {
     if (!listed(c)) continue;
-    if (!first) w.out += ',';
-    first = false;
+    comma.next();
     w.change(c);
   }
-  w.out += ']';
+  w.out.raw(']');
 }
 
 std::string_view stage_name(Stage stage) {
@@ -137,80 +169,85 @@ std::string_view stage_name(Stage stage) {
   return "";
 }
 
+void append_end(Writer& w, const Launch& launch) {
+  if (launch.outcome == Outcome::kUsage) {
+    w.out.raw(R"(,"outcome":"usage","stage":"parse","kind":)");
+    w.out.string(launch.usage->kind);
+    w.out.raw(",\"flag\":");
+    w.text(launch.usage->flag);
+    w.out.raw(",\"message\":");
+    w.text(launch.usage->message);
+  } else if (launch.outcome == Outcome::kRefused) {
+    w.out.raw(R"(,"outcome":"error","stage":)");
+    w.out.string(stage_name(launch.stage));
+    w.out.raw(",\"exception\":");
+    w.out.string(launch.refusal->exception);
+    w.out.raw(",\"function\":");
+    w.out.string(launch.refusal->function);
+    w.out.raw(",\"message\":");
+    w.text(launch.refusal->message);
+  } else {
+    w.out.raw(R"(,"outcome":"ok")");
+  }
+}
+
+void append_warnings(Writer& w, const Launch& launch) {
+  w.out.raw(",\"warnings\":[");
+  Writer::Separator comma(w.out);
+  for (const auto& line : launch.log) {
+    comma.next();
+    w.out.raw('[');
+    w.out.string(line.level);
+    w.out.raw(',');
+    w.out.string(line.function);
+    w.out.raw(',');
+    w.text(line.message);
+    w.out.raw(']');
+  }
+  w.out.raw(']');
+}
+
+void append_resolved(Writer& w, const Launch& launch) {
+  w.out.raw(",\"resolved\":{");
+  Writer::Separator comma(w.out);
+  const auto defaults = field_defaults(launch.release());
+  const auto is_default = [&](Field f) { return launch[f].identical(defaults[static_cast<std::size_t>(f)]); };
+  for (const Field f : fields_of(launch.release())) {
+    if (is_volatile(f) || (f != Field::model_path && is_default(f))) continue;
+    comma.next();
+    w.field(f, launch[f]);
+  }
+  w.out.raw('}');
+}
+
 }  // namespace
 
 std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names) {
   Writer w(names);
-  w.out.reserve(4096);
-  w.out = "{\"id\":";
+  w.out.raw("{\"id\":");
   if (id.is_int()) {
-    w.out += id.repr();
+    w.out.integer(id.as_int());
   } else {
-    append_json_string(w.out, id.as_string());
+    w.out.string(id.as_string());
   }
-  if (launch.outcome == Outcome::kUsage) {
-    w.out += R"(,"outcome":"usage","stage":"parse","kind":)";
-    w.text(launch.usage->kind);
-    w.out += ",\"flag\":";
-    w.text(launch.usage->flag);
-    w.out += ",\"message\":";
-    w.text(launch.usage->message);
-  } else if (launch.outcome == Outcome::kRefused) {
-    w.out += R"(,"outcome":"error","stage":)";
-    w.text(stage_name(launch.stage));
-    w.out += ",\"exception\":";
-    w.text(launch.refusal->exception);
-    w.out += ",\"function\":";
-    w.text(launch.refusal->function);
-    w.out += ",\"message\":";
-    w.text(launch.refusal->message);
-  } else {
-    w.out += R"(,"outcome":"ok")";
-  }
-  w.out += ",\"warnings\":[";
-  bool first = true;
-  for (const auto& line : launch.log) {
-    if (!first) w.out += ',';
-    first = false;
-    w.out += '[';
-    w.text(line.level);
-    w.out += ',';
-    w.text(line.function);
-    w.out += ',';
-    w.text(line.message);
-    w.out += ']';
-  }
-  w.out += ']';
+  append_end(w, launch);
+  append_warnings(w, launch);
   if (launch.accepted()) {
-    w.out += ",\"resolved\":{";
-    first = true;
-    for (std::size_t i = 0; i < kFieldCount; ++i) {
-      const auto f = static_cast<Field>(i);
-      if (is_volatile(f) || !field_exists(f, launch.release())) continue;
-      const Value& v = launch.resolved[i];
-      if (f != Field::model_path && v.identical(field_default(f, launch.release()))) continue;
-      if (!first) w.out += ',';
-      first = false;
-      w.text(field_name(f));
-      w.out += ':';
-      w.value(v);
-    }
-    w.out += '}';
+    append_resolved(w, launch);
     append_changes(w, launch, true, "writes");
     append_changes(w, launch, false, "trace");
   }
   if (!launch.unmodelled.empty()) {
-    w.out += ",\"unmodelled\":[";
-    first = true;
+    w.out.raw(",\"unmodelled\":[");
+    Writer::Separator comma(w.out);
     for (const Field f : launch.unmodelled) {
-      if (!first) w.out += ',';
-      first = false;
-      w.text(field_name(f));
+      comma.next();
+      w.out.quoted(field_name(f));
     }
-    w.out += ']';
+    w.out.raw(']');
   }
-  w.out += '}';
-  return std::move(w.out);
+  w.out.raw('}');
+  return std::move(w.out).take();
 }
 
 }  // namespace preflight::report

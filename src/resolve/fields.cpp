@@ -19,6 +19,7 @@ struct Defaults {
   Release release;
   std::vector<Value> values;
   std::vector<bool> exists;
+  std::vector<Field> fields;  // those that exist
 
   explicit Defaults(const resolve::ReleaseTable& table)
       : release(table.release), values(kFieldCount), exists(kFieldCount, false) {
@@ -28,6 +29,9 @@ struct Defaults {
       auto parsed = Value::parse_json(json);
       assert(parsed && "the table holds valid JSON");
       values[f] = std::move(*parsed);
+    }
+    for (std::size_t f = 0; f < kFieldCount; ++f) {
+      if (exists[f]) fields.push_back(static_cast<Field>(f));
     }
   }
 };
@@ -67,6 +71,10 @@ bool field_exists(Field field, Release release) { return defaults_of(release).ex
 const Value& field_default(Field field, Release release) {
   return defaults_of(release).values[static_cast<std::size_t>(field)];
 }
+
+std::span<const Field> fields_of(Release release) { return defaults_of(release).fields; }
+
+std::span<const Value> field_defaults(Release release) { return defaults_of(release).values; }
 
 std::span<const args::FlagRow> args::flag_table(Release release) { return table_of(release).flags; }
 

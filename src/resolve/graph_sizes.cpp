@@ -17,7 +17,13 @@ struct Range {
 };
 
 Value::List up_to(std::initializer_list<Range> ranges, std::int64_t most) {
+  const auto length = [&](const Range& r) {
+    return std::max<std::int64_t>(0, (std::min(r.last, most) - r.first) / r.step + 1);
+  };
+  std::int64_t count = 1;  // the caller may add one
+  for (const Range& range : ranges) count += length(range);
   Value::List sizes;
+  sizes.reserve(static_cast<std::size_t>(count));
   for (const Range& range : ranges) {
     for (std::int64_t s = range.first; s <= std::min(range.last, most); s += range.step) sizes.emplace_back(s);
   }

@@ -268,6 +268,7 @@ Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, 
   Launch launch;
   launch.resolved = args.raw;
   launch.log = args.warnings;
+  launch.chain.reserve(48);  // a usual launch has some 30 changes
   launch.args = std::move(args);
   launch.device = std::move(device);
   launch.env = std::move(env);

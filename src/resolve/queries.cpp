@@ -35,7 +35,7 @@ bool is_attention_backend_not_set(const Resolution& r) {
          r.none(Field::decode_attention_backend);
 }
 
-std::string first_architecture(Resolution& r, std::string_view function) {
+const std::string& first_architecture(Resolution& r, std::string_view function) {
   const auto& architectures = r.model().architectures;
   if (architectures.empty()) {
     r.refuse("IndexError", std::string(function), "the model's configuration names no architecture");

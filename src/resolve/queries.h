@@ -27,7 +27,7 @@ bool is_attention_backend_not_set(const Resolution& r);
 bool is_text(const Value& v, std::string_view text);
 
 // hf_config.architectures[0]; IndexError in `function` when there is none.
-std::string first_architecture(Resolution& r, std::string_view function);
+const std::string& first_architecture(Resolution& r, std::string_view function);
 
 // use_mla_backend(): the target model's attention is MLA.
 bool use_mla(Resolution& r);

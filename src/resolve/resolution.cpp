@@ -11,7 +11,7 @@
 
 namespace preflight::resolve {
 const std::string* Resolution::env_text(std::string_view name) const {
-  const auto it = env().find(std::string(name));
+  const auto it = env().find(name);
   return it == env().end() ? nullptr : &it->second;
 }
 
@@ -28,11 +28,6 @@ std::int64_t Resolution::env_int(std::string_view name, std::int64_t fallback) c
   const std::string* text = env_text(name);
   if (text == nullptr) return fallback;
   return python_int(*text).value_or(fallback);
-}
-
-bool Resolution::is(Field f, std::string_view text) const {
-  const Value& v = (*this)[f];
-  return v.is_string() && v.as_string() == text;
 }
 
 bool Resolution::one_of(Field f, std::initializer_list<std::string_view> texts) const {
@@ -198,16 +193,18 @@ facts::ModelRequest Resolution::model_request() const {
   return request;
 }
 
-const ModelFacts& Resolution::model() {
-  const bool parser_known =
-      none(Field::model_config_parser) || one_of(Field::model_config_parser, {"auto", "hf", "mistral"});
-  if (!parser_known) {
+void Resolution::check_config_parser() {
+  if (!one_of(Field::model_config_parser, {"hf", "mistral"})) {
     launch_.refused_by_model = true;
     refuse("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
   }
   // The parser is chosen by the path's name here; another one given by hand is not followed.
   const bool named = facts::names_mistral_format(text(Field::model_path));
   if (is(Field::model_config_parser, named ? "hf" : "mistral")) unmodelled(Field::model_config_parser);
+}
+
+const ModelFacts& Resolution::model() {
+  if (!none(Field::model_config_parser) && !is(Field::model_config_parser, "auto")) check_config_parser();
   if (!launch_.model) launch_.model = build_model(model_request());
   return *launch_.model;
 }

@@ -53,7 +53,10 @@ class Resolution {
   const Value& operator[](Field f) const { return launch_.resolved[static_cast<std::size_t>(f)]; }
   [[nodiscard]] bool none(Field f) const { return (*this)[f].is_none(); }
   [[nodiscard]] bool on(Field f) const { return (*this)[f].truthy(); }
-  [[nodiscard]] bool is(Field f, std::string_view text) const;  // a str equal to text
+  [[nodiscard]] bool is(Field f, std::string_view text) const {  // a str equal to text
+    const Value& v = (*this)[f];
+    return v.is_string() && v.as_string() == text;
+  }
   [[nodiscard]] bool one_of(Field f, std::initializer_list<std::string_view> texts) const;
   [[nodiscard]] std::int64_t integer(Field f) const;  // a float (from a YAML file) counts as its whole part
   [[nodiscard]] double number(Field f) const { return (*this)[f].as_number(); }
@@ -100,6 +103,8 @@ class Resolution {
 
  private:
   void assign(std::string_view step, std::vector<FieldValue> fields);
+  // --model-config-parser was given: refuses what upstream does not know.
+  void check_config_parser();
   // Log lines of reading a model, in front of what follows.
   void take_log(std::vector<LogLine> lines);
 
