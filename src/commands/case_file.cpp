@@ -88,7 +88,8 @@ DeviceFacts device_of(const Value& item, DeviceFacts device) {
 // The words with those of the --config file in place; as they are when the file is refused.
 std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
   args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
-  return args::merge_config_file(release, expanded) ? argv : std::move(expanded.words);
+  if (args::merge_config_file(release, expanded)) return argv;
+  return std::move(expanded.words);
 }
 
 Result<Launch> resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {

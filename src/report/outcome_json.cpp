@@ -28,7 +28,8 @@ class Writer {
  public:
   explicit Writer(const PathNames& names) : names_(names) {
     // A text with {model} in it has {models} in it too: the shorter path alone tells that there is something to name.
-    for (const auto& [path, name] : names) {
+    for (const auto& entry : names) {
+      const std::string& path = entry.first;
       const bool covered = std::any_of(names.begin(), names.end(), [&](const auto& other) {
         return !other.first.empty() && other.first.size() < path.size() && path.find(other.first) != std::string::npos;
       });
