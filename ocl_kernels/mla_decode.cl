@@ -17,7 +17,8 @@
 // Empty       a request of length 0 gets out 0, lse -INF; an empty split leaves partial_sum 0 and no partial_out.
 // Host        grid (LANES * ceil(H / HEAD_TILE), splits, B); columns * page_size >= cache_seqlens[b]; page ids valid up to
 //             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
-// The above is the plain form. Where TILE_BODY names a matrix engine the kernel of mla_tiles.clh takes its place.
+// The above is the plain form, for CPUs. On a GPU the kernel of mla_tiles.clh takes its place where TILE_BODY names a matrix
+// engine, else that of mla_blocks.clh.
 
 #include "common.clh"
 #include "merge_splits.clh"
@@ -30,6 +31,8 @@
 #endif
 #if TILE_BODY
 #include "mla_tiles.clh"
+#elif BLOCKS
+#include "mla_blocks.clh"
 #else
 
 #ifndef HEAD_TILE

@@ -18,7 +18,8 @@
 // Host        grid (LANES * tiles, splits, B), tiles = KVH / KV_TILE * ceil(group / GROUP_TILE), KV_TILE > 1 only with one
 //             group tile; HEAD_DIM and VALUE_DIM multiples of 16; GROUP_TILE of HEAD_BLOCK; TOKEN_TILE of 16;
 //             HEAD_BLOCK * TOKEN_BLOCK = 8; then paged_decode_merge.
-// The above is the plain form. Where TILE_BODY names a matrix engine the kernel of paged_tiles.clh takes its place.
+// The above is the plain form, for CPUs. On a GPU the kernel of paged_tiles.clh takes its place where TILE_BODY names a matrix
+// engine, else that of paged_blocks.clh.
 
 #include "common.clh"
 #include "merge_splits.clh"
@@ -31,6 +32,8 @@
 #endif
 #if TILE_BODY
 #include "paged_tiles.clh"
+#elif BLOCKS
+#include "paged_blocks.clh"
 #else
 
 #ifndef KV_TILE

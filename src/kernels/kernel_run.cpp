@@ -17,10 +17,15 @@ namespace {
 
 constexpr std::byte kUnwritten{0xFF};
 
-// A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory.
-DeviceInfo tile_device(DeviceInfo device, const RunOptions& options) {
+// A GPU as OpenCL guarantees it at least in practice: many items, 64 KiB of local memory. A simulator, which says it is
+// both, is a CPU until it is asked to be a GPU.
+DeviceInfo tile_device(const opencl::Session& session, const RunOptions& options) {
   constexpr std::int64_t kGpuLocalBytes = 65536;
-  if (!options.as_gpu) return device;
+  DeviceInfo device = session.info();
+  if (!options.as_gpu) {
+    device.is_cpu = device.is_cpu || session.is_simulator();
+    return device;
+  }
   device.is_cpu = false;
   device.is_gpu = true;
   if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);
@@ -38,7 +43,7 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
     : session_(session),
       batch_(batch),
       guard_bytes_(session.is_simulator() ? 0 : kGuardBytes),
-      device_(tile_device(session.info(), options)),
+      device_(tile_device(session, options)),
       program_(program_of(kernel, batch.kernel_case, device_, options)) {
   for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);
   for (const OutputSpec& output : batch.outputs) {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/kernels/gpu_form.h"
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
-#include "src/kernels/tiles.h"
 #include "src/sample/regime.h"
 
 namespace preflight::mla_decode {
@@ -20,7 +20,6 @@ constexpr std::int64_t kTokenBlock = 6;
 struct Tiles {
   std::int64_t heads = 4;
   std::int64_t tokens = kTokenBlock;
-  std::int64_t lanes = 1;
 };
 
 std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
@@ -29,24 +28,22 @@ std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   return floats * size_of(DType::kF32) + tiles.tokens * size_of(DType::kI64);
 }
 
-std::optional<tiles::Shape> matrix_tiles(const KernelCase& c, const DeviceInfo& device) {
-  if (size_of(c.dtype) != 2) return std::nullopt;
-  return tiles::choose({.rows = c.num_q_heads,
-                        .key_dim = c.kv_lora_rank + c.qk_rope_head_dim,
-                        .value_dim = c.kv_lora_rank,
-                        .shared_rows = true},
-                       device);
+std::optional<GpuForm> form_on_gpu(const KernelCase& c, const DeviceInfo& device) {
+  return gpu_form({.rows = c.num_q_heads,
+                   .key_dim = c.kv_lora_rank + c.qk_rope_head_dim,
+                   .value_dim = c.kv_lora_rank,
+                   .shared_rows = true},
+                  c.dtype, c.dtype, device);
 }
 
-// The largest tiles that the heads use and local memory holds. A CPU runs a work-group on one core, so one item with
-// wide vectors; a GPU needs many.
+// Of the plain form: the largest tiles that the heads use and local memory holds. A CPU runs a work-group on one core,
+// so one item with wide vectors.
 Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   Tiles tiles;
-  tiles.lanes = device.is_cpu ? 1 : std::min<std::int64_t>(64, device.max_work_group_size);
   const std::int64_t widest = c.num_q_heads <= 4 ? 4 : c.num_q_heads <= 8 ? 8 : 16;
   for (std::int64_t heads = 4; heads <= widest; heads *= 2) {
     for (std::int64_t tokens = kTokenBlock; tokens <= 8 * kTokenBlock; tokens *= 2) {
-      const Tiles candidate{heads, tokens, tiles.lanes};
+      const Tiles candidate{heads, tokens};
       if (local_bytes(c, candidate) <= device.local_memory_bytes) tiles = candidate;
     }
   }
@@ -72,10 +69,10 @@ std::string why_not(const KernelCase& c) {
 std::string build_options(const KernelCase& c, const DeviceInfo& device) {
   const std::string common = fmt::format("-DELEM={} -DLATENT={} -DROPE={} -DMERGE_WIDTH={}", elem_code(c.dtype),
                                          c.kv_lora_rank, c.qk_rope_head_dim, merge_width(device));
-  if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
+  if (const auto form = form_on_gpu(c, device)) return common + " " + form->build_options;
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES={}", common, tiles.heads, tiles.tokens,
-                     kTokenBlock, tiles.lanes);
+  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES=1", common, tiles.heads, tiles.tokens,
+                     kTokenBlock);
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
@@ -86,10 +83,9 @@ std::int64_t workspace_bytes(const KernelCase& c) {
 
 void launch(KernelRun& run, const SampleBatch& batch) {
   const KernelCase& c = batch.kernel_case;
-  const auto matrix = matrix_tiles(c, run.device());
-  const Tiles tiles = choose_tiles(c, run.device());
-  const std::int64_t lanes = matrix ? matrix->lanes() : tiles.lanes;
-  const std::int64_t heads = matrix ? matrix->rows() : tiles.heads;
+  const auto form = form_on_gpu(c, run.device());
+  const std::int64_t lanes = form ? form->lanes : 1;
+  const std::int64_t heads = form ? form->rows : choose_tiles(c, run.device()).heads;
   opencl::KernelObject decode = run.kernel("mla_decode");
   decode.args(run.buffer("q_nope"), run.buffer("q_rope"), run.buffer("kv_cache"), run.buffer("page_table"),
               run.buffer("cache_seqlens"), run.buffer("out"), run.buffer("lse"), run.workspace(),

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/kernels/gpu_form.h"
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
-#include "src/kernels/tiles.h"
 #include "src/sample/regime.h"
 
 namespace preflight::paged_decode {
@@ -20,7 +20,6 @@ struct Tiles {
   std::int64_t group = 1;       // q heads of each KV head, a multiple of head_block
   std::int64_t head_block = 1;  // 1, 2 or 4
   std::int64_t tokens = 64;
-  std::int64_t lanes = 1;
 };
 
 std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
@@ -29,24 +28,23 @@ std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   return kFloatBytes * tiles.kv_heads * tiles.group * per_head + kSlotBytes * tiles.tokens;
 }
 
-std::optional<tiles::Shape> matrix_tiles(const KernelCase& c, const DeviceInfo& device) {
-  if (size_of(c.dtype) != 2 || c.cache_dtype() != c.dtype) return std::nullopt;
-  return tiles::choose({.rows = c.num_q_heads / c.num_kv_heads, .key_dim = c.head_dim, .value_dim = c.value_dim()},
-                       device);
+std::optional<GpuForm> form_on_gpu(const KernelCase& c, const DeviceInfo& device) {
+  return gpu_form({.rows = c.num_q_heads / c.num_kv_heads, .key_dim = c.head_dim, .value_dim = c.value_dim()}, c.dtype,
+                  c.cache_dtype(), device);
 }
 
-// As many heads as local memory holds. On a CPU one item takes all KV heads of a token, so that memory is read in
-// order, as long as every core gets two work-groups; on a GPU a group has one KV head and many items.
+// Of the plain form: as many heads as local memory holds. A CPU runs a work-group on one core, so one item with wide
+// vectors; it takes all KV heads of a token, so that memory is read in order, as long as every core gets two
+// work-groups.
 Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   const std::int64_t group = c.num_q_heads / c.num_kv_heads;
   Tiles tiles;
-  tiles.lanes = device.is_cpu ? 1 : std::min<std::int64_t>(64, device.max_work_group_size);
   tiles.head_block = group >= 3 ? 4 : group;
   tiles.group = sizing::align_up(group, tiles.head_block);
   while (tiles.group > tiles.head_block && local_bytes(c, tiles) > device.local_memory_bytes) {
     tiles.group = sizing::align_up(tiles.group / 2, tiles.head_block);
   }
-  if (!device.is_cpu || tiles.group < group) return tiles;
+  if (tiles.group < group) return tiles;
   const std::int64_t wanted_groups = 2 * device.compute_units;
   for (std::int64_t kv_heads = 2; kv_heads <= c.num_kv_heads; kv_heads *= 2) {
     Tiles candidate = tiles;
@@ -86,12 +84,11 @@ std::string build_options(const KernelCase& c, const DeviceInfo& device) {
   const std::string common =
       fmt::format("-DELEM={} -DKV_ELEM={} -DHEAD_DIM={} -DVALUE_DIM={} -DMERGE_WIDTH={}", elem_code(c.dtype),
                   elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), merge_width(device));
-  if (const auto matrix = matrix_tiles(c, device)) return common + " " + matrix->build_options();
+  if (const auto form = form_on_gpu(c, device)) return common + " " + form->build_options;
   const Tiles tiles = choose_tiles(c, device);
-  const bool compiles_for_cpu = device.is_cpu && device.platform == "Portable Computing Language";
-  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES={}{}", common,
-                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, tiles.lanes,
-                     compiles_for_cpu ? " -DPREFETCH" : "");
+  const bool has_prefetch = device.platform == "Portable Computing Language";
+  return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES=1{}", common,
+                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, has_prefetch ? " -DPREFETCH" : "");
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
@@ -101,8 +98,8 @@ std::int64_t workspace_bytes(const KernelCase& c) {
 }
 
 std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
-  const auto matrix = matrix_tiles(c, device);
-  return matrix ? matrix->lanes() : choose_tiles(c, device).lanes;
+  const auto form = form_on_gpu(c, device);
+  return form ? form->lanes : 1;
 }
 
 void launch(KernelRun& run, const SampleBatch& batch) {
@@ -113,11 +110,10 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page_table, const opencl::Buffer& seqlens,
                  std::int64_t columns) {
   const Tiles tiles = choose_tiles(c, run.device());
-  const auto matrix = matrix_tiles(c, run.device());
-  const std::int64_t lanes = matrix ? matrix->lanes() : tiles.lanes;
-  const std::int64_t kv_tiles = matrix ? c.num_kv_heads : c.num_kv_heads / tiles.kv_heads;
-  const std::int64_t group_tiles =
-      sizing::ceil_div(c.num_q_heads / c.num_kv_heads, matrix ? matrix->rows() : tiles.group);
+  const auto form = form_on_gpu(c, run.device());
+  const std::int64_t lanes = form ? form->lanes : 1;
+  const std::int64_t kv_tiles = form ? c.num_kv_heads : c.num_kv_heads / tiles.kv_heads;
+  const std::int64_t group_tiles = sizing::ceil_div(c.num_q_heads / c.num_kv_heads, form ? form->rows : tiles.group);
   opencl::KernelObject decode = run.kernel("paged_decode");
   decode.args(run.buffer("q"), run.buffer("k_cache"), run.buffer("v_cache"), page_table, seqlens,
               c.sinks ? run.buffer("sinks") : run.buffer("q"), run.buffer("out"), run.buffer("lse"), run.workspace(),

@@ -47,7 +47,7 @@ Program program_of(const Kernel& kernel, const KernelCase& kernel_case, const De
 }
 
 std::span<const OfflineDevice> offline_devices() {
-  // Without the matrix engine as well: it stands for GPUs that have none and run the plain form.
+  // Without the matrix engine as well: it stands for GPUs that have none and run blocks of fp32 sums.
   static const std::array kDevices = [] {
     const auto max = [](Matrix matrix) { return intel_gpu("Intel(R) Data Center GPU Max", 128, 16, matrix); };
     const auto arc = [](Matrix matrix) { return intel_gpu("Intel(R) Arc(TM) A770 Graphics", 64, 8, matrix); };

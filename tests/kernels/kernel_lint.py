@@ -64,7 +64,7 @@ def main():
         results = list(pool.map(lambda r: compile_one(arguments.directory / f"{r[1]}.cl", r[0], r[2]), rows))
     table = collections.defaultdict(lambda: [0, 0, 0])
     for (device, kernel, options, case), result in zip(rows, results):
-        form = "DPAS" if "-DTILE_BODY=3" in options else "plain"
+        form = "DPAS" if "-DTILE_BODY=3" in options else "blocks" if "-DBLOCKS=1" in options else "plain"
         cell = table[kernel, device, form]
         cell[0] += 1
         cell[1] += not result.built

@@ -1,6 +1,6 @@
 // Every kernel under Oclgrind, a simulator that watches each access: past the end of a buffer, two items at one address
 // without a barrier between, a value nobody wrote. `./dev kernel-lint` starts this with the simulator as the only
-// device and its log in OCLGRIND_LOG; elsewhere it is skipped. Work-groups are those of a GPU: 64 items.
+// device and its log in OCLGRIND_LOG; elsewhere it is skipped. Every line runs as on a CPU and as on a GPU.
 #include "tests/kernels/device.h"
 
 #include <filesystem>
@@ -47,10 +47,12 @@ void expect_silence(const char* lines) {
   const auto cases = parse_cases(lines, "cases");
   ASSERT_TRUE(cases.has_value()) << cases.error().text();
   for (const KernelCase& kernel_case : *cases) {
-    const Watched watched = run_watched(print_case(kernel_case));
-    EXPECT_EQ(watched.said, "") << watched.report.case_line;
-    EXPECT_EQ(name_of(watched.report.verdict.word), "pass")
-        << watched.report.case_line << "\n  " << watched.report.verdict.reason;
+    for (const bool as_gpu : {false, true}) {
+      const Watched watched = run_watched(print_case(kernel_case), {.as_gpu = as_gpu});
+      EXPECT_EQ(watched.said, "") << watched.report.case_line << ", as on a GPU: " << as_gpu;
+      EXPECT_EQ(name_of(watched.report.verdict.word), "pass")
+          << watched.report.case_line << "\n  " << watched.report.verdict.reason;
+    }
   }
 }
 
@@ -64,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, Simulated,
     ::testing::Values(
         "mla_decode --heads {3|5} --latent 32 --rope 16 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,50\n"
-        "mla_decode --dtype {fp16|fp32} --heads 2 --latent 32 --rope 16 --page 16 --cache-seqlens 33,1",
+        "mla_decode --dtype {fp16|fp32} --heads 2 --latent 32 --rope 16 --page 16 --cache-seqlens 33,1\n"
+        "mla_decode --dtype fp32 --heads 9 --latent 256 --rope 32 --page 16 --cache-seqlens 17",
         "paged_decode --heads {6|14} --kv-heads 2 --head-dim 32 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,70\n"
         "paged_decode --heads 2 --kv-heads 2 --head-dim 48 --v-head-dim 32 --page 1 --window 9 --sinks "
         "--cache-seqlens 17,5\n"
@@ -126,7 +129,8 @@ TEST(Simulator, ReportsAnAccessPastTheEndOfABuffer) {
   PREFLIGHT_NEEDS_SIMULATOR();
   const ChangedSources sources("page_table.cl", "int used = columns;", "int used = columns + 1;");
   ASSERT_TRUE(sources.changed());
-  const Watched watched = run_watched("page_table --page 16 --cache-seqlens 17,1,40", {.kernel_dir = sources.path()});
+  const Watched watched =
+      run_watched("page_table --page 16 --cache-seqlens 17,1,40", {.kernel_dir = sources.path(), .as_gpu = true});
   EXPECT_NE(watched.said.find("Invalid write"), std::string::npos) << watched.said;
 }
 
@@ -134,8 +138,8 @@ TEST(Simulator, ReportsItemsThatRaceForOneAddress) {
   PREFLIGHT_NEEDS_SIMULATOR();
   const ChangedSources sources("gated_delta_step.cl", "barrier\\(CLK_LOCAL_MEM_FENCE\\);", "");
   ASSERT_TRUE(sources.changed());
-  const Watched watched =
-      run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2", {.kernel_dir = sources.path()});
+  const Watched watched = run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2",
+                                      {.kernel_dir = sources.path(), .as_gpu = true});
   EXPECT_NE(watched.said.find("data race"), std::string::npos) << watched.said;
 }
 
@@ -144,8 +148,8 @@ TEST(InitialisedValues, AMissingOneIsReported) {
   if (std::getenv("OCLGRIND_UNINITIALIZED") == nullptr) GTEST_SKIP() << "OCLGRIND_UNINITIALIZED is not set";
   const ChangedSources sources("gated_delta_step.cl", "rows\\[i\\] = slot[^;]*;", ";");
   ASSERT_TRUE(sources.changed());
-  const Watched watched =
-      run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2", {.kernel_dir = sources.path()});
+  const Watched watched = run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2",
+                                      {.kernel_dir = sources.path(), .as_gpu = true});
   EXPECT_NE(watched.said.find("ninitialized"), std::string::npos) << watched.said;
 }
 
