@@ -7,6 +7,7 @@
 #include <string>
 
 #include <fmt/format.h>
+
 #include "src/facts/draft_model.h"
 #include "src/rules/drafted.h"
 

@@ -148,8 +148,9 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     PreparedLaunch other;
     other.facts_by_option = prepared.facts_by_option;
     other.assumed_facts = prepared.assumed_facts;
-    other.inputs.models = inputs_for(tried).models;
-    auto resolved = resolve_words(inputs_for(tried), tried.words, {}, tried.env);
+    const LaunchInputs& inputs = inputs_for(tried);
+    other.inputs.models = inputs.models;
+    auto resolved = resolve_words(inputs, tried.words, {}, tried.env);
     if (!resolved) {
       trial.errors.push_back({.message = resolved.error().text()});
       return trial;

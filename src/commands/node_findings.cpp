@@ -1,7 +1,6 @@
 // ND: what is wrong between the commands of one launch's nodes. Tested by tests/nodes_test.cpp.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include "src/commands/node_fields.h"
 #include "src/commands/node_values.h"
 #include "src/commands/nodes.h"
+#include "src/facts/text.h"
 #include "src/report/printable.h"
 
 namespace preflight::commands {
@@ -270,8 +270,7 @@ bool is_own_machine(std::string_view host) {
 // "n0" and "n0.cluster", in any case; "::" forms are compared as they stand.
 bool is_same_host(std::string a, std::string b) {
   for (std::string* host : {&a, &b}) {
-    std::transform(host->begin(), host->end(), host->begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    *host = facts::lower(std::move(*host));
     if (host->ends_with('.')) host->pop_back();
   }
   if (a == b || (is_own_machine(a) && is_own_machine(b))) return true;

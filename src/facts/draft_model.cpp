@@ -13,16 +13,16 @@ namespace {
 constexpr std::array<std::string_view, 7> kWithModel = {"EAGLE",      "EAGLE3", "NEXTN", "FROZEN_KV_MTP",
                                                         "STANDALONE", "DFLASH", "DSPARK"};
 
-bool drafts_with_model(const Launch& launch) {
+}  // namespace
+
+bool has_draft_model(const Launch& launch) {
   const Value& algorithm = launch[Field::speculative_algorithm];
   return algorithm.is_string() &&
          std::find(kWithModel.begin(), kWithModel.end(), algorithm.as_string()) != kWithModel.end();
 }
 
-}  // namespace
-
 std::shared_ptr<const ModelFacts> draft_model_of(const Launch& launch, ModelSource& models) {
-  if (!launch.accepted() || launch.model == nullptr || launch.resolved.empty() || !drafts_with_model(launch)) {
+  if (!launch.accepted() || launch.model == nullptr || launch.resolved.empty() || !has_draft_model(launch)) {
     return nullptr;
   }
   const Value& own = launch[Field::speculative_draft_model_path];

@@ -230,6 +230,20 @@ class Search {
     }
   }
 
+  // The state without the change of one group; nullopt: the group is as it was given.
+  std::optional<State> undone(const State& s, std::size_t i) const {
+    const Group& group = s.groups[i];
+    State less = s;
+    if (group.origin < 0) {
+      less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
+      return less;
+    }
+    const auto given = std::ranges::find(given_, group.origin, &Group::origin);
+    if (given->words == group.words) return std::nullopt;
+    less.groups[i] = *given;
+    return less;
+  }
+
   // Takes back every change that the result does not need.
   State minimal(State s) {
     if (!s.stored_as.empty()) {
@@ -238,24 +252,21 @@ class Search {
       if (!key_same(less) && is_good(tried(less))) s = std::move(less);
     }
     for (const Group& g : given_) {
-      const auto at =
-          std::find_if(s.groups.begin(), s.groups.end(), [&](const Group& x) { return x.origin == g.origin; });
-      if (at != s.groups.end() && at->words == g.words) continue;
-      State less = s;
+      const auto at = std::ranges::find(s.groups, g.origin, &Group::origin);
+      std::optional<State> less = s;
       if (at != s.groups.end()) {
-        less.groups[static_cast<std::size_t>(at - s.groups.begin())] = g;
+        less = undone(s, static_cast<std::size_t>(at - s.groups.begin()));
       } else {
-        const auto behind = std::find_if(less.groups.begin(), less.groups.end(),
+        const auto behind = std::find_if(less->groups.begin(), less->groups.end(),
                                          [&](const Group& x) { return x.origin > g.origin || x.origin < 0; });
-        less.groups.insert(behind, g);
+        less->groups.insert(behind, g);
       }
-      if (!key_same(less) && is_good(tried(less))) s = std::move(less);
+      if (less && !key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
     for (std::size_t i = s.groups.size(); i-- > 0;) {
       if (s.groups[i].origin >= 0) continue;
-      State less = s;
-      less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
-      if (!key_same(less) && is_good(tried(less))) s = std::move(less);
+      auto less = undone(s, i);
+      if (!key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
     return s;
   }
@@ -264,23 +275,15 @@ class Search {
   // others, so that numbers and remedies fit the fix.
   State refreshed(State s) {
     for (std::size_t i = 0; i < s.groups.size(); ++i) {
-      State less = s;
-      const int origin = s.groups[i].origin;
-      if (origin < 0) {
-        less.groups.erase(less.groups.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        const auto given = std::ranges::find(given_, origin, &Group::origin);
-        if (given->words == s.groups[i].words) continue;
-        less.groups[i] = *given;
-      }
-      if (key_same(less)) continue;  // its advice was about this very launch
-      const Trial t = tried(less);
+      const auto less = undone(s, i);
+      if (!less || key_same(*less)) continue;  // unchanged, or the advice was about this very launch
+      const Trial t = tried(*less);
       if (t.launch.outcome == Outcome::kUsage || is_good(t)) continue;
       const std::vector<Diagnostic>& wrong = t.errors.empty() ? t.doubts : t.errors;
-      const Situation situation{question_.release, less.groups, less.env, t.launch, wrong.front(), wrong};
+      const Situation situation{question_.release, less->groups, less->env, t.launch, wrong.front(), wrong};
       int left = kAdviceAgain;
       for (const Candidate& c : value_candidates(situation)) {
-        State next = less;
+        State next = *less;
         if (!apply(c, question_.release, next)) continue;
         if (key_of(next) == key_of(s) || left-- == 0) break;
         if (!is_good(tried(next))) continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/facts/draft_model.h"
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
 
@@ -16,10 +17,6 @@ namespace {
 std::string algorithm_of(const Launch& launch) {
   const Value& v = launch[Field::speculative_algorithm];
   return v.is_string() ? v.as_string() : std::string();
-}
-
-bool is_eagle(const std::string& algorithm) {
-  return algorithm.starts_with("EAGLE") || algorithm == "NEXTN" || algorithm == "FROZEN_KV_MTP";
 }
 
 bool first_architecture_has(const ModelFacts& model, std::string_view part) {
@@ -135,22 +132,17 @@ Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::st
 
 }  // namespace
 
-bool has_draft_model(const Launch& launch) {
-  const std::string algorithm = algorithm_of(launch);
-  return is_eagle(algorithm) || algorithm == "STANDALONE" || algorithm == "DFLASH" || algorithm == "DSPARK";
-}
-
 // Up to 0.5.13 the target's worker made its pool before the draft's worker began; 0.5.14 kept that for drafts that read
 // the target's pool.
 bool draft_comes_after_pool(const Launch& launch) {
-  if (!has_draft_model(launch)) return false;
+  if (!facts::has_draft_model(launch)) return false;
   return launch.release() < (algorithm_of(launch) == "FROZEN_KV_MTP" ? v0_5(15) : v0_5(14));
 }
 
 DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t tp) {
   DraftCost cost;
   const std::string algorithm = algorithm_of(launch);
-  if (launch.model == nullptr || !has_draft_model(launch)) return cost;
+  if (launch.model == nullptr || !facts::has_draft_model(launch)) return cost;
   const std::int64_t own_layers = std::max(draft.num_hidden_layers, draft.num_attention_layers);
   const std::int64_t predicting = draft.num_nextn_predict_layers.value_or(own_layers);
   const Bytes weights = draft_weights(launch, draft, algorithm, tp);

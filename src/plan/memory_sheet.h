@@ -46,7 +46,6 @@ struct DraftCost {
   std::int64_t window_layers = 0;    // of these with a sliding window: charged in the window's pool
   std::int64_t bytes_per_token = 0;  // where the draft's own sizes count (DFLASH since 0.5.18)
 };
-bool has_draft_model(const Launch& launch);
 // `draft`: the draft's checkpoint, or the target's, read as a draft. With another tensor parallelism where `tp` is
 // given.
 DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t tp = 0);

@@ -47,8 +47,8 @@ void disable_graphs_for_torch_backends(Resolution& r) {
   const std::string function = upstream_name(r, "handle_attention_backend_compatibility");
   r.warn(function, fmt::format("graphs are turned off, since {} cannot be captured", r.text(Field::attention_backend)));
   if (r.since(v0_5(14))) {
-    r.change(kSource, Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}}));
-    r.change(kSource, Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
+    turn_graph_off(r, kSource, kDecode);
+    turn_graph_off(r, kSource, kPrefill);
   } else {
     r.set(kSource, Field::disable_cuda_graph, true);
   }
@@ -158,8 +158,8 @@ void handle_multi_item_scoring(Resolution& r) {
   const std::string function = upstream_name(r, "handle_multi_item_scoring");
   if (r.since(v0_5(14))) {
     if (!graph_backend_is(r, kDecode, "disabled")) r.warn(function, "--enable-mis runs without graphs");
-    r.change(source, Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}}));
-    r.change(source, Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
+    turn_graph_off(r, source, kDecode);
+    turn_graph_off(r, source, kPrefill);
   } else {
     if (!r.on(Field::disable_cuda_graph)) {
       r.warn(function, "--enable-mis runs without graphs");

@@ -175,21 +175,7 @@ std::int64_t context_parallel_attn_dp_size(Resolution& r) {
 
 void handle_context_parallelism(Resolution& r) {
   const std::string function = upstream_name(r, "handle_context_parallelism");
-  const auto refuse_both = [&] {
-    if (r.on(Field::enable_prefill_context_parallel) && r.on(Field::enable_dsa_prefill_context_parallel)) {
-      r.refuse("ValueError", function,
-               "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
-    }
-  };
-  if (r.before(v0_5(15))) {
-    if (r.since(v0_5(14)) && r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
-      r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
-    }
-    refuse_both();
-    check_sizes(r);
-    return;
-  }
-  if (!model_is_remote_instance(r)) {
+  if (r.since(v0_5(15)) && !model_is_remote_instance(r)) {
     const ModelFacts& model = r.model();
     const std::string arch = first_architecture(r, function);
     if (r.since(v0_5(21))) r.declare("boundary_parallelism", boundary_parallelism(r, model, arch));
@@ -199,7 +185,11 @@ void handle_context_parallelism(Resolution& r) {
   if (r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
     r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
   }
-  if (r.before(v0_5(20))) refuse_both();
+  if (r.before(v0_5(20)) && r.on(Field::enable_prefill_context_parallel) &&
+      r.on(Field::enable_dsa_prefill_context_parallel)) {
+    r.refuse("ValueError", function,
+             "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
+  }
   check_sizes(r);
 }
 

@@ -77,16 +77,12 @@ void parse_cuda_graph_config(Resolution& r) {
   r.declare("_parse_cuda_graph_config", {{Field::cuda_graph_config, config.value()}});
 }
 
-void disable_phase(Resolution& r, std::string_view source, std::string_view phase) {
-  r.declare(source, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
-}
-
 // Up to 0.5.21 piecewise prefill graphs are the default that XPU, as no CUDA hardware, does without. The first of
 // upstream's conditions asks the model.
 void disable_piecewise_by_default(Resolution& r) {
   if (r.since(v0_5(22)) || graph_locked(r, kPrefill, "backend")) return;
   r.model();
-  disable_phase(r, "_disable_tc_piecewise_cudagraph_if_incompatible", kPrefill);
+  turn_graph_off(r, "_disable_tc_piecewise_cudagraph_if_incompatible", kPrefill);
 }
 
 // DeepEP's all-to-all wants prefill buckets divisible by 8.
@@ -118,22 +114,23 @@ void apply_deepep_adjustments(Resolution& r) {
 void apply_disaggregation_roles(Resolution& r) {
   const std::string_view source = "_apply_cuda_graph_disaggregation_roles";
   if (r.is(Field::disaggregation_mode, "prefill")) {
-    if (!graph_locked(r, kDecode, "backend")) disable_phase(r, source, kDecode);
+    if (!graph_locked(r, kDecode, "backend")) turn_graph_off(r, source, kDecode);
   } else if (r.is(Field::disaggregation_mode, "decode")) {
-    if (!graph_locked(r, kPrefill, "backend")) disable_phase(r, source, kPrefill);
+    if (!graph_locked(r, kPrefill, "backend")) turn_graph_off(r, source, kPrefill);
   }
 }
 
 void validate_cuda_graph_config(Resolution& r) {
+  const char* function = r.before(v0_5(15)) ? "_validate_cuda_graph_config" : "validate_cuda_graph_config";
   for (const std::string_view phase : {kDecode, kPrefill}) {
     const Value& backend = graph_setting(r, phase, "backend");
     if (is_text(backend, "full") && r.before(v0_5(15)) && phase == kPrefill) {
-      r.refuse("ValueError", "_validate_cuda_graph_config",
+      r.refuse("ValueError", function,
                "--cuda-graph-config: prefill graphs are breakable, tc_piecewise or disabled, not full");
     }
     if (is_text(backend, "full") || is_text(backend, "breakable") || is_text(backend, "disabled")) continue;
     if (r.before(v0_5(22)) && is_text(backend, "tc_piecewise")) continue;
-    r.refuse("ValueError", r.before(v0_5(15)) ? "_validate_cuda_graph_config" : "validate_cuda_graph_config",
+    r.refuse("ValueError", function,
              fmt::format("--cuda-graph-config: {} is no graph backend for {}; full, breakable and disabled are",
                          backend.repr(), phase));
   }
@@ -158,7 +155,7 @@ void disable_breakable_if_incompatible(Resolution& r) {
   if (reason == nullptr) return;
   r.warn("disable_breakable_cudagraph_if_incompatible",
          fmt::format("breakable prefill graphs do not work with {}; prefill graphs are turned off", reason));
-  disable_phase(r, "_disable_breakable_cudagraph_if_incompatible", kPrefill);
+  turn_graph_off(r, "_disable_breakable_cudagraph_if_incompatible", kPrefill);
 }
 
 }  // namespace

@@ -60,21 +60,25 @@ bool has_extra_buffer(Resolution& r, std::string_view function) {
       arch);
 }
 
+// A model that keeps states uses the cache for them; what `auto` becomes.
+std::vector<FieldValue> chosen_strategy(Resolution& r, std::string_view function) {
+  std::vector<FieldValue> chosen = {{Field::uses_mamba_radix_cache, true}};
+  if (!r.is(Field::mamba_radix_cache_strategy, "auto")) return chosen;
+  const bool wanted =
+      !r.on(Field::disable_overlap_schedule) || (!r.none(Field::page_size) && r.integer(Field::page_size) > 1);
+  if (wanted && has_extra_buffer(r, function)) {
+    chosen.emplace_back(Field::mamba_radix_cache_strategy, "extra_buffer");
+  } else {
+    chosen.emplace_back(Field::mamba_radix_cache_strategy, "no_buffer");
+    chosen.emplace_back(Field::disable_overlap_schedule, true);
+  }
+  return chosen;
+}
+
 void resolve_radix_cache(Resolution& r) {
   constexpr std::string_view kPass = "_mamba_radix_cache_resolution";
   if (!keeps_state(r, r.model(), kPass) || r.on(Field::disable_radix_cache)) return;
-  std::vector<FieldValue> declared = {{Field::uses_mamba_radix_cache, true}};
-  if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
-    const bool wanted =
-        !r.on(Field::disable_overlap_schedule) || (!r.none(Field::page_size) && r.integer(Field::page_size) > 1);
-    if (wanted && has_extra_buffer(r, kPass)) {
-      declared.emplace_back(Field::mamba_radix_cache_strategy, "extra_buffer");
-    } else {
-      declared.emplace_back(Field::mamba_radix_cache_strategy, "no_buffer");
-      declared.emplace_back(Field::disable_overlap_schedule, true);
-    }
-  }
-  r.declare(kPass, std::move(declared));
+  r.declare(kPass, chosen_strategy(r, kPass));
 }
 
 // Where a state is kept during prefill: at multiples of the model's chunks and of pages, whichever are longer.
@@ -159,17 +163,7 @@ void handle_mamba_radix_cache(Resolution& r) {
 void choose_mamba_radix_cache(Resolution& r) {
   constexpr std::string_view kFunction = "_handle_mamba_radix_cache";
   if (r.on(Field::disable_radix_cache)) return;
-  mark_mamba_radix_cache(r, kFunction, true);
-  if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
-    const bool wanted =
-        !r.on(Field::disable_overlap_schedule) || (!r.none(Field::page_size) && r.integer(Field::page_size) > 1);
-    if (wanted && has_extra_buffer(r, kFunction)) {
-      r.set(kFunction, Field::mamba_radix_cache_strategy, "extra_buffer");
-    } else {
-      r.set(kFunction, Field::mamba_radix_cache_strategy, "no_buffer");
-      r.set(kFunction, Field::disable_overlap_schedule, true);
-    }
-  }
+  r.declare(kFunction, chosen_strategy(r, kFunction));
   if (mamba_extra_buffer(r)) {
     r.refuse("AssertionError", "_validate_mamba_extra_buffer",
              "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");

@@ -44,7 +44,7 @@ void adjust_deepseek_family(Resolution& r, const ModelFacts& model) {
   if (uses_sparse_mla(model, r.release())) {
     adjust_for_sparse_attention(r, model);
   } else if (r.on(Field::enable_prefill_cp) && model.is_mla()) {
-    r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}})}});
+    turn_graph_off(r, kSource, kPrefill);
   }
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kSource = "_handle_model_capability_adjustments";  // its name in the chain
 
-void disable_graph(Resolution& r, std::string_view phase) {
-  r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
-}
-
 // HRM-Text attends to its prompt in both directions, which only triton does; nothing of it may be reused or split.
 void adjust_hrm_text(Resolution& r, const ModelFacts& model) {
   if (model.model_type != "hrm_text" && !model.has_architecture("HrmTextForCausalLM")) return;
@@ -27,8 +23,8 @@ void adjust_hrm_text(Resolution& r, const ModelFacts& model) {
   r.declare(kSource, {{Field::chunked_prefill_size, -1}});
   r.declare(kSource, {{Field::disable_radix_cache, true}});
   r.declare(kSource, {{Field::disable_cuda_graph, true}});
-  disable_graph(r, kDecode);
-  disable_graph(r, kPrefill);
+  turn_graph_off(r, kSource, kDecode);
+  turn_graph_off(r, kSource, kPrefill);
   r.warn("handle_model_capability_adjustments",
          "HRM-Text runs on triton, without prefill chunks, radix cache and graphs");
 }
@@ -66,8 +62,8 @@ void adjust_embedding(Resolution& r, const ModelFacts& model) {
   r.declare(kSource, {{Field::disable_radix_cache, true}});
   r.declare(kSource, {{Field::chunked_prefill_size, -1}});
   r.declare(kSource, {{Field::enable_tokenizer_batch_encode, true}});
-  disable_graph(r, kDecode);
-  disable_graph(r, kPrefill);
+  turn_graph_off(r, kSource, kDecode);
+  turn_graph_off(r, kSource, kPrefill);
 }
 
 // A checkpoint with a joint schema head answers from one complete prefill.
@@ -81,8 +77,8 @@ void adjust_joint_head(Resolution& r, const ModelFacts& model) {
   r.declare(kSource, {{Field::is_embedding, true}});
   r.declare(kSource, {{Field::disable_radix_cache, true}});
   r.declare(kSource, {{Field::chunked_prefill_size, -1}});
-  disable_graph(r, kDecode);
-  disable_graph(r, kPrefill);
+  turn_graph_off(r, kSource, kDecode);
+  turn_graph_off(r, kSource, kPrefill);
 }
 
 }  // namespace

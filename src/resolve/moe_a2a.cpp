@@ -11,10 +11,6 @@ constexpr std::string_view kSource = "_handle_a2a_moe";
 
 void refuse(Resolution& r, const char* message) { r.refuse("ValueError", kStep, message); }
 
-void disable_graph(Resolution& r, std::string_view phase) {
-  r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
-}
-
 // DeepEP's balancing of experts by the shared one, and of MegaMoE's since 0.5.16.
 bool fills_with_water(const Resolution& r) {
   return r.on(r.since(v0_5(16)) ? Field::enable_waterfill : Field::enable_deepep_waterfill);
@@ -113,8 +109,8 @@ void note_width(Resolution& r) {
 void graphs_for_deepep(Resolution& r) {
   if (!r.is(Field::deepep_mode, "normal")) return;
   r.warn(kStep, "--deepep-mode normal turns the graphs off");
-  disable_graph(r, kDecode);
-  disable_graph(r, kPrefill);
+  turn_graph_off(r, kSource, kDecode);
+  turn_graph_off(r, kSource, kPrefill);
 }
 
 void use_deepep(Resolution& r) {
@@ -167,7 +163,7 @@ void use_deepep_v2(Resolution& r) {
   if (r.since(v0_5(22)) && r.is(Field::deepep_v2_mode, "direct") && r.integer(Field::nnodes) > 1) {
     refuse(r, "--deepep-v2-mode direct works within one node only");
   }
-  disable_graph(r, kPrefill);
+  turn_graph_off(r, kSource, kPrefill);
   r.warn(kStep, "--moe-a2a-backend deepep_v2 sets --ep-size to --tp-size");
   r.warn(kStep, "the buffers of deepep_v2 hold SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK tokens");
 }

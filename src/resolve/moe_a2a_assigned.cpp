@@ -27,8 +27,8 @@ void use_deepep(Resolution& r) {
   if (r.is(Field::deepep_mode, "normal")) {
     r.warn(kStep, "--deepep-mode normal turns the graphs off");
     if (r.since(v0_5(14))) {
-      r.declare(kStep, {{Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}})}});
-      r.declare(kStep, {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}})}});
+      turn_graph_off(r, kStep, kDecode);
+      turn_graph_off(r, kStep, kPrefill);
     } else {
       r.set(kStep, Field::disable_cuda_graph, true);
     }

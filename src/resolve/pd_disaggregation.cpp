@@ -210,7 +210,7 @@ void handle_roles(Resolution& r) {
   } else if (is_prefill(r)) {
     r.require(!r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
-    if (r.before(v0_5(15))) r.set(kStep, Field::disable_cuda_graph, true);  // seen in 0.5.13 alone
+    if (r.before(v0_5(15))) r.set(kStep, Field::disable_cuda_graph, true);  // 0.5.13 and 0.5.14
     if (r.since(v0_5(15)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;

@@ -20,19 +20,19 @@ namespace {
 // Graph capture for decode is opt-in on an Intel GPU, and only whole-forward capture exists.
 void limit_decode_graph(Resolution& r) {
   if (!graph_locked(r, kDecode, "backend")) {
-    r.declare("_handle_xpu_backends", {{Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}})}});
+    turn_graph_off(r, "_handle_xpu_backends", kDecode);
     return;
   }
   if (graph_backend_is(r, kDecode, "disabled") || graph_backend_is(r, kDecode, "full")) return;
   r.warn("handle_xpu_backends", "the decode graph backend is not available on XPU (only full is); it is turned off");
-  r.declare("_handle_xpu_backends", {{Field::cuda_graph_config, graph_with(r, kDecode, {{"backend", "disabled"}})}});
+  turn_graph_off(r, "_handle_xpu_backends", kDecode);
 }
 
 // Up to 0.5.16 an explicit prefill backend falls here.
 void limit_prefill_graph(Resolution& r) {
   if (graph_backend_is(r, kPrefill, "disabled") || graph_backend_is(r, kPrefill, "tc_piecewise")) return;
   r.warn("handle_xpu_backends", "the prefill graph backend is not available on XPU; it is turned off");
-  r.declare("_handle_xpu_backends", {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}})}});
+  turn_graph_off(r, "_handle_xpu_backends", kPrefill);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void handle_xpu_backends(Resolution& r) {
   if (r.before(v0_5(15))) {
     if (graph_backend_is(r, kPrefill, "disabled")) return;
     r.warn("_handle_xpu_backends", "prefill graphs do not exist on XPU and are turned off");
-    r.set_silently(Field::cuda_graph_config, graph_with(r, kPrefill, {{"backend", "disabled"}}));
+    turn_graph_off(r, "_handle_xpu_backends", kPrefill);
     return;
   }
   if (r.since(v0_5(21)) && r.none(Field::sampling_backend)) {

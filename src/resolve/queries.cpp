@@ -115,6 +115,10 @@ Value graph_with(const Resolution& r, std::string_view phase,
   return config.with(phase, std::move(changed));
 }
 
+void turn_graph_off(Resolution& r, std::string_view source, std::string_view phase) {
+  r.declare(source, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
+}
+
 bool graph_locked(const Resolution& r, std::string_view phase, std::string_view key) {
   return r.attribute(lock_name(phase, key)).truthy();
 }

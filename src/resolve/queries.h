@@ -58,6 +58,8 @@ bool graph_backend_is(const Resolution& r, std::string_view phase, std::string_v
 // with_phase: the current configuration with settings of one phase replaced.
 Value graph_with(const Resolution& r, std::string_view phase,
                  std::initializer_list<std::pair<std::string_view, Value>> settings);
+// Declares that the phase captures no graphs.
+void turn_graph_off(Resolution& r, std::string_view source, std::string_view phase);
 // True when the command line decided this setting (_cuda_graph_config_locked).
 bool graph_locked(const Resolution& r, std::string_view phase, std::string_view key);
 void lock_graph_setting(Resolution& r, std::string_view phase, std::string_view key);

@@ -10,6 +10,7 @@
 #include "src/resolve/python_text.h"
 
 namespace preflight::resolve {
+
 const std::string* Resolution::env_text(std::string_view name) const {
   const auto it = env().find(name);
   return it == env().end() ? nullptr : &it->second;
@@ -98,11 +99,7 @@ void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) 
 }
 
 void Resolution::change(std::string_view step, Field field, Value value) {
-  if (since(v0_5(15))) {
-    declare(step, {{field, std::move(value)}});
-  } else {
-    assign(step, {{field, std::move(value)}});
-  }
+  declare(step, {{field, std::move(value)}});
 }
 
 namespace {

@@ -61,7 +61,7 @@ void check_optimistic_prefill(Resolution& r, const std::string& function) {
 void disable_graphs(Resolution& r) {
   if (r.since(v0_5(14))) {
     for (const std::string_view phase : {kDecode, kPrefill}) {
-      r.declare(kSource, {{Field::cuda_graph_config, graph_with(r, phase, {{"backend", "disabled"}})}});
+      turn_graph_off(r, kSource, phase);
     }
   } else {
     r.set(kSource, Field::disable_cuda_graph, true);

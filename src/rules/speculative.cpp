@@ -8,15 +8,23 @@
 namespace preflight::rules {
 namespace {
 
-std::optional<Finding> draft_on_xpu(const LaunchFacts& f) {
+// Drafting on a backend that the draft worker cannot build; the message ends with `why`.
+std::optional<Finding> drafts_on(const LaunchFacts& f, std::string_view backend, std::string_view why) {
   if (!f.eagle_family()) return std::nullopt;
-  const bool decode = f.draft_steps() > 1 && f.draft_decode_backend() == "intel_xpu";
-  const bool extend = f.draft_extend_backend() == "intel_xpu";
+  const bool decode = f.draft_steps() > 1 && f.draft_decode_backend() == backend;
+  const bool extend = f.draft_extend_backend() == backend;
   if (!decode && !extend) return std::nullopt;
-  const bool own = f.is(Field::speculative_draft_attention_backend, "intel_xpu");
-  return Finding{
-      .message = fmt::format("{} drafts on intel_xpu, which {} does not build", f.algorithm(), f.release().text()),
-      .field = own ? Field::speculative_draft_attention_backend : f.field_naming("intel_xpu")};
+  const bool own = f.is(Field::speculative_draft_attention_backend, backend);
+  return Finding{.message = fmt::format("{} drafts on {}, which {}", f.algorithm(), backend, why),
+                 .field = own ? Field::speculative_draft_attention_backend : f.field_naming(backend)};
+}
+
+std::optional<Finding> draft_on_xpu(const LaunchFacts& f) {
+  return drafts_on(f, "intel_xpu", f.release().text() + " does not build");
+}
+
+std::optional<Finding> draft_on_torch(const LaunchFacts& f) {
+  return drafts_on(f, "torch_native", "has no draft worker");
 }
 
 std::optional<Finding> tree_on_mla(const LaunchFacts& f) {
@@ -54,16 +62,6 @@ std::optional<Finding> gdn_verify(const LaunchFacts& f) {
 std::optional<Finding> graph_with_speculation(const LaunchFacts& f) {
   if (f.algorithm().empty() || !f.decode_on_xpu() || !f.decode_graph_full()) return std::nullopt;
   return Finding{.message = "intel_xpu captures no speculative decode graph in this release"};
-}
-
-std::optional<Finding> draft_on_torch(const LaunchFacts& f) {
-  if (!f.eagle_family()) return std::nullopt;
-  const bool decode = f.draft_steps() > 1 && f.draft_decode_backend() == "torch_native";
-  const bool extend = f.draft_extend_backend() == "torch_native";
-  if (!decode && !extend) return std::nullopt;
-  const bool own = f.is(Field::speculative_draft_attention_backend, "torch_native");
-  return Finding{.message = fmt::format("{} drafts on torch_native, which has no draft worker", f.algorithm()),
-                 .field = own ? Field::speculative_draft_attention_backend : f.field_naming("torch_native")};
 }
 
 #define EAGLE3_ARGS                                                                             \
