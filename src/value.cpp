@@ -91,16 +91,31 @@ const Value* Value::find(std::string_view key) const {
   return nullptr;
 }
 
-Value Value::with(std::string_view key, Value value) const {
-  Dict items = is_none() ? Dict{} : as_dict();
+namespace {
+
+void put(Value::Dict& items, std::string_view key, Value value) {
   for (auto& [k, v] : items) {
     if (k == key) {
       v = std::move(value);
-      return dict(std::move(items));
+      return;
     }
   }
   items.emplace_back(std::string(key), std::move(value));
+}
+
+}  // namespace
+
+Value Value::with(std::string_view key, Value value) const& {
+  Dict items = is_none() ? Dict{} : as_dict();
+  put(items, key, std::move(value));
   return dict(std::move(items));
+}
+
+Value Value::with(std::string_view key, Value value) && {
+  const bool alone = kind_ == Kind::kDict && held_.shared->owners == 1;
+  if (!alone) return static_cast<const Value&>(*this).with(key, std::move(value));
+  put(const_cast<Dict&>(as_dict()), key, std::move(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return std::move(*this);
 }
 
 bool operator==(const Value& a, const Value& b) {

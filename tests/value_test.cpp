@@ -1,5 +1,6 @@
 // Python's values: JSON in and out, repr, truth and equality.
 #include "preflight/value.h"
+#include "src/ascii_case.h"
 
 #include <gtest/gtest.h>
 
@@ -131,6 +132,24 @@ TEST(Value, ADictWithAKeySetIsAnotherDict) {
   EXPECT_EQ(before.with("c", 3).repr(), "{'a': 1, 'b': 2, 'c': 3}");
   EXPECT_EQ(Value().with("a", 1).repr(), "{'a': 1}");
   EXPECT_EQ(before.repr(), "{'a': 1, 'b': 2}");
+}
+
+TEST(Value, MovedIntoWithChangesADictOnlyWhereNobodyElseHoldsIt) {
+  Value alone = Value::dict({{"a", 1}});
+  const Value::Dict* place = &alone.as_dict();
+  alone = std::move(alone).with("a", 2).with("b", 3);
+  EXPECT_EQ(&alone.as_dict(), place);
+  EXPECT_EQ(alone.repr(), "{'a': 2, 'b': 3}");
+
+  const Value other = alone;
+  alone = std::move(alone).with("a", 4);
+  EXPECT_EQ(other.repr(), "{'a': 2, 'b': 3}");
+  EXPECT_EQ(alone.repr(), "{'a': 4, 'b': 3}");
+}
+
+TEST(AsciiCase, TouchesAsciiLettersAlone) {
+  EXPECT_EQ(ascii_lower(std::string_view("Qwen3-\xC3\x84[@`{Z")), "qwen3-\xC3\x84[@`{z");
+  EXPECT_EQ(ascii_upper(std::string_view("none_\xC3\xA4[@`{z")), "NONE_\xC3\xA4[@`{Z");
 }
 
 }  // namespace

@@ -70,8 +70,10 @@ class Value {
 
   // dict lookup; nullptr when this is no dict or has no such key.
   [[nodiscard]] const Value* find(std::string_view key) const;
-  // Same dict with one key set (appended when new). A None counts as an empty dict.
-  [[nodiscard]] Value with(std::string_view key, Value value) const;
+  // Same dict with one key set (appended when new). A None counts as an empty dict. A Value that is moved from and
+  // holds its dict alone is changed where it is.
+  [[nodiscard]] Value with(std::string_view key, Value value) const&;
+  [[nodiscard]] Value with(std::string_view key, Value value) &&;
 
   // Python's == : 1 == 1.0 == True; None equals only None; dicts compare without order.
   friend bool operator==(const Value& a, const Value& b);

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <numeric>
 #include <utility>
 
 #include "src/args/option_index.h"
+#include "src/ascii_case.h"
 
 namespace preflight::args {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kOtherNam
 std::string squeezed(std::string_view word) {
   std::string out;
   for (const char c : word) {
-    if (c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '-' && c != '_') out += ascii_lower(c);
   }
   return out;
 }

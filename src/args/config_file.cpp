@@ -18,6 +18,7 @@
 
 #include "src/args/option_index.h"
 #include "src/args/python_text.h"
+#include "src/ascii_case.h"
 #include "src/args/yaml_objects.h"
 #include "src/read_text.h"
 
@@ -47,8 +48,7 @@ std::string_view suffix_of(std::string_view path) {
 }
 
 bool is_yaml_suffix(std::string_view suffix) {
-  std::string lower(suffix);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string lower = ascii_lower(suffix);
   return lower == ".yaml" || lower == ".yml";
 }
 

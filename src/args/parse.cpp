@@ -9,6 +9,7 @@
 
 #include "src/args/argument_parser.h"
 #include "src/args/config_file.h"
+#include "src/ascii_case.h"
 
 namespace preflight::args {
 namespace {
@@ -25,8 +26,7 @@ CommandLine command_line(const std::vector<std::string>& argv, const std::vector
 std::string_view log_level_exception(std::string_view level) {
   constexpr std::array<std::string_view, 8> kLevels = {"CRITICAL", "DEBUG",  "ERROR", "FATAL",
                                                        "INFO",     "NOTSET", "WARN",  "WARNING"};
-  std::string upper(level);
-  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  const std::string upper = ascii_upper(level);
   if (std::find(kLevels.begin(), kLevels.end(), upper) != kLevels.end()) return {};
   if (upper == "BASIC_FORMAT") return "ValueError";
   if (upper == "_STYLES") return "TypeError";

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/args/python_text.h"
+#include "src/ascii_case.h"
 
 namespace preflight::args {
 namespace {
@@ -333,8 +334,7 @@ bool construct_scalar(std::string_view tag, std::string_view text, YamlObject& o
   } else if (tag == "null") {
     object.kind = YamlObject::kNone;
   } else if (tag == "bool") {
-    std::string lower(text);
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    const std::string lower = ascii_lower(text);
     object.kind = YamlObject::kBool;
     object.boolean = one_of(lower, {"yes", "true", "on"});
     if (!object.boolean && !one_of(lower, {"no", "false", "off"})) raise("KeyError", "not a truth value");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "src/ascii_case.h"
 #include "src/fix/argument_groups.h"
 
 namespace preflight::commands {
@@ -126,7 +127,7 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
 
 bool is_secret(std::string_view name) {
   std::string plain;
-  for (const char c : name) plain += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : name) plain += c == '-' ? '_' : ascii_lower(c);
   plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
   constexpr std::array<std::string_view, 8> kEndings = {"api_key", "apikey",     "password",      "passwd",
                                                         "_token",  "access_key", "watermark_key", "watermark_key_b"};

@@ -11,6 +11,7 @@
 
 #include "src/args/parse.h"
 #include "src/args/serve.h"
+#include "src/ascii_case.h"
 #include "src/commands/conceal.h"
 #include "src/commands/model_options.h"
 #include "src/commands/vllm_words.h"
@@ -19,7 +20,6 @@
 #include "src/resolve/parsed_launch.h"
 #include "src/resolve/pipeline.h"
 #include "src/resolve/python_resolver.h"
-#include "src/resolve/python_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -113,7 +113,7 @@ Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, cons
   if (release >= v0_5(19)) return false;
   constexpr std::array<std::string_view, 4> kNames = {"hunyuan3d", "flux.2-dev-nvfp4", "comfy-org/ideogram-4",
                                                       "comfy-org--ideogram-4"};
-  const std::string lower = resolve::ascii_lower(path);
+  const std::string lower = ascii_lower(path);
   return std::any_of(kNames.begin(), kNames.end(),
                      [&](std::string_view name) { return lower.find(name) != std::string::npos; });
 }

@@ -9,8 +9,8 @@
 
 #include "src/commands/node_fields.h"
 #include "src/commands/node_values.h"
+#include "src/ascii_case.h"
 #include "src/commands/nodes.h"
-#include "src/facts/text.h"
 #include "src/report/printable.h"
 
 namespace preflight::commands {
@@ -270,7 +270,7 @@ bool is_own_machine(std::string_view host) {
 // "n0" and "n0.cluster", in any case; "::" forms are compared as they stand.
 bool is_same_host(std::string a, std::string b) {
   for (std::string* host : {&a, &b}) {
-    *host = facts::lower(std::move(*host));
+    *host = ascii_lower(*host);
     if (host->ends_with('.')) host->pop_back();
   }
   if (a == b || (is_own_machine(a) && is_own_machine(b))) return true;

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/commands/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/stored_as.h"
@@ -42,9 +43,7 @@ Result<std::map<std::string, std::string>> pairs(std::string_view option, const 
 Result<std::int64_t> memory_mib(std::string_view option, const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string unit(end, text.data() + text.size());
-  std::transform(unit.begin(), unit.end(), unit.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string unit = ascii_lower(std::string(end, text.data() + text.size()));
   double scale = 0.0;
   if (unit.empty() || unit == "m" || unit == "mb" || unit == "mib") scale = 1.0;
   if (unit == "g" || unit == "gb" || unit == "gib") scale = 1024.0;

@@ -120,7 +120,7 @@ Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const 
   }
   if (op == "|" && a.is_dict() && b.is_dict()) {
     Value merged = a;
-    for (const auto& [k, v] : b.as_dict()) merged = merged.with(k, v);
+    for (const auto& [k, v] : b.as_dict()) merged = std::move(merged).with(k, v);
     return merged;
   }
   if (!a.is_number() || !b.is_number()) {
@@ -419,7 +419,7 @@ Attribute method(RuleFrame& f, const Value& e) {
     }
     if (name == "update") {
       Value merged = v;
-      for (const auto& [k, x] : arg(0).as_dict()) merged = merged.with(k, x);
+      for (const auto& [k, x] : arg(0).as_dict()) merged = std::move(merged).with(k, x);
       store(f, parts[2], merged);
       return Value();
     }
@@ -596,9 +596,10 @@ Value parameter_names(RuleFrame& f, const std::vector<Value>& p) {
   Value names = Value::dict({});
   if (found == nullptr) return names;
   if (found->parameters.is_list()) {
-    for (const auto& parameter : found->parameters.as_list()) names = names.with(parameter.as_list()[0].as_string(), 1);
+    for (const auto& parameter : found->parameters.as_list())
+      names = std::move(names).with(parameter.as_list()[0].as_string(), 1);
   } else if (found->fields.is_dict()) {
-    for (const auto& item : found->fields.as_dict()) names = names.with(item.first, 1);
+    for (const auto& item : found->fields.as_dict()) names = std::move(names).with(item.first, 1);
   }
   return names;
 }

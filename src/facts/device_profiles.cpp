@@ -1,10 +1,10 @@
 // Tested by tests/device_profiles_test.cpp.
 #include "src/facts/device_profiles.h"
 
-#include <algorithm>
 #include <cctype>
 #include <vector>
 
+#include "src/ascii_case.h"
 #include "src/embedded.h"
 
 namespace preflight::facts {
@@ -13,8 +13,7 @@ namespace {
 std::string folded(std::string_view s) {
   std::string out;
   for (const char c : s) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += ascii_lower(c);
   }
   return out;
 }

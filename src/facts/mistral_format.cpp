@@ -144,7 +144,7 @@ Value with_vision(Value c) {
   const char* key = field(c, "multimodal").truthy() ? "multimodal" : "vision_encoder";
   Value vision = Value::dict({{"model_type", "pixtral"}});
   if (const Value given = field(c, key); given.is_dict()) {
-    for (const auto& [name, value] : given.as_dict()) vision = vision.with(name, value);
+    for (const auto& [name, value] : given.as_dict()) vision = std::move(vision).with(name, value);
   }
   c = without(c, key);
   const Value quantized = field(c, "quantization_config");
@@ -158,7 +158,7 @@ Value with_vision(Value c) {
 }  // namespace
 
 bool names_mistral_format(const std::string& path) {
-  const std::string name = lower(path);
+  const std::string name = ascii_lower(path);
   return contains(name, "mistral-large-3") || contains(name, "mistral-small-4") || contains(name, "leanstral") ||
          (contains(name, "eagle") && contains(name, "mistral"));
 }
@@ -167,7 +167,7 @@ Value config_of_mistral_params(Value params, const std::string& path) {
   if (field(params, "max_position_embeddings").is_none()) params = params.with("max_position_embeddings", 128000);
   Value c = quantization(general_names(std::move(params)));
   const Value moe = field(c, "moe");
-  const bool eagle = contains(lower(path), "eagle");
+  const bool eagle = contains(ascii_lower(path), "eagle");
   const bool latent =
       !field(c, "kv_lora_rank").is_none() || !field(c, "q_lora_rank").is_none() || !field(c, "v_head_dim").is_none();
   if (moe.truthy()) {

@@ -165,7 +165,7 @@ std::string derive_dtype(const ModelBuilder& b) {
   const Value stored = b.text->get("dtype");
   const std::string config_dtype = stored.is_string() ? stored.as_string() : std::string("float32");
   std::string asked = b.request.dtype.is_string() ? b.request.dtype.as_string() : std::string("auto");
-  asked = lower(std::move(asked));
+  asked = ascii_lower(std::move(asked));
   if (asked == "auto") {
     if (config_dtype != "float32") return config_dtype;
     const Value type = b.text->get("model_type");

@@ -67,17 +67,11 @@ const Method* find_method(std::string_view name, Release release) {
   return nullptr;
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 bool has_nvfp4_layer(const Value& config) {
   const Value layers = field(config, "quantized_layers");
   if (!layers.is_dict()) return false;
   return std::any_of(layers.as_dict().begin(), layers.as_dict().end(), [](const Value::Item& item) {
-    const std::string algo = upper(text_field(item.second, "quant_algo"));
+    const std::string algo = ascii_upper(text_field(item.second, "quant_algo"));
     return algo == "NVFP4" || algo == "W4A16_NVFP4";
   });
 }
@@ -127,7 +121,7 @@ Value unwrap_modelopt(const ModelBuilder& b, const Value& file) {
 
 Value merged(Value dict, const Value& more) {
   if (more.is_dict()) {
-    for (const auto& [key, value] : more.as_dict()) dict = dict.with(key, value);
+    for (const auto& [key, value] : more.as_dict()) dict = std::move(dict).with(key, value);
   }
   return dict;
 }
@@ -153,7 +147,7 @@ Value checkpoint_quantization(ModelBuilder& b) {
 // moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order; for AWQ it wants an NVIDIA GPU.
 bool fits_moe_wna16(const Value& config) {
   const Value bits = field(config, "bits");
-  return lower(text_field(config, "quant_method")) == "gptq" && !field(config, "desc_act").truthy() &&
+  return ascii_lower(text_field(config, "quant_method")) == "gptq" && !field(config, "desc_act").truthy() &&
          (bits == Value(4) || bits == Value(8));
 }
 
@@ -161,7 +155,7 @@ bool fits_moe_wna16(const Value& config) {
 std::string override_method(const ModelBuilder& b, const Value& config, const std::string& asked) {
   const std::string method = text_field(config, "quant_method");
   if (!b.since(kNewer) || (asked != "nvfp4_online" && asked != "quark_mxfp4")) {
-    const std::string algo = upper(text_field(config, "quant_algo"));
+    const std::string algo = ascii_upper(text_field(config, "quant_algo"));
     if (asked == "modelopt") {
       if (algo == "MXFP8" && b.since(kNewer)) return "mxfp8";
       if (contains(algo, "FP8")) return "modelopt_fp8";
@@ -190,7 +184,7 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
   const Value* named = config.find("quant_method");
   if (named != nullptr && !named->is_string())
     raise("AttributeError", kVerify, "quant_method in config.json is not a text");
-  std::string stored = lower(named != nullptr ? named->as_string() : chosen.value_or(""));
+  std::string stored = ascii_lower(named != nullptr ? named->as_string() : chosen.value_or(""));
   const bool requantizes = b.since(v0_5(17)) && chosen == "quark_mxfp4";
   const bool online_draft = b.since(v0_5(17)) && b.request.is_draft && chosen == "nvfp4_online" &&
                             (stored == "modelopt_fp4" || (stored == "modelopt_mixed" && b.since(v0_5(19))));
@@ -214,7 +208,7 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
 
 void verify_quantization(ModelBuilder& b) {
   std::optional<std::string> chosen;
-  if (b.request.quantization.is_string()) chosen = lower(b.request.quantization.as_string());
+  if (b.request.quantization.is_string()) chosen = ascii_lower(b.request.quantization.as_string());
   Value config = checkpoint_quantization(b);
   if (!b.request.is_draft && b.source.has_file(b.request.path, "quant_model_description.json")) {
     if (const auto file = b.source.json_file(b.request.path, "quant_model_description.json")) {

@@ -66,7 +66,7 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
 bool env_flag(const Environment& env, const char* name) {
   const auto it = env.find(name);
   if (it == env.end()) return false;
-  const std::string value = lower(it->second);
+  const std::string value = ascii_lower(it->second);
   return value == "true" || value == "1" || value == "yes" || value == "y";
 }
 

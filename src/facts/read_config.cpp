@@ -407,7 +407,7 @@ void override_config(Release release, const HfConfigPtr& config, const Value& ov
     if (release >= v0_5(23) && (key == "rope_scaling" || key == "rope_parameters") && value.is_dict() &&
         current.is_dict()) {
       Value merged = current;
-      for (const auto& [name, inner] : value.as_dict()) merged = merged.with(name, inner);
+      for (const auto& [name, inner] : value.as_dict()) merged = std::move(merged).with(name, inner);
       config->set(key, merged);
     } else {
       set_checked(config, key, value, "get_config");

@@ -1,18 +1,11 @@
-// Text of configuration files: ASCII case, and parts.
+// Parts of text in configuration files.
 #pragma once
 
-#include <algorithm>
-#include <cctype>
-#include <string>
 #include <string_view>
 
-namespace preflight::facts {
+#include "src/ascii_case.h"
 
-inline std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+namespace preflight::facts {
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 

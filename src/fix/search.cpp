@@ -6,7 +6,6 @@
 #include "src/fix/search.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <queue>
 #include <set>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/fix/edits.h"
 
 namespace preflight::fix {
@@ -300,8 +300,7 @@ class Search {
   // The path of another checkpoint is the user's to know: a word that says what it is stands for it.
   static void name_checkpoint(State& s) {
     if (s.stored_as.empty()) return;
-    std::string word = s.stored_as + "-CHECKPOINT";
-    std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    const std::string word = ascii_upper(s.stored_as + "-CHECKPOINT");
     for (Group& g : s.groups) {
       const bool path = g.option != nullptr && g.option->row != nullptr && g.option->field == Field::model_path;
       if (path) g.words = with_values(g, g.name, {word});

@@ -1,9 +1,9 @@
 // Lists devices and picks one by index or name. Tested by tests/kernels/runner_test.cpp and tests/check_cli_test.cpp.
 #include "src/opencl/devices.h"
+#include "src/ascii_case.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -66,11 +66,6 @@ DeviceInfo describe(cl_platform_id platform, cl_device_id device) {
   return info;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string listing(const std::vector<FoundDevice>& devices) {
   std::string text;
   for (const FoundDevice& device : devices) {
@@ -83,7 +78,7 @@ std::string listing(const std::vector<FoundDevice>& devices) {
 // An Intel GPU is what the tool is about; then any GPU; then whatever comes first.
 int preference(const DeviceInfo& info) {
   if (!info.is_gpu) return 0;
-  return lower(info.name + info.platform).find("intel") == std::string::npos ? 1 : 2;
+  return ascii_lower(info.name + info.platform).find("intel") == std::string::npos ? 1 : 2;
 }
 
 }  // namespace
@@ -128,7 +123,8 @@ FoundDevice choose_device(const DeviceChoice& choice) {
   }
   std::vector<FoundDevice> matches;
   for (const FoundDevice& device : devices) {
-    if (lower(device.info.name + " " + device.info.platform).find(lower(choice.text)) != std::string::npos) {
+    if (ascii_lower(device.info.name + " " + device.info.platform).find(ascii_lower(choice.text)) !=
+        std::string::npos) {
       matches.push_back(device);
     }
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "src/resolve/model_questions.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
 
@@ -111,7 +112,7 @@ void constrain_in_passes(Resolution& r) {
     refuse_backend(r, function, "cutedsl_mla");
   }
   if (attention_backends(r).uses("trtllm_mha")) {
-    refuse_backend(r, upstream_name(r, "handle_attention_backend_compatibility"), "trtllm_mha");
+    refuse_backend(r, function_name(r, "_handle_attention_backend_compatibility"), "trtllm_mha");
   }
 }
 

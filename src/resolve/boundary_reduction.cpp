@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/ascii_case.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/parallel.h"
 
@@ -88,7 +89,7 @@ void resolve_boundary_reduction(Resolution& r) {
   Value target = r[Field::boundary_reduction];
   Value draft = target;
   if (r.is(Field::boundary_reduction, "auto")) {
-    const std::string path = upper_case(r.text(Field::model_path));
+    const std::string path = ascii_upper(r.text(Field::model_path));
     const bool dummy = path == "NONE" || path == "DUMMY";
     target = dummy ? "rs+rsv" : model_boundary_reduction(r, r.model().hf_config);
     draft = target;

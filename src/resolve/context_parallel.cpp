@@ -1,6 +1,8 @@
 // Context parallelism of the prefill. Upstream: arg_groups/parallel_hook.py (handle_context_parallelism),
 // cp_tp_group_sharing_hook.py and model_override_base.py. Tested by tests/resolve_parallel_test.cpp.
+#include "src/ascii_case.h"
 #include "src/resolve/model_queries.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/parallel.h"
 
 namespace preflight::resolve {
@@ -29,7 +31,7 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
 
 void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (!r.on(Field::enable_prefill_cp)) return;
-  const std::string function = upstream_name(r, "handle_context_parallelism");
+  const std::string_view function = function_name(r, "_handle_context_parallelism");
   if (r.since(v0_5(20)) && arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
     r.refuse("ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
@@ -68,7 +70,7 @@ void check_group_sharing_drafts(Resolution& r, bool glm) {
   if (r.none(Field::speculative_algorithm)) return;
   if (!glm) r.refuse("ValueError", kFunction, "speculative decoding does not go with a shared CP and TP group");
   if (r.since(v0_5(23)) && r.is(Field::speculative_algorithm, "DFLASH")) return;
-  const bool native = contains({"EAGLE", "NEXTN"}, upper_case(r.text(Field::speculative_algorithm)));
+  const bool native = contains({"EAGLE", "NEXTN"}, ascii_upper(r.text(Field::speculative_algorithm)));
   const bool own_draft =
       r.none(Field::speculative_draft_model_path) || r[Field::speculative_draft_model_path] == r[Field::model_path];
   const bool one_branch = r.none(Field::speculative_eagle_topk) || r[Field::speculative_eagle_topk] == Value(1);
@@ -136,7 +138,7 @@ void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::st
 }
 
 void check_sizes(Resolution& r) {
-  const std::string function = upstream_name(r, "handle_context_parallelism");
+  const std::string_view function = function_name(r, "_handle_context_parallelism");
   const std::int64_t tp = r.integer(Field::tp_size);
   const std::int64_t cp = r.integer(Field::attn_cp_size);
   const std::int64_t moe_dp = r.integer(Field::moe_dp_size);
@@ -174,7 +176,7 @@ std::int64_t context_parallel_attn_dp_size(Resolution& r) {
 }
 
 void handle_context_parallelism(Resolution& r) {
-  const std::string function = upstream_name(r, "handle_context_parallelism");
+  const std::string_view function = function_name(r, "_handle_context_parallelism");
   if (r.since(v0_5(15)) && !model_is_remote_instance(r)) {
     const ModelFacts& model = r.model();
     const std::string arch = first_architecture(r, function);

@@ -20,26 +20,37 @@ namespace preflight::resolve {
 namespace {
 
 // A fresh PhaseConfig of the release, in the order of its fields.
-Value default_phase(const Resolution& r, std::string_view backend) {
+Value default_phase(Release release, std::string_view backend) {
   Value::Dict phase = {{"backend", backend}, {"max_bs", {}}, {"bs", {}}, {"tc_compiler", "eager"}};
-  if (r.since(v0_5(21))) phase.emplace_back("max_context_size", Value());
-  if (r.since(v0_5(15))) phase.emplace_back("full_prefill_max_req", Value());
-  if (r.since(v0_5(17))) phase.emplace_back("full_prefill_prefix_chunk_tokens", Value());
-  if (r.since(v0_5(21))) phase.emplace_back("max_seq_len", Value());
+  if (release >= v0_5(21)) phase.emplace_back("max_context_size", Value());
+  if (release >= v0_5(15)) phase.emplace_back("full_prefill_max_req", Value());
+  if (release >= v0_5(17)) phase.emplace_back("full_prefill_prefix_chunk_tokens", Value());
+  if (release >= v0_5(21)) phase.emplace_back("max_seq_len", Value());
   return Value::dict(std::move(phase));
+}
+
+// Every launch starts from the one of its release: made once, as a batch would make it again and again.
+const Value& default_config(Release release) {
+  static const std::vector<std::pair<Release, Value>> kConfigs = [] {
+    std::vector<std::pair<Release, Value>> configs;
+    for (const Release first : {v0_5(0), v0_5(15), v0_5(17), v0_5(21), v0_5(22)}) {
+      const std::string_view prefill = first < v0_5(22) ? "tc_piecewise" : "disabled";
+      configs.emplace_back(first, Value::dict({{std::string(kDecode), default_phase(first, "full")},
+                                               {std::string(kPrefill), default_phase(first, prefill)}}));
+    }
+    return configs;
+  }();
+  return std::find_if(kConfigs.rbegin(), kConfigs.rend(), [&](const auto& c) { return release >= c.first; })->second;
 }
 
 class GraphConfig {
  public:
-  explicit GraphConfig(Resolution& r)
-      : r_(r),
-        config_(Value::dict(
-            {{std::string(kDecode), default_phase(r, "full")},
-             {std::string(kPrefill), default_phase(r, r.before(v0_5(22)) ? "tc_piecewise" : "disabled")}})) {}
+  explicit GraphConfig(Resolution& r) : r_(r), config_(default_config(r.release())) {}
 
   // Later calls win; each marks the setting as chosen by the user.
   void set(std::string_view phase, std::string_view key, Value value) {
-    config_ = config_.with(phase, config_.find(phase)->with(key, std::move(value)));
+    Value settings = config_.find(phase)->with(key, std::move(value));
+    config_ = std::move(config_).with(phase, std::move(settings));
     lock_graph_setting(r_, phase, key);
   }
   void set_if_given(std::string_view phase, std::string_view key, Field field) {

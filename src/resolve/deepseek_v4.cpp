@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "src/ascii_case.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/parallel.h"
 
@@ -207,7 +208,7 @@ void validate_deepseek_v41_features(Resolution& r) {
     r.refuse("ValueError", kFeatures, "--enable-encoder-swa-bounded-replay needs an NVIDIA or AMD device");
   }
   const bool drafts_otherwise =
-      !r.none(Field::speculative_algorithm) && upper_case(r.text(Field::speculative_algorithm)) != "DSPARK";
+      !r.none(Field::speculative_algorithm) && ascii_upper(r.text(Field::speculative_algorithm)) != "DSPARK";
   refuse_unsupported(r,
                      {{drafts_otherwise, "a speculative algorithm other than DSPARK"},
                       {r.on(Field::enable_hisparse), "--enable-hisparse"},

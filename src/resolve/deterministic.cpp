@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/resolve/attention.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/queries.h"
 
 namespace preflight::resolve {
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSource = "_handle_deterministic_inference";
 
-std::string handler(const Resolution& r) { return upstream_name(r, "handle_deterministic_inference"); }
+std::string_view handler(const Resolution& r) { return function_name(r, "_handle_deterministic_inference"); }
 
 // Name of a pass since 0.5.15, when the handler was cut up; the handler before.
 std::string_view pass(const Resolution& r, std::string_view name) { return r.since(v0_5(15)) ? name : kSource; }

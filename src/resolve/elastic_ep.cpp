@@ -2,6 +2,7 @@
 // up to 0.5.18 ServerArgs._handle_elastic_ep. Tested by tests/resolve_parallel_test.cpp.
 #include "src/resolve/ib_devices.h"
 #include "src/resolve/model_queries.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/parallel.h"
 
 namespace preflight::resolve {
@@ -12,9 +13,9 @@ constexpr std::string_view kSource = "_handle_elastic_ep";
 // An assertion of the step itself.
 class Check {
  public:
-  explicit Check(Resolution& r) : r_(r), function_(upstream_name(r, "handle_elastic_ep")) {}
+  explicit Check(Resolution& r) : r_(r), function_(function_name(r, "_handle_elastic_ep")) {}
   void operator()(bool condition, const char* message) const { r_.require(condition, function_, message); }
-  [[nodiscard]] const std::string& function() const { return function_; }
+  [[nodiscard]] std::string_view function() const { return function_; }
 
  private:
   Resolution& r_;

@@ -6,15 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "src/resolve/naming.h"
 #include "src/resolve/queries.h"
 
 namespace preflight::resolve {
 namespace {
 
-std::string resolver(const Resolution& r, std::string_view name) { return upstream_name(r, name); }
-
 void resolve_layout_io(Resolution& r) {
-  const std::string function = resolver(r, "resolve_layout_io_compatibility");
+  const std::string_view function = function_name(r, "_resolve_layout_io_compatibility");
   const std::string_view source = "_resolve_layout_io_compatibility";
   if (r.is(Field::hicache_mem_layout, "page_first_direct") && r.is(Field::hicache_io_backend, "kernel")) {
     r.change(source, Field::hicache_io_backend, "direct");
@@ -36,7 +35,7 @@ void resolve_storage_layout(Resolution& r) {
                        : r.is(Field::hicache_io_backend, "kernel") ? Value("page_first")
                                                                    : r[Field::hicache_mem_layout];
   r.change("_resolve_storage_layout_compatibility", Field::hicache_mem_layout, layout);
-  r.warn(resolver(r, "resolve_storage_layout_compatibility"),
+  r.warn(function_name(r, "_resolve_storage_layout_compatibility"),
          fmt::format("this storage backend stores whole pages; the layout becomes {}", layout.as_string()));
 }
 

@@ -72,7 +72,7 @@ Value validated_ib_devices(Resolution& r, Field field) {
   const Value mapping = parsed_mapping(r, text);
   for (const auto& [gpu, devices] : mapping.as_dict()) {
     const std::string number = std::to_string(python_int(gpu).value_or(0));  // "01" is GPU 1
-    normal = normal.with(number, normal_group(r, devices.as_string(), "GPU " + number));
+    normal = std::move(normal).with(number, normal_group(r, devices.as_string(), "GPU " + number));
   }
   return normal.json();
 }

@@ -4,10 +4,10 @@
 // pool is in unified_memory.cpp, sharding in kv_shard.cpp. Tested by tests/resolve_memory_test.cpp.
 #include "src/resolve/kv_cache.h"
 
-#include <cctype>
-
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
 
@@ -69,8 +69,7 @@ void check_lmcache(Resolution& r, std::string_view function) {
   check(r, function, !r.on(Field::enable_unified_cache_external_linker),
         "--enable-lmcache and --enable-unified-cache-external-linker exclude each other");
   check(r, function, !r.on(Field::disable_radix_cache), "--enable-lmcache needs the radix cache");
-  std::string algorithm = r.text(Field::speculative_algorithm);
-  for (char& c : algorithm) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string algorithm = ascii_upper(r.text(Field::speculative_algorithm));
   check(r, function, algorithm.empty() || algorithm == "NONE", "LMCache does not support speculative decoding",
         kNotYet);
   check(r, function, !attn_dp_enabled(r), "LMCache does not support DP attention", kNotYet);
@@ -96,7 +95,7 @@ void check_swa_ratio(Resolution& r, std::string_view function) {
 
 void validate_prefill_only_disable_kv_cache_args(Resolution& r) {
   if (!r.on(Field::prefill_only_disable_kv_cache)) return;
-  const std::string function = upstream_name(r, "validate_prefill_only_disable_kv_cache_args");
+  const std::string_view function = function_name(r, "_validate_prefill_only_disable_kv_cache_args");
   const auto needs = [&](bool holds, std::string_view what) {
     check(r, function, holds, fmt::format("--prefill-only-disable-kv-cache {}", what));
   };
@@ -141,7 +140,7 @@ void handle_nvfp4_prefill_kv_dequant_dtype(Resolution& r) {
 void handle_kv4_compatibility(Resolution& r) {
   if (!is_fp4_cache(r)) return;
   use_mla(r);
-  r.refuse("RuntimeError", upstream_name(r, "handle_kv4_compatibility"), "an FP4 KV cache runs on NVIDIA GPUs only");
+  r.refuse("RuntimeError", function_name(r, "_handle_kv4_compatibility"), "an FP4 KV cache runs on NVIDIA GPUs only");
 }
 
 void handle_mxfp8_kv_cache_compatibility(Resolution& r) {
@@ -151,7 +150,7 @@ void handle_mxfp8_kv_cache_compatibility(Resolution& r) {
 
 void handle_prefill_only_disable_kv_cache(Resolution& r) {
   if (!r.on(Field::prefill_only_disable_kv_cache)) return;
-  const std::string function = upstream_name(r, "handle_prefill_only_disable_kv_cache");
+  const std::string_view function = function_name(r, "_handle_prefill_only_disable_kv_cache");
   r.require(!r.none(Field::attention_backend), function, "the attention backend is not settled");
   const Value prefill = attention_backends(r).prefill;
   check(r, function, is_text(prefill, "fa3") || is_text(prefill, "fa4"),
@@ -159,7 +158,7 @@ void handle_prefill_only_disable_kv_cache(Resolution& r) {
 }
 
 void handle_cache_compatibility(Resolution& r) {
-  const std::string function = upstream_name(r, "handle_cache_compatibility");
+  const std::string_view function = function_name(r, "_handle_cache_compatibility");
   check_host_pool_retraction(r, function);
   check_tlru(r, function);
   check(r, function, !r.on(Field::enable_hierarchical_cache) || !r.on(Field::disable_radix_cache),

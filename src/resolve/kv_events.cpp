@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/resolve/python_text.h"
 
 namespace preflight::resolve {

@@ -2,10 +2,10 @@
 //
 // Sources: handle_linear_attn_backend in arg_groups/attention_hook.py, ServerArgs._handle_linear_attn_backend before
 // 0.5.20. The remaining rules are about NVIDIA GPUs of SM100 and newer. Tested by tests/resolve_attention_test.cpp.
-#include <cctype>
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/resolve/attention.h"
 #include "src/resolve/model_questions.h"
 #include "src/resolve/queries.h"
@@ -61,8 +61,7 @@ void check_ragged_verify(Resolution& r) {
   if (mode != "compact" && mode != "cap-accept") {
     r.refuse("ValueError", "read_ragged_verify_mode", fmt::format("SGLANG_RAGGED_VERIFY_MODE has no mode {}", mode));
   }
-  std::string algorithm = r.text(Field::speculative_algorithm);
-  for (char& c : algorithm) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string algorithm = ascii_upper(r.text(Field::speculative_algorithm));
   check(r,
         (algorithm == "DSPARK" || algorithm == "DFLASH") &&
             r.one_of(Field::linear_attn_verify_backend, {"triton", "nv_cutedsl"}),

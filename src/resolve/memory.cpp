@@ -6,10 +6,11 @@
 #include "src/resolve/memory.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "src/ascii_case.h"
 #include "src/resolve/graph_sizes.h"
 #include "src/resolve/memory_detail.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
 
@@ -30,9 +31,7 @@ Capacity capacity_of(const Resolution& r, const Value& memory_mib) {
 }
 
 bool is_llama_2(const Resolution& r) {
-  std::string path = r.text(Field::model_path);
-  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
-  return path.find("llama-2") != std::string::npos;
+  return ascii_lower(r.text(Field::model_path)).find("llama-2") != std::string::npos;
 }
 
 // Images need memory that the fraction does not count; a larger vision tower needs more of it.
@@ -70,7 +69,7 @@ using memory::Capacity;
 using memory::kGiB;
 using memory::kSource;
 
-std::string settings_function(const Resolution& r) { return upstream_name(r, "handle_gpu_memory_settings"); }
+std::string_view settings_function(const Resolution& r) { return function_name(r, "_handle_gpu_memory_settings"); }
 
 // Symmetric memory is refused on XPU since 0.5.20; before, only its pool size is noted.
 void preallocate_symmetric_memory(Resolution& r) {
@@ -86,11 +85,11 @@ struct GraphPhase {
     const Value* v = settings.find(key);
     return v == nullptr ? Value() : *v;
   }
-  void set(std::string_view key, Value value) { settings = settings.with(key, std::move(value)); }
+  void set(std::string_view key, Value value) { settings = std::move(settings).with(key, std::move(value)); }
 };
 
 void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& capacity, const Value& memory_mib) {
-  const std::string function = settings_function(r);
+  const std::string_view function = settings_function(r);
   const Value& running = r[Field::max_running_requests];
   if (decode.get("max_bs").is_none()) {
     decode.set("max_bs", capacity.graph_max_bs);
@@ -171,7 +170,7 @@ double activation_tokens_by_role(Resolution& r) {
     return static_cast<double>(memory::activation_tokens(r));
   }
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
-  const std::string function = settings_function(r);
+  const std::string_view function = settings_function(r);
   const double running =
       python::number(r, function, first_truthy(r[Field::max_running_requests], graph_setting(r, kDecode, "max_bs")));
   const double drafts = first_truthy(r[Field::speculative_num_draft_tokens], Value(1)).as_number();

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/resolve/naming.h"
-#include "src/resolve/python_text.h"
 #include "src/resolve/queries.h"
 
 namespace preflight::resolve {
@@ -96,7 +96,7 @@ bool transfer_engine_available(Resolution& r) {
   return false;
 }
 
-void check_remote_instance(Resolution& r, const std::string& function) {
+void check_remote_instance(Resolution& r, std::string_view function) {
   if (!r.is(Field::load_format, "remote_instance")) return;
   constexpr Field kBackend = Field::remote_instance_weight_loader_backend;
   const auto fall_back = [&](std::string_view why) {
@@ -158,7 +158,7 @@ void handle_modelscope_paths(Resolution& r) {
 }
 
 void handle_load_format(Resolution& r) {
-  const std::string function = function_name(r, kLoadFormat);
+  const std::string_view function = function_name(r, kLoadFormat);
   resolve_format_of_path(r);
   constexpr Field kDraftFormat = Field::speculative_draft_load_format;
   if (r.since(v0_5(17)) && is_object_store(r[Field::speculative_draft_model_path]) && r.none(kDraftFormat)) {

@@ -2,7 +2,8 @@
 #include "src/resolve/model_queries.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "src/ascii_case.h"
 
 namespace preflight::resolve {
 
@@ -31,7 +32,7 @@ bool has_hybrid_nvfp4_experts(const ModelFacts& model) {
   const Value config = model.root("quantization_config");
   const auto names = [&](std::string_view key, std::string_view text) {
     const Value* v = config.find(key);
-    return v != nullptr && v->is_string() && upper_case(v->as_string()) == text;
+    return v != nullptr && v->is_string() && ascii_upper(v->as_string()) == text;
   };
   const Value* group_size = config.find("group_size");
   return names("quant_algo", "MIXED_PRECISION") && names("moe_quant_algo", "NVFP4") && group_size != nullptr &&
@@ -48,7 +49,7 @@ bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
   }
   const Value* store = config.find("store_dtype");
   return contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch) && store != nullptr && store->is_string() &&
-         upper_case(store->as_string()) == "MXFP4";
+         ascii_upper(store->as_string()) == "MXFP4";
 }
 
 std::string ragged_verify_mode(Resolution& r) {
@@ -59,13 +60,6 @@ std::string ragged_verify_mode(Resolution& r) {
              "SGLANG_RAGGED_VERIFY_MODE is none of static, cap-accept, compact");
   }
   return *text;
-}
-
-std::string upper_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return out;
 }
 
 std::int64_t attention_tp_size(Resolution& r, std::string_view function) {

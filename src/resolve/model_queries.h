@@ -29,8 +29,6 @@ bool has_fp4_experts(const Resolution& r, const ModelFacts& model);
 // SGLANG_RAGGED_VERIFY_MODE; an unknown value refuses.
 std::string ragged_verify_mode(Resolution& r);
 
-std::string upper_case(std::string_view text);
-
 // What is left of the TP group for attention after its data and context dimensions.
 std::int64_t attention_tp_size(Resolution& r, std::string_view function);
 

@@ -4,6 +4,7 @@
 #include "src/resolve/moe.h"
 
 #include "src/resolve/model_queries.h"
+#include "src/resolve/naming.h"
 
 namespace preflight::resolve {
 namespace {
@@ -32,7 +33,7 @@ void fit_runner_to_quantization(Resolution& r) {
   r.change(function, Field::moe_runner_backend, fallback);
 }
 
-void check_expert_parallelism(Resolution& r, const std::string& function) {
+void check_expert_parallelism(Resolution& r, std::string_view function) {
   const Value& ep = r[Field::ep_size];
   r.require(ep == Value(1) || ep == r[Field::tp_size], function,
             "this MoE runner needs --ep-size 1 or equal to --tp-size");
@@ -42,7 +43,7 @@ bool quantization_is(const Resolution& r, std::initializer_list<std::string_view
   return r.none(Field::quantization) || r.one_of(Field::quantization, names);
 }
 
-void check_cutedsl(Resolution& r, const std::string& function) {
+void check_cutedsl(Resolution& r, std::string_view function) {
   const bool declares = r.since(v0_5(15));
   const bool quantized = r.is(Field::quantization, "modelopt_fp4") ||
                          (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
@@ -59,7 +60,7 @@ void check_cutedsl(Resolution& r, const std::string& function) {
   }
 }
 
-void check_runner(Resolution& r, const std::string& function) {
+void check_runner(Resolution& r, std::string_view function) {
   const bool declares = r.since(v0_5(15));
   if (r.is(Field::moe_runner_backend, "flashinfer_cutlass")) {
     r.require(quantization_is(r, {"modelopt_fp4", "modelopt_fp8", "modelopt_mixed"}), function,
@@ -96,7 +97,7 @@ void separate_shared_experts(Resolution& r) {
   r.declare("_moe_runner_fusion_disable", {{Field::disable_shared_experts_fusion, true}});
 }
 
-void obey_cutlass_variable(Resolution& r, const std::string& function) {
+void obey_cutlass_variable(Resolution& r, std::string_view function) {
   if (r.since(v0_5(18)) || !r.env_bool("SGLANG_CUTLASS_MOE", false)) return;
   const std::string_view step = r.since(v0_5(15)) ? "_cutlass_moe_env_override" : std::string_view(function);
   r.warn(step, "SGLANG_CUTLASS_MOE is deprecated; use --moe-runner-backend cutlass");
@@ -107,7 +108,7 @@ void obey_cutlass_variable(Resolution& r, const std::string& function) {
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
 void resolve_mega_moe_alias(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "megamoe")) return;
-  const std::string kFunction = upstream_name(r, "handle_moe_runner_backend_alias");
+  const std::string_view kFunction = function_name(r, "_handle_moe_runner_backend_alias");
   if (!r.one_of(Field::moe_a2a_backend, {"none", "megamoe"})) {
     r.warn(kFunction, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
   }
@@ -124,7 +125,7 @@ void handle_mega_moe(Resolution& r) {
 }
 
 void handle_moe_kernel_config(Resolution& r) {
-  const std::string function = upstream_name(r, "handle_moe_kernel_config");
+  const std::string_view function = function_name(r, "_handle_moe_kernel_config");
   fit_runner_to_quantization(r);
   check_runner(r, function);
   separate_shared_experts(r);

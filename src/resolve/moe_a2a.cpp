@@ -1,5 +1,6 @@
 // All-to-all backends of expert parallelism, in releases that declare. Upstream: arg_groups/moe_hook.py
 // (handle_a2a_moe) and its passes in overrides.py. Tested by tests/resolve_parallel_test.cpp.
+#include "src/ascii_case.h"
 #include "src/resolve/moe.h"
 #include "src/resolve/model_queries.h"
 
@@ -70,7 +71,7 @@ void validate_mega_moe_model(Resolution& r) {
 void validate_mega_moe_variables(Resolution& r) {
   constexpr const char* kFunction = "validate_flashinfer_megamoe_envs";
   const std::string* text = r.env_text("SGLANG_FLASHINFER_MEGAMOE_COMBINE_DTYPE");
-  std::string dtype = text == nullptr ? "BF16" : upper_case(*text);
+  std::string dtype = text == nullptr ? "BF16" : ascii_upper(*text);
   dtype.erase(0, dtype.find_first_not_of(" \t\n"));
   dtype.erase(dtype.find_last_not_of(" \t\n") + 1);
   if (r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) && dtype != "BF16") {
@@ -234,7 +235,7 @@ bool mori_uses_version_2(Resolution& r) {
   const std::string* sdma = r.env_text("MORI_ENABLE_SDMA");
   const bool unsupported =
       r.integer(Field::tp_size) > 8 || !r.env_bool("SGLANG_USE_AITER", false) ||
-      (sdma != nullptr && contains({"TRUE", "1"}, upper_case(*sdma))) || model_is_remote_instance(r) ||
+      (sdma != nullptr && contains({"TRUE", "1"}, ascii_upper(*sdma))) || model_is_remote_instance(r) ||
       r.model().dtype != "bfloat16" ||
       !contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"},
                 r.model().architectures.empty() ? "" : r.model().architectures.front());

@@ -3,6 +3,7 @@
 // Tested by tests/resolve_parallel_test.cpp.
 #include <algorithm>
 
+#include "src/ascii_case.h"
 #include "src/resolve/moe.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/speculative.h"
@@ -95,7 +96,7 @@ void validate_mega_moe_token_budget_for_model(Resolution& /*r*/) {}
 void validate_deepep_v2(Resolution& r) {
   Value draft = r[Field::speculative_moe_a2a_backend];
   if (draft.is_none() && r.on(Field::speculative_algorithm) &&
-      upper_case(r.text(Field::speculative_algorithm)) != "NGRAM") {
+      ascii_upper(r.text(Field::speculative_algorithm)) != "NGRAM") {
     draft = r[Field::moe_a2a_backend];
   }
   if (draft == Value("deepep_v2")) {

@@ -12,8 +12,8 @@
 namespace preflight::resolve {
 
 // `method` with its leading underscore; what logging and tracebacks call it in this release.
-inline std::string function_name(const Resolution& r, std::string_view method) {
-  return std::string(r.since(v0_5(19)) ? method.substr(1) : method);
+inline std::string_view function_name(const Resolution& r, std::string_view method) {
+  return r.since(v0_5(19)) ? method.substr(1) : method;
 }
 
 }  // namespace preflight::resolve

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/resolve/model_queries.h"
+#include "src/resolve/naming.h"
 
 namespace preflight::resolve {
 namespace {
@@ -38,7 +39,7 @@ void fit_prefill_graph(Resolution& r) {
   r.declare("_handle_data_parallelism", {{Field::cuda_graph_config, config}});
 }
 
-void split_among_attention_groups(Resolution& r, const std::string& function, Field group_count) {
+void split_among_attention_groups(Resolution& r, std::string_view function, Field group_count) {
   constexpr std::string_view kSource = "_handle_data_parallelism";
   r.change(kSource, Field::schedule_conservativeness, r.number(Field::schedule_conservativeness) * 0.3);
   if (r.since(v0_5(23)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
@@ -200,7 +201,7 @@ void handle_dwdp(Resolution& r) {
 
 namespace {
 
-void default_attention_groups(Resolution& r, const std::string& function) {
+void default_attention_groups(Resolution& r, std::string_view function) {
   if (r.integer(Field::attn_dp_size) < 1) r.refuse("ValueError", function, "--attn-dp-size is not positive");
   if (r.integer(Field::attn_dp_size) > 1 && r.integer(Field::dp_size) > 1) {
     r.refuse("ValueError", function, "--dp-size replicas do not go with --attn-dp-size");
@@ -217,7 +218,7 @@ void handle_data_parallelism(Resolution& r) {
     assign_data_parallelism(r);
     return;
   }
-  const std::string function = upstream_name(r, "handle_data_parallelism");
+  const std::string_view function = function_name(r, "_handle_data_parallelism");
   if (r.before(v0_5(22))) {
     if (r[Field::dp_size] == Value(1) && !r.is(Field::ep_join_mode, "scale")) {
       r.declare("_data_parallelism_defaults", {{Field::enable_dp_attention, false}, {Field::enable_dp_lm_head, false}});
@@ -253,7 +254,7 @@ void handle_shared_experts_tp(Resolution& r) {
 }
 
 void handle_eplb_and_dispatch(Resolution& r) {
-  const std::string function = upstream_name(r, "handle_eplb_and_dispatch");
+  const std::string_view function = function_name(r, "_handle_eplb_and_dispatch");
   constexpr std::string_view kSource = "_handle_eplb_and_dispatch";
   const bool balances = r.on(Field::enable_eplb);
   if (balances && r.none(Field::expert_distribution_recorder_mode)) {
@@ -277,7 +278,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
 void handle_expert_distribution_metrics(Resolution& r) {
   constexpr std::string_view kSource = "_handle_expert_distribution_metrics";
   if (r.since(v0_5(18)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
-    r.refuse("ValueError", upstream_name(r, "handle_expert_distribution_metrics"),
+    r.refuse("ValueError", function_name(r, "_handle_expert_distribution_metrics"),
              "SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC is gone; use --expert-balancedness-report-mode");
   }
   const bool reports = r.since(v0_5(18)) ? !r.is(Field::expert_balancedness_report_mode, "off")

@@ -275,7 +275,7 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
   return among(kSince13) || (r.since(v0_5(15)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
 }
 
-void check_encoder_options(Resolution& r, const std::string& function) {
+void check_encoder_options(Resolution& r, std::string_view function) {
   const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
   if (r.on(Field::enable_prefix_mm_cache) && !r.on(Field::encoder_only)) {
     refuse("--enable-prefix-mm-cache caches encoder outputs; it needs --encoder-only.");
@@ -304,7 +304,7 @@ void handle_pd_disaggregation(Resolution& r) {
 
 void handle_encoder_disaggregation(Resolution& r) {
   constexpr auto kSource = "_handle_encoder_disaggregation";
-  const std::string function = function_name(r, kSource);
+  const std::string_view function = function_name(r, kSource);
   handle_language_model_only(r);
   check_encoder_options(r, function);
   const bool transfers = r.is(Field::disaggregation_transfer_backend, "mooncake") && (is_prefill(r) || is_decode(r));

@@ -5,10 +5,9 @@
 // check_server_args. A row without a function cannot act on an Intel GPU and says why. Tested by tests/parity.
 #include "src/resolve/pipeline.h"
 
-#include <algorithm>
-#include <cctype>
 #include <variant>
 
+#include "src/ascii_case.h"
 #include "src/resolve/attention.h"
 #include "src/resolve/cuda_graph.h"
 #include "src/resolve/dllm.h"
@@ -219,8 +218,7 @@ void report_effective_values(Resolution& r) {
 }
 
 bool is_dummy_model(const Resolution& r) {
-  std::string path = r.text(Field::model_path);
-  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string path = ascii_lower(r.text(Field::model_path));
   return path == "none" || path == "dummy";
 }
 

@@ -5,6 +5,7 @@
 #include "src/resolve/platform.h"
 
 #include "src/facts/host_memory.h"
+#include "src/resolve/naming.h"
 #include "src/resolve/queries.h"
 
 namespace preflight::resolve {
@@ -82,7 +83,7 @@ void handle_symm_mem_device_support(Resolution& r) {
 
 void handle_nccl_pre_warm(Resolution& r) {
   if (!r.on(Field::pre_warm_nccl)) return;
-  r.warn(upstream_name(r, "handle_nccl_pre_warm"), "--pre-warm-nccl has no effect on XPU and is turned off");
+  r.warn(function_name(r, "_handle_nccl_pre_warm"), "--pre-warm-nccl has no effect on XPU and is turned off");
   r.change("_handle_nccl_pre_warm", Field::pre_warm_nccl, false);
 }
 

@@ -19,6 +19,5 @@ std::optional<double> python_float(std::string_view text);
 std::string_view python_strip(std::string_view text);
 // text.split(separator)
 std::vector<std::string> split(std::string_view text, char separator);
-std::string ascii_lower(std::string_view text);
 
 }  // namespace preflight::resolve

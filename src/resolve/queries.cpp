@@ -15,10 +15,6 @@ std::string lock_name(std::string_view phase, std::string_view key) {
 
 }  // namespace
 
-std::string upstream_name(const Resolution& r, std::string_view function) {
-  return (r.since(v0_5(19)) ? "" : "_") + std::string(function);
-}
-
 bool is_text(const Value& v, std::string_view text) { return v.is_string() && v.as_string() == text; }
 
 bool AttentionBackends::uses(std::string_view name) const { return is_text(prefill, name) || is_text(decode, name); }
@@ -111,7 +107,7 @@ Value graph_with(const Resolution& r, std::string_view phase,
   const Value& config = r[Field::cuda_graph_config];
   const Value* current = config.find(phase);
   Value changed = current == nullptr ? Value() : *current;
-  for (const auto& [key, value] : settings) changed = changed.with(key, value);
+  for (const auto& [key, value] : settings) changed = std::move(changed).with(key, value);
   return config.with(phase, std::move(changed));
 }
 

@@ -13,9 +13,6 @@
 
 namespace preflight::resolve {
 
-// The Python function of a step: a method with a leading underscore up to 0.5.19, a plain function since.
-std::string upstream_name(const Resolution& r, std::string_view function);
-
 // attention_backends_of: the split options fall back to --attention-backend. None or a str each.
 struct AttentionBackends {
   Value prefill;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "src/args/python_text.h"
+#include "src/ascii_case.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/read_config.h"
 #include "src/resolve/python_text.h"
@@ -40,9 +41,10 @@ std::int64_t Resolution::integer(Field f) const {
   return v.is_float() ? static_cast<std::int64_t>(v.as_number()) : v.as_int();
 }
 
-std::string Resolution::text(Field f) const {
+const std::string& Resolution::text(Field f) const {
+  static const std::string kNone;
   const Value& v = (*this)[f];
-  return v.is_string() ? v.as_string() : std::string();
+  return v.is_string() ? v.as_string() : kNone;
 }
 
 void Resolution::set_silently(Field field, Value value) {
@@ -98,17 +100,14 @@ void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) 
   launch_.chain.push_back({std::string(step), std::move(fields), false});
 }
 
-void Resolution::change(std::string_view step, Field field, Value value) {
-  declare(step, {{field, std::move(value)}});
-}
+void Resolution::change(std::string_view step, Field field, Value value) { declare(step, {{field, std::move(value)}}); }
 
 namespace {
 
 // --log-level sets Python's root logger before anything resolves, so that it silences what is below it. The parser
 // has refused names that are no level.
 int severity_of(std::string_view level) {
-  std::string upper(level);
-  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  const std::string upper = ascii_upper(level);
   if (upper == "CRITICAL" || upper == "FATAL") return 50;
   if (upper == "ERROR") return 40;
   return upper == "WARNING" || upper == "WARN" ? 30 : 0;
@@ -164,9 +163,9 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
   launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
 }
 
-void Resolution::refuse(std::string exception, std::string function, std::string message, std::string rule) {
-  function = name_in_release(release(), function);
-  throw RefusedByStep{{std::move(exception), std::move(function), std::move(message), std::move(rule)}};
+void Resolution::refuse(std::string exception, std::string_view function, std::string message, std::string rule) {
+  throw RefusedByStep{
+      {std::move(exception), name_in_release(release(), function), std::move(message), std::move(rule)}};
 }
 
 facts::ModelRequest Resolution::model_request() const {

@@ -60,7 +60,7 @@ class Resolution {
   [[nodiscard]] bool one_of(Field f, std::initializer_list<std::string_view> texts) const;
   [[nodiscard]] std::int64_t integer(Field f) const;  // a float (from a YAML file) counts as its whole part
   [[nodiscard]] double number(Field f) const { return (*this)[f].as_number(); }
-  [[nodiscard]] std::string text(Field f) const;                             // a str, or "" for None
+  [[nodiscard]] const std::string& text(Field f) const;                      // a str, or "" for None
   [[nodiscard]] const Value& raw(Field f) const { return launch_.args[f]; }  // as parsed
 
   void set(std::string_view step, Field field, Value value);
@@ -78,10 +78,11 @@ class Resolution {
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
-  [[noreturn]] void refuse(std::string exception, std::string function, std::string message, std::string rule = {});
+  [[noreturn]] void refuse(std::string exception, std::string_view function, std::string message,
+                           std::string rule = {});
   // assert condition
   void require(bool condition, std::string_view function, std::string_view message) {
-    if (!condition) refuse("AssertionError", std::string(function), std::string(message));
+    if (!condition) refuse("AssertionError", function, std::string(message));
   }
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with

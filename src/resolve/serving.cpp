@@ -27,7 +27,7 @@ void handle_return_hidden_states_mode(Resolution& r) {
 }
 
 void handle_multimodal(Resolution& r) {
-  const std::string function = function_name(r, "_handle_multimodal");
+  const std::string_view function = function_name(r, "_handle_multimodal");
   const Value& cache = r[Field::mm_preprocess_cache_size_mb];
   if (!cache.is_none() && cache.as_number() < 0) {
     r.refuse("ValueError", function, "--mm-preprocess-cache-size-mb is negative; give 0 or more MiB.");
@@ -48,7 +48,7 @@ void handle_multimodal(Resolution& r) {
 }
 
 void handle_asr_validation(Resolution& r) {
-  const std::string function = function_name(r, "_handle_asr_validation");
+  const std::string_view function = function_name(r, "_handle_asr_validation");
   const auto require_positive = [&](Field field, std::string_view option) {
     if (!r.none(field) && r.number(field) <= 0) {
       r.refuse("ValueError", function, fmt::format("{} is {}; it has to be positive.", option, r[field].repr()));
@@ -91,7 +91,7 @@ void handle_prefill_delayer_env_compat(Resolution& r) {
 
 void handle_tokenizer_batching(Resolution& r) {
   constexpr auto kSource = "_handle_tokenizer_batching";
-  const std::string function = function_name(r, kSource);
+  const std::string_view function = function_name(r, kSource);
   if (r.on(Field::enable_tokenizer_batch_encode) && r.on(Field::enable_dynamic_batch_tokenizer)) {
     r.refuse("ValueError", function,
              "--enable-tokenizer-batch-encode and --enable-dynamic-batch-tokenizer are two ways to batch the "

@@ -23,7 +23,7 @@ std::string dashed(Field field) {
   return name;
 }
 
-void rename_image_processor(Resolution& r, const std::string& function) {
+void rename_image_processor(Resolution& r, std::string_view function) {
   // In 0.5.13 the switch stands alone; the backend that replaces it was seen first in 0.5.18.
   if (!r.on(Field::disable_fast_image_processor) || !field_exists(Field::image_processor_backend, r.release())) return;
   if (!r.one_of(Field::image_processor_backend, {"auto", "pil"})) {
@@ -36,7 +36,7 @@ void rename_image_processor(Resolution& r, const std::string& function) {
   r.change(kDeprecated, Field::image_processor_backend, "pil");
 }
 
-void rename_tool_call_parser(Resolution& r, const std::string& function) {
+void rename_tool_call_parser(Resolution& r, std::string_view function) {
   for (const auto& [old, current] : {std::pair{"qwen25", "qwen"}, {"glm45", "glm"}}) {
     if (!r.is(Field::tool_call_parser, old)) continue;
     r.warn(function, fmt::format("--tool-call-parser {} is an old name of {}.", old, current));
@@ -46,7 +46,7 @@ void rename_tool_call_parser(Resolution& r, const std::string& function) {
 }
 
 // The fusion switch became a choice of backend.
-void rename_allreduce_fusion(Resolution& r, const std::string& function) {
+void rename_allreduce_fusion(Resolution& r, std::string_view function) {
   if (r.before(v0_5(14))) return;
   if (r.on(Field::enable_flashinfer_allreduce_fusion) && r.none(Field::flashinfer_allreduce_fusion_backend)) {
     r.warn(function,
@@ -59,7 +59,7 @@ void rename_allreduce_fusion(Resolution& r, const std::string& function) {
 constexpr Field kAttentionBackends[] = {Field::attention_backend, Field::decode_attention_backend,
                                         Field::prefill_attention_backend, Field::speculative_draft_attention_backend};
 
-void rename_attention_backends_by_assignment(Resolution& r, const std::string& function) {
+void rename_attention_backends_by_assignment(Resolution& r, std::string_view function) {
   for (const Field field : kAttentionBackends) {
     if (!r.is(field, "compressed")) continue;
     r.warn(function, fmt::format("{} compressed is an old name of dsv4.", dashed(field)));
@@ -68,7 +68,7 @@ void rename_attention_backends_by_assignment(Resolution& r, const std::string& f
 }
 
 // One declaration for all renamed backends, and for what the old name tokenspeed_mla implied besides.
-void rename_attention_backends(Resolution& r, const std::string& function) {
+void rename_attention_backends(Resolution& r, std::string_view function) {
   std::vector<FieldValue> renamed;
   for (const Field field : kAttentionBackends) {
     const Value& old = r.raw(field);
@@ -93,7 +93,7 @@ void rename_attention_backends(Resolution& r, const std::string& function) {
   if (!renamed.empty()) r.declare(kDeprecated, std::move(renamed));
 }
 
-void require_grpc_port_range(Resolution& r, const std::string& function, std::int64_t port) {
+void require_grpc_port_range(Resolution& r, std::string_view function, std::int64_t port) {
   if (port >= 1 && port <= 65535) return;
   r.refuse("ValueError", function,
            fmt::format("The gRPC port is {}, outside 1…65535. Without SGLANG_GRPC_PORT it is --port + 10000.", port));
@@ -101,13 +101,13 @@ void require_grpc_port_range(Resolution& r, const std::string& function, std::in
 
 // 0.5.13: the port is an attribute beside the fields, always derived and always checked, so that --port above 55535
 // is refused even without gRPC.
-void derive_grpc_port(Resolution& r, const std::string& function) {
+void derive_grpc_port(Resolution& r, std::string_view function) {
   const auto port = r.env_int("SGLANG_GRPC_PORT", r.integer(Field::port) + 10000);
   r.set_attribute("grpc_port", port);
   require_grpc_port_range(r, function, port);
 }
 
-void check_sidecar(Resolution& r, const std::string& function, bool legacy_grpc) {
+void check_sidecar(Resolution& r, std::string_view function, bool legacy_grpc) {
   const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
   const Value& args = r[Field::sidecar_args];
   if (!args.is_none()) {
@@ -129,7 +129,7 @@ void check_sidecar(Resolution& r, const std::string& function, bool legacy_grpc)
   }
 }
 
-void check_native_grpc(Resolution& r, const std::string& function) {
+void check_native_grpc(Resolution& r, std::string_view function) {
   const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
   if (r.on(Field::use_ray)) refuse("--grpc-port does nothing under --use-ray; drop one of them.");
   if (r.on(Field::encoder_only)) refuse("--encoder-only runs its own server, without gRPC; drop --grpc-port.");
@@ -141,7 +141,7 @@ void check_native_grpc(Resolution& r, const std::string& function) {
   }
 }
 
-void resolve_grpc(Resolution& r, const std::string& function) {
+void resolve_grpc(Resolution& r, std::string_view function) {
   if (r.on(Field::grpc_mode) && !r.on(Field::smg_grpc_mode)) {
     r.warn(function, "--grpc-mode is old; --smg-grpc-mode replaces it, and --grpc-port is the native server.");
     r.change(kDeprecated, Field::smg_grpc_mode, true);
@@ -199,7 +199,7 @@ void resolve_draft_quantization(Resolution& r) {
 }  // namespace
 
 void handle_deprecated_args(Resolution& r) {
-  const std::string function = function_name(r, kDeprecated);
+  const std::string_view function = function_name(r, kDeprecated);
   rename_image_processor(r, function);
   rename_tool_call_parser(r, function);
   rename_allreduce_fusion(r, function);

@@ -20,7 +20,7 @@ constexpr auto kSource = "_handle_environment_variables";
 
 // The transport when --mm-feature-transport is not given: an old variable decides, else host memory. Upstream's
 // automatic CUDA transports need NVIDIA devices; its question for them builds the model, which nothing else here does.
-std::string default_transport(Resolution& r, const std::string& function) {
+std::string default_transport(Resolution& r, std::string_view function) {
   if (r.env_text("SGLANG_USE_CUDA_IPC_TRANSPORT") != nullptr) {
     const std::string transport = r.env_bool("SGLANG_USE_CUDA_IPC_TRANSPORT", false) ? "cuda_ipc" : "cpu";
     r.warn(function,
@@ -33,7 +33,7 @@ std::string default_transport(Resolution& r, const std::string& function) {
 
 void handle_multimodal_feature_transport(Resolution& r) {
   constexpr auto kTransport = "_handle_multimodal_feature_transport";
-  const std::string function = function_name(r, kTransport);
+  const std::string_view function = function_name(r, kTransport);
   std::string transport = r.text(Field::mm_feature_transport);
   const bool keeps = r.on(Field::keep_mm_feature_on_device);  // an old option, gone in 0.5.21
   if (keeps) {
@@ -66,7 +66,7 @@ void handle_multimodal_feature_transport(Resolution& r) {
 }
 
 // Custom all-reduce v2 works inside one node. Since 0.5.19 this is decided elsewhere.
-void disable_custom_all_reduce_v2(Resolution& r, const std::string& function) {
+void disable_custom_all_reduce_v2(Resolution& r, std::string_view function) {
   constexpr auto kVariable = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2";
   if (r.since(v0_5(19)) || r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
   if (r.env_text(kVariable) != nullptr) r.warn(function, fmt::format("{} is off with several nodes.", kVariable));
@@ -104,7 +104,7 @@ std::string with_host_name(std::string path) {
 }  // namespace
 
 void handle_environment_variables(Resolution& r) {
-  const std::string function = function_name(r, kSource);
+  const std::string_view function = function_name(r, kSource);
   const auto flag = [&](Field field) { return r.on(field) ? "1" : "0"; };
   if (field_exists(Field::mm_feature_transport, r.release())) handle_multimodal_feature_transport(r);
   r.env()["SGLANG_ENABLE_TORCH_COMPILE"] = flag(Field::enable_torch_compile);
@@ -142,7 +142,7 @@ void handle_crash_dump_env(Resolution& r) {
        {"CUDA_COREDUMP_PIPE", "/tmp/corepipe.cuda.%h.%p"}}};
   for (const auto& [name, value] : defaults) r.env().try_emplace(name, value);
 
-  const std::string function = function_name(r, "_handle_crash_dump_env");
+  const std::string_view function = function_name(r, "_handle_crash_dump_env");
   if (r.before(v0_5(16))) {  // the folder is made when the variable was not set, and must succeed
     if (given) return;
     const std::string error = makedirs_error((std::filesystem::path(folder) / host_name()).string());

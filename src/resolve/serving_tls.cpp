@@ -16,7 +16,7 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-void check_http2(Resolution& r, const std::string& function) {
+void check_http2(Resolution& r, std::string_view function) {
   if (!r.on(Field::enable_http2)) return;
   if (field_exists(Field::http2_max_concurrent_streams, r.release())) {
     const auto streams = r.integer(Field::http2_max_concurrent_streams);
@@ -41,7 +41,7 @@ void check_http2(Resolution& r, const std::string& function) {
 }  // namespace
 
 void handle_ssl_validation(Resolution& r) {
-  const std::string function = function_name(r, "_handle_ssl_validation");
+  const std::string_view function = function_name(r, "_handle_ssl_validation");
   const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
   const bool key = r.on(Field::ssl_keyfile);
   const bool certificate = r.on(Field::ssl_certfile);

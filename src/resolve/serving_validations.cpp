@@ -34,7 +34,7 @@ Field optimistic_prefill(const Resolution& r) {
                                                                        : Field::optimistic_prefill_retries;
 }
 
-void check_optimistic_prefill(Resolution& r, const std::string& function) {
+void check_optimistic_prefill(Resolution& r, std::string_view function) {
   const Field field = optimistic_prefill(r);
   const auto disable = [&](const std::string& why) {
     r.warn(function, "Optimistic prefill is off: " + why);
@@ -70,7 +70,7 @@ void disable_graphs(Resolution& r) {
 }
 
 // A str that should hold JSON: the parsed value, or Python's own refusal.
-Value parsed_json(Resolution& r, const std::string& function, Field field, std::string_view option) {
+Value parsed_json(Resolution& r, std::string_view function, Field field, std::string_view option) {
   auto value = Value::parse_json(r.text(field));
   if (!value) {
     r.refuse("JSONDecodeError", function, fmt::format("{} is no JSON: {}.", option, value.error().message));
@@ -79,7 +79,7 @@ Value parsed_json(Resolution& r, const std::string& function, Field field, std::
   return *value;
 }
 
-void check_modalities(Resolution& r, const std::string& function) {
+void check_modalities(Resolution& r, std::string_view function) {
   if (!r.on(Field::limit_mm_data_per_request)) return;
   Value limits = r[Field::limit_mm_data_per_request];
   if (limits.is_string()) {
@@ -128,7 +128,7 @@ constexpr std::array kSamplingParams = {"max_new_tokens",
                                         "ebnf_full_assistant"};
 
 // Constructing SamplingParams: unknown names, and the comparisons its constructor makes.
-void construct_sampling_params(Resolution& r, const std::string& function, const Value& params) {
+void construct_sampling_params(Resolution& r, std::string_view function, const Value& params) {
   if (!params.is_dict()) r.refuse("TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   for (const auto& [name, ignored] : params.as_dict()) {
     if (std::find(kSamplingParams.begin(), kSamplingParams.end(), name) == kSamplingParams.end()) {
@@ -195,7 +195,7 @@ void normalize_sampling_params(Resolution& r, const Value& params) {
   }
 }
 
-void check_sampling_params(Resolution& r, const std::string& function) {
+void check_sampling_params(Resolution& r, std::string_view function) {
   if (!r.on(Field::preferred_sampling_params)) return;
   Value params = r[Field::preferred_sampling_params];
   if (params.is_string()) {
@@ -220,7 +220,7 @@ void check_sampling_params(Resolution& r, const std::string& function) {
 }  // namespace
 
 void handle_other_validations(Resolution& r) {
-  const std::string function = function_name(r, kSource);
+  const std::string_view function = function_name(r, kSource);
   const Value& template_kwargs = r[Field::default_chat_template_kwargs];
   if (!template_kwargs.is_none() && !template_kwargs.is_dict()) {
     r.refuse("ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");

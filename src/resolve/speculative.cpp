@@ -2,10 +2,10 @@
 #include "src/resolve/speculative.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <utility>
 
+#include "src/ascii_case.h"
 #include "src/resolve/queries.h"
 #include "src/resolve/speculative_detail.h"
 
@@ -14,12 +14,6 @@ namespace speculative {
 namespace {
 
 constexpr std::string_view kStep = "handle_speculative_decoding";
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 std::string stripped(const std::string& text) {
   constexpr std::string_view kSpace = " \t\n\r\f\v";
@@ -177,7 +171,7 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
       {"UNO", Algorithm::kUno},
       {"NEXTN", Algorithm::kEagle},
   };
-  const std::string text = upper(name.as_string());
+  const std::string text = ascii_upper(name.as_string());
   for (const auto& [known, algorithm] : kNames) {
     if (text == known) return algorithm;
   }
@@ -255,7 +249,7 @@ void handle_speculative_decoding(Resolution& r) {
   default_draft_revision(r);
   default_moe_runner(r);
   if (!r.none(Field::speculative_algorithm)) {
-    r.change(kStep, Field::speculative_algorithm, upper(r.text(Field::speculative_algorithm)));
+    r.change(kStep, Field::speculative_algorithm, ascii_upper(r.text(Field::speculative_algorithm)));
   }
   if (r.since(v0_5(14)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_SPEC_V2") != nullptr) {
     r.warn(kStep, "SGLANG_ENABLE_SPEC_V2 is gone; --disable-overlap-schedule turns overlap scheduling off");

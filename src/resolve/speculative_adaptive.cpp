@@ -80,7 +80,7 @@ std::vector<Value> adaptive_candidate_steps(Resolution& r) {
   for (const auto& [key, entry] : config.as_dict()) {
     if (!is_batch_size(key)) continue;
     check_entry(r, key, entry);
-    entries = entries.with(without_leading_zeros(key), entry);
+    entries = std::move(entries).with(without_leading_zeros(key), entry);
   }
   if (entries.as_dict().empty()) bad_config(r, "ValueError", "no key is a batch size");
   std::vector<Value> steps;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "src/ascii_case.h"
 #include "src/resolve/queries.h"
 #include "src/resolve/speculative_detail.h"
 
@@ -146,7 +147,7 @@ void check_domino(Reader& in, const Value& config, const Integer& block_size) {
 Value with_minimax_names(const Value& config, Reader& in) {
   Value text = text_config(config);
   for (const auto& [key, value] : config.as_dict()) {
-    if (key.starts_with("dspark_")) text = text.with(key, value);
+    if (key.starts_with("dspark_")) text = std::move(text).with(key, value);
   }
   const Value draft = member(text, "dspark_config");
   const Value* dense = find(draft, "use_dense_ffn");
@@ -167,10 +168,10 @@ Value with_minimax_names(const Value& config, Reader& in) {
   std::sort(seen.begin(), seen.end());
   in.check(std::adjacent_find(seen.begin(), seen.end()) == seen.end() && seen.front() >= 0 && seen.back() < *depth);
   const Value* head = find(text, "dspark_markov_head_type");
-  text = text.with("markov_head_type", head != nullptr ? *head : Value("vanilla"));
+  text = std::move(text).with("markov_head_type", head != nullptr ? *head : Value("vanilla"));
   const Value block = *integer_from(member(text, "dspark_block_size"));
   const Value mask = *integer_from(member(text, "dspark_noise_token_id"));
-  text = text.with("num_hidden_layers", *layers).with("block_size", block).with("mask_token_id", mask);
+  text = std::move(text).with("num_hidden_layers", *layers).with("block_size", block).with("mask_token_id", mask);
   return text.with("dspark_target_layer_ids", ids)
       .with("dflash_config", nested.with("block_size", block).with("mask_token_id", mask));
 }
@@ -188,9 +189,7 @@ void check_markov(Reader& in, const Value& config, const Value& nested, bool pre
   const Value head = lookup("dspark_markov_head_type", "markov_head_type");
   in.check(rank.value_or(0) <= 0 || !head.is_none() || prefixed);
   if (!head.is_none()) {
-    std::string name = head.is_string() ? head.as_string() : head.repr();
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string name = ascii_lower(head.is_string() ? head.as_string() : head.repr());
     in.check(name == "vanilla" || name == "gated" || name == "rnn");
   }
   in.integer(lookup("dspark_noise_token_id", "mask_token_id"), 0);
@@ -223,7 +222,7 @@ BlockDraft parse_dspark_draft(const Resolution& r, const Value& given) {
     if (key == "dflash_config" && r.before(v0_5(23))) continue;
     const Value part = member(config, key);
     if (!part.is_dict()) continue;
-    for (const auto& [name, value] : part.as_dict()) nested = nested.with(name, value);
+    for (const auto& [name, value] : part.as_dict()) nested = std::move(nested).with(name, value);
   }
   const Value block = member(config, "dspark_block_size");
   const Value layers = member(config, "dspark_target_layer_ids");

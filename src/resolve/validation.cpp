@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/resolve/buckets.h"
 #include "src/resolve/hisparse.h"
 #include "src/resolve/kv_events.h"
 #include "src/resolve/lora.h"
-#include "src/resolve/python_text.h"
 #include "src/resolve/queries.h"
 #include "src/resolve/watermark.h"
 

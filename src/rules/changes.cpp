@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
+#include "src/ascii_case.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -57,9 +58,8 @@ bool same_meaning(const Value& given, const Value& resolved) {
   if (!given.is_string() || !resolved.is_string()) return false;
   const std::string& a = given.as_string();
   const std::string& b = resolved.as_string();
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 // Choices worth a line even when nobody asked: they decide which rules apply, or switch a feature off.

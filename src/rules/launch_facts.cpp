@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "src/ascii_case.h"
 #include "src/facts/device_profiles.h"
 
 namespace preflight::rules {
@@ -31,8 +31,7 @@ bool LaunchFacts::one_of(Field f, std::initializer_list<std::string_view> values
 bool LaunchFacts::env_on(std::string_view name) const {
   const auto it = launch_.env.find(std::string(name));
   if (it == launch_.env.end()) return false;
-  std::string v = it->second;
-  std::transform(v.begin(), v.end(), v.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string v = ascii_lower(it->second);
   return v == "1" || v == "true" || v == "yes" || v == "y" || v == "on";
 }
 
@@ -78,11 +77,7 @@ std::int64_t LaunchFacts::moe_tp() const {
   return std::max<std::int64_t>(1, tp() / std::max<std::int64_t>(1, ep()) / std::max<std::int64_t>(1, moe_dp()));
 }
 
-std::string LaunchFacts::algorithm() const {
-  std::string a(text(Field::speculative_algorithm));
-  std::transform(a.begin(), a.end(), a.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return a;
-}
+std::string LaunchFacts::algorithm() const { return ascii_upper(text(Field::speculative_algorithm)); }
 
 bool LaunchFacts::eagle_family() const {
   static constexpr std::array<std::string_view, 5> kFamily = {"EAGLE", "EAGLE3", "NEXTN", "STANDALONE",

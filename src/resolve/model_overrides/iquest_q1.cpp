@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/ascii_case.h"
 #include "src/resolve/model_overrides/model_overrides.h"
 #include "src/resolve/model_queries.h"
 
@@ -15,7 +16,7 @@ Overrides iquest_q1_overrides(Resolution& r, const ModelFacts& /*model*/) {
     refuse("IQuestQ1 needs FlashAttention 3 for prefill and decode, which an XPU does not have");
   }
   if (!r.none(Field::speculative_algorithm)) {
-    if (!contains({"EAGLE", "NEXTN"}, upper_case(r.text(Field::speculative_algorithm)))) {
+    if (!contains({"EAGLE", "NEXTN"}, ascii_upper(r.text(Field::speculative_algorithm)))) {
       refuse("IQuestQ1 drafts with EAGLE or NEXTN only");
     }
     if (other_than_fa3(Field::speculative_draft_attention_backend)) refuse("IQuestQ1 drafts need FlashAttention 3");

@@ -1,4 +1,5 @@
 // MiniMax M2 and M3.
+#include "src/ascii_case.h"
 #include "src/resolve/model_overrides/model_overrides.h"
 #include "src/resolve/model_queries.h"
 
@@ -15,7 +16,7 @@ Value m3_quant_method(const Resolution& r, const ModelFacts& model) {
   if (r.before(v0_5(23)) || *method != Value("mxfp8")) return *method;
   const Value* algo = config.find("moe_quant_algo");
   const Value* format = config.find("moe_quant_format");
-  const bool nvfp4_experts = algo != nullptr && algo->is_string() && upper_case(algo->as_string()) == "NVFP4" &&
+  const bool nvfp4_experts = algo != nullptr && algo->is_string() && ascii_upper(algo->as_string()) == "NVFP4" &&
                              format != nullptr && *format == Value("nvfp4-pack-quantized");
   return nvfp4_experts ? Value("minimax_m3_nvfp4") : *method;
 }
