@@ -84,13 +84,13 @@ std::optional<Value> ModelFiles::json_file(const std::string& path, const std::s
 
 bool ModelFiles::has_file(const std::string& path, const std::string& name) {
   if (name == "hf_quant_config.json" && stored_otherwise_.contains(path)) return false;
-  const std::string key = path + '\n' + name;
-  if (const auto it = files_.find(key); it != files_.end()) return it->second;
+  auto& known = with_room(files_)[path];
+  if (const auto it = known.find(name); it != known.end()) return it->second;
   std::error_code ignored;
   const auto star = name.find('*');
   const bool exists = star == std::string::npos ? std::filesystem::exists(std::filesystem::path(path) / name, ignored)
                                                 : has_file_like(path, name.substr(0, star), name.substr(star + 1));
-  with_room(files_)[key] = exists;
+  known[name] = exists;
   return exists;
 }
 

@@ -35,7 +35,7 @@ class ModelFiles : public ModelSource {
   std::set<std::string> stored_otherwise_;  // paths whose own notes of a quantisation do not count
   // What was seen on disk; forgotten when there is much of it, so that long batches stay small.
   std::map<std::string, std::shared_ptr<const Value>> configs_;
-  std::unordered_map<std::string, bool> files_;
+  std::unordered_map<std::string, std::unordered_map<std::string, bool>> files_;  // path, name: it is there
   KnownModels known_;
 };
 

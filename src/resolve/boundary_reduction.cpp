@@ -24,7 +24,7 @@ bool names_any(const Value& architectures, std::initializer_list<std::string_vie
 // Configuration classes that answer for themselves: their language model sits in the part that thinks.
 bool thinks(const Value& config) {
   const Value type = member(config, "model_type");
-  return type == Value("qwen2_5_omni") || type == Value("qwen3_omni_moe") || type == Value("qwen3_asr");
+  return is_text(type, "qwen2_5_omni") || is_text(type, "qwen3_omni_moe") || is_text(type, "qwen3_asr");
 }
 
 // The nested language model: transformers' own search first, then the names of older wrappers.
@@ -60,10 +60,11 @@ const char* model_boundary_reduction(Resolution& r, const Value& config) {
     return "ar";
   }
   const Value model_type = member(config, "model_type");
-  const Value version = member(config, "version");
-  const std::string version_text = version.is_string() ? version.as_string() : version.repr();
-  if (model_type == Value("minicpmv") && version_text == "4.5") return "ar";
-  if (model_type == Value("qwen3") || model_type == Value("qwen3_vl_text")) return "ar";
+  if (is_text(model_type, "minicpmv")) {
+    const Value version = member(config, "version");
+    if ((version.is_string() ? version.as_string() : version.repr()) == "4.5") return "ar";
+  }
+  if (is_text(model_type, "qwen3") || is_text(model_type, "qwen3_vl_text")) return "ar";
   const Value nested = language_part(r, config);
   return nested.is_dict() ? model_boundary_reduction(r, nested) : "rs+rsv";
 }

@@ -12,8 +12,8 @@ namespace {
 std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& model, const std::string& arch) {
   constexpr const char* kFunction = "_boundary_parallelism_overrides";
   const Value model_type = model.text("model_type");
-  const bool nemotron = model_type == Value("nemotron_h") || model_type == Value("nemotron_h_puzzle");
-  const bool longcat = model_type == Value("longcat_flash");
+  const bool nemotron = is_text(model_type, "nemotron_h") || is_text(model_type, "nemotron_h_puzzle");
+  const bool longcat = is_text(model_type, "longcat_flash");
   if (nemotron && r.integer(Field::attn_cp_size) > 1) {
     r.refuse("ValueError", kFunction, "Nemotron-H has no context parallelism (--attn-cp-size)");
   }

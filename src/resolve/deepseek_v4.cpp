@@ -19,12 +19,12 @@ bool is_v41(Resolution& r) { return r.model().model_type == "deepseek_v41"; }
 void resolve_kv_cache_dtype(Resolution& r) {
   constexpr const char* kPass = "_deepseek_v4_kv_cache_dtype";
   Value dtype = r[Field::kv_cache_dtype];
-  if (dtype == Value("auto")) {
+  if (is_text(dtype, "auto")) {
     dtype = "fp8_e4m3";
     r.warn(kPass, "the KV cache of DeepSeek V4 is fp8_e4m3");
   }
   if (r.is(Field::device, "npu")) dtype = "bfloat16";
-  r.require(dtype == Value("fp8_e4m3") || dtype == Value("bfloat16"), kPass,
+  r.require(is_text(dtype, "fp8_e4m3") || is_text(dtype, "bfloat16"), kPass,
             "the KV cache of DeepSeek V4 is fp8_e4m3 or bfloat16");
   if (dtype != r[Field::kv_cache_dtype]) r.declare(kPass, {{Field::kv_cache_dtype, dtype}});
 }
@@ -95,7 +95,7 @@ void assign_context_parallelism(Resolution& r) {
 
 bool prefill_graph_unbounded(const Resolution& r) {
   const Value backend = graph_setting(r, "prefill", "backend");
-  return backend != Value("disabled") && (r.before(v0_5(22)) || backend != Value("breakable"));
+  return !is_text(backend, "disabled") && (r.before(v0_5(22)) || !is_text(backend, "breakable"));
 }
 
 void check_v41_drafting_with_disaggregation(Resolution& r) {

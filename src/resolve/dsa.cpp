@@ -35,7 +35,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   if (pattern.is_string() && pattern.as_string().find('S') != std::string::npos) return true;
   if (pattern.is_list()) {
     for (const Value& layer : pattern.as_list()) {
-      if (layer == Value("S")) return true;
+      if (is_text(layer, "S")) return true;
     }
   }
   if (r.before(v0_5(20))) return false;

@@ -12,6 +12,7 @@
 
 #include "src/ascii_case.h"
 #include "src/resolve/python_text.h"
+#include "src/resolve/queries.h"
 
 namespace preflight::resolve {
 namespace {
@@ -98,7 +99,7 @@ std::optional<Publisher> parsed_publisher(const std::string& json) {
     } else if (name == "buffer_steps" || name == "hwm" || name == "max_queue_size") {
       good = is_lax_int(value);
     } else if (name == "format") {
-      good = value == Value("default") || value == Value("dynamo");
+      good = is_text(value, "default") || is_text(value, "dynamo");
     }
     if (!good) return std::nullopt;
     if (name == "publisher") out.publisher = value.as_string();

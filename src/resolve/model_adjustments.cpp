@@ -67,8 +67,8 @@ void check_gemma4(Resolution& r) {
     r.require(backend.is_string() &&
                   contains({"trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter"},
                            backend.as_string()) &&
-                  (r.since(v0_5(18)) || backend != Value("intel_amx")) &&
-                  (r.since(v0_5(20)) || backend != Value("aiter")) && (r.since(v0_5(22)) || backend != Value("fa4")),
+                  (r.since(v0_5(18)) || !is_text(backend, "intel_amx")) &&
+                  (r.since(v0_5(20)) || !is_text(backend, "aiter")) && (r.since(v0_5(22)) || !is_text(backend, "fa4")),
               kStep, "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
   }
 }
@@ -77,11 +77,11 @@ void check_gemma4(Resolution& r) {
 void check_mimo_v2(Resolution& r, const ModelFacts& model) {
   if (r.on(Field::encoder_only)) return;
   const Value layout = model.root("attention_projection_layout");
-  const bool split = layout.is_none() || (r.since(v0_5(22)) && layout == Value("split"));
+  const bool split = layout.is_none() || (r.since(v0_5(22)) && is_text(layout, "split"));
   constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
   Value width;
   if (!split) {
-    if (layout != Value("fused_qkv")) {
+    if (!is_text(layout, "fused_qkv")) {
       r.refuse("ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
     }
     width = model.root("num_key_value_heads");

@@ -48,7 +48,7 @@ void adjust_gpt_oss(Resolution& r, const ModelFacts& model) {
   }
   const Value quantization = model.root("quantization_config");
   const Value* method = quantization.find("quant_method");
-  if (method != nullptr && *method == Value("mxfp4")) r.set(kStep, Field::dtype, "bfloat16");
+  if (method != nullptr && is_text(*method, "mxfp4")) r.set(kStep, Field::dtype, "bfloat16");
   if (r.is(Field::moe_runner_backend, "triton_kernel")) {
     r.require(r[Field::ep_size] == Value(1), kStep, "--moe-runner-backend triton_kernel needs --ep-size 1");
   }
@@ -79,7 +79,7 @@ void check_mimo_v2_projection(Resolution& r, const ModelFacts& model) {
   const Value layout = model.root("attention_projection_layout");
   Value width;
   if (!layout.is_none()) {
-    if (layout != Value("fused_qkv")) {
+    if (!is_text(layout, "fused_qkv")) {
       r.refuse("ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
     }
     width = model.root("num_key_value_heads");
@@ -117,7 +117,7 @@ void adjust_gemma4(Resolution& r) {
 
 void adjust_moss_vl(Resolution& r) {
   if (is_attention_backend_not_set(r)) r.set(kStep, Field::prefill_attention_backend, "flashinfer");
-  r.require(attention_backends(r).prefill == Value("flashinfer"), kStep,
+  r.require(is_text(attention_backends(r).prefill, "flashinfer"), kStep,
             "Moss-VL needs flashinfer as its prefill attention backend");
 }
 

@@ -79,7 +79,7 @@ bool names_gguf_on_hub(const std::string& path) {
 
 // Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them.
 bool is_mistral_native(Resolution& r) {
-  const std::string path = r.text(Field::model_path);
+  const std::string& path = r.text(Field::model_path);
   if (!r.models().has_file(path, ".")) return false;  // no directory: upstream asks the hub
   const std::string lower = ascii_lower(path);
   const bool named = lower.find("mistral-large-3") != std::string::npos ||
@@ -115,7 +115,7 @@ void check_remote_instance(Resolution& r, std::string_view function) {
 }
 
 void resolve_format_of_path(Resolution& r) {
-  const std::string path = r.text(Field::model_path);
+  const std::string& path = r.text(Field::model_path);
   if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
     r.change(r.since(v0_5(15)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
@@ -193,7 +193,7 @@ void apply_muse_spark_env_defaults(Resolution& r) {
   }
   const Value* architectures = std::get<Value>(outcome).find("architectures");
   const bool listed = architectures != nullptr && architectures->is_list() && !architectures->as_list().empty();
-  if (!listed || architectures->as_list().front() != Value("MuseSparkForConditionalGeneration")) return;
+  if (!listed || !is_text(architectures->as_list().front(), "MuseSparkForConditionalGeneration")) return;
   constexpr std::pair<const char*, const char*> kDefaults[] = {
       {"SGLANG_ENABLE_CUDA_GRAPH_DEDUP", "True"},
       {"SGLANG_ENABLE_GRAPH_POOL_BORROW", "True"},

@@ -43,7 +43,7 @@ bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
   const Value config = model.root("quantization_config");
   const Value* routed = config.find("routed_experts_quant_method");
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
-  if (routed != nullptr && !routed->is_none()) return *routed == Value("mxfp4");
+  if (routed != nullptr && !routed->is_none()) return is_text(*routed, "mxfp4");
   if (contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"}, arch)) {
     return r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true);
   }

@@ -99,7 +99,7 @@ void validate_deepep_v2(Resolution& r) {
       ascii_upper(r.text(Field::speculative_algorithm)) != "NGRAM") {
     draft = r[Field::moe_a2a_backend];
   }
-  if (draft == Value("deepep_v2")) {
+  if (is_text(draft, "deepep_v2")) {
     r.refuse("ValueError", "validate_deepep_v2_speculative_draft", "a draft model does not run with deepep_v2");
   }
   if (!r.is(Field::moe_a2a_backend, "deepep_v2")) return;

@@ -241,7 +241,7 @@ void handle_language_model_only(Resolution& r) {
   }
   const ModelFacts& model = r.model();
   if (!r.is(Field::disaggregation_mode, "null") &&
-      (r.before(v0_5(22)) || model.root("model_type") != Value("deepseek_v41"))) {
+      (r.before(v0_5(22)) || !is_text(model.root("model_type"), "deepseek_v41"))) {
     r.refuse("ValueError", kFunction, "--language-model-only does not work with --disaggregation-mode.");
   }
   for (const char* name : {"DeepseekV4ForCausalLM", "MuseGlimmerForConditionalGeneration",

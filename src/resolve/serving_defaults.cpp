@@ -9,6 +9,7 @@
 #include "src/resolve/model_path.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/python_text.h"
+#include "src/resolve/queries.h"
 #include "src/resolve/serving.h"
 
 namespace preflight::resolve {
@@ -72,8 +73,8 @@ void rename_attention_backends(Resolution& r, std::string_view function) {
   std::vector<FieldValue> renamed;
   for (const Field field : kAttentionBackends) {
     const Value& old = r.raw(field);
-    const bool compressed = old == Value("compressed");
-    if (!compressed && (r.before(v0_5(23)) || old != Value("tokenspeed_mla"))) continue;
+    const bool compressed = is_text(old, "compressed");
+    if (!compressed && (r.before(v0_5(23)) || !is_text(old, "tokenspeed_mla"))) continue;
     const std::string_view current = compressed ? "dsv4" : "cutedsl_mla";
     r.warn(function, fmt::format("{} {} is an old name of {}.", dashed(field), old.as_string(), current));
     const bool decode_only = !compressed && field == Field::prefill_attention_backend;

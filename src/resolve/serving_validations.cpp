@@ -204,7 +204,7 @@ void check_sampling_params(Resolution& r, std::string_view function) {
   if (r.before(v0_5(14))) return;  // known for 0.5.13: parsed, not looked at
   const bool container = params.is_dict() || params.is_list() || params.is_string();
   if (!container) r.refuse("TypeError", function, "--preferred-sampling-params has to be a JSON object.");
-  const auto is_watermark = [](const Value& v) { return v == Value("watermark"); };
+  const auto is_watermark = [](const Value& v) { return is_text(v, "watermark"); };
   const bool watermark =
       params.find("watermark") != nullptr ||
       (params.is_list() && std::any_of(params.as_list().begin(), params.as_list().end(), is_watermark)) ||

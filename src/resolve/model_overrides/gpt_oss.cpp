@@ -20,7 +20,7 @@ Overrides gpt_oss_overrides(Resolution& r, const ModelFacts& model) {
   require_gpt_oss_dtype(r, kProvider);
   const Value quantization = model.root("quantization_config");
   const Value* method = quantization.find("quant_method");
-  if (method != nullptr && *method == Value("mxfp4")) overrides.set(Field::dtype, "bfloat16");
+  if (method != nullptr && is_text(*method, "mxfp4")) overrides.set(Field::dtype, "bfloat16");
   // The MoE runner stays "auto": its choices need NVIDIA or AMD devices, or triton_kernels, absent on XPU.
   return overrides;
 }

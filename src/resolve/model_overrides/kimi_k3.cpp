@@ -25,15 +25,15 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
   }
   const Value decode = attention_backends(r).decode;
   // Both accepted decode backends need packages that an XPU installation does not have.
-  if (decode.is_none() || decode == Value("cutedsl_mla")) {
+  if (decode.is_none() || is_text(decode, "cutedsl_mla")) {
     r.refuse("RuntimeError", "_require_kimi_k3_cutedsl_dcp_support",
              "Kimi K3 with decode context parallelism decodes with cutedsl_mla, which needs FlashInfer");
   }
-  if (decode == Value("aiter")) {
+  if (is_text(decode, "aiter")) {
     r.refuse("RuntimeError", "_require_kimi_k3_aiter_gluon_dcp_support",
              "Kimi K3 with decode context parallelism and aiter needs AMD's aiter kernels");
   }
-  if (r.before(v0_5(23)) && decode == Value("tokenspeed_mla")) {
+  if (r.before(v0_5(23)) && is_text(decode, "tokenspeed_mla")) {
     overrides.set(Field::prefill_attention_backend, "tokenspeed_mla");
     overrides.set(Field::decode_attention_backend, "tokenspeed_mla");
     overrides.set(Field::kv_cache_dtype, "fp8_e4m3");

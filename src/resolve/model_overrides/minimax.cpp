@@ -13,11 +13,11 @@ Value m3_quant_method(const Resolution& r, const ModelFacts& model) {
   const Value config = model.root("quantization_config");
   const Value* method = config.find("quant_method");
   if (method == nullptr) return {};
-  if (r.before(v0_5(23)) || *method != Value("mxfp8")) return *method;
+  if (r.before(v0_5(23)) || !is_text(*method, "mxfp8")) return *method;
   const Value* algo = config.find("moe_quant_algo");
   const Value* format = config.find("moe_quant_format");
   const bool nvfp4_experts = algo != nullptr && algo->is_string() && ascii_upper(algo->as_string()) == "NVFP4" &&
-                             format != nullptr && *format == Value("nvfp4-pack-quantized");
+                             format != nullptr && is_text(*format, "nvfp4-pack-quantized");
   return nvfp4_experts ? Value("minimax_m3_nvfp4") : *method;
 }
 
@@ -51,12 +51,12 @@ Overrides minimax_m3_overrides(Resolution& r, const ModelFacts& model) {
   Overrides overrides;
   Value quantization = r[Field::quantization];
   const Value method = m3_quant_method(r, model);
-  const bool unquant_asked = r.raw(Field::quantization) == Value("unquant");
+  const bool unquant_asked = is_text(r.raw(Field::quantization), "unquant");
   if (quantization.is_none() && !unquant_asked && !method.is_none()) {
     overrides.set(Field::quantization, method);
     quantization = method;
   }
-  if (quantization == Value("minimax_m3_nvfp4")) {
+  if (is_text(quantization, "minimax_m3_nvfp4")) {
     nvfp4_overrides(r, model, overrides);
     return overrides;
   }
@@ -64,8 +64,8 @@ Overrides minimax_m3_overrides(Resolution& r, const ModelFacts& model) {
     r.warn(kProvider, "with --kv-cache-dtype fp8_e5m2 MiniMax M3 attends without fp8 matrix products");
   }
   const Value& runner = r[Field::moe_runner_backend];
-  if (quantization.is_none() && (runner == Value("auto") || runner == Value("deep_gemm"))) {
-    if (runner == Value("deep_gemm")) {
+  if (quantization.is_none() && (is_text(runner, "auto") || is_text(runner, "deep_gemm"))) {
+    if (is_text(runner, "deep_gemm")) {
       r.warn(kProvider, "deep_gemm computes MiniMax M3 wrongly without quantization; the MoE runner becomes triton");
     }
     overrides.set(Field::moe_runner_backend, "triton");

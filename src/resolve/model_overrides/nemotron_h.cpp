@@ -25,7 +25,7 @@ void refuse_expert_remap(Resolution& r, const ModelFacts& model) {
     for (const Value& block : blocks.as_list()) {
       const Value* type = block.find("block_type");
       if (type == nullptr) r.refuse("KeyError", kFunction, "an entry of block_configs has no block_type");
-      if (*type != Value("moe")) continue;
+      if (!is_text(*type, "moe")) continue;
       const Value* count = block.find("n_routed_experts");
       if (count == nullptr) r.refuse("KeyError", kFunction, "an MoE entry of block_configs has no n_routed_experts");
       counts.insert(count->repr());
@@ -43,7 +43,7 @@ bool has_w4a16_experts(Resolution& r, const ModelFacts& model) {
   if (layers == nullptr || !layers->is_dict()) return false;
   for (const auto& [name, info] : layers->as_dict()) {
     const Value* algo = info.find("quant_algo");
-    if (algo != nullptr && *algo == Value("W4A16_NVFP4") && name.find(".experts.") != std::string::npos) return true;
+    if (algo != nullptr && is_text(*algo, "W4A16_NVFP4") && name.find(".experts.") != std::string::npos) return true;
   }
   return false;
 }
@@ -57,7 +57,7 @@ Value nemotron_modelopt_quantization(Resolution& r, const ModelFacts& model, std
   if (activation == nullptr) {
     r.refuse("AttributeError", std::string(function), "the configuration has no mlp_hidden_act");
   }
-  r.require(*activation == Value("relu2"), function, "a quantized Nemotron-H needs mlp_hidden_act relu2");
+  r.require(is_text(*activation, "relu2"), function, "a quantized Nemotron-H needs mlp_hidden_act relu2");
   if (model.quantization != "modelopt") return *model.quantization;
   const Value quantization = model.root("quantization_config");
   const Value* algo = quantization.find("quant_algo");
@@ -65,8 +65,8 @@ Value nemotron_modelopt_quantization(Resolution& r, const ModelFacts& model, std
     r.refuse(quantization.is_none() ? "AttributeError" : "KeyError", std::string(function),
              "the checkpoint's quantization_config has no quant_algo");
   }
-  if (*algo == Value("MIXED_PRECISION")) return "modelopt_mixed";
-  return *algo == Value("NVFP4") ? "modelopt_fp4" : "modelopt_fp8";
+  if (is_text(*algo, "MIXED_PRECISION")) return "modelopt_mixed";
+  return is_text(*algo, "NVFP4") ? "modelopt_fp4" : "modelopt_fp8";
 }
 
 bool is_modelopt(const ModelFacts& model) {
@@ -86,7 +86,7 @@ Overrides nemotron_h_overrides(Resolution& r, const ModelFacts& model) {
   if (moves_experts && r.since(v0_5(23))) refuse_expert_remap(r, model);
 
   const bool runner_open = r.is(Field::moe_runner_backend, "auto");
-  if (is_modelopt(model) && quantization == Value("modelopt_mixed") && has_w4a16_experts(r, model)) {
+  if (is_modelopt(model) && is_text(quantization, "modelopt_mixed") && has_w4a16_experts(r, model)) {
     if (!r.is(Field::moe_a2a_backend, "none")) {
       r.refuse("ValueError", kProvider, "W4A16_NVFP4 experts need --moe-a2a-backend none");
     }
