@@ -12,10 +12,10 @@
 namespace preflight::rules {
 
 // Linear attention. A hybrid keeps a recurrent state beside the KV cache.
-bool is_gdn(const ModelFacts& m);     // Qwen3-Next, Qwen3.5: gated delta rule
-bool is_kda(const ModelFacts& m);     // Kimi-Linear
-bool is_mamba2(const ModelFacts& m);  // Nemotron-H, Falcon-H1, Granite hybrid
-bool is_hybrid(const ModelFacts& m);  // any of these, LFM2 and other models with a recurrent state
+bool is_gdn(const ModelFacts& m);         // Qwen3-Next, Qwen3.5: gated delta rule
+bool is_kda(const ModelFacts& m);         // Kimi-Linear
+bool is_mamba2(const ModelFacts& m);      // Nemotron-H, Falcon-H1, Granite hybrid
+bool is_hybrid(const ModelFacts& m);      // any of these, LFM2 and other models with a recurrent state
 bool is_pure_mamba(const ModelFacts& m);  // no attention layers at all
 // Value heads (GDN), Mamba heads or KDA heads, 0 when none or not known.
 std::int64_t linear_attention_heads(const ModelFacts& m);
