@@ -57,7 +57,7 @@ struct DeviceInfo {
   std::string extensions;
 };
 
-// What multiplies matrices of 16-bit numbers for the decode kernels on a device; "" where they run in plain form.
+// What multiplies matrices of 16-bit numbers for the decode kernels on a device; "" where they run in fp32.
 std::string matrix_engine(const DeviceInfo& device);
 
 // "" = first GPU, else first device; digits = index; other text = part of the name or platform (case ignored).
