@@ -13,7 +13,7 @@
 // Arithmetic  fp32; scores in base 2; the maximum starts at -INF, or at the sink (with sum 1, split 0 only); one rounding
 //             at the end. Tokens past the end or before the window are never read: a block that would reach past the
 //             end reads the last token again, with weight exp2(-INF) = 0.
-// Barriers    four per token tile, in uniform control flow.
+// Barriers    three per token tile, in uniform control flow.
 // Empty       nothing visible: out 0, lse the sink or -INF; an empty split leaves its sum 0.
 // Host        grid (LANES * tiles, splits, B), tiles = KVH / KV_TILE * ceil(group / GROUP_TILE), KV_TILE > 1 only with one
 //             group tile; HEAD_DIM and VALUE_DIM multiples of 16; GROUP_TILE of HEAD_BLOCK; TOKEN_TILE of 16;
@@ -60,56 +60,94 @@
 #endif
 #define load_block CAT(vload, TOKEN_BLOCK)
 #define store_block CAT(vstore, TOKEN_BLOCK)
-#define VALUE_TOKENS 8                // tokens added to the output at a time
-#define TOKENS_AHEAD 8                // of the token at hand, whose keys are asked for
+#define STEP 8                        // tokens whose rows one KV head takes before the next one takes its own
 #define HEADS (KV_TILE * GROUP_TILE)
 
-// Sums of eight vectors, by halving pairs.
+// Sums of eight vectors: two are added crosswise, until every lane has one of them.
 inline float8 sum_each(const float8* a) {
-  float8 halves[4];
+  float8 pairs[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) halves[i] = (float8)(a[2 * i].lo + a[2 * i].hi, a[2 * i + 1].lo + a[2 * i + 1].hi);
-  const float8 low = (float8)(halves[0].even + halves[0].odd, halves[1].even + halves[1].odd);
-  const float8 high = (float8)(halves[2].even + halves[2].odd, halves[3].even + halves[3].odd);
-  return (float8)(low.even + low.odd, high.even + high.odd);
+  for (int i = 0; i < 4; ++i) {
+    const float8 x = a[2 * i];
+    const float8 y = a[2 * i + 1];
+    pairs[i] = (float8)(x.s0, y.s0, x.s1, y.s1, x.s4, y.s4, x.s5, y.s5) +
+               (float8)(x.s2, y.s2, x.s3, y.s3, x.s6, y.s6, x.s7, y.s7);
+  }
+  const float8 low = (float8)(pairs[0].s01, pairs[1].s01, pairs[0].s45, pairs[1].s45) +
+                     (float8)(pairs[0].s23, pairs[1].s23, pairs[0].s67, pairs[1].s67);
+  const float8 high = (float8)(pairs[2].s01, pairs[3].s01, pairs[2].s45, pairs[3].s45) +
+                      (float8)(pairs[2].s23, pairs[3].s23, pairs[2].s67, pairs[3].s67);
+  return (float8)(low.lo, high.lo) + (float8)(low.hi, high.hi);
 }
 
-// weights[h][t] = scores in base 2 of the tile's first tokens. The vector runs along the head dimension.
-void score_tile(local float* weights, local const float* q, global const kv_t* keys, local const long* slots,
-                int num_kv_heads, int first_kv_head, int tokens, float softcap) {
-  const int blocks = GROUP_TILE / HEAD_BLOCK;
-  for (int i = get_local_id(0); i < TOKEN_TILE / TOKEN_BLOCK * KV_TILE * blocks; i += LANES) {
-    const int t = i / (KV_TILE * blocks) * TOKEN_BLOCK;
-    const int head = i % (KV_TILE * blocks) * HEAD_BLOCK;
+// Rows of the tile's tokens: where the first KV head of the work-group has its own.
+void find_rows(local long* rows, global const int* table, int page_size, int t0, int t_end, int num_kv_heads,
+               int first_kv_head) {
+  for (uint i = get_local_id(0); i < TOKEN_TILE; i += LANES) {
+    rows[i] = find_slot(table, page_size, t0 + i, t_end) * num_kv_heads + first_kv_head;
+  }
+}
+
+// Row i, in the order of memory, of the work-group's rows of eight tokens.
+inline global const kv_t* row_in_order(global const kv_t* cache, local const long* rows, uint i, int dim) {
+  return cache + (rows[i / KV_TILE] + i % KV_TILE) * dim;
+}
+
+// weights[h][t] = scores in base 2 of the tile's first tokens. The vector runs along the head dimension. Asked for ahead,
+// in the order of memory: the keys of the next eight tokens; at the end the first values, which are next.
+void score_tile(local float* weights, local const float* q, global const kv_t* keys, global const kv_t* values,
+                local const long* rows, uint tokens, float softcap) {
+  const uint blocks = GROUP_TILE / HEAD_BLOCK;
+  const uint parts = STEP / TOKEN_BLOCK;
+  for (uint i = get_local_id(0); i < TOKEN_TILE / STEP * KV_TILE * blocks * parts; i += LANES) {
+    const uint step = i / (KV_TILE * blocks * parts) * STEP;
+    const uint t = step + i % parts * TOKEN_BLOCK;
+    const uint head = i / parts % (KV_TILE * blocks) * HEAD_BLOCK;
+    const uint kv = head / GROUP_TILE;
     if (t < tokens) {
-      global const kv_t* rows[TOKEN_BLOCK];
+      global const kv_t* from[TOKEN_BLOCK];
 #pragma unroll
-      for (int j = 0; j < TOKEN_BLOCK; ++j) {
-        rows[j] = keys + ((size_t)slots[t + j] * num_kv_heads + first_kv_head + head / GROUP_TILE) * HEAD_DIM;
-        const size_t ahead = slots[min(t + j + TOKENS_AHEAD, TOKEN_TILE - 1)];
-        PREFETCH_ROW(keys + (ahead * num_kv_heads + first_kv_head + head / GROUP_TILE) * HEAD_DIM, HEAD_DIM);
+      for (uint j = 0; j < TOKEN_BLOCK; ++j) {
+        from[j] = keys + (rows[t + j] + kv) * HEAD_DIM;
+        const uint row = kv * STEP + t - step + j;
+        if (step + STEP < tokens) {
+          PREFETCH_ROW(row_in_order(keys, rows + step + STEP, row, HEAD_DIM), HEAD_DIM);
+        } else {
+          PREFETCH_ROW(row_in_order(values, rows, row, VALUE_DIM), VALUE_DIM);
+        }
       }
       float8 sum[8];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) sum[j] = 0.0f;
-      for (int d = 0; d < HEAD_DIM; d += 8) {
-        float8 key[TOKEN_BLOCK];
+      for (uint j = 0; j < 8; ++j) sum[j] = 0.0f;
 #pragma unroll
-        for (int j = 0; j < TOKEN_BLOCK; ++j) key[j] = load_kv8(rows[j], d);
+      for (uint d = 0; d < HEAD_DIM; d += 16) {
+        float16 key[TOKEN_BLOCK];
 #pragma unroll
-        for (int k = 0; k < HEAD_BLOCK; ++k) {
+        for (uint j = 0; j < TOKEN_BLOCK; ++j) key[j] = load_kv16(from[j], d);
+#pragma unroll
+        for (uint k = 0; k < HEAD_BLOCK; ++k) {
           const float8 query = vload8(0, q + (head + k) * HEAD_DIM + d);
 #pragma unroll
-          for (int j = 0; j < TOKEN_BLOCK; ++j) sum[k * TOKEN_BLOCK + j] = fma(query, key[j], sum[k * TOKEN_BLOCK + j]);
+          for (uint j = 0; j < TOKEN_BLOCK; ++j) {
+            sum[k * TOKEN_BLOCK + j] = fma(query, key[j].lo, sum[k * TOKEN_BLOCK + j]);
+          }
+        }
+#pragma unroll
+        for (uint k = 0; k < HEAD_BLOCK; ++k) {
+          const float8 query = vload8(1, q + (head + k) * HEAD_DIM + d);
+#pragma unroll
+          for (uint j = 0; j < TOKEN_BLOCK; ++j) {
+            sum[k * TOKEN_BLOCK + j] = fma(query, key[j].hi, sum[k * TOKEN_BLOCK + j]);
+          }
         }
       }
       float8 scores = sum_each(sum);
       if (softcap > 0.0f && DEFECT != 300) scores = softcap * tanh(scores / softcap);
-      float values[8];
-      vstore8(scores, 0, values);
+      float each[8];
+      vstore8(scores, 0, each);
 #pragma unroll
-      for (int k = 0; k < HEAD_BLOCK; ++k) {
-        store_block(load_block(k, values), 0, weights + (head + k) * TOKEN_TILE + t);
+      for (uint k = 0; k < HEAD_BLOCK; ++k) {
+        store_block(load_block(k, each), 0, weights + (head + k) * TOKEN_TILE + t);
       }
     }
   }
@@ -140,7 +178,7 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
     PLANT(210) new_maximum = 0.0f;
     float16 total = 0.0f;
     for (int t = 0; t < TOKEN_TILE; t += 16) {
-      const float16 weight = exp2(vload16(0, row + t) - new_maximum);
+      const float16 weight = exp2_to_one16(vload16(0, row + t) - new_maximum);
       vstore16(weight, 0, row + t);
       total += weight;
     }
@@ -152,38 +190,52 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   }
 }
 
-// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[h][t] * v_t[d].
-void accumulate_tile(local float* acc, local const float* weights, global const kv_t* values, local const long* slots,
-                     local const float* rescale, int num_kv_heads, int first_kv_head, int tokens) {
-  const int blocks = GROUP_TILE / HEAD_BLOCK;
-  const int chunks = VALUE_DIM / 16;
-  for (int t = 0; t < tokens; t += VALUE_TOKENS) {
-    for (int kv = 0; kv < KV_TILE; ++kv) {
-      global const kv_t* rows[VALUE_TOKENS];
-#pragma unroll
-      for (int j = 0; j < VALUE_TOKENS; ++j) {
-        rows[j] = values + ((size_t)slots[t + j] * num_kv_heads + first_kv_head + kv) * VALUE_DIM;
+// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[h][t] * v_t[d]; an item keeps to its dims and heads. Asked for ahead,
+// in the order of memory: the values of the next eight tokens; at the end the first keys of the next tile.
+void accumulate_tile(local float* acc, local const float* weights, global const kv_t* values, global const kv_t* keys,
+                     local const long* rows, local const long* next_rows, local const float* rescale, uint tokens) {
+  const uint blocks = GROUP_TILE / HEAD_BLOCK;
+  const uint chunks = VALUE_DIM / 16;
+  for (uint i = get_local_id(0); i < chunks * blocks && DEFECT != 220; i += LANES) {
+    for (uint kv = 0; kv < KV_TILE; ++kv) {
+      for (uint k = 0; k < HEAD_BLOCK; ++k) {
+        const uint head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK + k;
+        local float* sum = acc + head * VALUE_DIM + i / blocks * 16;
+        vstore16(vload16(0, sum) * rescale[head], 0, sum);
       }
-      for (int i = get_local_id(0); i < chunks * blocks; i += LANES) {
-        const int d = i / blocks * 16;
-        const int head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
+    }
+  }
+  for (uint t = 0; t < tokens; t += STEP) {
+    const bool more = t + STEP < tokens;
+    for (uint kv = 0; kv < KV_TILE; ++kv) {
+      global const kv_t* from[STEP];
+#pragma unroll
+      for (uint j = 0; j < STEP; ++j) from[j] = values + (rows[t + j] + kv) * VALUE_DIM;
+      for (uint i = get_local_id(0); i < chunks * blocks; i += LANES) {
+        const uint d = i / blocks * 16;
+        const uint head = kv * GROUP_TILE + i % blocks * HEAD_BLOCK;
+        for (uint row = kv * STEP + i; row < kv * STEP + STEP; row += chunks * blocks) {
+          if (more) {
+            PREFETCH_ROW(row_in_order(values, rows + t + STEP, row, VALUE_DIM), VALUE_DIM);
+          } else {
+            PREFETCH_ROW(row_in_order(keys, next_rows, row, HEAD_DIM), HEAD_DIM);
+          }
+        }
         local const float* weight = weights + head * TOKEN_TILE + t;
         float16 sum[HEAD_BLOCK];
 #pragma unroll
-        for (int k = 0; k < HEAD_BLOCK; ++k) {
-          sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d) * (t == 0 && DEFECT != 220 ? rescale[head + k] : 1.0f);
-        }
+        for (uint k = 0; k < HEAD_BLOCK; ++k) sum[k] = vload16(0, acc + (head + k) * VALUE_DIM + d);
 #pragma unroll
-        for (int j = 0; j < VALUE_TOKENS; ++j) {
-          const float16 value = load_kv16(rows[j], d);
+        for (uint j = 0; j < STEP; ++j) {
+          const float16 value = load_kv16(from[j], d);
 #pragma unroll
-          for (int k = 0; k < HEAD_BLOCK; ++k) {
+          for (uint k = 0; k < HEAD_BLOCK; ++k) {
             sum[k] = fma(value, (float16)(weight[k * TOKEN_TILE + j]), sum[k]);
             PLANT(200) sum[k] = ROUND_BF16(16, sum[k]);
           }
         }
 #pragma unroll
-        for (int k = 0; k < HEAD_BLOCK; ++k) vstore16(sum[k], 0, acc + (head + k) * VALUE_DIM + d);
+        for (uint k = 0; k < HEAD_BLOCK; ++k) vstore16(sum[k], 0, acc + (head + k) * VALUE_DIM + d);
       }
     }
   }
@@ -197,7 +249,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
   local float q[HEADS * HEAD_DIM];
   local float acc[HEADS * VALUE_DIM];
   local float weights[HEADS * TOKEN_TILE];
-  local long slots[TOKEN_TILE];
+  local long rows[2 * TOKEN_TILE];  // of this tile and of the next, in turns
   local float maximum[HEADS];
   local float sum[HEADS];
   local float rescale[HEADS];
@@ -236,7 +288,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
     PLANT(180) h = first_kv_head + i / (HEAD_DIM * GROUP_TILE) + g * num_kv_heads;
     size_t row = (size_t)b * num_heads + h;
     PLANT(170) row = h * get_num_groups(2) + b;
-    q[i] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale * LOG2E : 0.0f;
+    q[IN_LANES(i)] = g < group ? load_elem(queries, row * HEAD_DIM + i % HEAD_DIM) * scale * LOG2E : 0.0f;
   }
   for (int i = get_local_id(0); i < HEADS * VALUE_DIM; i += LANES) acc[i] = 0.0f;
   for (int i = get_local_id(0); i < HEADS; i += LANES) {
@@ -246,16 +298,21 @@ kernel WORK_GROUP(LANES) void paged_decode(
     PLANT(290) maximum[i] *= scale;
     sum[i] = seeded ? 1.0f : 0.0f;
   }
+  if (t_begin < t_end) find_rows(rows, table, page_size, t_begin, t_end, num_kv_heads, first_kv_head);
+  local long* here = rows;
+  local long* next = rows + TOKEN_TILE;
   for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    find_slots(slots, table, page_size, t0, t_end);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    find_rows(next, table, page_size, t0 + TOKEN_TILE, t_end, num_kv_heads, first_kv_head);
     const int tokens = min(TOKEN_TILE, t_end - t0);
-    score_tile(weights, q, k_cache, slots, num_kv_heads, first_kv_head, tokens, softcap * LOG2E);
+    score_tile(weights, q, k_cache, v_cache, here, tokens, softcap * LOG2E);
     barrier(CLK_LOCAL_MEM_FENCE);
     softmax_tile(weights, maximum, sum, rescale, tokens, softcap * LOG2E);
     barrier(CLK_LOCAL_MEM_FENCE);
-    accumulate_tile(acc, weights, v_cache, slots, rescale, num_kv_heads, first_kv_head, tokens);
+    accumulate_tile(acc, weights, v_cache, k_cache, here, next, rescale, tokens);
+    local long* done = here;
+    here = next;
+    next = done;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -264,7 +321,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
     const int head = i / VALUE_DIM;
     const int g = first_in_group + head % GROUP_TILE;
     const size_t row = (size_t)b * num_heads + (first_kv_head + head / GROUP_TILE) * group + g;
-    const float value = acc[i] * v_scale;
+    const float value = acc[IN_LANES(i)] * v_scale;
     if (g < group && splits == 1) {
       store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f || DEFECT == 270 ? value / sum[head] : 0.0f);
       size_t lse_row = row;

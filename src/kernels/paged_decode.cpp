@@ -23,9 +23,9 @@ struct Tiles {
 };
 
 std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
-  constexpr std::int64_t kSlotBytes = 8;
+  constexpr std::int64_t kRowBytes = 2 * 8;  // of this tile and of the next
   const std::int64_t per_head = c.head_dim + c.value_dim() + tiles.tokens + 3;
-  return kFloatBytes * tiles.kv_heads * tiles.group * per_head + kSlotBytes * tiles.tokens;
+  return kFloatBytes * tiles.kv_heads * tiles.group * per_head + kRowBytes * tiles.tokens;
 }
 
 std::optional<GpuForm> form_on_gpu(const KernelCase& c, const DeviceInfo& device) {
@@ -86,9 +86,8 @@ std::string build_options(const KernelCase& c, const DeviceInfo& device) {
                   elem_code(c.cache_dtype()), c.head_dim, c.value_dim(), merge_width(device));
   if (const auto form = form_on_gpu(c, device)) return common + " " + form->build_options;
   const Tiles tiles = choose_tiles(c, device);
-  const bool has_prefetch = device.platform == "Portable Computing Language";
   return fmt::format("{} -DKV_TILE={} -DGROUP_TILE={} -DHEAD_BLOCK={} -DTOKEN_TILE={} -DLANES=1{}", common,
-                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, has_prefetch ? " -DPREFETCH" : "");
+                     tiles.kv_heads, tiles.group, tiles.head_block, tiles.tokens, prefetch_option(device));
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].

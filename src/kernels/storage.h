@@ -1,6 +1,9 @@
-// How launchers describe storage types to the kernels (ocl_kernels/common.clh).
+// How launchers describe storage types and compilers to the kernels (ocl_kernels/common.clh).
 #pragma once
 
+#include <string_view>
+
+#include "preflight/device.h"
 #include "preflight/dtype.h"
 
 namespace preflight {
@@ -19,6 +22,11 @@ constexpr int elem_code(DType type) {
     default:
       return 2;
   }
+}
+
+// PREFETCH of common.clh, for forms that only a CPU runs.
+inline std::string_view prefetch_option(const DeviceInfo& device) {
+  return device.platform == "Portable Computing Language" ? " -DPREFETCH" : "";
 }
 
 }  // namespace preflight
