@@ -115,7 +115,10 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   if (get_local_id(0) != 0) return;
   const heads_t old_maximum = load_heads(0, maximum);
   heads_t new_maximum = old_maximum;
-  for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
+  for (int t = 0; t < TOKEN_TILE; ++t) {
+    const heads_t score = load_heads(t, weights);
+    new_maximum = GREATER(new_maximum, score);
+  }
   PLANT(210) new_maximum = 0.0f;
   const heads_t factor = heads_exp2(old_maximum - new_maximum);
   heads_t total = load_heads(0, sum) * factor;

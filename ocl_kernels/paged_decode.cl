@@ -98,19 +98,18 @@ inline global const kv_t* row_in_order(global const kv_t* cache, local const lon
 void score_tile(local float* weights, local const float* q, global const kv_t* keys, global const kv_t* values,
                 local const long* rows, uint tokens, float softcap) {
   const uint blocks = GROUP_TILE / HEAD_BLOCK;
-  const uint parts = STEP / TOKEN_BLOCK;
-  for (uint i = get_local_id(0); i < TOKEN_TILE / STEP * KV_TILE * blocks * parts; i += LANES) {
-    const uint step = i / (KV_TILE * blocks * parts) * STEP;
-    const uint t = step + i % parts * TOKEN_BLOCK;
-    const uint head = i / parts % (KV_TILE * blocks) * HEAD_BLOCK;
+  for (uint i = get_local_id(0); i < CEIL_DIV(tokens, STEP) * KV_TILE * blocks; i += LANES) {
+    const uint step = i / (KV_TILE * blocks) * STEP;
+    const uint head = i % (KV_TILE * blocks) * HEAD_BLOCK;
     const uint kv = head / GROUP_TILE;
-    if (t < tokens) {
+    const bool more = step + STEP < tokens;
+    for (uint t = step; t < step + STEP; t += TOKEN_BLOCK) {
       global const kv_t* from[TOKEN_BLOCK];
 #pragma unroll
       for (uint j = 0; j < TOKEN_BLOCK; ++j) {
         from[j] = keys + (rows[t + j] + kv) * HEAD_DIM;
         const uint row = kv * STEP + t - step + j;
-        if (step + STEP < tokens) {
+        if (more) {
           PREFETCH_ROW(row_in_order(keys, rows + step + STEP, row, HEAD_DIM), HEAD_DIM);
         } else {
           PREFETCH_ROW(row_in_order(values, rows, row, VALUE_DIM), VALUE_DIM);
@@ -173,7 +172,10 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
     local float* row = weights + h * TOKEN_TILE;
     for (int t = tokens; t < TOKEN_TILE; ++t) row[t] = DEFECT == 301 && softcap > 0.0f ? -softcap : -INFINITY;
     float16 most = vload16(0, row);
-    for (int t = 16; t < TOKEN_TILE; t += 16) most = fmax(most, vload16(0, row + t));
+    for (int t = 16; t < TOKEN_TILE; t += 16) {
+      const float16 other = vload16(0, row + t);
+      most = GREATER(most, other);
+    }
     float new_maximum = fmax(maximum[h], max_of(most));
     PLANT(210) new_maximum = 0.0f;
     float16 total = 0.0f;

@@ -71,8 +71,8 @@ std::string build_options(const KernelCase& c, const DeviceInfo& device) {
                                          c.kv_lora_rank, c.qk_rope_head_dim, merge_width(device));
   if (const auto form = form_on_gpu(c, device)) return common + " " + form->build_options;
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES=1{}", common, tiles.heads, tiles.tokens,
-                     kTokenBlock, prefetch_option(device));
+  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES=1{}", common, tiles.heads,
+                     tiles.tokens, kTokenBlock, prefetch_option(device));
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "preflight/device.h"
+#include "preflight/kernel_run.h"
 #include "preflight/dtype.h"
 
 namespace preflight {
