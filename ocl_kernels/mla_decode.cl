@@ -13,7 +13,7 @@
 // Arithmetic  fp32; scores in base 2 (log2 e is multiplied into the scale), running maximum starts at -INF, the sum is
 //             taken of unrounded weights; one rounding at the end. Tokens past the end are never read: their rows are
 //             zeros and their weights exp2(-INF) = 0.
-// Barriers    four per token tile, in uniform control flow.
+// Barriers    five per token tile, in uniform control flow.
 // Empty       a request of length 0 gets out 0, lse -INF; an empty split leaves partial_sum 0 and no partial_out.
 // Host        grid (LANES * ceil(H / HEAD_TILE), splits, B); columns * page_size >= cache_seqlens[b]; page ids valid up to
 //             there; TOKEN_TILE a multiple of TOKEN_BLOCK; LATENT and ROPE multiples of 16; then mla_decode_merge.
@@ -53,25 +53,24 @@
 typedef CAT(float, HEAD_TILE) heads_t;
 #define load_heads CAT(vload, HEAD_TILE)
 #define store_heads CAT(vstore, HEAD_TILE)
-#define heads_exp2 CAT(exp2_to_one, HEAD_TILE)
 
-// Queries of the tile, transposed to [ROW][HEAD_TILE], dims in the order in which load_kv16 leaves them, and scaled; heads
-// past the last are zero. Row of head h of the tile: first_row + h * stride.
+// Queries of the tile, transposed to [ROW][HEAD_TILE] and scaled; heads past the last are zero. Row of head h of the
+// tile: first_row + h * stride.
 void load_queries(local float* q, global const elem_t* q_nope, global const elem_t* q_rope, size_t first_row, size_t stride,
                   int heads, float scale) {
   for (int h = 0; h < HEAD_TILE; ++h) {
     const size_t row = first_row + min(h, heads - 1) * stride;
     const float gain = h < heads ? scale : 0.0f;
     for (int d = get_local_id(0); d < LATENT; d += LANES) {
-      q[IN_LANES(d) * HEAD_TILE + h] = load_elem(q_nope, row * LATENT + d) * gain;
+      q[d * HEAD_TILE + h] = load_elem(q_nope, row * LATENT + d) * gain;
     }
     for (int d = get_local_id(0); d < ROPE; d += LANES) {
-      q[(LATENT + IN_LANES(d)) * HEAD_TILE + h] = load_elem(q_rope, row * ROPE + d) * (DEFECT == 160 ? 0.0f : gain);
+      q[(LATENT + d) * HEAD_TILE + h] = load_elem(q_rope, row * ROPE + d) * (DEFECT == 160 ? 0.0f : gain);
     }
   }
 }
 
-// Rows of the tile as floats, in the order of load_kv16; zeros from `tokens` on.
+// Rows of the tile as floats; zeros from `tokens` on.
 void load_rows(local float* rows, global const kv_t* cache, local const long* slots, int tokens) {
   PLANT(70) tokens = TOKEN_TILE;
   for (int t = 0; t < TOKEN_TILE; ++t) {
@@ -80,7 +79,7 @@ void load_rows(local float* rows, global const kv_t* cache, local const long* sl
     for (int d = get_local_id(0) * 16; d < ROW; d += LANES * 16) {
       int source = d;
       PLANT(150) source = (d + ROPE) % ROW;
-      vstore16(t < tokens ? load_kv16(from, source) : (float16)(0.0f), 0, to + d);
+      vstore16(t < tokens ? kv_to_float16(vload16(0, from + source)) : (float16)(0.0f), 0, to + d);
     }
   }
 }
@@ -115,15 +114,12 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   if (get_local_id(0) != 0) return;
   const heads_t old_maximum = load_heads(0, maximum);
   heads_t new_maximum = old_maximum;
-  for (int t = 0; t < TOKEN_TILE; ++t) {
-    const heads_t score = load_heads(t, weights);
-    new_maximum = GREATER(new_maximum, score);
-  }
+  for (int t = 0; t < TOKEN_TILE; ++t) new_maximum = fmax(new_maximum, load_heads(t, weights));
   PLANT(210) new_maximum = 0.0f;
-  const heads_t factor = heads_exp2(old_maximum - new_maximum);
+  const heads_t factor = exp2(old_maximum - new_maximum);
   heads_t total = load_heads(0, sum) * factor;
   for (int t = 0; t < TOKEN_TILE; ++t) {
-    const heads_t weight = heads_exp2(load_heads(t, weights) - new_maximum);
+    const heads_t weight = exp2(load_heads(t, weights) - new_maximum);
     store_heads(weight, t, weights);
     total += weight;
     PLANT(190) total = ROUND_BF16(HEAD_TILE, total);
@@ -133,14 +129,9 @@ void softmax_tile(local float* weights, local float* maximum, local float* sum, 
   store_heads(factor, 0, rescale);
 }
 
-// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[t][h] * rows[t][d], in blocks that stay in registers. Meanwhile the rows
-// of the next tile are asked for, one after the other.
-void accumulate_tile(local float* acc, local const float* weights, local const float* rows, local const float* rescale,
-                     global const kv_t* cache, local const long* next_slots) {
-  const int blocks = LATENT / VALUE_BLOCK * (HEAD_TILE / HEAD_BLOCK);
-  const int apart = max(1, blocks / TOKEN_TILE);
-  for (int i = get_local_id(0); i < blocks; i += LANES) {
-    if (i % apart == 0 && i / apart < TOKEN_TILE) PREFETCH_ROW(cache + next_slots[i / apart] * ROW, ROW);
+// acc[h][d] = acc[h][d] * rescale[h] + sum_t weights[t][h] * rows[t][d], in blocks that stay in registers.
+void accumulate_tile(local float* acc, local const float* weights, local const float* rows, local const float* rescale) {
+  for (int i = get_local_id(0); i < LATENT / VALUE_BLOCK * (HEAD_TILE / HEAD_BLOCK); i += LANES) {
     const int d = i / (HEAD_TILE / HEAD_BLOCK) * VALUE_BLOCK;
     const int h = i % (HEAD_TILE / HEAD_BLOCK) * HEAD_BLOCK;
     float16 sum[HEAD_BLOCK];
@@ -174,7 +165,7 @@ kernel WORK_GROUP(LANES) void mla_decode(
   local float maximum[HEAD_TILE];
   local float sum[HEAD_TILE];
   local float rescale[HEAD_TILE];
-  local long slots[2 * TOKEN_TILE];  // of this tile and of the next, in turns
+  local long slots[TOKEN_TILE];
 
   const int first_head = get_group_id(0) * HEAD_TILE;
   const int split = get_group_id(1);
@@ -209,29 +200,24 @@ kernel WORK_GROUP(LANES) void mla_decode(
     maximum[i] = -INFINITY;
     sum[i] = 0.0f;
   }
-  if (t_begin < t_end) find_slots(slots, table, page_size, t_begin, t_end);
-  local long* here = slots;
-  local long* next = slots + TOKEN_TILE;
   for (int t0 = t_begin; t0 < t_end; t0 += TOKEN_TILE) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    find_slots(next, table, page_size, t0 + TOKEN_TILE, t_end);
-    load_rows(rows, kv_cache, here, min(TOKEN_TILE, t_end - t0));
+    find_slots(slots, table, page_size, t0, t_end);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    load_rows(rows, kv_cache, slots, min(TOKEN_TILE, t_end - t0));
     barrier(CLK_LOCAL_MEM_FENCE);
     score_tile(weights, q, rows, min(TOKEN_TILE, t_end - t0));
     barrier(CLK_LOCAL_MEM_FENCE);
     softmax_tile(weights, maximum, sum, rescale);
     barrier(CLK_LOCAL_MEM_FENCE);
-    accumulate_tile(acc, weights, rows, rescale, kv_cache, next);
-    local long* done = here;
-    here = next;
-    next = done;
+    accumulate_tile(acc, weights, rows, rescale);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
   if (splits == 1) {
     for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
       const float total = sum[i / LATENT];
-      store_elem(out, first_row * LATENT + i, total > 0.0f || DEFECT == 270 ? acc[IN_LANES(i)] / total : 0.0f);
+      store_elem(out, first_row * LATENT + i, total > 0.0f || DEFECT == 270 ? acc[i] / total : 0.0f);
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {
       size_t row = first_row + h;
@@ -241,7 +227,9 @@ kernel WORK_GROUP(LANES) void mla_decode(
   } else {
     for (int h = 0; h < heads && t_begin < t_end; ++h) {
       global float* to = partial_out + ((first_row + h) * splits + split) * LATENT;
-      for (int d = get_local_id(0); d < LATENT; d += LANES) to[d] = acc[h * LATENT + IN_LANES(d)];
+      for (int d = get_local_id(0) * 16; d < LATENT; d += LANES * 16) {
+        vstore16(vload16(0, acc + h * LATENT + d), 0, to + d);
+      }
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {
       partial_max[(first_row + h) * splits + split] = maximum[h];

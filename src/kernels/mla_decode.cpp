@@ -25,7 +25,7 @@ struct Tiles {
 std::int64_t local_bytes(const KernelCase& c, const Tiles& tiles) {
   const std::int64_t row = c.kv_lora_rank + c.qk_rope_head_dim;
   const std::int64_t floats = tiles.heads * (row + c.kv_lora_rank + tiles.tokens + 3) + tiles.tokens * row;
-  return floats * size_of(DType::kF32) + 2 * tiles.tokens * size_of(DType::kI64);
+  return floats * size_of(DType::kF32) + tiles.tokens * size_of(DType::kI64);
 }
 
 std::optional<GpuForm> form_on_gpu(const KernelCase& c, const DeviceInfo& device) {
@@ -71,8 +71,8 @@ std::string build_options(const KernelCase& c, const DeviceInfo& device) {
                                          c.kv_lora_rank, c.qk_rope_head_dim, merge_width(device));
   if (const auto form = form_on_gpu(c, device)) return common + " " + form->build_options;
   const Tiles tiles = choose_tiles(c, device);
-  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES=1{}", common, tiles.heads,
-                     tiles.tokens, kTokenBlock, prefetch_option(device));
+  return fmt::format("{} -DHEAD_TILE={} -DTOKEN_TILE={} -DTOKEN_BLOCK={} -DLANES=1", common, tiles.heads, tiles.tokens,
+                     kTokenBlock);
 }
 
 // fp32 partial outputs, maxima and sums, each [B, H, splits, …].
