@@ -264,6 +264,9 @@ TEST(Parallel, ModelsNameTheCollectiveBetweenTheirLayers) {
            {R"({"architectures": ["X"], "text_config": {"model_type": "qwen3_vl_text"}})", "ar"},
            {R"({"architectures": ["X"], "llm_config": {"architectures": ["Qwen3ForCausalLM"]}})", "ar"},
            {R"({"model_type": "qwen3_asr", "thinker_config": {"text_config": {"model_type": "qwen3"}}})", "ar"},
+           {R"({"model_type": "qwen3_asr",
+                "thinker_config": {"model_type": "qwen3_asr", "text_config": {"model_type": "qwen3"}}})",
+            "ar"},
            {R"({"model_type": "other", "thinker_config": {"text_config": {"model_type": "qwen3"}}})", "rs+rsv"},
        }) {
     Midway m(kNew);

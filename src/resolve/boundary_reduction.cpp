@@ -21,10 +21,12 @@ bool names_any(const Value& architectures, std::initializer_list<std::string_vie
                      [&](const Value& a) { return a.is_string() && contains(names, a.as_string()); });
 }
 
-// Configuration classes that answer for themselves: their language model sits in the part that thinks.
+// Configuration classes that answer for themselves: their language model sits in the part that thinks. That part may
+// carry the same model type, and is of another class.
 bool thinks(const Value& config) {
   const Value type = member(config, "model_type");
-  return is_text(type, "qwen2_5_omni") || is_text(type, "qwen3_omni_moe") || is_text(type, "qwen3_asr");
+  const bool asked = is_text(type, "qwen2_5_omni") || is_text(type, "qwen3_omni_moe") || is_text(type, "qwen3_asr");
+  return asked && !member(config, "thinker_config").is_none();
 }
 
 // The nested language model: transformers' own search first, then the names of older wrappers.
