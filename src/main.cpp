@@ -64,7 +64,8 @@ std::vector<Subcommand> subcommands(Flags& f) {
          app.add_option("--diff", f.diff, "A B: two launches (files, commands or arguments) side by side")->expected(2);
        },
        [&f](Words launch) {
-         return f.diff.empty() ? run_resolve(f.resolve, std::move(launch), f.resolve_all) : run_diff(f.resolve, f.diff);
+         return f.diff.empty() ? run_resolve(f.resolve, std::move(launch), f.resolve_all)
+                               : run_diff(f.resolve, f.diff, launch);
        }},
       {"memory", "What one GPU holds, and which --mem-fraction-static works",
        [&f](CLI::App& app) { add_memory_options(app, f.memory); },

@@ -317,6 +317,22 @@ TEST(ResolveCommand, ShowsTheChainOfEveryChangedValue) {
       {"resolve", "--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("32 (given) → 128 (_intel_xpu_page_constraint)"));
+  EXPECT_THAT(run.out, HasSubstr("WARNING: _intel_xpu_page_constraint: "));
+}
+
+TEST(ResolveCommand, ShowsLongValuesWholeWithAll) {
+  const std::string end_of_the_value = "'max_seq_len': None}}";
+  EXPECT_THAT(run_tool({"resolve", "--", "--model-path", "Qwen/Qwen3-0.6B"}).out, Not(HasSubstr(end_of_the_value)));
+  EXPECT_THAT(run_tool({"resolve", "--all", "--", "--model-path", "Qwen/Qwen3-0.6B"}).out, HasSubstr(end_of_the_value));
+}
+
+TEST(ResolveCommand, RefusesWhatItWouldPassOver) {
+  const ToolRun unset = run_tool({"resolve", "--resolver", "both:", "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_EQ(unset.status, 2);
+  EXPECT_THAT(unset.err, HasSubstr("name an interpreter"));
+  const ToolRun third = run_tool({"resolve", "--diff", "--model-path a", "--model-path b", "--", "--tp", "x"});
+  EXPECT_EQ(third.status, 2);
+  EXPECT_THAT(third.err, HasSubstr("--diff takes both launches"));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 namespace preflight::testing {
 namespace {
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::set<std::string> rules_in(const std::vector<std::string>& arguments) {
   std::vector<std::string> all = {"check", "--no-kernel", "--no-fixes", "--format", "json"};
@@ -67,6 +69,27 @@ TEST(InputNotes, TellWhereTheInstalledReleaseDiffers) {
   EXPECT_FALSE(told("builtin").contains("RS001"));
   EXPECT_TRUE(told("both:" + interpreter("b", "0.5.22", 128)).contains("RS002"));
   EXPECT_FALSE(told("both:" + interpreter("c", "0.5.23", 128)).contains("RS002"));
+}
+
+TEST(InputNotes, StandInWhatResolvePrints) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("old", R"(#!/bin/sh
+cat > /dev/null
+echo '{"release": "0.5.11", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "of_the_future": 1}}'
+)");
+  chmod(path.c_str(), 0700);
+  const auto shown = [&](const std::string& resolver, const std::string& format) {
+    return run_tool({"resolve", "--resolver", resolver + ":" + path, "--format", format, "--", "--model-path",
+                     "Qwen/Qwen3-0.6B"})
+        .out;
+  };
+  EXPECT_THAT(shown("both", "text"), HasSubstr("note[RS001]: the two resolvers differ: "));
+  EXPECT_THAT(shown("both", "json"), HasSubstr("\"notes\":[\"RS002: "));
+  const std::string theirs = shown("python", "text");
+  EXPECT_THAT(theirs, HasSubstr("the interpreter holds SGLang 0.5.11"));
+  EXPECT_THAT(theirs, HasSubstr("of_the_future"));
+  // What that release starts from is not known, so nothing is called a change.
+  EXPECT_THAT(theirs, Not(HasSubstr("→")));
 }
 
 }  // namespace

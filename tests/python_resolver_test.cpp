@@ -15,6 +15,7 @@
 namespace preflight::resolve {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -202,12 +203,29 @@ TEST(PythonResolver, DifferencesNameFieldsWarningsAndOutcomes) {
   EXPECT_TRUE(differences(accepted_launch(), other).empty());
   other.resolved[page] = 64;
   other.log.push_back({"WARNING", "step", "text"});
-  EXPECT_THAT(differences(accepted_launch(), other), ElementsAre(HasSubstr("page_size"), HasSubstr("[step]")));
+  EXPECT_THAT(differences(accepted_launch(), other), ElementsAre(HasSubstr("[WARNING step]"), HasSubstr("page_size")));
   EXPECT_THAT(differences(accepted_launch(), refused_launch("KeyError")), ElementsAre(HasSubstr("KeyError in f")));
   Launch same_refusal = refused_launch("KeyError");
   same_refusal.refusal->message = "their words";
   EXPECT_TRUE(differences(refused_launch("KeyError"), same_refusal).empty());
   EXPECT_EQ(differences(refused_launch("KeyError"), refused_launch("ValueError")).size(), 1U);
+  same_refusal.stage = Stage::kResolve;
+  EXPECT_THAT(differences(refused_launch("KeyError"), same_refusal), ElementsAre(HasSubstr("resolving")));
+  same_refusal.log.push_back({"WARNING", "step", "text"});
+  same_refusal.stage = Stage::kCheck;
+  EXPECT_THAT(differences(refused_launch("KeyError"), same_refusal), ElementsAre(HasSubstr("[WARNING step]")));
+}
+
+TEST(PythonResolver, DifferencesNameTheFirstStepOfTheChainThatDiffers) {
+  Launch ours = accepted_launch();
+  ours.chain = {{"first", {{Field::page_size, 64}}, false}, {"_draw", {{Field::nccl_port, 1}}, true}};
+  Launch theirs = ours;
+  theirs.chain[1].fields[0].second = 2;  // drawn anew by every launch
+  EXPECT_TRUE(differences(ours, theirs).empty());
+  theirs.chain.push_back({"second", {{Field::tp_size, 2}}, false});
+  EXPECT_THAT(differences(ours, theirs), ElementsAre(AllOf(HasSubstr("step 2"), HasSubstr("second tp_size=2"))));
+  theirs.chain = {{"first", {{Field::page_size, 128}}, false}};
+  EXPECT_THAT(differences(ours, theirs), ElementsAre(HasSubstr("step 1")));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // releases themselves.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "src/resolve/cuda_graph.h"
 #include "src/resolve/graph_sizes.h"
 #include "src/resolve/hicache.h"
@@ -101,6 +103,21 @@ TEST(GraphSizes, AlwaysContainTheLargest) {
   EXPECT_EQ(prefill_graph_sizes(r, 13).json(), "[4,8,12]");
   EXPECT_EQ(prefill_graph_sizes(r, -1).json(), "[]");
   EXPECT_EQ(prefill_graph_sizes(r, 4096).as_list().size(), 50U);
+}
+
+TEST(GraphSizes, BeyondEveryMemoryAreRefused) {
+  StepRun run(k23, {});
+  Resolution r(run.launch, run.models);
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(prefill_graph_sizes(r, kLeast).json(), "[]");
+  try {
+    prefill_graph_sizes(r, kMost);
+    ADD_FAILURE() << "accepted";
+  } catch (const RefusedByStep& refused) {
+    EXPECT_EQ(refused.refusal.exception, "MemoryError");
+    EXPECT_EQ(refused.refusal.function, "generate_prefill_cuda_graph_batch_sizes");
+  }
 }
 
 TEST(GraphConfig, JsonWinsOverOptionsAndOptionsOverSwitches) {

@@ -214,7 +214,7 @@ int print_chain(Field field, const LaunchInput& input, const report::Style& styl
               << '\n';
     return kFindings;
   }
-  std::cout << report::chain_text(launch, field) << '\n';
+  std::cout << report::chain_text(launch, field, true) << '\n';
   for (const Diagnostic& d : check(launch).diagnostics) {
     if (d.field != field) continue;
     std::cout << fmt::format("  {} {}\n", style.severity(d.severity, d.rule), report::printable(d.message));

@@ -93,7 +93,10 @@ int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<s
   return launched ? explain_in_launch(what, *input, output_options(flags)) : explain(what, output_options(flags));
 }
 
-int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts) {
+int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, const std::vector<std::string>& launch) {
+  if (!launch.empty()) {
+    return refuse(Error{"--diff takes both launches in its two values; nothing stands behind --"});
+  }
   auto input = launch_input(flags, {});
   if (!input) return refuse(input.error());
   return resolve_diff(*input, {texts[0], texts[1]}, {}, output_options(flags));

@@ -49,6 +49,6 @@ int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments);
 int run_pages(const PagesFlags& flags, std::vector<std::string> arguments);
 int run_nodes(const NodesFlags& flags);
 int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments);
-int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts);
+int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, const std::vector<std::string>& launch);
 
 }  // namespace preflight::commands

@@ -241,6 +241,10 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
     out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, rules are those of {}",
                                                   answer->release, input.release.text())));
   }
+  if (!answer->unknown_fields.empty()) {
+    out.notes.push_back(note("RS002", fmt::format("fields of the interpreter's SGLang that are not known here: {}",
+                                                  fmt::join(answer->unknown_fields, ", "))));
+  }
   if (input.ask_builtin) {
     for (auto& line : resolve::differences(out.launch, answer->launch)) {
       out.notes.push_back(note("RS001", "the two resolvers differ: " + line));
@@ -249,7 +253,14 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
   }
   // Positions of arguments come from our parser where it understands them.
   answer->launch.args = std::move(out.launch.args);
-  if (answer->launch.args.raw.empty()) answer->launch.args.raw = answer->launch.resolved;
+  ServerArgs& args = answer->launch.args;
+  if (args.raw.empty()) args.raw = answer->launch.resolved;
+  if (answer->release != input.release.text() && answer->launch.accepted()) {
+    // What another release starts from is not known: only what was given is.
+    for (std::size_t i = 0; i < kFieldCount; ++i) {
+      if (args.last_given(static_cast<Field>(i)) == nullptr) args.raw[i] = answer->launch.resolved[i];
+    }
+  }
   out.launch = std::move(answer->launch);
   if (out.launch.accepted()) resolve::attach_model(out.launch, models);
   return true;

@@ -178,8 +178,13 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     return failure(fmt::format("--resolver {}: expected builtin, python[:EXE] or both[:EXE]", flags.resolver));
   }
   input.ask_builtin = resolver != "python";
-  if (resolver != "builtin")
+  if (resolver != "builtin") {
     input.interpreter = colon == std::string::npos ? "python3" : flags.resolver.substr(colon + 1);
+    if (input.interpreter.empty()) {
+      return failure(
+          fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));
+    }
+  }
   auto device = device_of(flags);
   if (!device) return tl::make_unexpected(device.error());
   input.device = std::move(*device);

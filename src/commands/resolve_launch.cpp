@@ -6,6 +6,7 @@
 
 #include "src/commands/commands.h"
 #include "src/report/outcome_json.h"
+#include "src/report/printable.h"
 #include "src/report/report_text.h"
 
 namespace preflight::commands {
@@ -24,8 +25,34 @@ void print_values(const Launch& launch, const report::Style& style, bool all) {
     const auto f = static_cast<Field>(i);
     if (!listed(f)) continue;
     std::cout << fmt::format("{}  {}\n", style.bold(fmt::format("{:<{}}", field_name(f), width)),
-                             report::chain_text(launch, f));
+                             report::chain_text(launch, f, all));
   }
+}
+
+// What the log will say, and what was found about the input: other than the values, and as much a part of the answer.
+void print_lines(const PreparedLaunch& prepared, const report::Style& style) {
+  if (!prepared.launch.log.empty()) std::cout << '\n';
+  for (const LogLine& line : prepared.launch.log) {
+    std::cout << fmt::format("{} {}: {}\n", style.yellow(fmt::format("{}:", line.level)), line.function,
+                             report::printable(line.message));
+  }
+  if (!prepared.notes.empty()) std::cout << '\n';
+  for (const Diagnostic& note : prepared.notes) {
+    std::cout << fmt::format("{} {}\n", style.bold(fmt::format("note[{}]:", note.rule)),
+                             report::printable(note.message));
+  }
+}
+
+std::string json_with_notes(const PreparedLaunch& prepared) {
+  std::string text = report::outcome_json(prepared.launch, "launch");
+  if (prepared.notes.empty()) return text;
+  text.back() = ',';
+  text += "\"notes\":[";
+  for (const Diagnostic& note : prepared.notes) {
+    if (text.back() != '[') text += ',';
+    append_json_string(text, fmt::format("{}: {}", note.rule, note.message));
+  }
+  return text + "]}";
 }
 
 }  // namespace
@@ -38,11 +65,12 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   }
   const Launch& launch = prepared->launch;
   if (output.format == Format::kJson) {
-    std::cout << report::outcome_json(launch, "launch") << '\n';
+    std::cout << json_with_notes(*prepared) << '\n';
     return launch.accepted() ? kOk : kFindings;
   }
   const report::Style style(output.colour);
   if (!launch.resolved.empty()) print_values(launch, style, all);
+  print_lines(*prepared, style);
   if (prepared->unknown_model) {
     std::cout << fmt::format("\n{} nothing is known about the model {}; values that depend on it are not resolved.\n",
                              style.yellow("incomplete:"), prepared->unknown_model->path);

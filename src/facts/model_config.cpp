@@ -86,9 +86,6 @@ bool enable_multimodal(const ModelBuilder& b) {
     raise_without_architecture(b, "TypeError", kInit,
                                "config.json names no architectures, and SGLang reads the first one");
   }
-  if (b.architectures.empty()) {
-    raise_without_architecture(b, "IndexError", kInit, "architectures in config.json is empty");
-  }
   const bool transformers = b.request.model_impl.is_string() && b.request.model_impl.as_string() == "transformers";
   if (has_trait(b.architectures[0], ArchTrait::kMultimodalOff, b.request.release) && !transformers) return false;
   if (b.architectures[0] == "MiMoV2ForCausalLM" && !(b.hf->has("vision_config") && b.hf->has("audio_config"))) {
@@ -201,6 +198,9 @@ void build(ModelBuilder& b) {
   b.hf = read_hf_config(b);
   b.text = hf_text_config(b.hf, "get_hf_text_config");
   b.architectures = architecture_names(b.hf);
+  if (b.architectures.empty() && !b.hf->is_none("architectures")) {
+    raise_without_architecture(b, "IndexError", "get_hf_text_config", "architectures in config.json is empty");
+  }
   f.is_draft_model = b.request.is_draft;
   const Value rope = rope_dict(b.text);
   f.is_mrope = b.since(v0_5(15)) && rope.find("mrope_section") != nullptr;

@@ -46,12 +46,12 @@ std::string wrapped(std::string_view label, std::string_view whole, const TextOp
   return out + "\n";
 }
 
-std::string shown(const Value& v) {
+std::string shown(const Value& v, bool whole = false) {
   std::string text = v.is_string() ? v.as_string() : v.repr();
   if (text.empty()) text = "''";
   text = printable(text);
   constexpr std::size_t kMax = 60;
-  if (text.size() > kMax) text = text.substr(0, character_start(text, kMax - 1)) + "…";
+  if (!whole && text.size() > kMax) text = text.substr(0, character_start(text, kMax - 1)) + "…";
   return text;
 }
 
@@ -271,20 +271,20 @@ std::string summary(const Report& report, const Style& style) {
 
 }  // namespace
 
-std::string chain_text(const Launch& launch, Field field) {
-  std::string out = shown(launch.args[field]);
+std::string chain_text(const Launch& launch, Field field, bool whole) {
+  std::string out = shown(launch.args[field], whole);
   out += launch.args.last_given(field) != nullptr ? " (given)" : " (default)";
   const Value* last = &launch.args[field];
   for (const auto& change : launch.chain) {
     for (const auto& [f, v] : change.fields) {
       if (f != field || v.identical(*last)) continue;
-      out += fmt::format(" → {} ({})", shown(v), change.step);
+      out += fmt::format(" → {} ({})", shown(v, whole), change.step);
       last = &v;
     }
   }
   // What SGLang derives when it is asked, as enable_dp_attention from attn_dp_size since 0.5.22.
   if (!launch.resolved.empty() && !last->identical(launch[field]))
-    out += fmt::format(" → {} (derived)", shown(launch[field]));
+    out += fmt::format(" → {} (derived)", shown(launch[field], whole));
   return out;
 }
 

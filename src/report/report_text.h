@@ -20,7 +20,7 @@ std::string report_text(const Report& report, const TextOptions& options);
 std::string kernel_text(const Report& report, const TextOptions& options);
 
 // "64 (given) → 1 (handle_mamba_radix_cache) → 128 (_intel_xpu_page_constraint)"
-std::string chain_text(const Launch& launch, Field field);
+std::string chain_text(const Launch& launch, Field field, bool whole = false);
 // One finding with its excerpt.
 std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options);
 

@@ -16,12 +16,19 @@ struct Range {
   std::int64_t step;
 };
 
-Value::List up_to(std::initializer_list<Range> ranges, std::int64_t most) {
-  const auto length = [&](const Range& r) {
-    return std::max<std::int64_t>(0, (std::min(r.last, most) - r.first) / r.step + 1);
+// A list that no server lives to use: 4 GB in Python, at 40 bytes each.
+constexpr std::int64_t kMostSizes = 100'000'000;
+
+Value::List up_to(Resolution& r, const char* function, std::initializer_list<Range> ranges, std::int64_t most) {
+  const auto length = [&](const Range& range) {
+    const std::int64_t last = std::min(range.last, most);
+    return last < range.first ? 0 : (last - range.first) / range.step + 1;
   };
   std::int64_t count = 1;  // the caller may add one
-  for (const Range& range : ranges) count += length(range);
+  for (const Range& range : ranges) {
+    count += length(range);
+    if (count > kMostSizes) r.refuse("MemoryError", function, "the list of graph sizes does not fit in memory");
+  }
   Value::List sizes;
   sizes.reserve(static_cast<std::size_t>(count));
   for (const Range& range : ranges) {
@@ -38,11 +45,11 @@ Value decode_graph_sizes(Resolution& r, const Value& max_size) {
   const std::int64_t most = python::index(r, function, max_size);
   Value::List sizes;
   if (r.on(Field::disable_cuda_graph_padding)) {
-    sizes = up_to({{1, most, 1}}, most);
+    sizes = up_to(r, function, {{1, most, 1}}, most);
   } else if (r.none(Field::speculative_algorithm)) {
-    sizes = up_to({{1, 2, 1}, {4, 12, 4}, {16, 256, 8}, {272, 511, 16}, {512, most, 32}}, most);
+    sizes = up_to(r, function, {{1, 2, 1}, {4, 12, 4}, {16, 256, 8}, {272, 511, 16}, {512, most, 32}}, most);
   } else {
-    sizes = up_to({{1, 8, 1}, {10, 32, 2}, {40, 64, 4}, {72, 256, 8}, {272, most, 16}}, most);
+    sizes = up_to(r, function, {{1, 8, 1}, {10, 32, 2}, {40, 64, 4}, {72, 256, 8}, {272, most, 16}}, most);
   }
   if (std::find(sizes.begin(), sizes.end(), max_size) == sizes.end()) sizes.push_back(max_size);
   return Value::list(std::move(sizes));
@@ -53,15 +60,17 @@ Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
       r.since(v0_5(19)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
   const std::int64_t most = python::index(r, function, max_size);
   return Value::list(
-      up_to({{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}}, most));
+      up_to(r, function,
+            {{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}}, most));
 }
 
 Value cpu_graph_sizes(Resolution& r) {
   const char* function = r.since(v0_5(19)) ? "generate_cpu_graph_batch_sizes" : "_generate_cpu_graph_batch_sizes";
   const std::int64_t most = python::index(r, function, r[Field::torch_compile_max_bs]);
-  if (r.on(Field::disable_cuda_graph_padding)) return Value::list(up_to({{1, most, 1}}, most));
+  if (r.on(Field::disable_cuda_graph_padding)) return Value::list(up_to(r, function, {{1, most, 1}}, most));
   std::set<std::int64_t> sizes{most};
-  for (const Value& s : up_to({{1, 16, 1}, {18, 30, 2}, {32, 80, 4}, {84, most, 8}}, most)) sizes.insert(s.as_int());
+  for (const Value& s : up_to(r, function, {{1, 16, 1}, {18, 30, 2}, {32, 80, 4}, {84, most, 8}}, most))
+    sizes.insert(s.as_int());
   return Value::list(Value::List(sizes.begin(), sizes.end()));
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -175,6 +176,7 @@ class Reader {
     const std::string word = text_of(answer_, "outcome");
     launch.stage = stage_of(text_of(answer_, "stage"));
     read_log();
+    if (word != "ok") launch.resolved.clear();  // a refusal tells no values
     if (word == "usage") {
       launch.outcome = Outcome::kUsage;
       launch.usage = UsageError{"other", "", text_of(answer_, "message"), {}, {}};
@@ -244,8 +246,37 @@ class Reader {
 
 std::string outcome_text(const Launch& launch) {
   if (launch.outcome == Outcome::kUsage) return "refused by the argument parser";
-  if (launch.refusal) return fmt::format("{} in {}", launch.refusal->exception, launch.refusal->function);
+  if (launch.refusal) {
+    return fmt::format("{} in {}, {}", launch.refusal->exception, launch.refusal->function,
+                       launch.stage == Stage::kParse     ? "parsing"
+                       : launch.stage == Stage::kResolve ? "resolving"
+                                                         : "checking");
+  }
   return "accepted";
+}
+
+std::string logged(const Launch& launch) {
+  std::string text;
+  for (const LogLine& line : launch.log) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", line.level, line.function);
+  }
+  return text;
+}
+
+// The chain of changes, a line each. Values drawn anew by every launch are left out.
+std::vector<std::string> steps_of(const Launch& launch) {
+  std::vector<std::string> steps;
+  for (const Change& change : launch.chain) {
+    std::string text = change.step;
+    bool drawn = change.assigned;
+    for (const auto& [field, value] : change.fields) {
+      if (field == Field::random_seed || field == Field::nccl_port) continue;
+      drawn = false;
+      text += fmt::format(" {}={}", field_name(field), value.repr());
+    }
+    if (!drawn) steps.push_back(std::move(text));
+  }
+  return steps;
 }
 
 }  // namespace
@@ -296,6 +327,9 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
     out.push_back(fmt::format("outcome: builtin {}, python {}", outcome_text(ours), outcome_text(theirs)));
     return out;
   }
+  if (logged(ours) != logged(theirs)) {
+    out.push_back(fmt::format("warnings: builtin [{}], python [{}]", logged(ours), logged(theirs)));
+  }
   if (!ours.accepted()) return out;
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const auto f = static_cast<Field>(i);
@@ -305,13 +339,13 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
           fmt::format("{}: builtin {}, python {}", field_name(f), ours.resolved[i].repr(), theirs.resolved[i].repr()));
     }
   }
-  const auto functions = [](const Launch& l) {
-    std::string text;
-    for (const auto& line : l.log) text += (text.empty() ? "" : ", ") + line.function;
-    return text;
-  };
-  if (functions(ours) != functions(theirs)) {
-    out.push_back(fmt::format("warnings: builtin [{}], python [{}]", functions(ours), functions(theirs)));
+  const auto our_steps = steps_of(ours);
+  const auto their_steps = steps_of(theirs);
+  const auto [a, b] = std::ranges::mismatch(our_steps, their_steps);
+  if (a != our_steps.end() || b != their_steps.end()) {
+    const auto text = [](auto at, const auto& all) { return at == all.end() ? std::string("nothing") : *at; };
+    out.push_back(fmt::format("chain, step {}: builtin {}, python {}", a - our_steps.begin() + 1, text(a, our_steps),
+                              text(b, their_steps)));
   }
   return out;
 }

@@ -47,7 +47,7 @@ bool attn_dp_enabled(const Resolution& r) {
 }
 
 bool model_is_remote_instance(const Resolution& r) {
-  const std::string path = r.text(Field::model_path);
+  const std::string& path = r.text(Field::model_path);
   const auto at = path.rfind("://");  // upstream's pattern is greedy
   return at != std::string::npos && path.substr(0, at) == "instance";
 }
