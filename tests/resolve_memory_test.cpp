@@ -94,6 +94,16 @@ TEST(MemorySettings, AnUnknownDeviceGetsTheFallbacks) {
   }
 }
 
+TEST(MemorySettings, ADeviceWithoutMemoryIsADivisionByZero) {
+  for (const auto& [release, refused] : {std::pair{k13, "ZeroDivisionError _handle_gpu_memory_settings"},
+                                         std::pair{k23, "ZeroDivisionError handle_gpu_memory_settings"}}) {
+    StepRun run(release, {});
+    run.launch.device.memory_mib = 0;
+    EXPECT_FALSE(run_to_memory_settings(run));
+    EXPECT_EQ(run.refused_by(), refused);
+  }
+}
+
 TEST(GraphSizes, AlwaysContainTheLargest) {
   StepRun run(k23, {});
   Resolution r(run.launch, run.models);

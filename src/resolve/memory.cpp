@@ -55,9 +55,10 @@ std::int64_t activation_tokens(const Resolution& r) {
   return std::max<std::int64_t>(chunk > 0 ? chunk : r.integer(Field::max_prefill_tokens), 2048);
 }
 
-double fraction_left(double reserved_mib, const Value& memory_mib, double unknown) {
+double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown) {
   if (memory_mib.is_none()) return unknown;
   const double mib = memory_mib.as_number();
+  if (mib == 0) r.refuse("ZeroDivisionError", function_name(r, kSource), "the device is said to have no memory");
   return python::round_to((mib - reserved_mib) / mib, 3);
 }
 
@@ -196,7 +197,7 @@ void default_memory_fraction(Resolution& r, const Value& memory_mib) {
                            !r.on(Field::language_model_only) &&
                            (r.before(v0_5(17)) || !r.is(Field::disaggregation_mode, "decode"));
   // Sizing the cache after graph capture is for CUDA only, so the reserve always counts here.
-  double fraction = memory::fraction_left(reserved_mib(r, memory_mib), memory_mib, r.since(v0_5(20)) ? 0.95 : 0.88);
+  double fraction = memory::fraction_left(r, reserved_mib(r, memory_mib), memory_mib, r.since(v0_5(20)) ? 0.95 : 0.88);
   if (r.before(v0_5(20))) {
     r.declare(kSource, {{Field::mem_fraction_static, fraction}});
     if (runs_vision && !r.model().root("vision_config").is_none()) {

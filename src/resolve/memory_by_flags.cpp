@@ -83,7 +83,8 @@ void settings_by_flags(Resolution& r, const Value& memory_mib) {
   default_decode_graph_flags(r);
   default_piecewise_graph_flags(r);
   if (r.none(Field::mem_fraction_static)) {
-    r.set(kSource, Field::mem_fraction_static, fraction_left(reserved_mib_by_flags(r, memory_mib), memory_mib, 0.88));
+    r.set(kSource, Field::mem_fraction_static,
+          fraction_left(r, reserved_mib_by_flags(r, memory_mib), memory_mib, 0.88));
     if (r.model().is_multimodal && !r.on(Field::language_only)) {
       r.set("adjust_mem_fraction_for_vlm", Field::mem_fraction_static,
             reduced_for_vision(r, r.number(Field::mem_fraction_static)));

@@ -24,7 +24,7 @@ bool is_llama_2(const Resolution& r);
 // Tokens that the activation memory of prefill grows with.
 std::int64_t activation_tokens(const Resolution& r);
 // What a reserve leaves of the device, rounded as upstream rounds; `unknown` without a known size.
-double fraction_left(double reserved_mib, const Value& memory_mib, double unknown);
+double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown);
 // adjust_mem_fraction_for_vlm
 double reduced_for_vision(Resolution& r, double fraction);
 
