@@ -122,6 +122,7 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
       {{"check", "--fact", "heads=3", "--", "--page-size", "64"}, "num_q_heads"},
       {{"check", "--mla", "--no-mla", "--", "--page-size", "64"}, "--no-mla"},
       {{"check", "--device-memory", "24XB", "--", "--model-path", "m"}, "24XB"},
+      {{"check", "--device-memory", "24", "--", "--model-path", "m"}, "did you mean 24GiB?"},
       {{"check", "--device-profile", "h100", "--", "--model-path", "m"}, "b60"},
       {{"check", "--kernel-timeout", "0", "--", "--model-path", "m"}, "--kernel-timeout 0"},
       {{"check", "--seed", "x", "--", "--model-path", "m"}, "--seed x"},

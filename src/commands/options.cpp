@@ -52,6 +52,11 @@ Result<std::int64_t> memory_mib(std::string_view option, const std::string& text
   if (error != std::errc{} || scale == 0.0 || !(mib >= 1.0) || mib > 1e9) {
     return failure(fmt::format("{} {}: expected a size such as 24GiB or 24480MiB", option, text));
   }
+  // A number alone is MiB. Nobody has so few; gigabytes are meant.
+  constexpr double kFewest = 256.0;
+  if (unit.empty() && mib < kFewest) {
+    return failure(fmt::format("{} {}: that is {} MiB; did you mean {}GiB?", option, text, text, text));
+  }
   return static_cast<std::int64_t>(std::llround(mib));
 }
 
