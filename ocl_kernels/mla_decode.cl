@@ -173,12 +173,7 @@ kernel WORK_GROUP(LANES) void mla_decode(
   const int b = get_group_id(2);
   const int heads = min(HEAD_TILE, num_heads - first_head);
   const size_t first_row = (size_t)b * num_heads + first_head;
-  int seqlen = cache_seqlens[b];
-  PLANT(30) seqlen -= seqlen % page_size;
-  PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
-  PLANT(50) seqlen += seqlen % page_size != 0;
-  PLANT(60) seqlen = columns * page_size;
-  PLANT(330) seqlen = CEIL_DIV(seqlen, page_size);
+  int seqlen = planted_length(cache_seqlens[b], page_size, columns);
   // Whole pages per split, the last one possibly empty.
   const int pages_per_split = CEIL_DIV(CEIL_DIV(seqlen, page_size), splits);
   const int t_begin = split * pages_per_split * page_size;

@@ -263,12 +263,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
   const int split = get_group_id(1);
   const int splits = get_num_groups(1);
   const int b = get_group_id(2);
-  int seqlen = cache_seqlens[b];
-  PLANT(30) seqlen -= seqlen % page_size;
-  PLANT(40) seqlen = CEIL_DIV(seqlen, page_size) * page_size;
-  PLANT(50) seqlen += seqlen % page_size != 0;
-  PLANT(60) seqlen = columns * page_size;
-  PLANT(330) seqlen = CEIL_DIV(seqlen, page_size);
+  int seqlen = planted_length(cache_seqlens[b], page_size, columns);
   global const int* table = page_table + (size_t)b * (DEFECT == 260 ? CEIL_DIV(seqlen, page_size) : columns);
 
   // Whole pages per split, of those the window reaches; the last splits possibly empty.

@@ -18,8 +18,8 @@
 
 #include "src/args/option_index.h"
 #include "src/args/python_text.h"
-#include "src/ascii_case.h"
 #include "src/args/yaml_objects.h"
+#include "src/ascii_case.h"
 #include "src/read_text.h"
 
 namespace preflight::args {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "src/ascii_case.h"
 #include "src/commands/node_fields.h"
 #include "src/commands/node_values.h"
-#include "src/ascii_case.h"
 #include "src/commands/nodes.h"
 #include "src/report/printable.h"
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "preflight/kernel_run.h"
 #include "preflight/dtype.h"
+#include "preflight/kernel_run.h"
 
 namespace preflight {
 

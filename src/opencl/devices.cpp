@@ -1,12 +1,13 @@
 // Lists devices and picks one by index or name. Tested by tests/kernels/runner_test.cpp and tests/check_cli_test.cpp.
 #include "src/opencl/devices.h"
-#include "src/ascii_case.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include <fmt/format.h>
+
+#include "src/ascii_case.h"
 
 namespace preflight {
 namespace opencl {
