@@ -107,7 +107,7 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
     if (!torch_knows(name)) rule_error("AttributeError", function, fmt::format("torch has no dtype {}", name));
     self->set("dtype", canonical_dtype(name));
   }
-  if (self->get("problem_type") == Value("single_label_classification")) {
+  if (tables.release() >= v0_5(13) && self->get("problem_type") == Value("single_label_classification")) {
     const Value labels = self->get("id2label");
     const Attribute* count = argument(kwargs, "num_labels");
     const bool one =

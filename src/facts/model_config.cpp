@@ -158,7 +158,7 @@ std::string torch_dtype_of(std::string_view name) {
 }
 
 // _get_and_verify_dtype: "auto" keeps the checkpoint's type, except that float32 is halved.
-std::string derive_dtype(const ModelBuilder& b) {
+std::string derive_dtype(ModelBuilder& b) {
   const Value stored = b.text->get("dtype");
   const std::string config_dtype = stored.is_string() ? stored.as_string() : std::string("float32");
   std::string asked = b.request.dtype.is_string() ? b.request.dtype.as_string() : std::string("auto");
@@ -171,6 +171,9 @@ std::string derive_dtype(const ModelBuilder& b) {
   }
   std::string dtype = torch_dtype_of(asked);
   if (dtype.empty()) raise("ValueError", "_get_and_verify_dtype", fmt::format("--dtype {} is unknown", asked));
+  if (!b.since(v0_5(13)) && dtype != config_dtype && dtype != "float32" && config_dtype != "float32") {
+    b.warn("_get_and_verify_dtype", fmt::format("the checkpoint's {} becomes {}", config_dtype, dtype));
+  }
   return dtype;
 }
 

@@ -49,7 +49,7 @@ constexpr Method kMethods[] = {
     {"petit_nvfp4", true},
     {"fbgemm_fp8", true, true, kFirst, v0_5(15)},
     {"quark", true},
-    {"quark_mxfp4", true},
+    {"quark_mxfp4", true, true, v0_5(13)},
     {"auto-round", false, true, kFirst, v0_5(17)},
     {"auto-round", true, true, v0_5(18)},
     {"auto-round-int8", false, true, v0_5(15)},

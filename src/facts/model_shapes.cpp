@@ -166,7 +166,8 @@ void deepseek_shapes(ModelBuilder& b) {
   f.head_dim = 256;
   read_mla(b, b.text, true);
   if (is_deepseek_dsa(b, b.text))
-    f.index_head_dim = ModelBuilder::need_int(b.text, "index_head_dim", "get_dsa_index_head_dim");
+    f.index_head_dim = ModelBuilder::need_int(b.text, "index_head_dim",
+                                              b.since(v0_5(13)) ? "get_dsa_index_head_dim" : "get_nsa_index_head_dim");
   const Value rope = b.text->get("rope_parameters");
   if (b.since(v0_5(17))) return init_mla_scaling(b, b.text, rope);
   const Value* type = rope.find("rope_type");
@@ -302,7 +303,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
     layer_ids_by_pattern(b, b.text->get("hybrid_layer_pattern"));
   } else if (b.is_arch("MiMoV2MTP") || b.is_arch("Step3p5MTP")) {
     f.swa_layer_ids = {0};
-  } else if (b.is_arch("Step3p5ForCausalLM") || b.is_arch("Step3p7ForConditionalGeneration")) {
+  } else if (b.is_arch("Step3p5ForCausalLM") || (b.is_arch("Step3p7ForConditionalGeneration") && b.since(v0_5(13)))) {
     if (!b.text->has("layer_types")) {
       raise("AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
     }
@@ -325,13 +326,13 @@ void hybrid_layer_ids(ModelBuilder& b) {
     }
   } else if (b.arch_trait(ArchTrait::kHybridSwa)) {
     layer_ids_by_type(b, kAll);
-  } else if (const Value pattern = b.text->get("hybrid_layer_pattern"); !pattern.is_none()) {
+  } else if (const Value pattern = b.text->get("hybrid_layer_pattern"); !pattern.is_none() && b.since(v0_5(13))) {
     layer_ids_by_pattern(b, pattern);
   }
 }
 
 bool is_hybrid_swa(const ModelBuilder& b) {
-  if (!b.arch_trait(ArchTrait::kHybridSwa)) return b.text->get("is_hybrid_swa").truthy();
+  if (!b.arch_trait(ArchTrait::kHybridSwa)) return b.since(v0_5(13)) && b.text->get("is_hybrid_swa").truthy();
   if (b.is_arch("BeamForCausalLM")) {
     const Value types = b.text->get("layer_types");
     return types.is_list() && std::find(types.as_list().begin(), types.as_list().end(), Value("sliding_attention")) !=

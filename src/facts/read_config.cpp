@@ -187,7 +187,7 @@ class Reader {
     if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
       raise("IndexError", kParse, "architectures in config.json is empty");
     }
-    if (!newer() && first == "GlmMoeDsaForCausalLM") {
+    if (!newer() && release_ >= v0_5(13) && first == "GlmMoeDsaForCausalLM") {
       for (const char* key : {"qk_rope_head_dim", "index_topk_freq"}) {
         if (dict_.find(key) != nullptr) config->set(key, field(dict_, key));
       }
@@ -307,8 +307,8 @@ class Reader {
     static constexpr std::array<std::string_view, 6> kGemma4 = {"gemma4",          "gemma4_assistant",
                                                                 "gemma4_unified",  "gemma4_unified_assistant",
                                                                 "diffusion_gemma", "embedding_gemma2"};
-    if (std::find(kGemma4.begin(), kGemma4.begin() + (newer() ? 6 : 4), type) != kGemma4.begin() + (newer() ? 6 : 4))
-      gemma4_shapes(config);
+    const auto* const known = kGemma4.begin() + (newer() ? 6 : release_ >= v0_5(13) ? 4 : 2);
+    if (std::find(kGemma4.begin(), known, type) != known) gemma4_shapes(config);
     if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
   }
 

@@ -187,7 +187,7 @@ void handle_context_parallelism(Resolution& r) {
   if (r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
     r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
   }
-  if (r.before(v0_5(20)) && r.on(Field::enable_prefill_context_parallel) &&
+  if (r.since(v0_5(13)) && r.before(v0_5(20)) && r.on(Field::enable_prefill_context_parallel) &&
       r.on(Field::enable_dsa_prefill_context_parallel)) {
     r.refuse("ValueError", function,
              "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");

@@ -66,6 +66,9 @@ void assign_defaults(Resolution& r) {
   if (r[Field::swa_full_tokens_ratio] == field_default(Field::swa_full_tokens_ratio, r.release())) {
     r.set(kDefaults, Field::swa_full_tokens_ratio, 0.1);
   }
+  if (r.before(v0_5(13)) && !r.is(Field::disaggregation_mode, "null") && r.integer(Field::pp_size) > 1) {
+    r.refuse("ValueError", kDefaults, "DeepSeek V4 under disaggregation needs --pp-size 1 in this release");
+  }
   if (later && r.is(Field::moe_runner_backend, "auto") && has_fp4_experts(r, r.model())) {
     r.set(kDefaults, Field::moe_runner_backend, "flashinfer_trtllm_routed");
   }
@@ -73,8 +76,9 @@ void assign_defaults(Resolution& r) {
 
 void assign_context_parallelism(Resolution& r) {
   if (r.before(v0_5(14))) {
-    if (!r.on(Field::enable_dsa_prefill_context_parallel)) return;
-    if (!r.is(Field::dsa_prefill_cp_mode, "round-robin-split")) {
+    const bool dsa = r.since(v0_5(13));
+    if (!r.on(dsa ? Field::enable_dsa_prefill_context_parallel : Field::enable_nsa_prefill_context_parallel)) return;
+    if (!r.is(dsa ? Field::dsa_prefill_cp_mode : Field::nsa_prefill_cp_mode, "round-robin-split")) {
       r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill in the mode round-robin-split only");
     }
   } else {

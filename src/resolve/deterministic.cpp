@@ -47,7 +47,7 @@ void disable_allreduce_fusion(Resolution& r) {
 }
 
 void force_pytorch_sampling(Resolution& r) {
-  if (r.is(Field::sampling_backend, "ascend")) return;
+  if (r.since(v0_5(13)) && r.is(Field::sampling_backend, "ascend")) return;
   const std::string_view step = pass(r, "_deterministic_sampling_backend");
   r.warn(step, "deterministic inference samples with the pytorch backend");
   r.change(step, Field::sampling_backend, "pytorch");

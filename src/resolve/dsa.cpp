@@ -14,7 +14,8 @@ const char* step_name(const Resolution& r) {
 }
 
 void set_dense_threshold(Resolution& r, const ModelFacts& model) {
-  const std::string variable = "SGLANG_DSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD";
+  const std::string variable = std::string(r.since(v0_5(13)) ? "SGLANG_DSA" : "SGLANG_NSA") +  // the older name
+                               "_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD";
   if (r.env_text(variable) != nullptr) {
     r.warn(step_name(r), variable + " is set by hand; above the model's index_topk it costs speed");
     return;
@@ -97,14 +98,18 @@ void check_cache_layer_split(Resolution& r) {
 
 void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
   set_dense_threshold(r, model);
-  if (r.before(v0_5(15)) && is_attention_backend_not_set(r)) r.set(step_name(r), Field::attention_backend, "dsa");
-  refuse_two_batch_overlap(r, model);
+  if (r.before(v0_5(15)) && is_attention_backend_not_set(r)) {
+    r.set(step_name(r), Field::attention_backend, r.since(v0_5(13)) ? "dsa" : "nsa");
+  }
+  if (r.since(v0_5(13))) refuse_two_batch_overlap(r, model);
   if (r.since(v0_5(20))) {
     default_kv_cache_dtype(r);
     default_split_backends(r);
     disable_unported_topk(r);
   }
-  const Field prefill_cp = r.since(v0_5(14)) ? Field::enable_prefill_cp : Field::enable_dsa_prefill_context_parallel;
+  const Field prefill_cp = r.since(v0_5(14))   ? Field::enable_prefill_cp
+                           : r.since(v0_5(13)) ? Field::enable_dsa_prefill_context_parallel
+                                               : Field::enable_nsa_prefill_context_parallel;
   if (r.on(prefill_cp)) {
     r.require(!r.is(Field::disaggregation_mode, "decode"), step_name(r),
               "prefill context parallelism has no use on a decode server of a disaggregated deployment");

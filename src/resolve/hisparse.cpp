@@ -85,8 +85,9 @@ void validate_hisparse(Resolution& r) {
   if (r.before(v0_5(14)) && is_deepseek_v4(model)) return;
   if (is_minimax_sparse(r, model)) return;
   check_kv_cache_dtype(r);
-  check_backend(r, Field::dsa_prefill_backend, "prefill");
-  check_backend(r, Field::dsa_decode_backend, "decode");
+  const bool dsa = r.since(v0_5(13));  // the options' names
+  check_backend(r, dsa ? Field::dsa_prefill_backend : Field::nsa_prefill_backend, "prefill");
+  check_backend(r, dsa ? Field::dsa_decode_backend : Field::nsa_decode_backend, "decode");
 }
 
 }  // namespace preflight::resolve

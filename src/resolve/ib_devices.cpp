@@ -67,7 +67,8 @@ Value validated_ib_devices(Resolution& r, Field field) {
   }
   const std::string text(python_strip(option.as_string()));
   if (text.empty()) r.refuse("ValueError", function, "The list of InfiniBand devices is empty; name devices.");
-  if (!text.ends_with(".json") && !text.starts_with('{')) return normal_group(r, text, "all GPUs");
+  if (r.before(v0_5(13)) || (!text.ends_with(".json") && !text.starts_with('{')))
+    return normal_group(r, text, "all GPUs");
   Value normal = Value::dict({});
   const Value mapping = parsed_mapping(r, text);
   for (const auto& [gpu, devices] : mapping.as_dict()) {

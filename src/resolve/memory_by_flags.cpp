@@ -42,7 +42,7 @@ void default_piecewise_graph_flags(Resolution& r) {
     if (!r.none(Field::max_total_tokens)) cap(r.integer(Field::max_total_tokens));
     if (is_llama_2(r)) cap(4096);
   }
-  if (!r.none(Field::context_length)) cap(r.integer(Field::context_length));
+  if (r.since(v0_5(13)) && !r.none(Field::context_length)) cap(r.integer(Field::context_length));
   if (r.none(Field::piecewise_cuda_graph_tokens)) {
     r.set(kSource, Field::piecewise_cuda_graph_tokens,
           prefill_graph_sizes(r, r[Field::piecewise_cuda_graph_max_tokens]));

@@ -31,7 +31,7 @@ void assign_mla_context_parallelism(Resolution& r) {
 void adjust_deepseek_family(Resolution& r, const ModelFacts& model) {
   if (uses_sparse_mla(model, r.release())) {
     adjust_for_sparse_attention(r, model);
-  } else if (r.on(Field::enable_prefill_context_parallel) && model.is_mla()) {
+  } else if (r.since(v0_5(13)) && r.on(Field::enable_prefill_context_parallel) && model.is_mla()) {
     assign_mla_context_parallelism(r);
   }
 }
@@ -43,7 +43,8 @@ void adjust_gpt_oss(Resolution& r, const ModelFacts& model) {
   for (const Value& backend : {backends.prefill, backends.decode}) {
     r.require(backend.is_string() &&
                   contains({"triton", "trtllm_mha", "fa3", "fa4", "ascend", "intel_amx", "intel_xpu", "aiter"},
-                           backend.as_string()),
+                           backend.as_string()) &&
+                  (r.since(v0_5(13)) || !is_text(backend, "intel_amx")),
               kStep, "gpt-oss does not run on this attention backend; on XPU use intel_xpu or triton");
   }
   const Value quantization = model.root("quantization_config");
@@ -74,7 +75,8 @@ void adjust_multi_layer_drafting(Resolution& r, bool unified_tree = false) {
 }
 
 void check_mimo_v2_projection(Resolution& r, const ModelFacts& model) {
-  if (model.architectures.front() != "MiMoV2ForCausalLM" || r.on(Field::encoder_only)) return;
+  if (model.architectures.front() != "MiMoV2ForCausalLM") return;
+  if (r.since(v0_5(13)) && r.on(Field::encoder_only)) return;
   constexpr const char* kWidth = "get_mimo_v2_fused_qkv_expected_tp_size";
   const Value layout = model.root("attention_projection_layout");
   Value width;
@@ -107,6 +109,10 @@ void adjust_llama4(Resolution& r) {
 }
 
 void adjust_gemma4(Resolution& r) {
+  if (r.before(v0_5(13))) {
+    if (is_attention_backend_not_set(r)) r.set(kStep, Field::attention_backend, "triton");
+    return;
+  }
   if (r.none(Field::attention_backend)) r.set(kStep, Field::attention_backend, "triton");
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
@@ -137,16 +143,21 @@ void adjust_olmo2(Resolution& r) {
 void adjust_nemotron_h(Resolution& r, const ModelFacts& model) {
   constexpr const char* kHook = "apply_nemotron_h_defaults";
   if (is_modelopt(model)) r.set(kHook, Field::quantization, nemotron_modelopt_quantization(r, model, kHook));
-  if ((is_modelopt(model) || !model.quantization) && r.is(Field::moe_runner_backend, "auto")) {
+  const bool cutlass = is_modelopt(model) || (r.since(v0_5(13)) && !model.quantization);
+  if (cutlass && r.is(Field::moe_runner_backend, "auto")) {
     r.set(kHook, Field::moe_runner_backend, "flashinfer_cutlass");
   }
-  assign_mamba_radix_cache(r, {});
+  assign_mamba_radix_cache(r, {.extra_buffer = r.since(v0_5(13))});
   r.require(!r.is(Field::attention_backend, "triton"), kHook,
             "Nemotron-H does not run on triton: its first layer may have no attention");
 }
 
 void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& arch) {
-  if (arch == "KimiLinearForCausalLM") {
+  const bool mamba2 = contains({"FalconH1ForCausalLM", "JetNemotronForCausalLM", "JetVLMForConditionalGeneration",
+                                "GraniteMoeHybridForCausalLM"},
+                               arch);
+  const MambaSupport support{.extra_buffer = r.since(v0_5(13)) || !mamba2};
+  if (arch == "KimiLinearForCausalLM" || (arch == "BailingMoeV2_5ForCausalLM" && r.before(v0_5(13)))) {
     assign_mamba_radix_cache(r, {.radix_cache = false});
   } else if (contains({"BailingMoeV2_5ForCausalLM", "Qwen3NextForCausalLM", "Qwen3_5MoeForConditionalGeneration",
                        "InternS2PreviewForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
@@ -154,9 +165,9 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
                        "JetVLMForConditionalGeneration"},
                       arch) ||
              (arch == "ZayaForCausalLM" && r.since(v0_5(14)))) {
-    assign_mamba_radix_cache(r, {});
+    assign_mamba_radix_cache(r, support);
   } else if (arch == "GraniteMoeHybridForCausalLM") {
-    if (has_mamba_layer(r, model, kStep)) assign_mamba_radix_cache(r, {});
+    if (has_mamba_layer(r, model, kStep)) assign_mamba_radix_cache(r, support);
   } else if (arch == "Lfm2ForCausalLM") {
     assign_mamba_radix_cache(r, {.extra_buffer = false});
     r.require(!r.is(Field::attention_backend, "triton"), kStep,
@@ -177,7 +188,7 @@ void adjust_architecture(Resolution& r, const ModelFacts& model, const std::stri
   } else if (contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) {
     check_mimo_v2_projection(r, model);
     adjust_multi_layer_drafting(r, r.since(v0_5(14)));
-  } else if (named("Step3p5ForCausalLM") || named("Step3p7ForConditionalGeneration")) {
+  } else if (named("Step3p5ForCausalLM") || (named("Step3p7ForConditionalGeneration") && r.since(v0_5(13)))) {
     adjust_multi_layer_drafting(r);
   } else if (contains({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"}, arch) && !r.is(Field::device, "cpu")) {
     adjust_llama4(r);
@@ -185,8 +196,8 @@ void adjust_architecture(Resolution& r, const ModelFacts& model, const std::stri
                        "Gemma3nForConditionalGeneration"},
                       arch)) {
     disable_hybrid_swa_memory(r);
-  } else if (contains({"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"},
-                      arch)) {
+  } else if (arch == "Gemma4ForConditionalGeneration" ||
+             (contains({"Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"}, arch) && r.since(v0_5(13)))) {
     adjust_gemma4(r);
   } else if (arch == "MossVLForConditionalGeneration") {
     adjust_moss_vl(r);
@@ -194,7 +205,7 @@ void adjust_architecture(Resolution& r, const ModelFacts& model, const std::stri
     adjust_exaone(r, model);
   } else if (arch == "Olmo2ForCausalLM") {
     adjust_olmo2(r);
-  } else if (contains({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM"}, arch)) {
+  } else if (arch == "NemotronHForCausalLM" || (arch == "NemotronHPuzzleForCausalLM" && r.since(v0_5(13)))) {
     adjust_nemotron_h(r, model);
   } else {
     adjust_hybrid(r, model, arch);

@@ -96,6 +96,17 @@ bool transfer_engine_available(Resolution& r) {
   return false;
 }
 
+// Up to 0.5.12 modelexpress needs a url.
+bool names_modelexpress_url(Resolution& r) {
+  if (!r.on(Field::modelexpress_config)) return false;
+  const auto config = Value::parse_json(r.text(Field::modelexpress_config));
+  if (!config) {
+    r.refuse("JSONDecodeError", "_parsed_modelexpress_config", "--modelexpress-config is no JSON");
+  }
+  const Value* url = config->find("url");
+  return url != nullptr && !url->is_none();
+}
+
 void check_remote_instance(Resolution& r, std::string_view function) {
   if (!r.is(Field::load_format, "remote_instance")) return;
   constexpr Field kBackend = Field::remote_instance_weight_loader_backend;
@@ -105,7 +116,13 @@ void check_remote_instance(Resolution& r, std::string_view function) {
   };
   const bool no_seed = r.none(Field::remote_instance_weight_loader_seed_instance_ip) ||
                        r.none(Field::remote_instance_weight_loader_seed_instance_service_port);
-  if (!r.is(kBackend, "modelexpress") && no_seed) {
+  if (r.before(v0_5(13)) && r.is(kBackend, "modelexpress")) {
+    if (!names_modelexpress_url(r)) {
+      fall_back("--modelexpress-config names no url");
+    } else if (!transfer_engine_available(r)) {
+      fall_back("TransferEngine, which modelexpress needs, cannot be used");
+    }
+  } else if (!r.is(kBackend, "modelexpress") && no_seed) {
     fall_back("the seed instance's address and port are not given");
   } else if (r.none(Field::remote_instance_weight_loader_send_weights_group_ports) && r.is(kBackend, "nccl")) {
     fall_back("NCCL's group ports are not given");

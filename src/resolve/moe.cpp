@@ -51,7 +51,9 @@ void check_cutedsl(Resolution& r, std::string_view function) {
                          (declares && has_hybrid_nvfp4_experts(r.model()));
   r.require(quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
   check_expert_parallelism(r, function);
-  r.require(r.one_of(Field::moe_a2a_backend, {"none", "deepep", "flashinfer"}), function,
+  const bool dispatches = r.one_of(Field::moe_a2a_backend, {"none", "deepep"}) ||
+                          (r.since(v0_5(13)) && r.is(Field::moe_a2a_backend, "flashinfer"));
+  r.require(dispatches, function,
             "--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend none, deepep or flashinfer");
   if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
       (r.is(Field::quantization, "nvfp4_online") ||

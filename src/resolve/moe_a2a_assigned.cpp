@@ -52,7 +52,8 @@ void use_ascend(Resolution& r) {
 }
 
 void use_flashinfer(Resolution& r) {
-  r.require(r.on(Field::enable_dp_attention) && r[Field::dp_size] == r[Field::tp_size], kStep,
+  const bool groups = r.on(Field::enable_dp_attention) && r[Field::dp_size] == r[Field::tp_size];
+  r.require(groups || r.before(v0_5(13)), kStep,
             "--moe-a2a-backend flashinfer needs --enable-dp-attention and --dp-size equal to --tp-size");
   span_tp(r);
   r.set(kStep, Field::disable_shared_experts_fusion, true);
@@ -62,7 +63,9 @@ void use_flashinfer(Resolution& r) {
     r.env()["SGLANG_MOE_NVFP4_DISPATCH"] = "True";
     r.warn(kStep, "SGLANG_MOE_NVFP4_DISPATCH is turned on");
   }
-  r.require(r.one_of(Field::moe_runner_backend, {"flashinfer_cutlass", "flashinfer_cutedsl"}), kStep,
+  const bool runs = r.is(Field::moe_runner_backend, "flashinfer_cutlass") ||
+                    (r.since(v0_5(13)) && r.is(Field::moe_runner_backend, "flashinfer_cutedsl"));
+  r.require(runs, kStep,
             "--moe-a2a-backend flashinfer needs --moe-runner-backend flashinfer_cutlass or flashinfer_cutedsl");
 }
 

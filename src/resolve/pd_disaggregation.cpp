@@ -199,6 +199,13 @@ void check_role_switch(Resolution& r) {
   }
 }
 
+// Up to 0.5.12 a prefill server has graphs as long as the piecewise one was not turned off by hand.
+void without_piecewise_graph(Resolution& r) {
+  if (!r.on(Field::disable_piecewise_cuda_graph)) return;
+  r.set(kStep, Field::disable_cuda_graph, true);
+  r.warn(kStep, "A prefill server without the piecewise graph has no graphs at all.");
+}
+
 void handle_roles(Resolution& r) {
   if (is_decode(r)) {
     if (r.on(Field::disaggregation_decode_enable_radix_cache)) {
@@ -210,7 +217,11 @@ void handle_roles(Resolution& r) {
   } else if (is_prefill(r)) {
     r.require(!r.is(Field::disaggregation_transfer_backend, "fake"), kStep,
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
-    if (r.before(v0_5(15))) r.set(kStep, Field::disable_cuda_graph, true);  // 0.5.13 and 0.5.14
+    if (r.before(v0_5(13))) {
+      without_piecewise_graph(r);
+    } else if (r.before(v0_5(15))) {
+      r.set(kStep, Field::disable_cuda_graph, true);
+    }
     if (r.since(v0_5(15)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;
@@ -252,19 +263,13 @@ void handle_language_model_only(Resolution& r) {
 }
 
 bool supports_encoder_disaggregation(const Resolution& r, std::string_view architecture) {
-  static constexpr std::array<std::string_view, 13> kSince13 = {"Qwen2VLForConditionalGeneration",
-                                                                "Qwen3VLForConditionalGeneration",
-                                                                "Qwen2_5_VLForConditionalGeneration",
-                                                                "Qwen3VLMoeForConditionalGeneration",
-                                                                "Qwen3_5ForConditionalGeneration",
-                                                                "Qwen3_5MoeForConditionalGeneration",
-                                                                "InternS2PreviewForConditionalGeneration",
-                                                                "Qwen3OmniMoeForConditionalGeneration",
-                                                                "Qwen2AudioForConditionalGeneration",
-                                                                "Qwen2_5OmniForConditionalGeneration",
-                                                                "KimiVLForConditionalGeneration",
-                                                                "KimiK25ForConditionalGeneration",
-                                                                "MiMoV2ForCausalLM"};
+  static constexpr std::array<std::string_view, 12> kSince11 = {
+      "Qwen2VLForConditionalGeneration",         "Qwen3VLForConditionalGeneration",
+      "Qwen2_5_VLForConditionalGeneration",      "Qwen3VLMoeForConditionalGeneration",
+      "Qwen3_5ForConditionalGeneration",         "Qwen3_5MoeForConditionalGeneration",
+      "InternS2PreviewForConditionalGeneration", "Qwen3OmniMoeForConditionalGeneration",
+      "Qwen2AudioForConditionalGeneration",      "Qwen2_5OmniForConditionalGeneration",
+      "KimiVLForConditionalGeneration",          "KimiK25ForConditionalGeneration"};
   static constexpr std::array<std::string_view, 3> kSince22 = {"Dots3NoteForCausalLM", "KimiK3ForConditionalGeneration",
                                                                "Glm5NextForConditionalGeneration"};
   static constexpr std::array<std::string_view, 2> kSince23 = {"MiniMaxM3SparseForConditionalGeneration",
@@ -272,7 +277,8 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), architecture) != names.end();
   };
-  return among(kSince13) || (r.since(v0_5(15)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
+  return among(kSince11) || (r.since(v0_5(13)) && architecture == "MiMoV2ForCausalLM") ||
+         (r.since(v0_5(15)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
 }
 
 void check_encoder_options(Resolution& r, std::string_view function) {
@@ -285,6 +291,9 @@ void check_encoder_options(Resolution& r, std::string_view function) {
   }
   if (r.on(Field::encoder_only) && !r.is(Field::disaggregation_mode, "null")) {
     refuse("--encoder-only servers have no prefill or decode role; drop --disaggregation-mode.");
+  }
+  if (r.before(v0_5(13)) && r.on(Field::language_only) && !r.on(Field::encoder_urls)) {
+    refuse("--language-only needs --encoder-urls in this release, where encoders do not register by themselves.");
   }
 }
 

@@ -60,10 +60,34 @@ void Resolution::set_attribute(std::string_view name, Value value) {
   attributes_.insert_or_assign(std::string(name), std::move(value));
 }
 
+namespace {
+
+// Functions that were part of a larger method up to 0.5.12.
+constexpr std::pair<std::string_view, std::string_view> kMethodsBefore13[] = {
+    {"_handle_dflash", "_handle_speculative_decoding"},
+    {"_handle_eagle_family", "_handle_speculative_decoding"},
+    {"_handle_frozen_kv_mtp", "_handle_speculative_decoding"},
+    {"_handle_ngram", "_handle_speculative_decoding"},
+    {"_maybe_disable_adaptive", "_handle_speculative_decoding"},
+    {"_normalize_device_group", "_validate_ib_devices"},
+    {"handle_pd_disaggregation", "_handle_pd_disaggregation"},
+    {"handle_speculative_decoding", "_handle_speculative_decoding"},
+};
+
+std::string_view method_in_release(Release release, std::string_view function) {
+  if (release >= v0_5(13)) return function;
+  for (const auto& [part, method] : kMethodsBefore13) {
+    if (part == function) return method;
+  }
+  return function;
+}
+
+}  // namespace
+
 void Resolution::set(std::string_view step, Field field, Value value) {
   // What is no field of this release is a private attribute there, which nothing records.
   if (!(*this)[field].identical(value) && field_exists(field, release())) {
-    launch_.chain.push_back({std::string(step), {{field, value}}, true});
+    launch_.chain.push_back({std::string(method_in_release(release(), step)), {{field, value}}, true});
   }
   set_silently(field, std::move(value));
 }
@@ -147,7 +171,8 @@ constexpr std::string_view kMethodsBefore19[] = {
     "validate_prefill_only_disable_kv_cache_args",
 };
 
-std::string name_in_release(Release release, std::string_view function) {
+std::string name_in_release(Release release, std::string_view part) {
+  const std::string_view function = method_in_release(release, part);
   const auto among = [&](std::span<const std::string_view> names) {
     return std::find(names.begin(), names.end(), function) != names.end();
   };

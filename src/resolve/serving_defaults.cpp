@@ -57,6 +57,15 @@ void rename_allreduce_fusion(Resolution& r, std::string_view function) {
   r.declare(kDeprecated, {{Field::enable_flashinfer_allreduce_fusion, false}});
 }
 
+// The switch became two variables, and is gone in 0.5.13.
+void replace_nan_detection(Resolution& r, std::string_view function) {
+  if (!r.on(Field::enable_nan_detection)) return;
+  r.warn(function,
+         "--enable-nan-detection is old; SGLANG_SPEC_NAN_DETECTION=1 and SGLANG_SPEC_OOB_DETECTION=1 say it.");
+  r.env()["SGLANG_SPEC_NAN_DETECTION"] = "True";
+  r.env()["SGLANG_SPEC_OOB_DETECTION"] = "True";
+}
+
 constexpr Field kAttentionBackends[] = {Field::attention_backend, Field::decode_attention_backend,
                                         Field::prefill_attention_backend, Field::speculative_draft_attention_backend};
 
@@ -203,6 +212,7 @@ void handle_deprecated_args(Resolution& r) {
   const std::string_view function = function_name(r, kDeprecated);
   rename_image_processor(r, function);
   rename_tool_call_parser(r, function);
+  replace_nan_detection(r, function);
   rename_allreduce_fusion(r, function);
   if (r.before(v0_5(15))) {
     rename_attention_backends_by_assignment(r, function);

@@ -21,12 +21,13 @@ std::string stripped(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-bool is_gemma4_assistant(const Value& config) {
+bool is_gemma4_assistant(const Resolution& r, const Value& config) {
   const Value* names = config.find("architectures");
   if (names == nullptr || !names->is_list()) return false;
   const auto& list = names->as_list();
-  return std::any_of(list.begin(), list.end(), [](const Value& name) {
-    return is_text(name, "Gemma4AssistantForCausalLM") || is_text(name, "Gemma4UnifiedAssistantForCausalLM");
+  return std::any_of(list.begin(), list.end(), [&r](const Value& name) {
+    return is_text(name, "Gemma4AssistantForCausalLM") ||
+           (r.since(v0_5(13)) && is_text(name, "Gemma4UnifiedAssistantForCausalLM"));
   });
 }
 
@@ -38,7 +39,7 @@ Value algorithm_behind_alias(Resolution& r) {
   if (r.on(Field::speculative_draft_model_path)) {
     auto config = load_draft_config(r, DraftConfig::kDecrypted);
     if (auto* refused = std::get_if<Refusal>(&config)) throw RefusedByStep{std::move(*refused)};
-    gemma4_draft = is_gemma4_assistant(std::get<Value>(config));
+    gemma4_draft = is_gemma4_assistant(r, std::get<Value>(config));
   }
   if (r.is(Field::speculative_algorithm, "EAGLE3") && gemma4_draft) {
     r.refuse("ValueError", std::string(kHere), "a Gemma 4 assistant drafts with NEXTN or EAGLE, not with EAGLE3");
@@ -94,7 +95,8 @@ void check_block_verification(Resolution& r) {
 }
 
 void check_draft_window(Resolution& r) {
-  if (!r.none(Field::speculative_draft_window_size)) {
+  // Up to 0.5.12 the window is DFLASH's alone and checked there.
+  if (!r.none(Field::speculative_draft_window_size) && r.since(v0_5(13))) {
     const std::int64_t window = r.integer(Field::speculative_draft_window_size);
     if (window <= 0) {
       r.refuse("ValueError", std::string(kStep), "--speculative-draft-window-size must be positive");
@@ -233,7 +235,7 @@ std::variant<Value, Refusal> load_draft_config(Resolution& r, DraftConfig kind) 
   request.path = r.text(Field::speculative_draft_model_path);
   request.trust_remote_code = r.on(Field::trust_remote_code);
   if (kind == DraftConfig::kDecrypted) {
-    request.configuration_file = stripped(r.text(Field::decrypted_draft_config_file));
+    if (r.since(v0_5(13))) request.configuration_file = stripped(r.text(Field::decrypted_draft_config_file));
   } else if (kind == DraftConfig::kWithOverrides) {
     auto overrides = Value::parse_json(r.text(Field::json_model_override_args));
     if (!overrides) return Refusal{"JSONDecodeError", "", "--json-model-override-args: " + overrides.error().message};
@@ -265,7 +267,7 @@ void handle_speculative_decoding(Resolution& r) {
   const auto adapt = [&r](void (*prepare)(Resolution&)) {
     if (!r.on(Field::speculative_adaptive)) return;
     maybe_disable_adaptive(r);
-    if (r.on(Field::speculative_adaptive)) prepare(r);
+    if (r.on(Field::speculative_adaptive) && r.since(v0_5(13))) prepare(r);
   };
   if (r.since(v0_5(14))) adapt(init_adaptive_parameters);
   if (given) handle_family(r, algorithm);

@@ -41,6 +41,13 @@ void take_block_size(Resolution& r) {
   r.change(kStep, Field::speculative_num_draft_tokens, size);
 }
 
+void take_window(Resolution& r) {
+  if (r.since(v0_5(13)) || r.none(Field::speculative_draft_window_size)) return;
+  const std::int64_t window = r.integer(Field::speculative_draft_window_size);
+  if (window <= 0) refuse(r, "--speculative-draft-window-size must be positive");
+  r.set(kStep, Field::speculative_draft_window_size, window);
+}
+
 // A configuration that cannot be read or that SGLang refuses costs a warning, and the default block of 16.
 void infer_block_size(Resolution& r) {
   if (!r.none(Field::speculative_num_draft_tokens)) return;
@@ -115,6 +122,7 @@ void handle_dflash(Resolution& r) {
   force_one(r, Field::speculative_num_steps, kStep);
   force_one(r, Field::speculative_eagle_topk, kStep);
   take_block_size(r);
+  take_window(r);
   infer_block_size(r);
   check_window(r);
   if (r.since(v0_5(15))) choose_draft_attention(r);

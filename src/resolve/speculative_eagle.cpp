@@ -26,7 +26,10 @@ std::string architecture(Resolution& r) {
 
 // Releases before 0.5.19 announce the schedule either way; SGLANG_ENABLE_SPEC_V2=0 turned the overlap off.
 void announce_schedule(Resolution& r) {
-  if (r.before(v0_5(14)) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true)) {
+  // Trees needed the first version of speculative decoding, which has no overlap.
+  const bool tree = r.before(v0_5(13)) && !r.none(Field::speculative_eagle_topk) &&
+                    greater(r, Field::speculative_eagle_topk, 1, kStep);
+  if (tree || (r.before(v0_5(14)) && !r.env_bool("SGLANG_ENABLE_SPEC_V2", true))) {
     r.set(kStep, Field::disable_overlap_schedule, true);
   }
   disable_overlap_schedule_for_cpu(r);
@@ -137,7 +140,8 @@ void fit_draft_tokens(Resolution& r) {
 
 void check_tree_pages(Resolution& r) {
   if (greater(r, Field::speculative_eagle_topk, 1, kStep) && greater(r, Field::page_size, 1, kStep) &&
-      !r.one_of(Field::attention_backend, {"flashinfer", "fa3", "triton"})) {
+      !r.one_of(Field::attention_backend, {"flashinfer", "fa3"}) &&
+      !(r.since(v0_5(13)) && r.is(Field::attention_backend, "triton"))) {
     refuse(r, "--speculative-eagle-topk above 1 needs --page-size 1, or the triton attention backend");
   }
 }

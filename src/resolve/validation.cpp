@@ -86,7 +86,7 @@ void check_placement(Resolution& r) {
   require(r.integer(Field::base_gpu_id) >= 0, "--base-gpu-id must not be negative.");
   require(r.integer(Field::gpu_id_step) >= 1, "--gpu-id-step has to be 1 or more.");
   const Value& dense = r[Field::moe_dense_tp_size];
-  require(dense.is_none() || dense == Value(1) || dense == r[Field::tp_size],
+  require(dense.is_none() || dense == Value(1) || (r.since(v0_5(13)) && dense == r[Field::tp_size]),
           "--moe-dense-tp-size is 1, --tp-size, or left out.");
 }
 

@@ -27,6 +27,19 @@ bool raised(const LaunchFacts& f, std::string_view exception, std::initializer_l
          });
 }
 
+// Up to 0.5.12 one method speaks for all algorithms; since then each family has a function.
+bool raised_by_family(const LaunchFacts& f, std::string_view exception, std::string_view function,
+                      std::initializer_list<std::string_view> algorithms) {
+  if (f.since(13)) return raised(f, exception, {function});
+  const std::string a = f.algorithm();
+  return raised(f, exception, {"handle_speculative_decoding"}) &&
+         std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
+}
+
+bool raised_by_eagle(const LaunchFacts& f, std::string_view exception) {
+  return raised_by_family(f, exception, "handle_eagle_family", {"EAGLE", "EAGLE3", "STANDALONE"});
+}
+
 std::optional<Finding> any_refusal(const LaunchFacts& /*f*/) { return Finding{}; }
 
 std::optional<Finding> mla_prefill(const LaunchFacts& f) {
@@ -43,14 +56,14 @@ std::optional<Finding> deterministic_backend(const LaunchFacts& f) {
 }
 
 std::optional<Finding> tree_with_pages(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"handle_eagle_family"}) || f.topk() <= 1 || f.page_size() <= 1) return std::nullopt;
+  if (!raised_by_eagle(f, "ValueError") || f.topk() <= 1 || f.page_size() <= 1) return std::nullopt;
   return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size};
 }
 
 std::optional<Finding> partial_tree(const LaunchFacts& f) {
   const bool none = f[Field::speculative_num_steps].is_none() || f[Field::speculative_eagle_topk].is_none() ||
                     f[Field::speculative_num_draft_tokens].is_none();
-  if (!raised(f, "", {"handle_eagle_family"}) || !none) return std::nullopt;
+  if (!raised_by_eagle(f, "") || !none) return std::nullopt;
   if (f.launch().refusal->exception != "TypeError" && f.launch().refusal->exception != "AssertionError") {
     return std::nullopt;
   }
@@ -59,7 +72,10 @@ std::optional<Finding> partial_tree(const LaunchFacts& f) {
 
 std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
   const std::string a = f.algorithm();
-  if (!raised(f, "ValueError", {"handle_ngram", "handle_dflash", "handle_dspark"}) || a.empty()) return std::nullopt;
+  const bool refused = raised_by_family(f, "ValueError", "handle_ngram", {"NGRAM"}) ||
+                       raised_by_family(f, "ValueError", "handle_dflash", {"DFLASH"}) ||
+                       raised(f, "ValueError", {"handle_dspark"});
+  if (!refused || a.empty()) return std::nullopt;
   const int first = a == "NGRAM" ? 21 : a == "DSPARK" ? 23 : 20;
   if (f.since(first)) return std::nullopt;
   return Finding{.field = Field::speculative_algorithm,
