@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <span>
 
 #include <fmt/format.h>
@@ -79,7 +80,9 @@ const KernelRun::Guarded& KernelRun::find(std::string_view name) const {
 const opencl::Buffer& KernelRun::buffer(std::string_view name) const { return find(name).inner; }
 
 opencl::KernelObject KernelRun::kernel(const std::string& function) {
-  return session_.kernel(program_.source, program_.options, function);
+  const auto known = kernels_.find(function);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(function, session_.kernel(program_.source, program_.options, function)).first->second;
 }
 
 void KernelRun::run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group) {
@@ -106,13 +109,18 @@ std::vector<Tensor> KernelRun::outputs() {
 std::vector<std::string> KernelRun::broken_canaries() {
   std::vector<std::string> broken;
   if (guard_bytes_ == 0) return broken;
+  std::vector<std::byte> guard;
+  const auto intact = [&](const Guarded& guarded, std::int64_t offset, std::int64_t bytes) {
+    guard.resize(static_cast<std::size_t>(bytes));
+    session_.read(guarded.whole, guard, offset);
+    // All bytes are the first one: each equals the one before.
+    return guard.front() == kUnwritten && std::memcmp(guard.data(), guard.data() + 1, guard.size() - 1) == 0;
+  };
   for (const Guarded& guarded : buffers_) {
-    std::vector<std::byte> before(static_cast<std::size_t>(kGuardBytes));
-    std::vector<std::byte> after(static_cast<std::size_t>(guarded.whole.bytes() - kGuardBytes - guarded.bytes));
-    session_.read(guarded.whole, before, 0);
-    session_.read(guarded.whole, after, kGuardBytes + guarded.bytes);
-    const auto intact = [](std::byte b) { return b == kUnwritten; };
-    if (!std::ranges::all_of(before, intact) || !std::ranges::all_of(after, intact)) broken.push_back(guarded.name);
+    const std::int64_t behind = kGuardBytes + guarded.bytes;
+    if (!intact(guarded, 0, kGuardBytes) || !intact(guarded, behind, guarded.whole.bytes() - behind)) {
+      broken.push_back(guarded.name);
+    }
   }
   return broken;
 }

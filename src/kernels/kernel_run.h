@@ -4,6 +4,7 @@
 // -1), so that a read past an end and an element never written both show; guards are checked after the run.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ class KernelRun {
   std::int64_t guard_bytes_;  // 0 under a simulator, which watches every buffer's own ends
   DeviceInfo device_;         // what tiles are chosen for
   Program program_;
+  std::map<std::string, opencl::KernelObject> kernels_;  // by function; the session knows them by all their source
   std::vector<Guarded> buffers_;
 };
 

@@ -23,9 +23,9 @@ std::int64_t stage_bytes(const Product& p) {
 }
 
 std::int64_t local_bytes(const Product& p, const Shape& shape) {
-  const std::int64_t partial = shape.dim_groups > 1 ? 4 * shape.rows() * kTile * shape.dim_groups : 4;
+  const std::int64_t partial = shape.dim_groups > 1 ? 4 * shape.rows() * kTile * shape.dim_groups : 16;
   const std::int64_t link = shape.engine.emulated ? 16 * shape.lanes() : 0;
-  return shape.stages * stage_bytes(p) + partial + 2 * kTile * 8 + link;
+  return shape.stages * stage_bytes(p) + partial + shape.stages * kTile * 8 + link;
 }
 
 // Registers of an item that stay taken from tile to tile: eight floats of each tile of sums, four pairs of each tile of
@@ -84,7 +84,7 @@ std::optional<Shape> choose(const Product& p, const DeviceInfo& device) {
   if (engine.kind == TileEngine::kNone || p.key_dim % kTile != 0 || p.value_dim % kTile != 0) return std::nullopt;
   // As many row groups as there are rows, so that keys are fetched once; the dims are cut until an item's registers
   // hold its part, and further while sub-groups are few.
-  const std::int64_t most_registers = engine.kind == TileEngine::kIntel ? 150 : 208;
+  const std::int64_t most_registers = engine.kind == TileEngine::kIntel ? 140 : 208;
   Shape shape{.engine = engine};
   const std::int64_t wanted = sizing::ceil_div(p.rows, engine.tile_rows());
   while (shape.row_groups < wanted && shape.row_groups < kMostRowGroups) shape.row_groups *= 2;

@@ -46,8 +46,8 @@ std::vector<std::string> default_cases(const DeviceInfo& device) {
             "mla_decode --heads 128 --cache-seqlens 4096",
             "paged_decode --heads 32 --kv-heads 8 --cache-seqlens " + repeated("4096", 8)};
   }
-  return {"mla_decode --heads 16 --kv-splits 4 --cache-seqlens " + repeated("4096", 128),
-          "mla_decode --heads 128 --kv-splits 4 --cache-seqlens " + repeated("4096", 128),
+  return {"mla_decode --heads 16 --kv-splits 3 --cache-seqlens " + repeated("4096", 128),
+          "mla_decode --heads 128 --cache-seqlens " + repeated("4096", 64),
           "paged_decode --heads 32 --kv-heads 8 --kv-splits 4 --cache-seqlens " + repeated("4096", 64)};
 }
 
