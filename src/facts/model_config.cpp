@@ -88,7 +88,8 @@ bool enable_multimodal(const ModelBuilder& b) {
   }
   const bool transformers = b.request.model_impl.is_string() && b.request.model_impl.as_string() == "transformers";
   if (has_trait(b.architectures[0], ArchTrait::kMultimodalOff, b.request.release) && !transformers) return false;
-  if (b.architectures[0] == "MiMoV2ForCausalLM" && !(b.hf->has("vision_config") && b.hf->has("audio_config"))) {
+  if (b.since(v0_5(12)) && b.architectures[0] == "MiMoV2ForCausalLM" &&
+      !(b.hf->has("vision_config") && b.hf->has("audio_config"))) {
     return false;
   }
   return true;
@@ -109,7 +110,7 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
   if (!f.sliding_window_size) {
     for (const char* key : {"sliding_window_size", "sliding_window", "window_size"}) {
       const Value value = b.text->get(key);
-      if (value.is_none()) continue;
+      if (value.is_none() || (key == std::string_view("window_size") && !b.since(v0_5(12)))) continue;
       if (value.is_number()) f.sliding_window_size = static_cast<std::int64_t>(value.as_number());
       break;
     }

@@ -19,10 +19,10 @@ struct DraftRow {
 // In upstream's order; a renamed model matches no later row.
 constexpr DraftRow kRows[] = {
     {"DeepseekV3ForCausalLM", "DeepseekV3ForCausalLMNextN"},
-    {"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN"},
+    {"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN", false, v0_5(12)},
     {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(15)},
     {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN", false, v0_5(16)},
-    {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", true},
+    {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", true, v0_5(12)},
     {"Glm4MoeForCausalLM", "Glm4MoeForCausalLMNextN"},
     {"Glm4MoeLiteForCausalLM", "Glm4MoeForCausalLMNextN", false, kFirst, v0_5(12)},
     {"Glm4MoeLiteForCausalLM", "Glm4MoeLiteForCausalLMNextN", false, v0_5(13)},
@@ -48,7 +48,7 @@ constexpr DraftRow kRows[] = {
     {"Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true},
     {"Qwen3_5ForCausalLM", "Qwen3_5ForCausalLMMTP", true, v0_5(17)},
     {"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLMMTP", true, v0_5(17)},
-    {"InternS2PreviewForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true},
+    {"InternS2PreviewForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true, v0_5(12)},
     {"InternS2MobiusForConditionalGeneration", "Qwen3_5ForCausalLMMTP", true, v0_5(18)},
     {"ExaoneMoEForCausalLM", "ExaoneMoEForCausalLMMTP", true},
     {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLMMTP", true, v0_5(22)},

@@ -195,8 +195,8 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   const bool has_lora_rank = !b.text->is_none("kv_lora_rank");
   if (b.arch_trait(ArchTrait::kMla) || (b.is_arch("PixtralForConditionalGeneration") && has_lora_rank)) {
     deepseek_shapes(b);
-  } else if (b.is_arch("DeepseekV4ForCausalLM") || b.is_arch("DeepseekV4ForCausalLMNextN") ||
-             (newer && b.is_arch("DeepseekV4ForCausalLMDSpark"))) {
+  } else if (b.since(v0_5(12)) && (b.is_arch("DeepseekV4ForCausalLM") || b.is_arch("DeepseekV4ForCausalLMNextN") ||
+                                   (newer && b.is_arch("DeepseekV4ForCausalLMDSpark")))) {
     deepseek_v4_shapes(b);
   } else if (newer && b.is_arch("Glm4MoeForCausalLMNextN")) {
     f.v_head_dim = f.head_dim;

@@ -20,7 +20,6 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
-constexpr std::string_view kParse = "parse";
 
 std::string first_name(const Value& architectures) {
   if (!architectures.is_list() || architectures.as_list().empty()) return "";
@@ -56,7 +55,7 @@ class Reader {
     if (beside_gguf()) path_ = std::filesystem::path(path_).parent_path().string();
     if (mistral_) return read_mistral();
     const auto stored = source_.config_of(path_);
-    const std::string_view opens = newer() ? "_try_load_longcat_config" : kParse;
+    const std::string_view opens = newer() ? "_try_load_longcat_config" : parse();
     if (!stored) raise("OSError", opens, stored.error().text());
     if (!*stored) raise_missing(opens);
     if (!(*stored)->is_dict()) raise("TypeError", opens, "config.json holds no object");
@@ -72,6 +71,9 @@ class Reader {
 
  private:
   [[nodiscard]] bool newer() const { return release_ >= kNewer; }
+
+  // The function that reads the file: up to 0.5.11 there is one for all formats.
+  [[nodiscard]] std::string_view parse() const { return release_ >= v0_5(12) ? "parse" : "get_config"; }
 
   // A .gguf file stands for the directory it lies in, where a config.json describes it (0.5.22 and later; what the file
   // itself says of the model is not read).
@@ -90,7 +92,7 @@ class Reader {
     if (!params) raise("FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
     if (!params->is_dict()) raise("AssertionError", "_download_mistral_config_file", "params.json holds no object");
     if (field(*params, "max_position_embeddings").is_none()) {
-      note_warning(kParse, "params.json names no max_position_embeddings; SGLang takes 128000");
+      note_warning("parse", "params.json names no max_position_embeddings; SGLang takes 128000");
     }
     dict_ = config_of_mistral_params(*params, path_);
     opens_ = "load_mistral_config";
@@ -111,7 +113,7 @@ class Reader {
   // newer releases try a second file there when the name is one that the hub cannot have.
   [[noreturn]] void raise_missing(std::string_view opens) const {
     if (!path_.empty() && source_.has_file(path_, "."))
-      raise("ValueError", kParse, fmt::format("{} has no config.json", path_));
+      raise("ValueError", parse(), fmt::format("{} has no config.json", path_));
     const bool second = release_ >= v0_5(23) && !is_hub_name(path_);
     raise("OSError", second ? "load_pointer_head" : opens, fmt::format("no configuration is known for {}", path_));
   }
@@ -158,11 +160,25 @@ class Reader {
       known = tables_.type("ministral");
       dict_ = dict_.with("model_type", "ministral");
     }
+    if (known == nullptr && release_ < v0_5(12) && named->is_string() && contains(named->as_string(), "deepseek_v32")) {
+      // V3.2 reads as V3 there: the file is loaded once more under that name.
+      dict_ = dict_.with("architectures", Value::list({"DeepseekV3ForCausalLM"})).with("model_type", "deepseek_v3");
+      return make(*tables_.type("deepseek_v3"), dict_, "_load_deepseek_v32_model");
+    }
     if (known == nullptr) {
       raise("ValueError", opens_,
             fmt::format("this release's transformers does not know model type {}", named->repr()));
     }
-    return make(*known, dict_, opens_);
+    if (release_ >= v0_5(12)) return make(*known, dict_, opens_);
+    try {
+      return make(*known, dict_, opens_);
+    } catch (const Raised& raised) {  // a class that stumbles over a missing key: SGLang's own class, where it has one
+      if (raised.refusal.exception != "KeyError") throw;
+      note_warning("get_config", "transformers cannot read the configuration; SGLang tries its own class");
+      const ConfigClass* own = tables_.registered(named->as_string());
+      if (own == nullptr) throw;
+      return make(*own, dict_, "get_config");
+    }
   }
 
   // The original state-spaces checkpoints: no model type, Mamba's sizes under other names.
@@ -185,7 +201,7 @@ class Reader {
   void repair_loaded(const HfConfigPtr& config) const {
     const std::string first = first_name(config->get("architectures"));
     if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
-      raise("IndexError", kParse, "architectures in config.json is empty");
+      raise("IndexError", parse(), "architectures in config.json is empty");
     }
     if (!newer() && release_ >= v0_5(13) && first == "GlmMoeDsaForCausalLM") {
       for (const char* key : {"qk_rope_head_dim", "index_topk_freq"}) {
@@ -199,7 +215,7 @@ class Reader {
       config->set(
           "vision_config",
           construct(*tables_.type("siglip_vision_model"),
-                    Value::dict({{"hidden_size", 1152}, {"image_size", 448}, {"num_hidden_layers", 26}}), kParse));
+                    Value::dict({{"hidden_size", 1152}, {"image_size", 448}, {"num_hidden_layers", 26}}), parse()));
     }
     if (is_longcat(config->get("architectures")) && config->get("architectures").as_list().size() == 1) {
       config->set("model_type", "longcat_flash");
@@ -210,7 +226,7 @@ class Reader {
     if (text == config) {
       // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
       if (newer() && layer_overrides(config).truthy()) {
-        raise("AmbiguousGlobalPerLayerAttributeError", kParse, "the configuration's shapes differ by layer");
+        raise("AmbiguousGlobalPerLayerAttributeError", parse(), "the configuration's shapes differ by layer");
       }
       return;
     }
@@ -246,7 +262,7 @@ class Reader {
     const bool state_space = config->config_class() != nullptr && config->config_class()->own &&
                              (config->is_instance("Mamba2Config") || config->is_instance("MambaConfig") ||
                               config->is_instance("FalconMambaConfig"));
-    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part_for(*config_class), kParse);
+    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part_for(*config_class), parse());
     if (ocr || ocr2) {
       for (const char* name : {"text_config", "language_config"}) {
         if (const HfConfigPtr sub = loaded->sub(name); sub && sub->get("v_head_dim") == Value(0)) {
@@ -263,7 +279,8 @@ class Reader {
   void gemma4_shapes(const HfConfigPtr& config) const {
     const HfConfigPtr text = config->sub("text_config");
     if (!text)
-      raise("AttributeError", newer() ? "_apply_gemma4_attention_overrides" : kParse, "config.json has no text_config");
+      raise("AttributeError", newer() ? "_apply_gemma4_attention_overrides" : parse(),
+            "config.json has no text_config");
     LayerShape full{text->get("head_dim"), text->get("num_key_value_heads")};
     LayerShape swa = full;
     if (newer()) {
@@ -307,7 +324,8 @@ class Reader {
     static constexpr std::array<std::string_view, 6> kGemma4 = {"gemma4",          "gemma4_assistant",
                                                                 "gemma4_unified",  "gemma4_unified_assistant",
                                                                 "diffusion_gemma", "embedding_gemma2"};
-    const auto* const known = kGemma4.begin() + (newer() ? 6 : release_ >= v0_5(13) ? 4 : 2);
+    const int named = newer() ? 6 : release_ >= v0_5(13) ? 4 : release_ >= v0_5(12) ? 2 : 1;
+    const auto* const known = kGemma4.begin() + named;
     if (std::find(kGemma4.begin(), known, type) != known) gemma4_shapes(config);
     if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
   }
@@ -318,7 +336,7 @@ class Reader {
   std::string path_;
   bool trust_;
   bool mistral_;
-  std::string_view opens_ = kParse;  // the function that hands the file to transformers
+  std::string_view opens_ = parse();  // the function that hands the file to transformers
   Value dict_;
   mutable bool overrode_v_head_dim_ = false;
 };

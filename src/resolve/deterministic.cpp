@@ -34,6 +34,7 @@ void disable_allreduce_fusion(Resolution& r) {
     r.warn(handler(r), "--enable-aiter-allreduce-fusion is not deterministic and is turned off");
     r.change(kSource, Field::enable_aiter_allreduce_fusion, false);
   }
+  if (r.before(v0_5(12))) return;
   const std::string_view step = pass(r, "_deterministic_allreduce_fusion_disable");
   const std::string_view message = "FlashInfer's fused all-reduce is not deterministic and is turned off";
   if (field_exists(Field::flashinfer_allreduce_fusion_backend, r.release())) {

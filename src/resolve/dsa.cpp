@@ -94,6 +94,27 @@ void check_cache_layer_split(Resolution& r) {
   if (r.integer(Field::pp_size) > 1) refuse("--enable-dsa-cache-layer-split does not go with --pp-size above 1");
 }
 
+// 0.5.11 takes every device but Ascend's for CUDA here, and torch refuses: sparse attention never starts. What is
+// assigned on the way is lost.
+[[noreturn]] void ask_for_cuda(Resolution& r) {
+  const char* step = step_name(r);
+  if (r.on(Field::enable_nsa_prefill_context_parallel)) {
+    r.warn(step, "prefill context parallelism was tried on Hopper only");
+    if (r.is(Field::nsa_prefill_cp_mode, "in-seq-split")) {
+      r.warn(step, "in-seq-split sets --moe-dense-tp-size 1, --moe-a2a-backend deepep and --ep-size to --tp-size");
+    } else {
+      r.require(r[Field::dp_size] == Value(1), step, "round-robin-split needs --dp-size 1");
+    }
+    r.require(r[Field::tp_size] == Value(8), step, "prefill context parallelism needs --tp-size 8");
+    r.warn(step, "prefill context parallelism of sparse attention is on");
+  } else if (r.integer(Field::dp_size) < r.integer(Field::tp_size)) {
+    r.warn(step, "attention weights of this model are spread over the ranks of --tp-size");
+  }
+  r.warn(step, "the page size of sparse attention is 64");
+  constexpr const char* kTorch = "no_cuda";  // the name that describing an Intel GPU gives torch's own refusal
+  r.refuse("AssertionError", kTorch, "SGLang 0.5.11 asks torch for a CUDA device for this model; 0.5.12 does not");
+}
+
 }  // namespace
 
 void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
@@ -101,6 +122,7 @@ void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
   if (r.before(v0_5(15)) && is_attention_backend_not_set(r)) {
     r.set(step_name(r), Field::attention_backend, r.since(v0_5(13)) ? "dsa" : "nsa");
   }
+  if (r.before(v0_5(12))) ask_for_cuda(r);
   if (r.since(v0_5(13))) refuse_two_batch_overlap(r, model);
   if (r.since(v0_5(20))) {
     default_kv_cache_dtype(r);

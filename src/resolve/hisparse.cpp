@@ -72,14 +72,27 @@ void check_backend(Resolution& r, Field field, std::string_view phase) {
                        r.text(Field::kv_cache_dtype), phase, r.text(field)));
 }
 
+// 0.5.11: one backend and one type, in this order.
+void check_first_form(Resolution& r) {
+  const auto refuse = [&r](const char* message) { r.refuse("ValueError", kFunction, message); };
+  for (const Field backend : {Field::nsa_prefill_backend, Field::nsa_decode_backend}) {
+    if (!r.none(backend) && !r.is(backend, "flashmla_sparse")) {
+      refuse("--enable-hisparse runs on flashmla_sparse alone; leave the NSA backends out.");
+    }
+  }
+  if (!r.is(Field::kv_cache_dtype, "bfloat16")) refuse("--enable-hisparse needs --kv-cache-dtype bfloat16.");
+}
+
 }  // namespace
 
 void validate_hisparse(Resolution& r) {
   if (!r.on(Field::enable_hisparse)) return;
   const ModelFacts& model = r.model();
-  r.require(is_deepseek_dsa(model, r.release()) || is_deepseek_v4(model) || is_minimax_sparse(r, model), kFunction,
+  const bool v4 = r.since(v0_5(12)) && is_deepseek_v4(model);
+  r.require(is_deepseek_dsa(model, r.release()) || v4 || is_minimax_sparse(r, model), kFunction,
             "--enable-hisparse needs a model with a token indexer (DeepSeek V3.2, GLM-5 and the like); drop it.");
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
+  if (r.before(v0_5(12))) return check_first_form(r);
   check_features(r);
   // DeepSeek V4 pairs types and backends elsewhere; upstream leaves early for it up to 0.5.18 (known for 0.5.13).
   if (r.before(v0_5(14)) && is_deepseek_v4(model)) return;

@@ -82,7 +82,10 @@ void check_speculation(Resolution& r) {
   }
 }
 
-Value lora_ref(const Value& name, const Value& path, const Value& pinned) {
+Value lora_ref(const Resolution& r, const Value& name, const Value& path, const Value& pinned) {
+  if (r.before(v0_5(12))) {  // the id is drawn anew by every launch
+    return Value::dict({{"lora_name", name}, {"lora_path", path}, {"pinned", pinned}});
+  }
   const auto text = [](const Value& v) { return v.is_string() ? v.as_string() : v.repr(); };
   return Value::dict({{"lora_id", url_uuid5_hex(text(name) + '\0' + text(path))},
                       {"lora_name", name},
@@ -95,8 +98,8 @@ Value parsed_path(Resolution& r, const Value& entry) {
   if (entry.is_string()) {
     const std::string& text = entry.as_string();
     const auto at = text.find('=');
-    if (at == std::string::npos) return lora_ref(entry, entry, false);
-    return lora_ref(text.substr(0, at), text.substr(at + 1), false);
+    if (at == std::string::npos) return lora_ref(r, entry, entry, false);
+    return lora_ref(r, text.substr(0, at), text.substr(at + 1), false);
   }
   if (!entry.is_dict()) {
     r.refuse("ValueError", kStep,
@@ -107,7 +110,7 @@ Value parsed_path(Resolution& r, const Value& entry) {
   r.require(name != nullptr && path != nullptr, kStep,
             "A JSON object in --lora-paths needs the keys lora_name and lora_path.");
   const Value* pinned = entry.find("pinned");
-  return lora_ref(*name, *path, pinned == nullptr ? Value(false) : *pinned);
+  return lora_ref(r, *name, *path, pinned == nullptr ? Value(false) : *pinned);
 }
 
 void parse_paths(Resolution& r) {
@@ -117,7 +120,7 @@ void parse_paths(Resolution& r) {
     if (r.before(v0_5(15))) r.set(kStep, Field::lora_paths, Value::list({}));
     for (const Value& entry : paths.as_list()) parsed.push_back(parsed_path(r, entry));
   } else if (paths.is_dict()) {
-    for (const auto& [name, path] : paths.as_dict()) parsed.push_back(lora_ref(name, path, false));
+    for (const auto& [name, path] : paths.as_dict()) parsed.push_back(lora_ref(r, name, path, false));
   } else if (!paths.is_none()) {
     r.refuse("ValueError", kStep, fmt::format("--lora-paths is {}; give a list of adapters.", paths.repr()));
   }
@@ -157,6 +160,8 @@ void check_limits(Resolution& r) {
     r.require(chunk >= 16 && chunk <= 128 && (chunk & (chunk - 1)) == 0, kStep,
               fmt::format("--max-lora-chunk-size is {}; use 16, 32, 64 or 128.", chunk));
   }
+  r.require(r.since(v0_5(12)) || !r.on(Field::lora_use_virtual_experts) || r.is(Field::lora_backend, "triton"), kStep,
+            "--lora-use-virtual-experts needs --lora-backend triton.");
   const Value& drain = r[Field::lora_drain_wait_threshold];
   r.require(drain.is_none() || drain.as_number() >= 0.0, kStep, "--lora-drain-wait-threshold must not be negative.");
 }

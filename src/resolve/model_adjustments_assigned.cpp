@@ -160,10 +160,11 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
   if (arch == "KimiLinearForCausalLM" || (arch == "BailingMoeV2_5ForCausalLM" && r.before(v0_5(13)))) {
     assign_mamba_radix_cache(r, {.radix_cache = false});
   } else if (contains({"BailingMoeV2_5ForCausalLM", "Qwen3NextForCausalLM", "Qwen3_5MoeForConditionalGeneration",
-                       "InternS2PreviewForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
-                       "MiniCPMV4_6ForConditionalGeneration", "FalconH1ForCausalLM", "JetNemotronForCausalLM",
+                       "Qwen3_5ForConditionalGeneration", "FalconH1ForCausalLM", "JetNemotronForCausalLM",
                        "JetVLMForConditionalGeneration"},
                       arch) ||
+             (contains({"InternS2PreviewForConditionalGeneration", "MiniCPMV4_6ForConditionalGeneration"}, arch) &&
+              r.since(v0_5(12))) ||
              (arch == "ZayaForCausalLM" && r.since(v0_5(14)))) {
     assign_mamba_radix_cache(r, support);
   } else if (arch == "GraniteMoeHybridForCausalLM") {
@@ -177,6 +178,7 @@ void adjust_hybrid(Resolution& r, const ModelFacts& model, const std::string& ar
 
 void adjust_architecture(Resolution& r, const ModelFacts& model, const std::string& arch) {
   const auto named = [&](std::string_view part) { return arch.find(part) != std::string::npos; };
+  if (r.before(v0_5(12)) && contains({"DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM"}, arch)) return;
   if (contains({"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "KimiK25ForConditionalGeneration",
                 "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM"},
                arch)) {
@@ -222,7 +224,7 @@ void assign_model_specific_adjustments(Resolution& r) {
   if (contains({"MistralLarge3ForCausalLM", "PixtralForConditionalGeneration"}, arch)) {
     r.set(kStep, Field::dtype, "bfloat16");
   }
-  if (arch == "DeepseekV4ForCausalLM") apply_deepseek_v4_defaults(r);
+  if (arch == "DeepseekV4ForCausalLM" && r.since(v0_5(12))) apply_deepseek_v4_defaults(r);
   adjust_architecture(r, model, arch);
   if (r.env_text("SGLANG_EMBEDDINGS_SPARSE_HEAD") != nullptr) {
     r.set(kStep, Field::disable_overlap_schedule, true);

@@ -84,7 +84,9 @@ bool is_mistral_native(Resolution& r) {
   const std::string lower = ascii_lower(path);
   const bool named = lower.find("mistral-large-3") != std::string::npos ||
                      lower.find("mistral-small-4") != std::string::npos || lower.find("leanstral") != std::string::npos;
-  if (named && r.models().has_file(path, "params.json")) return true;
+  const bool params = r.models().has_file(path, "params.json");
+  if (r.before(v0_5(12))) return params && (named || !r.models().has_file(path, "config.json"));
+  if (named && params) return true;
   // The prefix lost its dash after 0.5.13; known for 0.5.23.
   return r.models().has_file(path, "consolidated*.safetensors") &&
          !r.models().has_file(path, r.since(v0_5(18)) ? "model*.safetensors" : "model-*.safetensors");

@@ -18,7 +18,8 @@ void choose_backend(Resolution& r) {
     r.warn(kStep, "--enable-deepep-waterfill needs deepep: --moe-a2a-backend becomes deepep");
     r.set(kStep, Field::moe_a2a_backend, "deepep");
   }
-  if (r.env_bool("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", false) && !r.is(Field::moe_a2a_backend, "megamoe")) {
+  if (r.since(v0_5(12)) && r.env_bool("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", false) &&
+      !r.is(Field::moe_a2a_backend, "megamoe")) {
     r.set(kStep, Field::moe_a2a_backend, "megamoe");
   }
 }

@@ -116,7 +116,8 @@ void enable_decode_radix_cache(Resolution& r) {
   if (r.on(Field::enable_hisparse)) refuse("--enable-hisparse");
   const std::string backend = r.text(Field::disaggregation_transfer_backend);
   if (r.before(v0_5(14))) {
-    if (backend != "nixl" && backend != "mooncake") refuse("--disaggregation-transfer-backend " + backend);
+    if (backend != "nixl" && (backend != "mooncake" || r.before(v0_5(12))))
+      refuse("--disaggregation-transfer-backend " + backend);
     if (!r.none(Field::speculative_algorithm)) refuse("speculative decoding");
   } else if (backend == "fake") {
     refuse("--disaggregation-transfer-backend fake");
@@ -225,10 +226,11 @@ void handle_roles(Resolution& r) {
     if (r.since(v0_5(15)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;
-  if (r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false) &&
-      !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"})) {
+  const bool staged = r.is(Field::disaggregation_transfer_backend, "mooncake") ||
+                      (r.is(Field::disaggregation_transfer_backend, "nixl") && r.since(v0_5(12)));
+  if (r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false) && !staged) {
     r.refuse("ValueError", kStep,
-             fmt::format("SGLANG_DISAGG_STAGING_BUFFER works with mooncake and nixl, not with {}.",
+             fmt::format("SGLANG_DISAGG_STAGING_BUFFER works with mooncake (and nixl since 0.5.12), not with {}.",
                          r.text(Field::disaggregation_transfer_backend)));
   }
   check_role_switch(r);
@@ -263,13 +265,13 @@ void handle_language_model_only(Resolution& r) {
 }
 
 bool supports_encoder_disaggregation(const Resolution& r, std::string_view architecture) {
-  static constexpr std::array<std::string_view, 12> kSince11 = {
-      "Qwen2VLForConditionalGeneration",         "Qwen3VLForConditionalGeneration",
-      "Qwen2_5_VLForConditionalGeneration",      "Qwen3VLMoeForConditionalGeneration",
-      "Qwen3_5ForConditionalGeneration",         "Qwen3_5MoeForConditionalGeneration",
-      "InternS2PreviewForConditionalGeneration", "Qwen3OmniMoeForConditionalGeneration",
-      "Qwen2AudioForConditionalGeneration",      "Qwen2_5OmniForConditionalGeneration",
-      "KimiVLForConditionalGeneration",          "KimiK25ForConditionalGeneration"};
+  static constexpr std::array<std::string_view, 11> kSince11 = {
+      "Qwen2VLForConditionalGeneration",      "Qwen3VLForConditionalGeneration",
+      "Qwen2_5_VLForConditionalGeneration",   "Qwen3VLMoeForConditionalGeneration",
+      "Qwen3_5ForConditionalGeneration",      "Qwen3_5MoeForConditionalGeneration",
+      "Qwen3OmniMoeForConditionalGeneration", "Qwen2AudioForConditionalGeneration",
+      "Qwen2_5OmniForConditionalGeneration",  "KimiVLForConditionalGeneration",
+      "KimiK25ForConditionalGeneration"};
   static constexpr std::array<std::string_view, 3> kSince22 = {"Dots3NoteForCausalLM", "KimiK3ForConditionalGeneration",
                                                                "Glm5NextForConditionalGeneration"};
   static constexpr std::array<std::string_view, 2> kSince23 = {"MiniMaxM3SparseForConditionalGeneration",
@@ -277,8 +279,9 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), architecture) != names.end();
   };
-  return among(kSince11) || (r.since(v0_5(13)) && architecture == "MiMoV2ForCausalLM") ||
-         (r.since(v0_5(15)) && among(kSince22)) || (r.since(v0_5(23)) && among(kSince23));
+  return among(kSince11) || (r.since(v0_5(12)) && architecture == "InternS2PreviewForConditionalGeneration") ||
+         (r.since(v0_5(13)) && architecture == "MiMoV2ForCausalLM") || (r.since(v0_5(15)) && among(kSince22)) ||
+         (r.since(v0_5(23)) && among(kSince23));
 }
 
 void check_encoder_options(Resolution& r, std::string_view function) {

@@ -62,7 +62,11 @@ void Resolution::set_attribute(std::string_view name, Value value) {
 
 namespace {
 
-// Functions that were part of a larger method up to 0.5.12.
+// Functions that were part of a larger method: up to 0.5.11 these, and up to 0.5.12 those below.
+constexpr std::pair<std::string_view, std::string_view> kMethodsBefore12[] = {
+    {"apply_nemotron_h_defaults", "_handle_model_specific_adjustments"},
+    {"validate_hisparse", "check_server_args"},
+};
 constexpr std::pair<std::string_view, std::string_view> kMethodsBefore13[] = {
     {"_handle_dflash", "_handle_speculative_decoding"},
     {"_handle_eagle_family", "_handle_speculative_decoding"},
@@ -77,6 +81,10 @@ constexpr std::pair<std::string_view, std::string_view> kMethodsBefore13[] = {
 std::string_view method_in_release(Release release, std::string_view function) {
   if (release >= v0_5(13)) return function;
   for (const auto& [part, method] : kMethodsBefore13) {
+    if (part == function) return method;
+  }
+  if (release >= v0_5(12)) return function;
+  for (const auto& [part, method] : kMethodsBefore12) {
     if (part == function) return method;
   }
   return function;

@@ -107,7 +107,7 @@ void handle_tokenizer_batching(Resolution& r) {
   };
   // Up to 0.5.15 tokenizer workers are dropped too; later they still serve HTTP.
   if (r.before(v0_5(16))) reset(Field::tokenizer_worker_num, 1, "--tokenizer-worker-num");
-  reset(Field::detokenizer_worker_num, 1, "--detokenizer-worker-num");
+  if (r.since(v0_5(12))) reset(Field::detokenizer_worker_num, 1, "--detokenizer-worker-num");
   reset(Field::enable_tokenizer_batch_encode, false, "--enable-tokenizer-batch-encode");
   reset(Field::enable_dynamic_batch_tokenizer, false, "--enable-dynamic-batch-tokenizer");
 }

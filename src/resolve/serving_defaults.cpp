@@ -215,7 +215,7 @@ void handle_deprecated_args(Resolution& r) {
   replace_nan_detection(r, function);
   rename_allreduce_fusion(r, function);
   if (r.before(v0_5(15))) {
-    rename_attention_backends_by_assignment(r, function);
+    if (r.since(v0_5(12))) rename_attention_backends_by_assignment(r, function);
   } else {
     rename_attention_backends(r, function);
   }

@@ -68,7 +68,8 @@ void handle_multimodal_feature_transport(Resolution& r) {
 // Custom all-reduce v2 works inside one node. Since 0.5.19 this is decided elsewhere.
 void disable_custom_all_reduce_v2(Resolution& r, std::string_view function) {
   constexpr auto kVariable = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2";
-  if (r.since(v0_5(19)) || r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
+  if (r.before(v0_5(12)) || r.since(v0_5(19))) return;
+  if (r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
   if (r.env_text(kVariable) != nullptr) r.warn(function, fmt::format("{} is off with several nodes.", kVariable));
   r.env()[kVariable] = "0";
 }

@@ -35,6 +35,9 @@ bool is_gemma4_assistant(const Resolution& r, const Value& config) {
 // reads its configuration here, whatever the algorithm.
 Value algorithm_behind_alias(Resolution& r) {
   constexpr std::string_view kHere = "_resolve_speculative_algorithm_alias";
+  if (r.before(v0_5(12))) {
+    return r.is(Field::speculative_algorithm, "NEXTN") ? Value("EAGLE") : r[Field::speculative_algorithm];
+  }
   bool gemma4_draft = false;
   if (r.on(Field::speculative_draft_model_path)) {
     auto config = load_draft_config(r, DraftConfig::kDecrypted);
@@ -56,8 +59,15 @@ void default_draft_revision(Resolution& r) {
 
 // The draft's MoE layers run on the target's runner, except where that runner needs the target's prepared weights.
 void default_moe_runner(Resolution& r) {
-  if (!r.none(Field::speculative_moe_runner_backend)) return;
+  if (!r.none(Field::speculative_moe_runner_backend)) {
+    r.require(r.since(v0_5(12)) || !r.is(Field::speculative_moe_runner_backend, "flashinfer_trtllm"), kStep,
+              "--speculative-moe-runner-backend flashinfer_trtllm does not draft in this release; use auto");
+    return;
+  }
   Value runner = r[Field::moe_runner_backend];
+  if (r.before(v0_5(12)) && r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "flashinfer_trtllm_routed"})) {
+    runner = "auto";
+  }
   if (r.before(v0_5(15))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
   constexpr std::string_view kPass = "_speculative_moe_runner_default";
   if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");

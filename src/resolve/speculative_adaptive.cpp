@@ -19,6 +19,7 @@ std::string why_not_adaptive(Resolution& r) {
   const bool one_branch = topk == Value(1) || (r.since(v0_5(14)) && topk.is_none());
   if (!one_branch) return "it needs --speculative-eagle-topk 1";
   if (attn_dp_enabled(r)) return "data-parallel attention does not work with it";
+  if (r.before(v0_5(12)) && !r.on(Field::disable_overlap_schedule)) return "it needs --disable-overlap-schedule";
   if (r.on(Field::enable_multi_layer_eagle)) return "multi-layer EAGLE does not work with it";
   if (r.on(Field::enable_two_batch_overlap)) return "two-batch overlap does not work with it";
   if (r.on(Field::enable_pdmux)) return "PD multiplexing does not work with it";

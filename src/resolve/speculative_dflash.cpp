@@ -41,11 +41,16 @@ void take_block_size(Resolution& r) {
   r.change(kStep, Field::speculative_num_draft_tokens, size);
 }
 
+Field window_size(const Resolution& r) {
+  return r.since(v0_5(12)) ? Field::speculative_draft_window_size : Field::speculative_dflash_draft_window_size;
+}
+
 void take_window(Resolution& r) {
-  if (r.since(v0_5(13)) || r.none(Field::speculative_draft_window_size)) return;
-  const std::int64_t window = r.integer(Field::speculative_draft_window_size);
-  if (window <= 0) refuse(r, "--speculative-draft-window-size must be positive");
-  r.set(kStep, Field::speculative_draft_window_size, window);
+  const Field field = window_size(r);
+  if (r.since(v0_5(13)) || r.none(field)) return;
+  const std::int64_t window = r.integer(field);
+  if (window <= 0) refuse(r, "the draft's window must be positive");
+  r.set(kStep, field, window);
 }
 
 // A configuration that cannot be read or that SGLang refuses costs a warning, and the default block of 16.
@@ -63,9 +68,10 @@ void infer_block_size(Resolution& r) {
 }
 
 void check_window(Resolution& r) {
-  if (r.none(Field::speculative_draft_window_size)) return;
-  if (r.integer(Field::speculative_draft_window_size) < r.integer(Field::speculative_num_draft_tokens)) {
-    refuse(r, "--speculative-draft-window-size must hold at least one block");
+  const Field field = window_size(r);
+  if (r.none(field)) return;
+  if (r.integer(field) < r.integer(Field::speculative_num_draft_tokens)) {
+    refuse(r, "the draft's window must hold at least one block");
   }
 }
 

@@ -46,10 +46,10 @@ void restrict_mixed_chunk(Resolution& r) {
 }
 
 bool carries_own_draft(const Resolution& r, std::string_view arch) {
-  if (contains({"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV4ForCausalLM", "Glm4MoeForCausalLM",
-                "Glm4MoeLiteForCausalLM", "GlmMoeDsaForCausalLM", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
-                "BailingMoeV2_5ForCausalLM", "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration",
-                "HYV3ForCausalLM"},
+  if (arch == "DeepseekV4ForCausalLM") return r.since(v0_5(12));
+  if (contains({"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeForCausalLM", "Glm4MoeLiteForCausalLM",
+                "GlmMoeDsaForCausalLM", "BailingMoeForCausalLM", "BailingMoeV2ForCausalLM", "BailingMoeV2_5ForCausalLM",
+                "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "HYV3ForCausalLM"},
                arch)) {
     return true;
   }

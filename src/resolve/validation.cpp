@@ -33,7 +33,8 @@ void check_sizes(Resolution& r) {
   }
   require(r.none(Field::pp_max_micro_batch_size) || r.integer(Field::pp_max_micro_batch_size) >= 1,
           "--pp-max-micro-batch-size has to be 1 or more.");
-  require(!(r.on(Field::disable_cuda_graph_padding) && r.on(Field::enable_torch_compile)),
+  const bool unpadded = r.since(v0_5(12)) && r.on(Field::disable_cuda_graph_padding);
+  require(!(unpadded && r.on(Field::enable_torch_compile)),
           "--disable-cuda-graph-padding would have --enable-torch-compile compile every batch size; drop one of them.");
 }
 
@@ -193,7 +194,7 @@ void check_two_batch_overlap(Resolution& r) {
              "--enable-two-batch-overlap needs a --moe-a2a-backend or attention data parallelism.");
   }
   if (no_a2a) r.refuse("ValueError", kCheck, "--enable-two-batch-overlap needs a --moe-a2a-backend.");
-  if (r.before(v0_5(14)) && r.on(Field::enforce_shared_experts_fusion)) {
+  if (r.since(v0_5(12)) && r.before(v0_5(14)) && r.on(Field::enforce_shared_experts_fusion)) {
     r.refuse("ValueError", kCheck,
              "--enable-two-batch-overlap and --enforce-shared-experts-fusion exclude each other; drop one of them.");
   }

@@ -134,7 +134,12 @@ std::optional<Finding> quantization_mismatch(const LaunchFacts& f) {
 }
 
 std::optional<Finding> unknown_architecture(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"parse"}) || !f.launch().refused_by_model) return std::nullopt;
+  if (!raised(f, "ValueError", {"parse", "get_config"}) || !f.launch().refused_by_model) return std::nullopt;
+  return Finding{.field = Field::model_path};
+}
+
+std::optional<Finding> sparse_on_cuda_only(const LaunchFacts& f) {
+  if (f.since(12) || !raised(f, "AssertionError", {"no_cuda", "_lazy_init"})) return std::nullopt;
   return Finding{.field = Field::model_path};
 }
 
@@ -339,6 +344,16 @@ const Rule kRules[] = {
      .check = unknown_architecture,
      .fires_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .until = v0_5(22)}}},
      .quiet_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .since = v0_5(22)}}}},
+    {.id = "RF017",
+     .field = Field::model_path,
+     .summary = "DeepSeek sparse attention in 0.5.11",
+     .why = "Resolution asks torch for the capability of a CUDA device, whatever the platform.",
+     .fix = "SGLang 0.5.12",
+     .source = "sglang/srt/server_args.py",
+     .until = v0_5(12),
+     .check = sparse_on_cuda_only,
+     .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
+     .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu"}}}},
     {.id = "RF001",
      .summary = "SGLang refuses the launch",
      .why = "An exception ends the launch while arguments are resolved.",
