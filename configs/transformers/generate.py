@@ -30,6 +30,7 @@ import types
 import typing
 
 os.environ.setdefault("SGLANG_USE_CPU_ENGINE", "0")
+sys.modules.setdefault("kernels", None)  # code for GPUs, which the transformers of some releases cannot import; none is needed
 
 
 # A class as a value is a text with this in front.
