@@ -11,7 +11,7 @@ namespace preflight {
 
 Result<std::string> read_whole(std::istream& in, const std::string& name) {
   std::string text;
-  std::array<char, 1U << 16U> block{};
+  std::array<char, 1U << 12U> block{};
   while (in.read(block.data(), block.size()) || in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > kMostText) return failure(fmt::format("longer than {} MiB", kMostText >> 20U), name);

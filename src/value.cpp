@@ -112,7 +112,7 @@ Value Value::with(std::string_view key, Value value) const& {
 }
 
 Value Value::with(std::string_view key, Value value) && {
-  const bool alone = kind_ == Kind::kDict && held_.shared->owners == 1;
+  const bool alone = kind_ == Kind::kDict && owner_ && held_.shared->owners == 1;
   if (!alone) return static_cast<const Value&>(*this).with(key, std::move(value));
   put(const_cast<Dict&>(as_dict()), key, std::move(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return std::move(*this);
@@ -137,6 +137,7 @@ bool operator==(const Value& a, const Value& b) {
 }
 
 bool Value::identical_content(const Value& other) const {
+  if (is_none()) return true;
   if (is_list()) {
     const auto& x = as_list();
     const auto& y = other.as_list();
@@ -212,9 +213,10 @@ bool is_plain_json(std::string_view s) {
   };
   std::uint64_t w = 0;
   if (s.size() < sizeof(w)) {
-    for (const char c : s) w = (w << 8U) | static_cast<unsigned char>(c);
-    // Above the text stand zeros, which would be told; spaces are not.
-    look(s.empty() ? kSpaces : w | (kSpaces << (8 * s.size())));
+    // Around the text stand spaces, which tell nothing.
+    w = kSpaces;
+    std::memcpy(&w, s.data(), s.size());
+    look(w);
     return (told & kHighest) == 0;
   }
   // The last word overlaps the one before.

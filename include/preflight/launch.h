@@ -1,9 +1,12 @@
 // Stage 3: the resolved launch: what SGLang will run with, how each value came about, or why it refuses.
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,11 +16,50 @@
 
 namespace preflight {
 
+using FieldValue = std::pair<Field, Value>;
+
+// The fields that a step sets together: nearly always one, which lies here and not in memory of its own.
+class FieldValues {
+ public:
+  FieldValues() = default;
+  FieldValues(Field field, Value value) : one_(field, std::move(value)), size_(1) {}
+  FieldValues(std::initializer_list<FieldValue> items) {
+    for (const FieldValue& item : items) push_back(item);
+  }
+  FieldValues(std::vector<FieldValue> items) : size_(items.size()), several_(std::move(items)) {
+    if (size_ == 1) one_ = std::move(several_.front());
+  }
+
+  void push_back(FieldValue item) {
+    if (size_ == 0) {
+      one_ = std::move(item);
+    } else {
+      if (size_ == 1) several_.assign(1, one_);
+      several_.push_back(std::move(item));
+    }
+    ++size_;
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const FieldValue* begin() const { return size_ > 1 ? several_.data() : &one_; }
+  [[nodiscard]] const FieldValue* end() const { return begin() + size_; }
+  [[nodiscard]] FieldValue* begin() { return size_ > 1 ? several_.data() : &one_; }
+  [[nodiscard]] FieldValue* end() { return begin() + size_; }
+  [[nodiscard]] const FieldValue& front() const { return *begin(); }
+  [[nodiscard]] const FieldValue& operator[](std::size_t i) const { return begin()[i]; }
+  [[nodiscard]] FieldValue& operator[](std::size_t i) { return begin()[i]; }
+
+ private:
+  FieldValue one_{};
+  std::size_t size_ = 0;
+  std::vector<FieldValue> several_;  // all of them, when they are more than one
+};
+
 // One entry of the chain: a step set fields. `assigned` tells releases that assign (up to 0.5.18) from those that
 // declare; the recorder writes the first as "writes", the second as "trace".
 struct Change {
-  std::string step;  // upstream's name for the source
-  std::vector<std::pair<Field, Value>> fields;
+  std::string_view step;  // upstream's name for the source: text that stays, so that thirty changes a launch copy none
+  FieldValues fields;
   bool assigned = false;
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace preflight {
 // One option as it was given; a repeated option gives several, the last wins.
 struct GivenOption {
   Field field;
-  std::string option;   // the full option string it resolved to, e.g. "--page-size"
-  std::string spelled;  // as typed, e.g. "--page" or "--page-size=64"
+  std::string_view option;  // the full option string it resolved to, e.g. "--page-size": a name of the release's table
+  std::string spelled;      // as typed, e.g. "--page" or "--page-size=64"
   SourceRange where;
   bool from_config_file = false;
 };

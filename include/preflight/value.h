@@ -4,7 +4,8 @@
 // printed), so resolution computes on this type and never on JSON. Strings, lists and dicts are immutable and shared:
 // copying a Value is cheap, and a changed container is a new one. Dicts keep insertion order, as Python's do.
 // A launch copies one Value per field of the release, twice; hence 16 bytes and a count of owners inside, where a
-// std::variant of std::string and std::shared_ptr takes 40 and a dispatch per copy.
+// std::variant of std::string and std::shared_ptr takes 40 and a dispatch per copy; and most of these are defaults,
+// which are borrowed from tables that stay, so that copying them touches no owner count.
 #pragma once
 
 #include <ext/atomicity.h>
@@ -25,10 +26,10 @@ class Value {
   using Item = std::pair<std::string, Value>;
   using Dict = std::vector<Item>;
 
-  Value() {}                                                 // None
-  Value(std::nullptr_t) {}                                   // NOLINT(google-explicit-constructor): values are literals
-  Value(bool b) : kind_(Kind::kBool) { held_.boolean = b; }  // NOLINT(google-explicit-constructor)
-  Value(int i) : Value(std::int64_t{i}) {}                   // NOLINT(google-explicit-constructor)
+  Value() {}                // None
+  Value(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): values are literals
+  Value(bool b) : kind_(Kind::kBool) { held_.integer = b ? 1 : 0; }    // NOLINT(google-explicit-constructor)
+  Value(int i) : Value(std::int64_t{i}) {}                             // NOLINT(google-explicit-constructor)
   Value(std::int64_t i) : kind_(Kind::kInt) { held_.integer = i; }     // NOLINT(google-explicit-constructor)
   Value(double d) : kind_(Kind::kFloat) { held_.number = d; }          // NOLINT(google-explicit-constructor)
   Value(std::string s) : kind_(Kind::kString) { hold(std::move(s)); }  // NOLINT(google-explicit-constructor)
@@ -36,14 +37,25 @@ class Value {
   Value(const char* s) : Value(std::string(s)) {}                      // NOLINT(google-explicit-constructor)
   static Value list(List items);
   static Value dict(Dict items);
+  // This value without a share in what it holds, as are its copies: valid as long as this one is.
+  [[nodiscard]] Value borrowed() const {
+    Value v;
+    v.kind_ = kind_;
+    v.held_ = held_;
+    return v;
+  }
 
-  Value(const Value& other) noexcept : kind_(other.kind_), held_(other.held_) { join(); }
-  Value(Value&& other) noexcept : kind_(other.kind_), held_(other.held_) { other.kind_ = Kind::kNone; }
+  Value(const Value& other) noexcept : kind_(other.kind_), owner_(other.owner_), held_(other.held_) { join(); }
+  Value(Value&& other) noexcept : kind_(other.kind_), owner_(other.owner_), held_(other.held_) {
+    other.kind_ = Kind::kNone;
+    other.owner_ = false;
+  }
   // By way of a temporary: `other` may lie inside what this Value holds, or be this Value.
   Value& operator=(const Value& other) noexcept { return *this = Value(other); }
   Value& operator=(Value&& other) noexcept {
     Value taken(std::move(other));
     std::swap(kind_, taken.kind_);
+    std::swap(owner_, taken.owner_);
     std::swap(held_, taken.held_);
     return *this;
   }
@@ -61,7 +73,7 @@ class Value {
   // Python's bool(x).
   [[nodiscard]] bool truthy() const;
   // The contained value. Of another kind: std::bad_variant_access, Python's TypeError during resolution.
-  [[nodiscard]] bool as_bool() const { return need(Kind::kBool).boolean; }
+  [[nodiscard]] bool as_bool() const { return need(Kind::kBool).integer != 0; }
   [[nodiscard]] std::int64_t as_int() const;  // bool counts as 0 or 1, as in Python
   [[nodiscard]] double as_number() const;     // bool, int or float
   [[nodiscard]] const std::string& as_string() const { return shared<std::string>(Kind::kString); }
@@ -81,18 +93,9 @@ class Value {
   // Same kind and equal: what counts as "unchanged" in the chain of changes.
   [[nodiscard]] bool identical(const Value& other) const {
     if (kind_ != other.kind_) return false;
-    switch (kind_) {
-      case Kind::kNone:
-        return true;
-      case Kind::kBool:
-        return held_.boolean == other.held_.boolean;
-      case Kind::kInt:
-        return held_.integer == other.held_.integer;
-      case Kind::kFloat:
-        return held_.number == other.held_.number;
-      default:
-        return held_.shared == other.held_.shared || identical_content(other);
-    }
+    // Nearly always asked about fields that hold their default: what is held alike is equal, but for nan.
+    if (held_.integer == other.held_.integer) return kind_ != Kind::kFloat || held_.number == other.held_.number;
+    return kind_ != Kind::kBool && kind_ != Kind::kInt && identical_content(other);
   }
 
   // Python's repr(), used in messages and where SGLang itself stores str(x).
@@ -116,8 +119,7 @@ class Value {
     T value;
   };
   union Held {
-    bool boolean;
-    std::int64_t integer = 0;
+    std::int64_t integer = 0;  // of a bool: 0 or 1
     double number;
     const Shared* shared;
   };
@@ -125,13 +127,14 @@ class Value {
   template <typename T>
   void hold(T content) {
     held_.shared = new Holding<T>(std::move(content));
+    owner_ = true;
   }
   // Counted as std::shared_ptr does: without a locked instruction as long as the process has one thread.
   void join() const {
-    if (kind_ >= Kind::kString) __gnu_cxx::__atomic_add_dispatch(&held_.shared->owners, 1);
+    if (owner_) __gnu_cxx::__atomic_add_dispatch(&held_.shared->owners, 1);
   }
   void leave() {
-    if (kind_ >= Kind::kString && __gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
+    if (owner_ && __gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
   }
   void destroy();
   [[nodiscard]] bool identical_content(const Value& other) const;
@@ -147,6 +150,7 @@ class Value {
   }
 
   Kind kind_ = Kind::kNone;
+  bool owner_ = false;  // counted among the owners of held_.shared
   Held held_;
 };
 

@@ -22,7 +22,7 @@ constexpr std::size_t kNone = std::string_view::npos;
 struct Word {
   enum Kind : std::uint8_t { kValue, kOption, kSeparator } kind = kValue;
   const Option* option = nullptr;   // null for an option nobody knows
-  std::string_view name = {};       // the full option string
+  std::string_view name = {};       // the full option string, as the table has it
   std::size_t explicit_at = kNone;  // where the value after "=" starts
 };
 
@@ -76,26 +76,24 @@ class ArgumentParser {
     const std::string_view text = line_.words[i];
     Word& word = words_[i];
     if (text.size() < 2 || text.front() != '-') return true;
-    const auto is_option = [&](const Option& option, std::string_view name, std::size_t explicit_at) {
-      word = {Word::kOption, &option, name, explicit_at};
+    const auto is_option = [&](const OptionName& option, std::size_t explicit_at) {
+      word = {Word::kOption, &index_.option(option), option.name, explicit_at};
       return true;
     };
-    if (const Option* option = index_.find(text)) return is_option(*option, text, kNone);
+    if (const OptionName* option = index_.find_name(text)) return is_option(*option, kNone);
     const auto equals = text.find('=');
     const std::string_view head = text.substr(0, equals);
     const std::size_t explicit_at = equals == kNone ? kNone : equals + 1;
     if (explicit_at != kNone) {
-      if (const Option* option = index_.find(head)) return is_option(*option, head, explicit_at);
+      if (const OptionName* option = index_.find_name(head)) return is_option(*option, explicit_at);
     }
     // Abbreviations: "--opt" splits at "=", "-opt" does not but may be a short option with its value attached.
     const bool is_long = text[1] == '-';
     const auto candidates = index_.starting_with(is_long ? head : text);
-    const Option* attached = is_long ? nullptr : index_.find(text.substr(0, 2));
+    const OptionName* attached = is_long ? nullptr : index_.find_name(text.substr(0, 2));
     if (candidates.size() + (attached != nullptr ? 1 : 0) > 1) return ambiguous(i, candidates);
-    if (attached != nullptr) return is_option(*attached, text.substr(0, 2), 2);
-    if (!candidates.empty()) {
-      return is_option(index_.option(candidates.front()), candidates.front().name, is_long ? explicit_at : kNone);
-    }
+    if (attached != nullptr) return is_option(*attached, 2);
+    if (!candidates.empty()) return is_option(candidates.front(), is_long ? explicit_at : kNone);
     if (looks_like_negative_number(text) || text.find(' ') != kNone) return true;
     word.kind = Word::kOption;
     return true;
@@ -183,8 +181,7 @@ class ArgumentParser {
     if (option.action != ActionKind::kHelp && option.arity != Arity::kNone && !values_of(option, given, value)) {
       return false;
     }
-    result_.given.push_back(
-        {option.field, std::string(name), line_.words[start], at(start, count), start < line_.from_config});
+    result_.given.push_back({option.field, name, line_.words[start], at(start, count), start < line_.from_config});
     switch (option.action) {
       case ActionKind::kHelp:
         return stop("other", "", fmt::format("{} prints the options and starts nothing", name), at(start));

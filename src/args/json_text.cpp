@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <unordered_map>
 
 #include "src/args/python_text.h"
@@ -16,19 +18,23 @@ constexpr std::size_t kPythonDepth = 990;   // Python's recursion limit less the
 constexpr std::size_t kOrjsonDepth = 1024;  // orjson's own limit
 constexpr std::size_t kIndexFrom = 16;      // dicts longer than this look up repeated keys by hash
 
+// An open container. What it holds so far stands at the end of the reader's items, from `first` on.
 struct Frame {
   bool is_dict = false;
-  Value::List list = {};
-  Value::Dict dict = {};
+  std::size_t first = 0;
   std::string key = {};
-  std::unordered_map<std::string, std::size_t> index = {};
+  std::unique_ptr<std::unordered_map<std::string, std::size_t>> index = {};  // of a long dict: key to item
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Reader {
  public:
-  Reader(std::string_view text, JsonReader reader) : text_(text), python_(reader == JsonReader::kPython) {}
+  Reader(std::string_view text, JsonReader reader) : text_(text), python_(reader == JsonReader::kPython) {
+    frames_.reserve(4);
+    list_items_.reserve(16);
+    dict_items_.reserve(16);
+  }
 
   tl::expected<Value, JsonFault> read() {
     if (!python_ && !is_valid_utf8(text_)) return fault();
@@ -82,9 +88,19 @@ class Reader {
   }
 
   void close() {
-    Frame frame = std::move(frames_.back());
+    const bool is_dict = frames_.back().is_dict;
+    const std::size_t first = frames_.back().first;
     frames_.pop_back();
-    put(frame.is_dict ? Value::dict(std::move(frame.dict)) : Value::list(std::move(frame.list)));
+    put(is_dict ? Value::dict(taken_from(dict_items_, first)) : Value::list(taken_from(list_items_, first)));
+  }
+
+  // The items from `first` on, in a vector of just their number.
+  template <typename Items>
+  static Items taken_from(Items& items, std::size_t first) {
+    const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
+    Items taken(std::make_move_iterator(begin), std::make_move_iterator(items.end()));
+    items.erase(begin, items.end());
+    return taken;
   }
 
   bool member_key() {
@@ -103,28 +119,32 @@ class Reader {
     }
     Frame& top = frames_.back();
     if (!top.is_dict) {
-      top.list.push_back(std::move(v));
+      list_items_.push_back(std::move(v));
       return;
     }
     // Python keeps the place of the first of repeated keys and the value of the last.
-    if (top.dict.size() == kIndexFrom && top.index.empty()) {
-      for (std::size_t i = 0; i < top.dict.size(); ++i) top.index.emplace(top.dict[i].first, i);
-    }
-    if (top.dict.size() >= kIndexFrom) {
-      const auto [found, fresh] = top.index.emplace(top.key, top.dict.size());
-      if (!fresh) {
-        top.dict[found->second].second = std::move(v);
-        return;
-      }
+    if (Value* earlier = earlier_value(top); earlier != nullptr) {
+      *earlier = std::move(v);
     } else {
-      for (auto& [k, old] : top.dict) {
-        if (k == top.key) {
-          old = std::move(v);
-          return;
-        }
-      }
+      dict_items_.emplace_back(std::move(top.key), std::move(v));
     }
-    top.dict.emplace_back(std::move(top.key), std::move(v));
+  }
+
+  // The value that the open dict has for its present key.
+  Value* earlier_value(Frame& top) {
+    const std::size_t size = dict_items_.size() - top.first;
+    if (size < kIndexFrom) {
+      for (std::size_t i = top.first; i < dict_items_.size(); ++i) {
+        if (dict_items_[i].first == top.key) return &dict_items_[i].second;
+      }
+      return nullptr;
+    }
+    if (top.index == nullptr) {
+      top.index = std::make_unique<std::unordered_map<std::string, std::size_t>>();
+      for (std::size_t i = top.first; i < dict_items_.size(); ++i) top.index->emplace(dict_items_[i].first, i);
+    }
+    const auto [found, fresh] = top.index->emplace(top.key, dict_items_.size());
+    return fresh ? nullptr : &dict_items_[found->second].second;
   }
 
   bool open(bool is_dict, bool& opened) {
@@ -132,7 +152,7 @@ class Reader {
       kind_ = python_ ? JsonFault::kTooDeep : JsonFault::kSyntax;
       return false;
     }
-    frames_.push_back({.is_dict = is_dict});
+    frames_.push_back({.is_dict = is_dict, .first = is_dict ? dict_items_.size() : list_items_.size()});
     skip_space();
     if (take(is_dict ? '}' : ']')) {
       close();
@@ -194,7 +214,7 @@ class Reader {
         skip_digits();
       }
     }
-    const std::string token(text_.substr(start, at_ - start));
+    const std::string token(text_.substr(start, at_ - start));  // ends with a zero byte
     if (!is_float) return integer(token, whole_end - start - (negative ? 1 : 0), negative);
     const double d = std::strtod(token.c_str(), nullptr);
     if (!python_ && std::isinf(d)) return false;
@@ -273,6 +293,8 @@ class Reader {
   std::size_t at_ = 0;
   JsonFault::Kind kind_ = JsonFault::kSyntax;
   std::vector<Frame> frames_;
+  Value::List list_items_;  // of the open lists, the outer ones first
+  Value::Dict dict_items_;  // of the open dicts
   Value result_;
 };
 

@@ -117,10 +117,15 @@ const OptionIndex& OptionIndex::of(Release release) {
   return *all[at];
 }
 
-const Option* OptionIndex::find(std::string_view name) const {
+const OptionName* OptionIndex::find_name(std::string_view name) const {
   const auto it = std::lower_bound(names_.begin(), names_.end(), name,
                                    [](const OptionName& a, std::string_view b) { return a.name < b; });
-  return it != names_.end() && it->name == name ? &options_[it->option] : nullptr;
+  return it != names_.end() && it->name == name ? &*it : nullptr;
+}
+
+const Option* OptionIndex::find(std::string_view name) const {
+  const OptionName* found = find_name(name);
+  return found == nullptr ? nullptr : &option(*found);
 }
 
 std::span<const OptionName> OptionIndex::starting_with(std::string_view prefix) const {

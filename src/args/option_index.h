@@ -64,6 +64,7 @@ class OptionIndex {
   [[nodiscard]] std::span<const Option> options() const { return options_; }
   // The option with exactly this name, or nullptr.
   [[nodiscard]] const Option* find(std::string_view name) const;
+  [[nodiscard]] const OptionName* find_name(std::string_view name) const;
   // All names that start with `prefix`, sorted.
   [[nodiscard]] std::span<const OptionName> starting_with(std::string_view prefix) const;
   [[nodiscard]] std::span<const OptionName> names() const { return names_; }

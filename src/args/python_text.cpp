@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace preflight::args {
@@ -111,6 +113,15 @@ void append_utf8(std::string& out, char32_t code) {
 
 bool is_valid_utf8(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
+    constexpr std::uint64_t kNotAscii = 0x8080808080808080;
+    std::uint64_t eight = 0;
+    if (i + sizeof(eight) <= s.size()) {
+      std::memcpy(&eight, s.data() + i, sizeof(eight));
+      if ((eight & kNotAscii) == 0) {
+        i += sizeof(eight);
+        continue;
+      }
+    }
     const auto [code, length] = character_at(s, i);
     if (code >= 0xDC80 && code <= 0xDCFF) return false;
     i += length;

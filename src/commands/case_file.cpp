@@ -93,10 +93,11 @@ std::vector<std::string> with_config_words(Release release, const std::vector<st
 }
 
 Result<Launch> resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
-  const std::string models_dir = options.models;
-  const std::string model = models_dir + "/" + string_of(item, "model");
-  const auto with_paths = [&](std::string s) {
-    return replaced(replaced(std::move(s), "{models}", models_dir), "{model}", model);
+  const std::string& models_dir = options.models;
+  std::string model = models_dir + "/" + string_of(item, "model");
+  const auto with_paths = [&](const std::string& s) {
+    if (s.find('{') == std::string::npos) return s;
+    return replaced(replaced(s, "{models}", models_dir), "{model}", model);
   };
   const Value* yaml = item.find("config");
   std::optional<TemporaryYaml> config;
@@ -104,27 +105,35 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   const std::string config_path = config && config->written() ? config->path() : std::string();
   std::vector<std::string> argv;
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
+    argv.reserve(args->as_list().size());
     for (const auto& a : args->as_list()) argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
   }
-  out.names = {{config_path, "{config}"}, {model, "{model}"}, {models_dir, "{models}"}};
-  Environment env = options.env;
-  if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
-    for (const auto& [k, v] : e->as_dict()) env[k] = v.is_string() ? v.as_string() : v.repr();
-  }
+  out.names.reserve(3);
+  out.names.emplace_back(config_path, "{config}");
+  out.names.emplace_back(std::move(model), "{model}");
+  out.names.emplace_back(models_dir, "{models}");
   out.inputs.release = options.release;
-  out.inputs.env = env;
+  out.inputs.env = options.env;
+  if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
+    for (const auto& [k, v] : e->as_dict()) out.inputs.env[k] = v.is_string() ? v.as_string() : v.repr();
+  }
   out.inputs.device = device_of(item, options.device);
-  const bool has_config = std::find(argv.begin(), argv.end(), "--config") != argv.end();
-  out.inputs.argv = has_config ? with_config_words(options.release, argv) : argv;
   if (!options.stored_as.empty()) {
-    const std::string path = path_given(options.release, out.inputs.argv, Field::model_path);
+    const std::string path = path_given(options.release, argv, Field::model_path);
     // A launch without a model, or with one that nobody knows, ends the same in any form.
     if (auto stored = path.empty() ? nullptr : out.inputs.models->with_stored_as(path, options.stored_as)) {
       out.inputs.models = std::move(stored);
     }
   }
-  auto resolved = resolve_words(out.inputs, argv, {}, env);
+  auto resolved = resolve_words(out.inputs, argv, {}, out.inputs.env);
   if (!resolved) return tl::make_unexpected(resolved.error());
+  const bool has_config = std::find(argv.begin(), argv.end(), "--config") != argv.end();
+  const std::vector<std::string>& accepted = resolved->launch.args.argv;  // empty when the parser refused
+  if (!has_config) {
+    out.inputs.argv = std::move(argv);
+  } else {
+    out.inputs.argv = accepted.empty() ? with_config_words(options.release, argv) : accepted;
+  }
   out.unknown_model = std::move(resolved->unknown_model);
   return std::move(resolved->launch);
 }

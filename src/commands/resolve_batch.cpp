@@ -1,7 +1,5 @@
 // `resolve --batch`: case lines in, outcome lines out.
 #include <iostream>
-#include <string>
-#include <string_view>
 
 #include "src/commands/case_file.h"
 #include "src/commands/commands.h"
@@ -12,31 +10,31 @@ namespace {
 // Lines of output in large pieces: a line each would be a system call for every second launch.
 class Lines {
  public:
-  Lines() { text_.reserve(kPiece + kPiece / 4); }
+  Lines() = default;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
   ~Lines() { write(); }
-  void add(std::string_view line) {
-    text_ += line;
-    text_ += '\n';
-    if (text_.size() >= kPiece) write();
+  void add(const ResolvedCase& c) {
+    report::append_outcome_json(text_, c.launch, c.id, c.names);
+    text_.raw('\n');
+    if (text_.view().size() >= kPiece) write();
   }
 
  private:
   void write() {
-    std::cout.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+    std::cout.write(text_.view().data(), static_cast<std::streamsize>(text_.view().size()));
     text_.clear();
   }
 
   static constexpr std::size_t kPiece = std::size_t{64} << 10;
-  std::string text_;
+  report::JsonText text_{kPiece + kPiece / 4};
 };
 
 }  // namespace
 
 int resolve_batch(const CaseFile& file) {
   Lines lines;
-  return for_each_case(file, [&](const ResolvedCase& c) { lines.add(report::outcome_json(c.launch, c.id, c.names)); });
+  return for_each_case(file, [&](const ResolvedCase& c) { lines.add(c); });
 }
 
 }  // namespace preflight::commands

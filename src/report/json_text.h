@@ -49,6 +49,9 @@ class JsonText {
     raw(escaped);
   }
 
+  // What was written so far, and its end: a batch writes one text after the other into the same memory.
+  [[nodiscard]] std::string_view view() const { return {text_.data(), used_}; }
+  void clear() { used_ = 0; }
   [[nodiscard]] std::string take() && {
     text_.resize(used_);
     return std::move(text_);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "src/report/json_text.h"
-
 namespace preflight::report {
 namespace {
 
@@ -26,7 +24,7 @@ std::string in_short(const Value::List& items) {
 
 class Writer {
  public:
-  explicit Writer(const PathNames& names) : names_(names) {
+  Writer(JsonText& text, const PathNames& names) : out(text), names_(names) {
     // A text with {model} in it has {models} in it too: the shorter path alone tells that there is something to name.
     for (const auto& entry : names) {
       const std::string& path = entry.first;
@@ -101,7 +99,7 @@ class Writer {
     bool first_ = true;
   };
 
-  JsonText out{std::size_t{8} << 10};
+  JsonText& out;
 
  private:
   void list(const Value::List& items) {
@@ -214,7 +212,7 @@ void append_resolved(Writer& w, const Launch& launch) {
   const auto defaults = field_defaults(launch.release());
   const auto is_default = [&](Field f) { return launch[f].identical(defaults[static_cast<std::size_t>(f)]); };
   for (const Field f : fields_of(launch.release())) {
-    if (is_volatile(f) || (f != Field::model_path && is_default(f))) continue;
+    if ((is_default(f) && f != Field::model_path) || is_volatile(f)) continue;
     comma.next();
     w.field(f, launch[f]);
   }
@@ -224,7 +222,13 @@ void append_resolved(Writer& w, const Launch& launch) {
 }  // namespace
 
 std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names) {
-  Writer w(names);
+  JsonText out(std::size_t{8} << 10);
+  append_outcome_json(out, launch, id, names);
+  return std::move(out).take();
+}
+
+void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names) {
+  Writer w(out, names);
   w.out.raw("{\"id\":");
   if (id.is_int()) {
     w.out.integer(id.as_int());
@@ -248,7 +252,6 @@ std::string outcome_json(const Launch& launch, const Value& id, const PathNames&
     w.out.raw(']');
   }
   w.out.raw('}');
-  return std::move(w.out).take();
 }
 
 }  // namespace preflight::report

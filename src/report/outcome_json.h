@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "preflight/launch.h"
+#include "src/report/json_text.h"
 
 namespace preflight::report {
 
@@ -15,5 +16,6 @@ using PathNames = std::vector<std::pair<std::string, std::string>>;
 // `id` first; fields as the recorder writes them: outcome, stage, kind+flag or exception+function, message, warnings,
 // resolved (what differs from the release's defaults), writes and trace, unmodelled.
 std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names = {});
+void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names = {});
 
 }  // namespace preflight::report

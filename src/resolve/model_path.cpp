@@ -35,7 +35,7 @@ bool is_file(const std::string& path) {
 // Run:ai's model streamer reads these.
 bool is_object_store(const Value& path) {
   if (!path.is_string()) return false;
-  const std::string lower = ascii_lower(path.as_string());
+  const std::string lower = ascii_lower(std::string_view(path.as_string()).substr(0, 5));
   return lower.starts_with("s3://") || lower.starts_with("gs://") || lower.starts_with("az://");
 }
 

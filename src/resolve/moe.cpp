@@ -14,7 +14,7 @@ constexpr const char* kQuantPass = "_moe_runner_backend_quant_constraints";
 // Quantizations with one family of runners.
 void fit_runner_to_quantization(Resolution& r) {
   const bool declares = r.since(v0_5(15));
-  const std::string function = declares ? kQuantPass : "_handle_moe_kernel_config";
+  const std::string_view function = declares ? kQuantPass : "_handle_moe_kernel_config";
   if (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online")) {
     r.refuse("ValueError", function, "--quantization nvfp4_online needs an NVIDIA SM100 device");
   }

@@ -248,7 +248,7 @@ void derive_attention_groups(Resolution& r) {
 
 void run(std::span<const PipelineStep> steps, Resolution& r) {
   for (const PipelineStep& step : steps) {
-    if (r.release() < step.first || r.release() > step.last) continue;
+    if (r.before(step.first) || (r.since(step.last) && r.release() != step.last)) continue;
     derive_attention_groups(r);
     if (step.name == kDummyModelEndsHere && is_dummy_model(r)) {
       if (r.since(v0_5(21))) resolve_boundary_reduction(r);

@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -167,6 +169,14 @@ Stage stage_of(const std::string& word) {
   return word == "resolve" ? Stage::kResolve : Stage::kCheck;
 }
 
+// A name that came from outside, kept as long as the names in our own steps: they are few.
+std::string_view kept(const std::string& step) {
+  static std::set<std::string> steps;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  return *steps.insert(step).first;
+}
+
 class Reader {
  public:
   Reader(const Value& answer, PythonAnswer& out) : answer_(answer), out_(out) {}
@@ -222,7 +232,7 @@ class Reader {
       if (!row.is_list() || row.as_list().size() != 3) continue;
       const auto& r = row.as_list();
       const auto field = r[1].is_string() ? find_field(r[1].as_string()) : std::nullopt;
-      if (field && r[0].is_string()) out_.launch.chain.push_back({r[0].as_string(), {{*field, r[2]}}, true});
+      if (field && r[0].is_string()) out_.launch.chain.push_back({kept(r[0].as_string()), {{*field, r[2]}}, true});
     }
   }
 
@@ -232,9 +242,9 @@ class Reader {
     for (const auto& row : rows->as_list()) {
       if (!row.is_list() || row.as_list().size() != 2 || !row.as_list()[1].is_dict()) continue;
       Change change;
-      change.step = row.as_list()[0].is_string() ? row.as_list()[0].as_string() : "";
+      if (row.as_list()[0].is_string()) change.step = kept(row.as_list()[0].as_string());
       for (const auto& [name, value] : row.as_list()[1].as_dict()) {
-        if (const auto field = find_field(name)) change.fields.emplace_back(*field, value);
+        if (const auto field = find_field(name)) change.fields.push_back({*field, value});
       }
       out_.launch.chain.push_back(std::move(change));
     }
@@ -267,7 +277,7 @@ std::string logged(const Launch& launch) {
 std::vector<std::string> steps_of(const Launch& launch) {
   std::vector<std::string> steps;
   for (const Change& change : launch.chain) {
-    std::string text = change.step;
+    std::string text(change.step);
     bool drawn = change.assigned;
     for (const auto& [field, value] : change.fields) {
       if (field == Field::random_seed || field == Field::nccl_port) continue;

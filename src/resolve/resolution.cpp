@@ -92,10 +92,10 @@ std::string_view method_in_release(Release release, std::string_view function) {
 
 }  // namespace
 
-void Resolution::set(std::string_view step, Field field, Value value) {
+void Resolution::set(StepName step, Field field, Value value) {
   // What is no field of this release is a private attribute there, which nothing records.
   if (!(*this)[field].identical(value) && field_exists(field, release())) {
-    launch_.chain.push_back({std::string(method_in_release(release(), step)), {{field, value}}, true});
+    launch_.chain.push_back({method_in_release(release(), step), FieldValues(field, value), true});
   }
   set_silently(field, std::move(value));
 }
@@ -114,8 +114,8 @@ bool is_handler(std::string_view step) {
 
 }  // namespace
 
-void Resolution::assign(std::string_view step, std::vector<FieldValue> fields) {
-  const std::string_view method = step.substr(0, step.find('.'));
+void Resolution::assign(StepName step, FieldValues fields) {
+  const StepName method = step.substr(0, step.find('.'));
   for (FieldValue& assigned : fields) {
     const bool in_place = assigned.first == Field::cuda_graph_config && method != "_parse_cuda_graph_config";
     if (in_place) {
@@ -126,13 +126,11 @@ void Resolution::assign(std::string_view step, std::vector<FieldValue> fields) {
   }
 }
 
-void Resolution::declare(std::string_view step, std::vector<FieldValue> fields) {
+void Resolution::declare(StepName step, FieldValues fields) {
   if (before(v0_5(15)) || (before(v0_5(19)) && is_handler(step))) return assign(step, std::move(fields));
   for (const auto& [field, value] : fields) set_silently(field, value);
-  launch_.chain.push_back({std::string(step), std::move(fields), false});
+  launch_.chain.push_back({step, std::move(fields), false});
 }
-
-void Resolution::change(std::string_view step, Field field, Value value) { declare(step, {{field, std::move(value)}}); }
 
 namespace {
 
@@ -196,13 +194,15 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
   launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
 }
 
-void Resolution::refuse(std::string exception, std::string_view function, std::string message, std::string rule) {
+void Resolution::refuse(std::string_view exception, std::string_view function, std::string_view message,
+                        std::string_view rule) {
   throw RefusedByStep{
-      {std::move(exception), name_in_release(release(), function), std::move(message), std::move(rule)}};
+      {std::string(exception), name_in_release(release(), function), std::string(message), std::string(rule)}};
 }
 
 facts::ModelRequest Resolution::model_request() const {
-  facts::ModelRequest request;
+  static const facts::ModelRequest kPlain;  // its texts are shared by all
+  facts::ModelRequest request = kPlain;
   request.path = text(Field::model_path);
   request.context_length = (*this)[Field::context_length];
   request.dtype = (*this)[Field::dtype];

@@ -11,6 +11,7 @@
 //   change()   either of them, by release: for steps whose upstream assigned up to 0.5.18 and declares since
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -31,15 +32,22 @@ struct RefusedByStep {
   Refusal refusal;
 };
 
-using FieldValue = std::pair<Field, Value>;
+// A step's name in the chain: text that lives as long as the program.
+class StepName : public std::string_view {
+ public:
+  StepName(const char* name) : std::string_view(name) {}
+  StepName(std::string_view name) : std::string_view(name) {}
+  StepName(const std::string& name) = delete;  // the chain outlives it
+};
 
 class Resolution {
  public:
-  Resolution(Launch& launch, facts::ModelSource& models) : launch_(launch), models_(models) {}
+  Resolution(Launch& launch, facts::ModelSource& models)
+      : launch_(launch), models_(models), rank_(rank_of(launch.args.release)) {}
 
   [[nodiscard]] Release release() const { return launch_.args.release; }
-  [[nodiscard]] bool since(Release first) const { return release() >= first; }
-  [[nodiscard]] bool before(Release first) const { return release() < first; }
+  [[nodiscard]] bool since(Release first) const { return rank_ >= rank_of(first); }
+  [[nodiscard]] bool before(Release first) const { return rank_ < rank_of(first); }
   [[nodiscard]] const DeviceFacts& device() const { return launch_.device; }
   [[nodiscard]] const Environment& env() const { return launch_.env; }
   Environment& env() { return launch_.env; }  // some steps set variables that later steps read
@@ -63,9 +71,9 @@ class Resolution {
   [[nodiscard]] const std::string& text(Field f) const;                      // a str, or "" for None
   [[nodiscard]] const Value& raw(Field f) const { return launch_.args[f]; }  // as parsed
 
-  void set(std::string_view step, Field field, Value value);
-  void declare(std::string_view step, std::vector<FieldValue> fields);
-  void change(std::string_view step, Field field, Value value);
+  void set(StepName step, Field field, Value value);
+  void declare(StepName step, FieldValues fields);
+  void change(StepName step, Field field, Value value) { declare(step, FieldValues(field, std::move(value))); }
 
   // A change that upstream does not record (a private attribute, a constructor).
   void set_silently(Field field, Value value);
@@ -78,11 +86,11 @@ class Resolution {
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
-  [[noreturn]] void refuse(std::string exception, std::string_view function, std::string message,
-                           std::string rule = {});
+  [[noreturn]] void refuse(std::string_view exception, std::string_view function, std::string_view message,
+                           std::string_view rule = {});
   // assert condition
   void require(bool condition, std::string_view function, std::string_view message) {
-    if (!condition) refuse("AssertionError", function, std::string(message));
+    if (!condition) refuse("AssertionError", function, message);
   }
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
@@ -103,7 +111,11 @@ class Resolution {
   Launch& launch() { return launch_; }
 
  private:
-  void assign(std::string_view step, std::vector<FieldValue> fields);
+  // Releases as numbers in the same order: steps compare them some hundred times a launch.
+  static constexpr std::int64_t rank_of(Release r) {
+    return ((std::int64_t{r.major} << 40) + (std::int64_t{r.minor} << 20)) + r.patch;
+  }
+  void assign(StepName step, FieldValues fields);
   // --model-config-parser was given: refuses what upstream does not know.
   void check_config_parser();
   // Log lines of reading a model, in front of what follows.
@@ -111,6 +123,7 @@ class Resolution {
 
   Launch& launch_;
   facts::ModelSource& models_;
+  std::int64_t rank_;
   std::map<std::string, Value, std::less<>> attributes_;
 };
 

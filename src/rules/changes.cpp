@@ -24,7 +24,7 @@ std::string shown(const Value& v) {
 }
 
 std::string option_name(Field field, const LaunchFacts& f) {
-  if (const GivenOption* given = f.launch().args.last_given(field)) return given->option;
+  if (const GivenOption* given = f.launch().args.last_given(field)) return std::string(given->option);
   for (const auto& option : args::OptionIndex::of(f.release()).options()) {
     if (option.row != nullptr && option.field == field) return std::string(option.names.front());
   }

@@ -97,7 +97,7 @@ class Midway {
     for (const Change& change : launch_.chain) {
       Value fields = Value::dict({});
       for (const auto& [field, value] : change.fields) fields = fields.with(field_name(field), value);
-      out += change.step + " " + fields.json() + "\n";
+      out += std::string(change.step) + " " + fields.json() + "\n";
     }
     return out;
   }
