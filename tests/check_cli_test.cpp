@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/kernels/device.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -268,6 +269,18 @@ TEST(CheckCommand, JsonHoldsVerdictFindingsChainsAndTheReasonForNotRunning) {
   EXPECT_EQ(json["resolved"]["page_size"]["initial"], 32);
   EXPECT_EQ(json["kernel"]["verdict"], "skipped");
   EXPECT_EQ(json["kernel"]["reason"], "--no-kernel was given");
+}
+
+// The merge of partial results runs, the attention kernel of this backend is not ours: that is no pass.
+TEST(CheckCommand, ALaunchWhoseAttentionDidNotRunIsNoPass) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const ToolRun run =
+      run_tool({"check", "--format", "json", "--device-memory", "900GiB", "--", "--model-path",
+                "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--attention-backend", "torch_native"});
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["kernel"]["verdict"], "pass") << run.out;
+  EXPECT_EQ(json["kernel"]["skipped"][0]["kernel"], "mla_decode");
+  EXPECT_EQ(json["verdict"], "clean");
 }
 
 TEST(CheckCommand, BatchPrintsOneObjectALine) {

@@ -155,6 +155,42 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
             "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
 }
 
+TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {
+  ModelFacts model = qwen();
+  model.num_hidden_layers = 4;
+  model.hf_text_config = Value::dict({{"layers_block_type", Value::list({"mamba", "attention", "mamba", "attention"})},
+                                      {"mamba_n_heads", 8},
+                                      {"mamba_d_head", 64}});
+  const Plan plan = derive_plan(launch_of(model, {}));
+  ASSERT_EQ(plan.skipped.size(), 1U);
+  EXPECT_EQ(plan.skipped[0].kernel, "linear layers");
+}
+
+TEST(Plan, ALatentModelWithoutAScaleOfItsOwnHasThatOfItsHeads) {
+  ModelFacts model = deepseek();
+  model.scaling = 0.0;
+  model.qk_nope_head_dim = 64;
+  model.qk_rope_head_dim = 36;
+  EXPECT_DOUBLE_EQ(derive_plan(launch_of(model, {})).kernels.front().cases.front().softmax_scale, 0.1);
+}
+
+TEST(Plan, TheTextModelOfGlm4vTurnsNeighbours) {
+  ModelFacts model = qwen();
+  model.hf_text_config =
+      Value::dict({{"rope_parameters", Value::dict({{"mrope_section", Value::list({16, 24, 24})}})}});
+  const auto rotation = [&](const char* architecture) {
+    model.architectures = {architecture};
+    const Plan plan = derive_plan(launch_of(model, {}));
+    for (const PlannedKernel& kernel : plan.kernels) {
+      if (kernel.kernel == "mrope") return kernel.cases.front().adjacent_pairs;
+    }
+    ADD_FAILURE() << "no rotation is planned";
+    return false;
+  };
+  EXPECT_TRUE(rotation("Glm4vForConditionalGeneration"));
+  EXPECT_FALSE(rotation("Qwen2_5_VLForConditionalGeneration"));
+}
+
 TEST(Plan, LocalAttentionRunsTheChunkAndRefusesTheKnownMistakes) {
   ModelFacts model = qwen();
   model.num_attention_heads = 40;

@@ -79,6 +79,18 @@ TEST(Judge, ValuesThatFp32CannotTellFromZeroAreEqualToIt) {
   EXPECT_EQ(judged(got, want), VerdictWord::kFail);
 }
 
+// The smallest fp16 numbers are 2^-24 apart: a row that small is right when it is rounded, and wrong by more than that.
+TEST(Judge, ARowOfTheSmallestNumbersMayBeRounded) {
+  std::vector<double> want = expected_values();
+  for (std::int64_t i = 0; i < kWidth; ++i) want[static_cast<std::size_t>(i)] *= 0x1p-24;
+  EXPECT_EQ(judged(want, want, DType::kF16), VerdictWord::kPass);  // stored() rounds
+  std::vector<double> got = want;
+  for (std::int64_t i = 0; i < kWidth; ++i) got[static_cast<std::size_t>(i)] += 0x1p-23;
+  EXPECT_EQ(judged(got, want, DType::kF16), VerdictWord::kFail);
+  for (std::int64_t i = 0; i < kWidth; ++i) got[static_cast<std::size_t>(i)] = 0.0;
+  EXPECT_EQ(judged(got, want, DType::kBf16), VerdictWord::kFail);
+}
+
 TEST(Judge, SaysWhereAndByHowMuch) {
   std::vector<double> got = expected_values();
   got[70] = kNan;

@@ -44,8 +44,8 @@ struct MemorySummary {
 };
 
 enum class ReportVerdict {
-  kPass,          // nothing wrong found, and the kernel ran and was right
-  kClean,         // nothing wrong found; the kernel did not run, `kernel_not_run` says why
+  kPass,   // nothing wrong found, and the kernel ran and was right
+  kClean,  // nothing wrong found; the kernel did not run, as `kernel_not_run` says, or not all of it: `kernel->skipped`
   kIncomplete,    // something could not be checked (unknown model)
   kFail,          // findings at error level
   kRefused,       // SGLang refuses the launch

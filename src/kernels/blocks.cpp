@@ -17,6 +17,7 @@ constexpr std::int64_t kRowBlock = 4;  // rows and tokens whose scores an item b
 constexpr std::int64_t kTokenBlock = 2;
 constexpr std::int64_t kChunk = 4;  // dims that an item takes at a time
 constexpr std::int64_t kMostRows = 16;
+constexpr std::int64_t kMostRowsOnIntel = 8;  // of grouped queries: sixteen spill with fp8 caches and with wide heads
 constexpr std::int64_t kMostTokens = 32;
 constexpr std::int64_t kFewestTokens = 4;
 constexpr std::int64_t kMostCarried = 9;             // chunks on their way to an item, of keys and again of values
@@ -66,9 +67,11 @@ std::string Shape::build_options() const {
 
 Shape choose(const tiles::Product& p, const DeviceInfo& device) {
   const std::int64_t memory = std::min(device.local_memory_bytes, kMostLocalBytes);
+  const bool few_rows = !p.shared_rows && tiles::intel_sub_group(device) > 0;
+  const std::int64_t most_rows = few_rows ? kMostRowsOnIntel : kMostRows;
   Shape shape;
   shape.rows = 1;
-  while (shape.rows < p.rows && shape.rows < kMostRows) shape.rows *= 2;
+  while (shape.rows < p.rows && shape.rows < most_rows) shape.rows *= 2;
   // A pair of rows of one token in the cache; wide ones, and those that serve many queries, take more items.
   constexpr std::int64_t kWide = 512;
   const bool is_wide = p.key_dim + (p.shared_rows ? 0 : p.value_dim) > kWide;

@@ -28,14 +28,21 @@ namespace {
 using Needs = bool (*)(const KernelCase&);
 
 bool has_pages(const KernelCase& c) { return c.page_size > 1; }
-bool has_splits(const KernelCase& c) { return c.kv_splits > 1; }
-bool has_rows_to_swap(const KernelCase& c) { return c.num_requests() > 1 && c.num_q_heads > 1; }
+bool merges(const KernelCase& c) {
+  return c.kernel == "merge_state";
+}  // whose two sides are partial results as they come
+bool has_splits(const KernelCase& c) { return merges(c) || c.kv_splits > 1; }
+bool has_rows_to_swap(const KernelCase& c) {
+  return (merges(c) ? c.tokens : c.num_requests()) > 1 && c.num_q_heads > 1;
+}
 // On one rank: a rank with one KV head cannot take another.
 bool has_groups(const KernelCase& c) {
   const KernelCase rank = tensor_parallel::rank_case(c);
   if (c.kernel.starts_with("gated_delta")) return rank.num_q_heads > 1 && rank.value_heads() > rank.num_q_heads;
   return rank.num_kv_heads > 1 && rank.num_q_heads > rank.num_kv_heads;
 }
+// More than offsets wrap at; of one request, since requests may share theirs.
+bool has_many_rows(const KernelCase& c) { return c.max_seqlen() > 64; }
 bool has_full_chunk(const KernelCase& c) {
   return std::ranges::any_of(c.cache_seqlens, [&](std::int64_t n) { return n > 0 && n % c.chunk == 0; });
 }
@@ -70,6 +77,7 @@ constexpr std::array kScopes{
     Scope{170, 170, has_rows_to_swap, "there is one request or one head"},
     Scope{180, 180, has_groups, "each query head has its KV head, or all have one"},
     Scope{230, 240, has_splits, "the cache is not split"},
+    Scope{250, 250, has_many_rows, "no request has more than 64 tokens"},
     Scope{310, 310, has_cut_first_chunk, "a request fills its first chunk, or the longest is whole pages"},
     Scope{311, 311, has_full_chunk, "no request ends with its chunk"},
     Scope{320, 320, has_pages, "a page is one token"},
@@ -151,6 +159,7 @@ Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoic
   }
   injection.cases = concerned.size();
   if (concerned.empty()) return injection;
+  injection.what = find(id, concerned.front().kernel)->what;  // kernels share a number where the mistake is alike
   const RunOptions options{.defect = id, .stop_at_failure = true};
   const KernelReport report = run_cases_apart(concerned, device, options, limits);
   injection.outcome = InjectionOutcome::kMissed;

@@ -1,6 +1,7 @@
 // Plans decode attention: latent (MLA) or paged, by the model's architecture and the decode backend.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -141,6 +142,10 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
   c.kv_lora_rank = context.model.kv_lora_rank;
   c.qk_rope_head_dim = context.model.qk_rope_head_dim;
   c.softmax_scale = context.model.scaling;
+  if (c.softmax_scale == 0.0 && context.model.qk_nope_head_dim > 0) {
+    const auto head = static_cast<double>(context.model.qk_nope_head_dim + context.model.qk_rope_head_dim);
+    c.softmax_scale = 1.0 / std::sqrt(head);
+  }
   c.page_size = shape.page_size;
   c.cache_seqlens = edge_seqlens(shape.page_size);
   plan.kernels.push_back(

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/plan/memory_sheet.h"
 #include "src/plan/planners.h"
 
 namespace preflight::plan {
@@ -33,7 +34,14 @@ double rotary_share(const ModelFacts& model, const Value& rope) {
 void plan_gated_delta(const PlanContext& context, Plan& plan) {
   const ModelFacts& model = context.model;
   const std::int64_t value_heads = integer(model, "linear_num_value_heads");
-  if (value_heads == 0) return;
+  if (value_heads == 0) {
+    const auto cost = cache_cost(context.launch);
+    if (cost && cost->state_layers > 0) {
+      plan.skipped.push_back(
+          {"linear layers", "their state is not the gated delta rule's, the only one with a kernel here"});
+    }
+    return;
+  }
   const DecodeShape& shape = context.shape;
   KernelCase c{.kernel = "gated_delta_step"};
   c.dtype = shape.dtype;
@@ -82,6 +90,9 @@ void plan_mrope(const PlanContext& context, Plan& plan) {
   if (c.rotary_dim == c.head_dim) c.rotary_dim = 0;
   const Value* interleaved = rope.find("mrope_interleaved");
   c.interleaved = interleaved != nullptr && interleaved->truthy();
+  // The text model of these is GLM-4's, whose pairs are neighbours (sglang/srt/models/glm4.py); all others turn halves.
+  c.adjacent_pairs = model.has_architecture("Glm4vForConditionalGeneration") ||
+                     model.has_architecture("GlmOcrForConditionalGeneration");
   c.tokens = 17;
   plan.kernels.push_back({"mrope",
                           fmt::format("positions on three axes, sections {}{}", fmt::join(c.sections, ", "),

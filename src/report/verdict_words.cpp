@@ -49,7 +49,8 @@ ReportVerdict Report::verdict() const {
   if (kernel && (kernel->error || kernel->worst() >= VerdictWord::kFail)) return ReportVerdict::kKernelFailed;
   if (has_at_least(Severity::kError)) return ReportVerdict::kFail;
   if (incomplete) return ReportVerdict::kIncomplete;
-  return kernel && kernel->worst() == VerdictWord::kPass ? ReportVerdict::kPass : ReportVerdict::kClean;
+  const bool all_ran = kernel && kernel->skipped.empty() && kernel->worst() == VerdictWord::kPass;
+  return all_ran ? ReportVerdict::kPass : ReportVerdict::kClean;
 }
 
 }  // namespace preflight

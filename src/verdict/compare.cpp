@@ -22,9 +22,13 @@ bool same_pattern(double got, double want) {
 // score).
 constexpr double kVanishing = 0x1p-96;
 
+// What rounding to the type may take from a number near 0: half of the step between its smallest numbers.
+double rounding_near_zero(DType type) { return type == DType::kF16 ? 0x1p-25 : 0.0; }
+
 double without_sign_of_nan(double value) { return std::isnan(value) ? std::fabs(value) : value; }
 
 struct Sums {
+  double rounding = 0.0;  // of a difference, only what is beyond this counts
   double difference = 0.0;
   double got = 0.0;
   double want = 0.0;
@@ -32,7 +36,8 @@ struct Sums {
 
   void add(double g, double w) {
     if (std::fabs(g) < kVanishing && std::fabs(w) < kVanishing) return;
-    difference += (g - w) * (g - w);
+    const double beyond = std::max(0.0, std::fabs(g - w) - rounding);
+    difference += beyond * beyond;
     got += g * g;
     want += w * w;
     product += g * w;
@@ -101,8 +106,9 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
     return verdict;
   }
   const std::int64_t width = got.shape.empty() ? 1 : got.shape.back();
-  Sums whole;
-  Sums row;
+  const double rounding = rounding_near_zero(got.dtype);
+  Sums whole{.rounding = rounding};
+  Sums row{.rounding = rounding};
   double worst_outside = 0.0;
   std::int64_t outside = -1;
   for (std::int64_t i = 0; i < got.count(); ++i) {
@@ -132,7 +138,7 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
                          position(got, i - width + 1), error, limit.rel_rms));
       }
       verdict.rel_rms = std::max(verdict.rel_rms, error);
-      row = {};
+      row = {.rounding = rounding};
     }
   }
   if (outside >= 0) {

@@ -76,6 +76,12 @@ TEST(Gate, SaysWhyADefectCannotExistInACase) {
   EXPECT_THAT(ids, Not(Contains(30)));
 }
 
+TEST(Gate, CanPlantEveryDefectInItsOwnCase) {
+  for (const defects::Defect& defect : defects::defect_table()) {
+    EXPECT_EQ(defects::why_not(defect.id, *parse_case(defect.case_line)), "") << defect.id << ": " << defect.case_line;
+  }
+}
+
 TEST(Gate, AMissedDefectIsMissedAndNotCaught) {
   PREFLIGHT_NEEDS_DEVICE();
   // Equal weights cannot show that a moving maximum is not followed.
