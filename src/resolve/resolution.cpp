@@ -194,10 +194,10 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
   launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
 }
 
-void Resolution::refuse(std::string_view exception, std::string_view function, std::string_view message,
+void Resolution::refuse(std::string_view exception, std::string_view function, std::string message,
                         std::string_view rule) {
   throw RefusedByStep{
-      {std::string(exception), name_in_release(release(), function), std::string(message), std::string(rule)}};
+      {std::string(exception), name_in_release(release(), function), std::move(message), std::string(rule)}};
 }
 
 facts::ModelRequest Resolution::model_request() const {

@@ -86,11 +86,11 @@ class Resolution {
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
-  [[noreturn]] void refuse(std::string_view exception, std::string_view function, std::string_view message,
+  [[noreturn]] void refuse(std::string_view exception, std::string_view function, std::string message,
                            std::string_view rule = {});
   // assert condition
   void require(bool condition, std::string_view function, std::string_view message) {
-    if (!condition) refuse("AssertionError", function, message);
+    if (!condition) refuse("AssertionError", function, std::string(message));
   }
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with

@@ -26,8 +26,8 @@ std::string why_not_adaptive(Resolution& r) {
   return {};
 }
 
-[[noreturn]] void bad_config(Resolution& r, std::string exception, std::string message) {
-  r.refuse(std::move(exception), std::string(kLoad), "--speculative-adaptive-config: " + std::move(message));
+[[noreturn]] void bad_config(Resolution& r, std::string_view exception, std::string message) {
+  r.refuse(exception, std::string(kLoad), "--speculative-adaptive-config: " + std::move(message));
 }
 
 Value built_in_config(const Resolution& r) {
