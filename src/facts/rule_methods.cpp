@@ -3,18 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "src/facts/rule_expressions.h"
 #include "src/facts/rule_values.h"
 
 namespace preflight::facts::rules {
-namespace {
-
-std::string_view op_of(const Value& expression) { return expression.as_list()[0].as_string(); }
-
-}  // namespace
 
 const ConfigClass* class_value(const RuleFrame& f, const Attribute& attribute) {
   const auto* value = std::get_if<Value>(&attribute);
@@ -56,7 +51,7 @@ void store(RuleFrame& f, const Value& place, Attribute value) {
   }
   if (op == "[]") {
     const Attribute container = evaluate(f, place.as_list()[1]);
-    const std::string key = python_str(attribute_value(evaluate(f, place.as_list()[2])));
+    const std::string key = text_of(f, place.as_list()[2]);
     store(f, place.as_list()[1], attribute_value(container).with(key, attribute_value(value)));
   }
 }

@@ -139,7 +139,7 @@ std::optional<Finding> unknown_architecture(const LaunchFacts& f) {
 }
 
 std::optional<Finding> sparse_on_cuda_only(const LaunchFacts& f) {
-  if (f.since(12) || !raised(f, "AssertionError", {"no_cuda", "_lazy_init"})) return std::nullopt;
+  if (!raised(f, "AssertionError", {"no_cuda", "_lazy_init"})) return std::nullopt;
   return Finding{.field = Field::model_path};
 }
 
