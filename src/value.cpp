@@ -1,6 +1,8 @@
 // Python's value semantics: truth, equality, repr, JSON. Tested by tests/value_test.cpp.
 #include "preflight/value.h"
 
+#include <ext/atomicity.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -36,6 +38,17 @@ void append_repr_string(std::string& out, const std::string& s) {
 }
 
 }  // namespace
+
+Value::Value(std::string s) : kind_(Kind::kString) { hold(std::move(s)); }
+Value::Value(std::string_view s) : Value(std::string(s)) {}
+Value::Value(const char* s) : Value(std::string(s)) {}
+
+// Counted as std::shared_ptr does: without a locked instruction as long as the process has one thread.
+void Value::count_in() const { __gnu_cxx::__atomic_add_dispatch(&held_.shared->owners, 1); }
+
+void Value::count_out() {
+  if (__gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
+}
 
 Value Value::list(List items) {
   Value v;

@@ -9,12 +9,10 @@ namespace {
 Launch launch_of(ModelFacts model, std::initializer_list<std::pair<Field, Value>> fields) {
   Launch launch;
   launch.args.release = supported_releases().back();
-  launch.resolved.resize(kFieldCount);
-  for (std::size_t i = 0; i < kFieldCount; ++i)
-    launch.resolved[i] = field_default(static_cast<Field>(i), launch.release());
-  launch.resolved[static_cast<std::size_t>(Field::attention_backend)] = "intel_xpu";
-  launch.resolved[static_cast<std::size_t>(Field::page_size)] = 64;
-  for (const auto& [field, value] : fields) launch.resolved[static_cast<std::size_t>(field)] = value;
+  launch.resolved = LaunchFields(launch.release());
+  launch.resolved.set(Field::attention_backend, "intel_xpu");
+  launch.resolved.set(Field::page_size, 64);
+  for (const auto& [field, value] : fields) launch.resolved.set(field, value);
   launch.model = std::make_shared<const ModelFacts>(std::move(model));
   return launch;
 }

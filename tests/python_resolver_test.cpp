@@ -182,8 +182,7 @@ TEST(PythonResolver, AModelThatCannotBeHadLeavesTheLaunchAsItWas) {
 Launch accepted_launch() {
   Launch launch;
   launch.args.release = v0_5(23);
-  for (std::size_t i = 0; i < kFieldCount; ++i)
-    launch.resolved.push_back(field_default(static_cast<Field>(i), v0_5(23)));
+  launch.resolved = LaunchFields(v0_5(23));
   return launch;
 }
 
@@ -195,13 +194,11 @@ Launch refused_launch(const char* exception) {
 }
 
 TEST(PythonResolver, DifferencesNameFieldsWarningsAndOutcomes) {
-  const auto page = static_cast<std::size_t>(Field::page_size);
-  const auto seed = static_cast<std::size_t>(Field::random_seed);
   Launch other = accepted_launch();
   EXPECT_TRUE(differences(accepted_launch(), other).empty());
-  other.resolved[seed] = 42;  // chosen anew by every launch
+  other.resolved.set(Field::random_seed, 42);  // chosen anew by every launch
   EXPECT_TRUE(differences(accepted_launch(), other).empty());
-  other.resolved[page] = 64;
+  other.resolved.set(Field::page_size, 64);
   other.log.push_back({"WARNING", "step", "text"});
   EXPECT_THAT(differences(accepted_launch(), other), ElementsAre(HasSubstr("[WARNING step]"), HasSubstr("page_size")));
   EXPECT_THAT(differences(accepted_launch(), refused_launch("KeyError")), ElementsAre(HasSubstr("KeyError in f")));

@@ -28,9 +28,7 @@ struct Row {
   const char* kernel = "";  // date of the kernel package
 };
 
-void set(Launch& launch, Field field, Value value) {
-  launch.resolved[static_cast<std::size_t>(field)] = std::move(value);
-}
+void set(Launch& launch, Field field, Value value) { launch.resolved.set(field, std::move(value)); }
 
 Value full_graph() { return Value::dict({{"decode", Value::dict({{"backend", "full"}})}}); }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "preflight/facts.h"
-#include "preflight/fields.h"
 #include "preflight/server_args.h"
 
 namespace preflight {
@@ -29,16 +28,13 @@ class FieldValues {
   FieldValues(std::vector<FieldValue> items) : size_(items.size()), several_(std::move(items)) {
     if (size_ == 1) one_ = std::move(several_.front());
   }
+  FieldValues(const FieldValues& other);
+  FieldValues(FieldValues&& other) noexcept;
+  FieldValues& operator=(const FieldValues& other);
+  FieldValues& operator=(FieldValues&& other) noexcept;
+  ~FieldValues();  // not in line: see Value::join
 
-  void push_back(FieldValue item) {
-    if (size_ == 0) {
-      one_ = std::move(item);
-    } else {
-      if (size_ == 1) several_.assign(1, one_);
-      several_.push_back(std::move(item));
-    }
-    ++size_;
-  }
+  void push_back(FieldValue item);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const FieldValue* begin() const { return size_ > 1 ? several_.data() : &one_; }
@@ -73,7 +69,7 @@ struct Launch {
   std::optional<Refusal> refusal;           // when kRefused
   bool refused_by_model = false;            // the refusal came from building the target model's facts
   ServerArgs args;                          // as parsed
-  std::vector<Value> resolved;              // one per Field, after the last step that ran
+  LaunchFields resolved;                    // after the last step that ran; empty when there was none
   std::vector<Change> chain;                // every change in order
   std::vector<LogLine> log;                 // warnings in order
   std::vector<Field> unmodelled;            // given options whose effect this build does not compute
@@ -83,7 +79,7 @@ struct Launch {
 
   [[nodiscard]] bool accepted() const { return outcome == Outcome::kAccepted; }
   [[nodiscard]] Release release() const { return args.release; }
-  [[nodiscard]] const Value& operator[](Field f) const { return resolved[static_cast<std::size_t>(f)]; }
+  [[nodiscard]] const Value& operator[](Field f) const { return resolved[f]; }
 };
 
 }  // namespace preflight

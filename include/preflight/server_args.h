@@ -12,7 +12,7 @@
 
 #include "preflight/diagnostic.h"
 #include "preflight/facts.h"
-#include "preflight/fields.h"
+#include "preflight/launch_fields.h"
 
 namespace preflight {
 
@@ -27,12 +27,12 @@ struct GivenOption {
 
 struct ServerArgs {
   Release release;
-  std::vector<Value> raw;          // one per Field: the given value, or the release's default
+  LaunchFields raw;                // as given, or the release's defaults; empty when parsing ended early
   std::vector<GivenOption> given;  // in order of appearance
   std::vector<LogLine> warnings;   // deprecated options
   std::vector<std::string> argv;   // as given, after --config was expanded
 
-  [[nodiscard]] const Value& operator[](Field f) const { return raw[static_cast<std::size_t>(f)]; }
+  [[nodiscard]] const Value& operator[](Field f) const { return raw[f]; }
   [[nodiscard]] const GivenOption* last_given(Field f) const;
 };
 

@@ -8,8 +8,6 @@
 // which are borrowed from tables that stay, so that copying them touches no owner count.
 #pragma once
 
-#include <ext/atomicity.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,13 +26,13 @@ class Value {
 
   Value() {}                // None
   Value(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): values are literals
-  Value(bool b) : kind_(Kind::kBool) { held_.integer = b ? 1 : 0; }    // NOLINT(google-explicit-constructor)
-  Value(int i) : Value(std::int64_t{i}) {}                             // NOLINT(google-explicit-constructor)
-  Value(std::int64_t i) : kind_(Kind::kInt) { held_.integer = i; }     // NOLINT(google-explicit-constructor)
-  Value(double d) : kind_(Kind::kFloat) { held_.number = d; }          // NOLINT(google-explicit-constructor)
-  Value(std::string s) : kind_(Kind::kString) { hold(std::move(s)); }  // NOLINT(google-explicit-constructor)
-  Value(std::string_view s) : Value(std::string(s)) {}                 // NOLINT(google-explicit-constructor)
-  Value(const char* s) : Value(std::string(s)) {}                      // NOLINT(google-explicit-constructor)
+  Value(bool b) : kind_(Kind::kBool) { held_.integer = b ? 1 : 0; }  // NOLINT(google-explicit-constructor)
+  Value(int i) : Value(std::int64_t{i}) {}                           // NOLINT(google-explicit-constructor)
+  Value(std::int64_t i) : kind_(Kind::kInt) { held_.integer = i; }   // NOLINT(google-explicit-constructor)
+  Value(double d) : kind_(Kind::kFloat) { held_.number = d; }        // NOLINT(google-explicit-constructor)
+  Value(std::string s);                                              // NOLINT(google-explicit-constructor)
+  Value(std::string_view s);                                         // NOLINT(google-explicit-constructor)
+  Value(const char* s);                                              // NOLINT(google-explicit-constructor)
   static Value list(List items);
   static Value dict(Dict items);
   // This value without a share in what it holds, as are its copies: valid as long as this one is.
@@ -111,7 +109,7 @@ class Value {
 
   // What several Values hold together; the last one that leaves deletes it.
   struct Shared {
-    mutable _Atomic_word owners = 1;
+    mutable int owners = 1;
   };
   template <typename T>
   struct Holding : Shared {
@@ -129,13 +127,16 @@ class Value {
     held_.shared = new Holding<T>(std::move(content));
     owner_ = true;
   }
-  // Counted as std::shared_ptr does: without a locked instruction as long as the process has one thread.
+  // In line only as far as most Values go: a step makes and drops dozens, and what they would do otherwise, written
+  // out at every place, is code that pushes the next step's out of the instruction cache.
   void join() const {
-    if (owner_) __gnu_cxx::__atomic_add_dispatch(&held_.shared->owners, 1);
+    if (owner_) count_in();
   }
   void leave() {
-    if (owner_ && __gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
+    if (owner_) count_out();
   }
+  void count_in() const;
+  void count_out();
   void destroy();
   [[nodiscard]] bool identical_content(const Value& other) const;
 

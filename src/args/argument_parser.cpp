@@ -31,7 +31,7 @@ class ArgumentParser {
   ArgumentParser(Release release, CommandLine line)
       : release_(release), index_(OptionIndex::of(release)), line_(std::move(line)) {
     result_.release = release;
-    result_.raw = index_.defaults();
+    result_.raw = LaunchFields(release);
     seen_.resize(index_.options().size(), false);
   }
 
@@ -210,7 +210,7 @@ class ArgumentParser {
   }
 
   bool store(const Option& option, Value value) {
-    result_.raw[static_cast<std::size_t>(option.field)] = std::move(value);
+    result_.raw.set(option.field, std::move(value));
     return true;
   }
 

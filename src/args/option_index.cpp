@@ -103,8 +103,6 @@ OptionIndex::OptionIndex(Release release) {
     for (const auto name : options_[i].names) names_.push_back({name, static_cast<std::uint16_t>(i)});
   }
   std::sort(names_.begin(), names_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  const auto defaults = field_defaults(release);
-  defaults_.assign(defaults.begin(), defaults.end());
 }
 
 const OptionIndex& OptionIndex::of(Release release) {

@@ -71,14 +71,11 @@ class OptionIndex {
   [[nodiscard]] const Option& option(const OptionName& name) const { return options_[name.option]; }
   // Options that must be given, as indexes in options().
   [[nodiscard]] std::span<const std::uint16_t> required() const { return required_; }
-  // What ServerArgs holds when nothing is given, one Value per Field.
-  [[nodiscard]] const std::vector<Value>& defaults() const { return defaults_; }
 
  private:
   std::vector<Option> options_;
   std::vector<OptionName> names_;  // sorted by name
   std::vector<std::uint16_t> required_;
-  std::vector<Value> defaults_;
 };
 
 }  // namespace preflight::args

@@ -36,11 +36,11 @@ std::string_view log_level_exception(std::string_view level) {
 // Releases with this field note whether the policy was spelled out on the command line or in the file.
 void note_radix_eviction_policy(ServerArgs& args) {
   constexpr std::string_view kOption = "--radix-eviction-policy";
-  const auto field = find_field("_radix_eviction_policy_explicitly_set");
+  static const auto field = find_field("_radix_eviction_policy_explicitly_set");
   if (!field || !field_exists(*field, args.release)) return;
-  args.raw[static_cast<std::size_t>(*field)] = std::any_of(args.argv.begin(), args.argv.end(), [&](std::string_view a) {
+  args.raw.set(*field, std::any_of(args.argv.begin(), args.argv.end(), [&](std::string_view a) {
     return a.starts_with(kOption) && (a.size() == kOption.size() || a[kOption.size()] == '=');
-  });
+  }));
 }
 
 }  // namespace

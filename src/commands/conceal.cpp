@@ -146,19 +146,20 @@ void conceal(PreparedLaunch& prepared) {
   for (const auto& [name, value] : prepared.inputs.env) {
     if (is_secret(name)) secrets.add(value);
   }
-  const auto hide = [&](Value& value) {
+  const auto hide = [&](const Value& value, const auto& put) {
     if (!value.is_string() || value.as_string().empty()) return;
     secrets.add(value.as_string());
-    value = Value(kHidden);
+    put(Value(kHidden));
   };
-  for (std::size_t i = 0; i < kFieldCount; ++i) {
-    if (!is_secret(field_name(static_cast<Field>(i)))) continue;
-    if (i < launch.args.raw.size()) hide(launch.args.raw[i]);
-    if (i < launch.resolved.size()) hide(launch.resolved[i]);
+  for (LaunchFields* fields : {&launch.args.raw, &launch.resolved}) {
+    const LaunchFields before = *fields;
+    before.for_each_set([&](Field f, const Value& value) {
+      if (is_secret(field_name(f))) hide(value, [&](Value hidden) { fields->set(f, std::move(hidden)); });
+    });
   }
   for (Change& change : launch.chain) {
     for (auto& [field, value] : change.fields) {
-      if (is_secret(field_name(field))) hide(value);
+      if (is_secret(field_name(field))) hide(value, [&](Value hidden) { value = std::move(hidden); });
     }
   }
   hide_in_source(words, secrets, prepared.source);

@@ -257,8 +257,8 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
   if (args.raw.empty()) args.raw = answer->launch.resolved;
   if (answer->release != input.release.text() && answer->launch.accepted()) {
     // What another release starts from is not known: only what was given is.
-    for (std::size_t i = 0; i < kFieldCount; ++i) {
-      if (args.last_given(static_cast<Field>(i)) == nullptr) args.raw[i] = answer->launch.resolved[i];
+    for (const Field f : fields_of(args.release)) {
+      if (args.last_given(f) == nullptr) args.raw.set(f, answer->launch[f]);
     }
   }
   out.launch = std::move(answer->launch);

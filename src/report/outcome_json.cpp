@@ -31,13 +31,17 @@ class Writer {
       const bool covered = std::any_of(names.begin(), names.end(), [&](const auto& other) {
         return !other.first.empty() && other.first.size() < path.size() && path.find(other.first) != std::string::npos;
       });
-      if (!path.empty() && !covered) telling_.push_back(path);
+      if (!path.empty() && !covered) {
+        telling_.push_back(path);
+        shortest_ = std::min(shortest_, path.size());
+      }
     }
   }
 
   // What the user, the model or the machine chose: paths in it get their names.
   void text(std::string_view s) {
-    const bool named = std::any_of(telling_.begin(), telling_.end(),
+    const bool named = s.size() >= shortest_ &&
+                       std::any_of(telling_.begin(), telling_.end(),
                                    [&](std::string_view path) { return s.find(path) != std::string_view::npos; });
     if (named) {
       out.string(tidy(std::string(s)));
@@ -137,6 +141,7 @@ class Writer {
 
   const PathNames& names_;
   std::vector<std::string_view> telling_;  // the paths without which no text holds any of names_
+  std::size_t shortest_ = std::string_view::npos;
 };
 
 void append_changes(Writer& w, const Launch& launch, bool assigned, std::string_view key) {
@@ -210,12 +215,12 @@ void append_resolved(Writer& w, const Launch& launch) {
   w.out.raw(",\"resolved\":{");
   Writer::Separator comma(w.out);
   const auto defaults = field_defaults(launch.release());
-  const auto is_default = [&](Field f) { return launch[f].identical(defaults[static_cast<std::size_t>(f)]); };
-  for (const Field f : fields_of(launch.release())) {
-    if ((is_default(f) && f != Field::model_path) || is_volatile(f)) continue;
+  launch.resolved.for_each_set([&](Field f, const Value& value) {
+    if (is_volatile(f) || !field_exists(f, launch.release())) return;
+    if (value.identical(defaults[static_cast<std::size_t>(f)]) && f != Field::model_path) return;
     comma.next();
-    w.field(f, launch[f]);
-  }
+    w.field(f, value);
+  });
   w.out.raw('}');
 }
 

@@ -59,19 +59,17 @@ std::string_view outcome_word(const Launch& launch) {
 Json resolved_json(const Launch& launch) {
   Json out = Json::object();
   if (launch.resolved.empty()) return out;
-  for (std::size_t i = 0; i < kFieldCount; ++i) {
-    const auto f = static_cast<Field>(i);
-    if (!field_exists(f, launch.release())) continue;
+  for (const Field f : fields_of(launch.release())) {
     const bool given = launch.args.last_given(f) != nullptr;
-    if (!given && launch.resolved[i].identical(launch.args.raw[i])) continue;
+    if (!given && launch[f].identical(launch.args[f])) continue;
     Json chain = Json::array();
     for (const auto& change : launch.chain) {
       for (const auto& [field, value] : change.fields) {
         if (field == f) chain.push_back({{"step", change.step}, {"value", json_of(value)}});
       }
     }
-    out[std::string(field_name(f))] = {{"value", json_of(launch.resolved[i])},
-                                       {"initial", json_of(launch.args.raw[i])},
+    out[std::string(field_name(f))] = {{"value", json_of(launch[f])},
+                                       {"initial", json_of(launch.args[f])},
                                        {"given", given},
                                        {"changes", std::move(chain)}};
   }

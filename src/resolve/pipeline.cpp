@@ -228,15 +228,11 @@ bool is_dummy_model(const Resolution& r) {
 }
 
 // Arithmetic on a value of another kind, in a case no step foresees: Python raises a TypeError in that step.
-void run_step(const PipelineStep& step, Resolution& r) {
-  try {
-    step.run(r);
-  } catch (const std::bad_variant_access&) {
-    std::string function(step.name);
-    if (r.before(v0_5(19)) && !function.starts_with('_')) function.insert(0, 1, '_');
-    r.refuse("TypeError", std::move(function),
-             "an argument has no value, or one of another kind, where a number is needed");
-  }
+[[noreturn]] void refuse_kind(const PipelineStep& step, Resolution& r) {
+  std::string function(step.name);
+  if (r.before(v0_5(19)) && !function.starts_with('_')) function.insert(0, 1, '_');
+  r.refuse("TypeError", std::move(function),
+           "an argument has no value, or one of another kind, where a number is needed");
 }
 
 // Up to 0.5.21 --enable-dp-attention turns the --dp-size replicas into attention groups; steps read their number in the
@@ -246,7 +242,8 @@ void derive_attention_groups(Resolution& r) {
   r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
 }
 
-void run(std::span<const PipelineStep> steps, Resolution& r) {
+// `running` is the step that runs, for what catches its exceptions: a handler for each would be searched by every one.
+void run(std::span<const PipelineStep> steps, Resolution& r, const PipelineStep*& running) {
   for (const PipelineStep& step : steps) {
     if (r.before(step.first) || (r.since(step.last) && r.release() != step.last)) continue;
     derive_attention_groups(r);
@@ -254,7 +251,8 @@ void run(std::span<const PipelineStep> steps, Resolution& r) {
       if (r.since(v0_5(21))) resolve_boundary_reduction(r);
       return;
     }
-    if (step.run != nullptr) run_step(step, r);
+    running = &step;
+    if (step.run != nullptr) step.run(r);
   }
 }
 
@@ -276,12 +274,17 @@ Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, 
   launch.device = std::move(device);
   launch.env = std::move(env);
   Resolution r(launch, models);
+  const PipelineStep* running = nullptr;
   try {
-    launch.stage = Stage::kResolve;
-    run(pipeline(r.release()), r);
-    launch.stage = Stage::kCheck;
-    run(check_pipeline(r.release()), r);
-    if (r.since(v0_5(20))) report_effective_values(r);
+    try {
+      launch.stage = Stage::kResolve;
+      run(pipeline(r.release()), r, running);
+      launch.stage = Stage::kCheck;
+      run(check_pipeline(r.release()), r, running);
+      if (r.since(v0_5(20))) report_effective_values(r);
+    } catch (const std::bad_variant_access&) {
+      refuse_kind(*running, r);
+    }
   } catch (RefusedByStep& refused) {
     launch.outcome = Outcome::kRefused;
     launch.refusal = std::move(refused.refusal);

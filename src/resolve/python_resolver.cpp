@@ -186,7 +186,7 @@ class Reader {
     const std::string word = text_of(answer_, "outcome");
     launch.stage = stage_of(text_of(answer_, "stage"));
     read_log();
-    if (word != "ok") launch.resolved.clear();  // a refusal tells no values
+    if (word != "ok") launch.resolved = {};  // a refusal tells no values
     if (word == "usage") {
       launch.outcome = Outcome::kUsage;
       launch.usage = UsageError{"other", "", text_of(answer_, "message"), {}, {}};
@@ -219,7 +219,7 @@ class Reader {
 
   void set(const std::string& name, const Value& value) {
     if (const auto field = find_field(name)) {
-      out_.launch.resolved[static_cast<std::size_t>(*field)] = value;
+      out_.launch.resolved.set(*field, value);
     } else {
       out_.unknown_fields.push_back(name);
     }
@@ -305,8 +305,7 @@ Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, c
   out.launch.args.release = known;
   out.launch.device = device;
   out.launch.env = env;
-  out.launch.resolved.resize(kFieldCount);
-  for (std::size_t i = 0; i < kFieldCount; ++i) out.launch.resolved[i] = field_default(static_cast<Field>(i), known);
+  out.launch.resolved = LaunchFields(known);
   out.launch.args.raw = out.launch.resolved;
   Reader(*answer, out).read();
   return out;
@@ -341,12 +340,10 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
     out.push_back(fmt::format("warnings: builtin [{}], python [{}]", logged(ours), logged(theirs)));
   }
   if (!ours.accepted()) return out;
-  for (std::size_t i = 0; i < kFieldCount; ++i) {
-    const auto f = static_cast<Field>(i);
-    if (!field_exists(f, ours.release()) || f == Field::random_seed || f == Field::nccl_port) continue;
-    if (ours.resolved[i] != theirs.resolved[i]) {
-      out.push_back(
-          fmt::format("{}: builtin {}, python {}", field_name(f), ours.resolved[i].repr(), theirs.resolved[i].repr()));
+  for (const Field f : fields_of(ours.release())) {
+    if (f == Field::random_seed || f == Field::nccl_port) continue;
+    if (ours[f] != theirs[f]) {
+      out.push_back(fmt::format("{}: builtin {}, python {}", field_name(f), ours[f].repr(), theirs[f].repr()));
     }
   }
   const auto our_steps = steps_of(ours);

@@ -47,9 +47,7 @@ const std::string& Resolution::text(Field f) const {
   return v.is_string() ? v.as_string() : kNone;
 }
 
-void Resolution::set_silently(Field field, Value value) {
-  launch_.resolved[static_cast<std::size_t>(field)] = std::move(value);
-}
+void Resolution::set_silently(Field field, Value value) { launch_.resolved.set(field, std::move(value)); }
 
 Value Resolution::attribute(std::string_view name) const {
   const auto it = attributes_.find(name);
@@ -132,6 +130,10 @@ void Resolution::declare(StepName step, FieldValues fields) {
   launch_.chain.push_back({step, std::move(fields), false});
 }
 
+void Resolution::change(StepName step, Field field, Value value) {
+  declare(step, FieldValues(field, std::move(value)));
+}
+
 namespace {
 
 // --log-level sets Python's root logger before anything resolves, so that it silences what is below it. The parser
@@ -198,6 +200,18 @@ void Resolution::refuse(std::string_view exception, std::string_view function, s
                         std::string_view rule) {
   throw RefusedByStep{
       {std::string(exception), name_in_release(release(), function), std::move(message), std::string(rule)}};
+}
+
+// Texts become strings here and not in every step that logs or refuses.
+void Resolution::warn(std::string_view function, const char* message) { warn(function, std::string(message)); }
+
+void Resolution::refuse(std::string_view exception, std::string_view function, const char* message,
+                        std::string_view rule) {
+  refuse(exception, function, std::string(message), rule);
+}
+
+void Resolution::require(bool condition, std::string_view function, std::string_view message) {
+  if (!condition) refuse("AssertionError", function, std::string(message));
 }
 
 facts::ModelRequest Resolution::model_request() const {

@@ -58,7 +58,7 @@ class Resolution {
   [[nodiscard]] const std::string* env_text(std::string_view name) const;  // nullptr when unset
 
   // Fields.
-  const Value& operator[](Field f) const { return launch_.resolved[static_cast<std::size_t>(f)]; }
+  const Value& operator[](Field f) const { return launch_.resolved[f]; }
   [[nodiscard]] bool none(Field f) const { return (*this)[f].is_none(); }
   [[nodiscard]] bool on(Field f) const { return (*this)[f].truthy(); }
   [[nodiscard]] bool is(Field f, std::string_view text) const {  // a str equal to text
@@ -73,7 +73,7 @@ class Resolution {
 
   void set(StepName step, Field field, Value value);
   void declare(StepName step, FieldValues fields);
-  void change(StepName step, Field field, Value value) { declare(step, FieldValues(field, std::move(value))); }
+  void change(StepName step, Field field, Value value);
 
   // A change that upstream does not record (a private attribute, a constructor).
   void set_silently(Field field, Value value);
@@ -83,15 +83,16 @@ class Resolution {
   void set_attribute(std::string_view name, Value value);
 
   void warn(std::string_view function, std::string message = {}) { log("WARNING", function, std::move(message)); }
+  void warn(std::string_view function, const char* message);
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
   [[noreturn]] void refuse(std::string_view exception, std::string_view function, std::string message,
                            std::string_view rule = {});
+  [[noreturn]] void refuse(std::string_view exception, std::string_view function, const char* message,
+                           std::string_view rule = {});
   // assert condition
-  void require(bool condition, std::string_view function, std::string_view message) {
-    if (!condition) refuse("AssertionError", function, std::string(message));
-  }
+  void require(bool condition, std::string_view function, std::string_view message);
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
   // the fields' values at that moment. Its warnings go to the log; its exceptions refuse.

@@ -46,7 +46,7 @@ std::string option(Field field) {
 std::optional<Finding> out_of_range(const LaunchFacts& f) {
   for (const Limits& row : kLimits) {
     const GivenOption* given = f.launch().args.last_given(row.field);
-    const Value& value = f.launch().args.raw[static_cast<std::size_t>(row.field)];
+    const Value& value = f.launch().args[row.field];
     if (given == nullptr || !value.is_number()) continue;
     const double number = value.as_number();
     if (number >= row.least && number <= row.most) continue;

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Release release : supported_releases()) {
     const ParseOutcome outcome = args::parse(release, argv);
     if (const auto* args = std::get_if<ServerArgs>(&outcome)) {
-      if (args->raw.size() != kFieldCount) __builtin_trap();
+      if (args->raw.empty()) __builtin_trap();
     }
     args::closest_options(release, argv.front());
   }

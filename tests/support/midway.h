@@ -44,15 +44,13 @@ class Midway {
  public:
   explicit Midway(Release release) {
     launch_.args.release = release;
-    for (std::size_t i = 0; i < kFieldCount; ++i) {
-      launch_.args.raw.push_back(field_default(static_cast<Field>(i), release));
-    }
+    launch_.args.raw = LaunchFields(release);
     launch_.resolved = launch_.args.raw;
     set(Field::device, "xpu").set(Field::model_path, "target");
   }
 
   Midway& set(Field field, Value value) {
-    launch_.resolved[static_cast<std::size_t>(field)] = std::move(value);
+    launch_.resolved.set(field, std::move(value));
     return *this;
   }
   Midway& env(const std::string& name, std::string value) {
@@ -88,7 +86,7 @@ class Midway {
     }
   }
 
-  const Value& operator[](Field field) const { return launch_.resolved[static_cast<std::size_t>(field)]; }
+  const Value& operator[](Field field) const { return launch_.resolved[field]; }
   const Launch& launch() const { return launch_; }
 
   // Every change, one line each: its source and the fields as JSON.

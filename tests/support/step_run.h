@@ -42,12 +42,10 @@ struct StepRun {
 
   StepRun(Release release, const Fields& given, ModelFacts model = dense_model()) {
     launch.args.release = release;
-    for (std::size_t i = 0; i < kFieldCount; ++i) {
-      launch.args.raw.push_back(field_default(static_cast<Field>(i), release));
-    }
-    launch.args.raw[static_cast<std::size_t>(Field::device)] = "xpu";
-    launch.args.raw[static_cast<std::size_t>(Field::model_path)] = "/models/some";
-    for (const auto& [field, value] : given) launch.args.raw[static_cast<std::size_t>(field)] = value;
+    launch.args.raw = LaunchFields(release);
+    launch.args.raw.set(Field::device, "xpu");
+    launch.args.raw.set(Field::model_path, "/models/some");
+    for (const auto& [field, value] : given) launch.args.raw.set(field, value);
     launch.resolved = launch.args.raw;
     launch.model = std::make_shared<const ModelFacts>(std::move(model));
   }
