@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -92,7 +94,22 @@ std::vector<std::string> with_config_words(Release release, const std::vector<st
   return std::move(expanded.words);
 }
 
-Result<Launch> resolve_case(const CaseFile& options, const Value& item, ResolvedCase& out) {
+// A case on its way: its words, and the --config file that they name while they are read.
+struct OpenCase {
+  std::size_t line = 0;  // its number in the file
+  ResolvedCase result;
+  std::vector<std::string> argv;
+  std::optional<TemporaryYaml> config;
+};
+
+void open_case(const CaseFile& options, const Value& item, const std::shared_ptr<facts::ModelFiles>& models,
+               OpenCase& open) {
+  ResolvedCase& out = open.result;
+  const Value* id = item.find("id");
+  out.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
+  out.inputs.models = models;
+  out.inputs.unknown_models_stay_open = options.hub;
+  out.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on
   const std::string& models_dir = options.models;
   std::string model = models_dir + "/" + string_of(item, "model");
   const auto with_paths = [&](const std::string& s) {
@@ -100,13 +117,13 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
     return replaced(replaced(s, "{models}", models_dir), "{model}", model);
   };
   const Value* yaml = item.find("config");
-  std::optional<TemporaryYaml> config;
-  if (yaml != nullptr && yaml->is_string()) config.emplace(with_paths(yaml->as_string()));
-  const std::string config_path = config && config->written() ? config->path() : std::string();
-  std::vector<std::string> argv;
+  if (yaml != nullptr && yaml->is_string()) open.config.emplace(with_paths(yaml->as_string()));
+  const std::string config_path = open.config && open.config->written() ? open.config->path() : std::string();
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
-    argv.reserve(args->as_list().size());
-    for (const auto& a : args->as_list()) argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
+    open.argv.reserve(args->as_list().size());
+    for (const auto& a : args->as_list()) {
+      open.argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
+    }
   }
   out.names.reserve(3);
   out.names.emplace_back(config_path, "{config}");
@@ -119,24 +136,98 @@ Result<Launch> resolve_case(const CaseFile& options, const Value& item, Resolved
   }
   out.inputs.device = device_of(item, options.device);
   if (!options.stored_as.empty()) {
-    const std::string path = path_given(options.release, argv, Field::model_path);
+    const std::string path = path_given(options.release, open.argv, Field::model_path);
     // A launch without a model, or with one that nobody knows, ends the same in any form.
     if (auto stored = path.empty() ? nullptr : out.inputs.models->with_stored_as(path, options.stored_as)) {
       out.inputs.models = std::move(stored);
     }
   }
-  auto resolved = resolve_words(out.inputs, argv, {}, out.inputs.env);
-  if (!resolved) return tl::make_unexpected(resolved.error());
-  const bool has_config = std::find(argv.begin(), argv.end(), "--config") != argv.end();
-  const std::vector<std::string>& accepted = resolved->launch.args.argv;  // empty when the parser refused
-  if (!has_config) {
-    out.inputs.argv = std::move(argv);
-  } else {
-    out.inputs.argv = accepted.empty() ? with_config_words(options.release, argv) : accepted;
-  }
-  out.unknown_model = std::move(resolved->unknown_model);
-  return std::move(resolved->launch);
 }
+
+// The case's launch, once it was resolved.
+void close_case(const CaseFile& options, ResolvedWords resolved, OpenCase& open) {
+  ResolvedCase& out = open.result;
+  const bool has_config = std::find(open.argv.begin(), open.argv.end(), "--config") != open.argv.end();
+  const std::vector<std::string>& accepted = resolved.launch.args.argv;  // empty when the parser refused
+  if (!has_config) {
+    out.inputs.argv = std::move(open.argv);
+  } else {
+    out.inputs.argv = accepted.empty() ? with_config_words(options.release, open.argv) : accepted;
+  }
+  open.config.reset();
+  out.unknown_model = std::move(resolved.unknown_model);
+  out.launch = std::move(resolved.launch);
+}
+
+class CaseReader {
+ public:
+  CaseReader(const CaseFile& options, std::istream& in)
+      : options_(options),
+        in_(in),
+        models_(std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo)) {
+  }
+
+  int run(const std::function<void(const ResolvedCase&)>& each) {
+    for (bool more = true; more;) {
+      more = read_group();
+      if (!resolve_group(each)) break;
+    }
+    if (why_not_.empty()) return kOk;
+    std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options_.cases, number_, why_not_);
+    return kBadInput;
+  }
+
+ private:
+  // Launches that are resolved together: enough to share what a step costs, few enough to stay in a processor's cache.
+  static constexpr std::size_t kAbreast = 32;
+
+  bool stop(std::size_t number, std::string why) {
+    number_ = number;
+    why_not_ = std::move(why);
+    return false;
+  }
+
+  // What stands in the file, or came through the pipe so far; false after the last line and after one that is no case.
+  bool read_group() {
+    std::string line;
+    while (open_.size() < kAbreast) {
+      if (!open_.empty() && in_.rdbuf()->in_avail() <= 0) return true;  // nobody waits for the next line's answer
+      if (!std::getline(in_, line)) return false;
+      ++lines_;
+      if (line.empty()) continue;
+      const auto item = Value::parse_json(line);
+      if (!item || !item->is_dict()) return stop(lines_, item ? "a case is a JSON object" : item.error().message);
+      if (std::string wrong = why_malformed(*item); !wrong.empty()) return stop(lines_, std::move(wrong));
+      OpenCase& open = open_.emplace_back();
+      open.line = lines_;
+      open_case(options_, *item, models_, open);
+    }
+    return true;
+  }
+
+  bool resolve_group(const std::function<void(const ResolvedCase&)>& each) {
+    static const std::vector<SourceRange> kNoPositions;
+    std::vector<LaunchWords> words;
+    words.reserve(open_.size());
+    for (const OpenCase& c : open_) words.push_back({c.result.inputs, c.argv, kNoPositions, c.result.inputs.env});
+    auto resolved = resolve_words(words);
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      if (!resolved[i]) return stop(open_[i].line, resolved[i].error().text());
+      close_case(options_, std::move(*resolved[i]), open_[i]);
+      each(open_[i].result);
+    }
+    open_.clear();
+    return true;
+  }
+
+  const CaseFile& options_;
+  std::istream& in_;
+  std::shared_ptr<facts::ModelFiles> models_;
+  std::deque<OpenCase> open_;
+  std::size_t lines_ = 0;   // read so far
+  std::size_t number_ = 0;  // of the line that ended it
+  std::string why_not_;
+};
 
 }  // namespace
 
@@ -151,32 +242,7 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
-  const auto models =
-      std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo);
-  std::string line;
-  std::size_t number = 0;
-  while (std::getline(in, line)) {
-    ++number;
-    if (line.empty()) continue;
-    const auto refuse = [&](const std::string& why) {
-      std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options.cases, number, why);
-      return kBadInput;
-    };
-    const auto item = Value::parse_json(line);
-    if (!item || !item->is_dict()) return refuse(item ? "a case is a JSON object" : item.error().message);
-    if (const std::string wrong = why_malformed(*item); !wrong.empty()) return refuse(wrong);
-    ResolvedCase resolved;
-    const Value* id = item->find("id");
-    resolved.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
-    resolved.inputs.models = models;
-    resolved.inputs.unknown_models_stay_open = options.hub;
-    resolved.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on
-    auto launch = resolve_case(options, *item, resolved);
-    if (!launch) return refuse(launch.error().text());
-    resolved.launch = std::move(*launch);
-    each(resolved);
-  }
-  return kOk;
+  return CaseReader(options, in).run(each);
 }
 
 }  // namespace preflight::commands

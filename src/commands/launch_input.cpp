@@ -284,43 +284,85 @@ std::string path_given(Release release, const std::vector<std::string>& argv, Fi
   return args == nullptr ? std::string() : path_in(*args, field);
 }
 
-Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
-                                    const std::vector<SourceRange>& positions, const Environment& env) {
-  ResolvedWords out;
-  ParseOutcome parsed = args::parse(inputs.release, argv, positions);
-  auto* args = std::get_if<ServerArgs>(&parsed);
-  if (args == nullptr) {
-    if (const auto error = unreadable_config(parsed); error && inputs.unusable_files_are_errors) {
-      return tl::make_unexpected(*error);
-    }
-    out.launch = resolve::refused_by_parser(inputs.release, std::move(parsed));
-    return out;
-  }
+namespace {
+
+// Models whose facts nobody knows here, where that leaves a launch open; "" where there is none.
+struct OpenModels {
   std::string model;
   std::string draft;
-  if (inputs.unknown_models_stay_open) {
-    model = path_in(*args, Field::model_path);
-    draft = path_in(*args, Field::speculative_draft_model_path);
-    for (const std::string& path : {model, draft}) {
-      if (path.empty() || !inputs.unusable_files_are_errors) continue;
-      if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
-    }
-    if (model == "none" || model == "dummy" || model_is_known(*inputs.models, model)) model.clear();
-    if (draft.empty() || model_is_known(*inputs.models, draft)) draft.clear();
+};
+
+Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& args) {
+  OpenModels open;
+  if (!inputs.unknown_models_stay_open) return open;
+  open = {path_in(args, Field::model_path), path_in(args, Field::speculative_draft_model_path)};
+  for (const std::string& path : {open.model, open.draft}) {
+    if (path.empty() || !inputs.unusable_files_are_errors) continue;
+    if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
   }
-  out.launch = resolve::resolve(std::move(*args), *inputs.models, inputs.device, env);
-  if (out.launch.outcome != Outcome::kRefused) return out;
-  // A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
-  if (!model.empty() && out.launch.refused_by_model) out.unknown_model = {.path = model};
+  if (open.model == "none" || open.model == "dummy" || model_is_known(*inputs.models, open.model)) open.model.clear();
+  if (open.draft.empty() || model_is_known(*inputs.models, open.draft)) open.draft.clear();
+  return open;
+}
+
+// A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
+void leave_open(OpenModels open, ResolvedWords& out) {
+  if (out.launch.outcome != Outcome::kRefused) return;
+  if (!open.model.empty() && out.launch.refused_by_model) out.unknown_model = {.path = std::move(open.model)};
   const bool not_found = out.launch.refusal && out.launch.refusal->exception == "OSError";
-  if (!draft.empty() && !out.launch.refused_by_model && not_found) {
-    out.unknown_model = {.path = draft, .is_draft = true};
+  if (!open.draft.empty() && !out.launch.refused_by_model && not_found) {
+    out.unknown_model = {.path = std::move(open.draft), .is_draft = true};
   }
   if (out.unknown_model) {
     out.launch.outcome = Outcome::kAccepted;
     out.launch.refusal.reset();
   }
+}
+
+}  // namespace
+
+std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> launches) {
+  std::vector<Result<ResolvedWords>> out;
+  out.reserve(launches.size());
+  struct Waiting {
+    std::size_t launch;
+    OpenModels open;
+  };
+  std::vector<Waiting> waiting;
+  std::vector<resolve::Unresolved> parsed_launches;
+  waiting.reserve(launches.size());
+  parsed_launches.reserve(launches.size());
+  for (const LaunchWords& words : launches) {
+    const LaunchInputs& inputs = words.inputs;
+    ParseOutcome parsed = args::parse(inputs.release, words.argv, words.positions);
+    out.emplace_back();
+    if (auto* args = std::get_if<ServerArgs>(&parsed)) {
+      auto open = open_models(inputs, *args);
+      if (!open) {
+        out.back() = tl::make_unexpected(std::move(open.error()));
+        continue;
+      }
+      waiting.push_back({out.size() - 1, std::move(*open)});
+      parsed_launches.push_back({std::move(*args), *inputs.models, inputs.device, words.env});
+    } else if (const auto error = unreadable_config(parsed); error && inputs.unusable_files_are_errors) {
+      out.back() = tl::make_unexpected(*error);
+    } else {
+      out.back()->launch = resolve::refused_by_parser(inputs.release, std::move(parsed));
+    }
+  }
+  auto resolved = resolve::resolve_abreast(std::move(parsed_launches));
+  for (std::size_t i = 0; i < resolved.size(); ++i) {
+    ResolvedWords& words = *out[waiting[i].launch];
+    words.launch = std::move(resolved[i]);
+    leave_open(std::move(waiting[i].open), words);
+  }
   return out;
+}
+
+Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
+                                    const std::vector<SourceRange>& positions, const Environment& env) {
+  const LaunchWords words{inputs, argv, positions, env};
+  return std::move(resolve_words(std::span(&words, 1)).front());
 }
 
 bool model_is_known(facts::ModelFiles& models, const std::string& path) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,16 @@ struct ResolvedWords {
   Launch launch;
   std::optional<UnknownModel> unknown_model;
 };
-// Parses and resolves `argv` in place of the given arguments. Errors: a config.json or --config file that is unusable.
+// Words in place of those that `inputs` holds.
+struct LaunchWords {
+  const LaunchInputs& inputs;
+  const std::vector<std::string>& argv;
+  const std::vector<SourceRange>& positions;  // one per word, or none
+  const Environment& env;
+};
+// Parses and resolves launches of one release, abreast (resolve::resolve_abreast). Errors: a config.json or --config
+// file that is unusable.
+std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> launches);
 Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
                                     const std::vector<SourceRange>& positions, const Environment& env);
 

@@ -5,6 +5,8 @@
 // check_server_args. A row without a function cannot act on an Intel GPU and says why. Tested by tests/parity.
 #include "src/resolve/pipeline.h"
 
+#include <algorithm>
+#include <cassert>
 #include <variant>
 
 #include "src/ascii_case.h"
@@ -242,17 +244,49 @@ void derive_attention_groups(Resolution& r) {
   r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
 }
 
-// `running` is the step that runs, for what catches its exceptions: a handler for each would be searched by every one.
-void run(std::span<const PipelineStep> steps, Resolution& r, const PipelineStep*& running) {
-  for (const PipelineStep& step : steps) {
-    if (r.before(step.first) || (r.since(step.last) && r.release() != step.last)) continue;
-    derive_attention_groups(r);
-    if (step.name == kDummyModelEndsHere && is_dummy_model(r)) {
-      if (r.since(v0_5(21))) resolve_boundary_reduction(r);
-      return;
+// What `act` does to the launch; false where it ends the launch.
+template <typename Act>
+bool goes_on(Resolution& r, const Act& act) {
+  try {
+    act();
+    return true;
+  } catch (RefusedByStep& refused) {
+    r.launch().outcome = Outcome::kRefused;
+    r.launch().refusal = std::move(refused.refusal);
+    return false;
+  }
+}
+
+bool run_step(const PipelineStep& step, Resolution& r) {
+  return goes_on(r, [&] {
+    try {
+      step.run(r);
+    } catch (const std::bad_variant_access&) {
+      refuse_kind(step, r);
     }
-    running = &step;
-    if (step.run != nullptr) step.run(r);
+  });
+}
+
+using Walkers = std::vector<Resolution*>;
+
+// Every step for all launches that have come so far.
+void run(std::span<const PipelineStep> steps, Stage stage, Walkers walkers) {
+  std::erase_if(walkers, [](Resolution* r) { return !r->launch().accepted(); });
+  for (Resolution* r : walkers) r->launch().stage = stage;
+  for (const PipelineStep& step : steps) {
+    if (walkers.empty()) return;
+    const Resolution& any = *walkers.front();
+    if (any.before(step.first) || (any.since(step.last) && any.release() != step.last)) continue;
+    for (Resolution* r : walkers) derive_attention_groups(*r);
+    if (step.name == kDummyModelEndsHere) {
+      std::erase_if(walkers, [](Resolution* r) {
+        if (!is_dummy_model(*r)) return false;
+        if (r->since(v0_5(21))) goes_on(*r, [&] { resolve_boundary_reduction(*r); });
+        return true;
+      });
+    } else if (step.run != nullptr) {
+      std::erase_if(walkers, [&](Resolution* r) { return !run_step(step, *r); });
+    }
   }
 }
 
@@ -265,31 +299,37 @@ std::span<const PipelineStep> pipeline(Release release) {
 
 std::span<const PipelineStep> check_pipeline(Release /*release*/) { return kCheck; }
 
-Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
-  Launch launch;
-  launch.resolved = args.raw;
-  launch.log = args.warnings;
-  launch.chain.reserve(48);  // a usual launch has some 30 changes
-  launch.args = std::move(args);
-  launch.device = std::move(device);
-  launch.env = std::move(env);
-  Resolution r(launch, models);
-  const PipelineStep* running = nullptr;
-  try {
-    try {
-      launch.stage = Stage::kResolve;
-      run(pipeline(r.release()), r, running);
-      launch.stage = Stage::kCheck;
-      run(check_pipeline(r.release()), r, running);
-      if (r.since(v0_5(20))) report_effective_values(r);
-    } catch (const std::bad_variant_access&) {
-      refuse_kind(*running, r);
-    }
-  } catch (RefusedByStep& refused) {
-    launch.outcome = Outcome::kRefused;
-    launch.refusal = std::move(refused.refusal);
+std::vector<Launch> resolve_abreast(std::vector<Unresolved> launches) {
+  std::vector<Launch> out(launches.size());
+  std::vector<Resolution> resolutions;
+  resolutions.reserve(launches.size());
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    Launch& launch = out[i];
+    launch.resolved = launches[i].args.raw;
+    launch.log = launches[i].args.warnings;
+    launch.chain.reserve(48);  // a usual launch has some 30 changes
+    launch.args = std::move(launches[i].args);
+    launch.device = std::move(launches[i].device);
+    launch.env = std::move(launches[i].env);
+    resolutions.emplace_back(launch, launches[i].models);
   }
-  return launch;
+  if (out.empty()) return out;
+  const Release release = out.front().release();
+  assert(std::ranges::all_of(out, [&](const Launch& launch) { return launch.release() == release; }));
+  Walkers walkers;
+  for (Resolution& r : resolutions) walkers.push_back(&r);
+  run(pipeline(release), Stage::kResolve, walkers);
+  run(check_pipeline(release), Stage::kCheck, walkers);
+  for (Resolution* r : walkers) {
+    if (r->launch().accepted() && r->since(v0_5(20))) goes_on(*r, [&] { report_effective_values(*r); });
+  }
+  return out;
+}
+
+Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
+  std::vector<Unresolved> one;
+  one.push_back({std::move(args), models, std::move(device), std::move(env)});
+  return std::move(resolve_abreast(std::move(one)).front());
 }
 
 }  // namespace preflight::resolve

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "preflight/launch.h"
 #include "src/facts/model_source.h"
@@ -16,5 +17,16 @@ std::span<const PipelineStep> check_pipeline(Release release);
 
 // Arguments and facts to a resolved launch; ends early where upstream raises.
 Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env);
+
+// The same for several launches of one release, which walk abreast: each step for all of them, then the next. Launches
+// know nothing of each other. The steps' code is larger than a processor's nearest cache: one launch after the other
+// waits for it again at every step.
+struct Unresolved {
+  ServerArgs args;
+  facts::ModelSource& models;
+  DeviceFacts device;
+  Environment env;
+};
+std::vector<Launch> resolve_abreast(std::vector<Unresolved> launches);
 
 }  // namespace preflight::resolve
