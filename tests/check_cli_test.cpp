@@ -114,6 +114,7 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
       {{"check", "--", "--config", dir.path() + "/none.yaml"}, "none.yaml"},
       {{"check", "--command-file", "/dev/zero"}, "longer than 64 MiB"},
       {{"check", "--no-kernel", "--opencl-device", "0", "--", "--model-path", "m"}, "contradict"},
+      {{"check", "--no-kernel", "--require-kernel", "--", "--model-path", "m"}, "contradict"},
       {{"check", "--device-count", "0", "--", "--model-path", "m"}, "--device-count 0"},
       {{"check", "--fact", "dtype=int8", "--", "--page-size", "64"}, "dtype=int8"},
       {{"check", "--mla", "--", "--model-path", "Qwen/Qwen3-0.6B"}, "Qwen/Qwen3-0.6B is known"},
@@ -281,6 +282,34 @@ TEST(CheckCommand, ALaunchWhoseAttentionDidNotRunIsNoPass) {
   EXPECT_EQ(json["kernel"]["verdict"], "pass") << run.out;
   EXPECT_EQ(json["kernel"]["skipped"][0]["kernel"], "mla_decode");
   EXPECT_EQ(json["verdict"], "clean");
+}
+
+TEST(CheckCommand, ARequiredKernelThatDidNotRunEndsWithSixteen) {
+  PREFLIGHT_NEEDS_DEVICE();
+  // A part of the launch has no kernel of ours.
+  const Words partly = {
+      "--",          "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--attention-backend",
+      "torch_native"};
+  const ToolRun run =
+      run_tool(with({"check", "--require-kernel", "--format", "json", "--device-memory", "900GiB"}, partly));
+  EXPECT_EQ(run.status, 16) << run.out << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "not-run");
+  // Nothing is known of the model.
+  const ToolRun unknown = run_tool({"check", "--require-kernel", "--", "--model-path", "nobody/knows-this"});
+  EXPECT_EQ(unknown.status, 16) << unknown.out << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("Kernel: not run, and required"));
+  // A refused launch: what was found comes first.
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--", "--nonsense"}).status, 1);
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--fail-on", "never", "--", "--nonsense"}).status, 16);
+}
+
+// Requests without tokens: the outputs are nothing but zeros, whatever the kernel does.
+TEST(CheckCommand, ACaseThatCouldNotTellEndsWithFifteen) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const ToolRun run =
+      run_tool({"check", "--format", "json", "--case", "paged_decode --heads 2 --head-dim 64 --cache-seqlens 0,0"});
+  EXPECT_EQ(run.status, 15) << run.out << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "mistrusted");
 }
 
 TEST(CheckCommand, BatchPrintsOneObjectALine) {

@@ -149,6 +149,10 @@ VerdictWord KernelReport::worst() const {
   return error && !is_absence(error->kind) ? VerdictWord::kError : word;
 }
 
+bool KernelReport::has(VerdictWord word) const {
+  return std::ranges::any_of(cases, [&](const CaseReport& report) { return report.verdict.word == word; });
+}
+
 KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options,
                        const RunObserver& observer) {
   KernelReport report;
