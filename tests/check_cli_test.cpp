@@ -284,6 +284,23 @@ TEST(CheckCommand, ALaunchWhoseAttentionDidNotRunIsNoPass) {
   EXPECT_EQ(json["verdict"], "clean");
 }
 
+// Drafted tokens are checked by attention with several queries a request, which is not what runs here.
+TEST(CheckCommand, ALaunchThatSpeculatesIsNoPassThoughItsKernelsAre) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const Words launch = {"--format", "json", "--no-fixes",  "--", "--model-path",        "Qwen/Qwen3-0.6B",
+                        "--device", "xpu",  "--page-size", "64", "--attention-backend", "triton"};
+  Words speculating = launch;
+  speculating.insert(speculating.end(), {"--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "4",
+                                         "--speculative-ngram-max-bfs-breadth", "1"});
+  const auto plain = nlohmann::json::parse(run_tool(with({"check"}, launch)).out);
+  EXPECT_EQ(plain["kernel"]["verdict"], "pass");
+  EXPECT_EQ(plain["verdict"], "pass");
+  const auto report = nlohmann::json::parse(run_tool(with({"check"}, speculating)).out);
+  EXPECT_EQ(report["kernel"]["verdict"], "pass") << report["findings"];
+  EXPECT_EQ(report["kernel"]["skipped"][0]["kernel"], "speculative verification");
+  EXPECT_EQ(report["verdict"], "clean");
+}
+
 TEST(CheckCommand, ARequiredKernelThatDidNotRunEndsWithSixteen) {
   PREFLIGHT_NEEDS_DEVICE();
   // A part of the launch has no kernel of ours.

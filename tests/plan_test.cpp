@@ -166,6 +166,25 @@ TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {
   EXPECT_EQ(plan.skipped[0].kernel, "linear layers");
 }
 
+TEST(Plan, StepsWithSeveralQueriesARequestAreNamed) {
+  const auto skipped = [](std::initializer_list<std::pair<Field, Value>> fields) {
+    return derive_plan(launch_of(qwen(), fields)).skipped;
+  };
+  EXPECT_TRUE(skipped({}).empty());
+  const auto eagle =
+      skipped({{Field::speculative_algorithm, "EAGLE3"}, {Field::speculative_num_draft_tokens, std::int64_t{4}}});
+  ASSERT_EQ(eagle.size(), 1U);
+  EXPECT_EQ(eagle[0].kernel, "speculative verification");
+  EXPECT_TRUE(eagle[0].reason.starts_with("EAGLE3 lets the model check 4 drafted tokens")) << eagle[0].reason;
+  EXPECT_TRUE(eagle[0].reason.ends_with("the draft model's own attention did not run either")) << eagle[0].reason;
+  const auto ngram = skipped({{Field::speculative_algorithm, "NGRAM"}});
+  ASSERT_EQ(ngram.size(), 1U);
+  EXPECT_TRUE(ngram[0].reason.ends_with("the step with one query")) << ngram[0].reason;
+  const auto diffusion = skipped({{Field::dllm_algorithm, "LowConfidence"}});
+  ASSERT_EQ(diffusion.size(), 1U);
+  EXPECT_EQ(diffusion[0].kernel, "diffusion decoding");
+}
+
 TEST(Plan, ALatentModelWithoutAScaleOfItsOwnHasThatOfItsHeads) {
   ModelFacts model = deepseek();
   model.scaling = 0.0;
