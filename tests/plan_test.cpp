@@ -145,13 +145,17 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
                                                                        {"mrope_interleaved", true},
                                                                        {"partial_rotary_factor", 0.25}})}});
   const Plan plan = derive_plan(launch_of(model, {{Field::tp_size, 4}}));
-  ASSERT_EQ(kernels_of(plan),
-            (Names{"paged_decode", "paged_decode", "gated_delta_step", "gated_delta_chunk", "mrope", "page_table"}));
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "paged_decode", "gated_delta_step", "gated_delta_step",
+                                     "gated_delta_chunk", "gated_delta_chunk", "mrope", "page_table"}));
   EXPECT_EQ(print_case(plan.kernels[1].cases.front()),
             "paged_decode --kv-heads 4 --head-dim 256 --tp 4 --cache-seqlens 1,65");
   EXPECT_EQ(print_case(plan.kernels[2].cases.front()),
             "gated_delta_step --heads 4 --v-heads 8 --query-lens 1,1 --l2norm");
-  EXPECT_EQ(print_case(plan.kernels[4].cases.front()),
+  EXPECT_EQ(print_case(plan.kernels[3].cases.front()),
+            "gated_delta_step --v-heads 32 --tp 4 --query-lens 5,1 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[5].cases.front()),
+            "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5,1 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[6].cases.front()),
             "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
 }
 

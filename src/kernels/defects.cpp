@@ -75,6 +75,10 @@ constexpr std::array kDefects{
     // Tensor parallelism.
     Defect{400, "replicated KV heads are dealt out in turn",
            "paged_decode --heads 8 --kv-heads 2 --tp 4 --cache-seqlens 65,130"},
+    Defect{401, "value heads are dealt out in turn, key heads in blocks",
+           "gated_delta_step --heads 4 --v-heads 8 --tp 2 --head-dim 64 --l2norm --query-lens 9,1"},
+    Defect{401, "value heads are dealt out in turn, key heads in blocks",
+           "gated_delta_chunk --heads 4 --v-heads 8 --tp 2 --head-dim 64 --query-lens 65"},
     // Merge of partial results.
     Defect{70, "values of the empty side are multiplied by 0", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{80, "weights are not divided by their sum", "merge_state --tokens 7 --heads 3 --head-dim 64"},

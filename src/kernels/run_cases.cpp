@@ -48,7 +48,7 @@ Execution execute(opencl::Session& session, const Kernel& kernel, const SampleBa
     const SampleBatch part = tensor_parallel::shard(batch, rank, options.defect);
     KernelRun run(session, kernel, part, options);
     done.seconds += timed_run(kernel, run);
-    tensor_parallel::gather(batch, rank, run.outputs(), done.outputs);
+    tensor_parallel::gather(batch, rank, run.outputs(), done.outputs, options.defect);
     const auto broken = run.broken_canaries();
     done.broken.insert(done.broken.end(), broken.begin(), broken.end());
   }
