@@ -311,6 +311,8 @@ TEST(CheckCommand, ARequiredKernelThatDidNotRunEndsWithSixteen) {
       run_tool(with({"check", "--require-kernel", "--format", "json", "--device-memory", "900GiB"}, partly));
   EXPECT_EQ(run.status, 16) << run.out << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "not-run");
+  EXPECT_THAT(run_tool(with({"check", "--require-kernel", "--device-memory", "900GiB"}, partly)).out,
+              HasSubstr("Kernel: not all of it ran, and all is required\n"));
   // Nothing is known of the model.
   const ToolRun unknown = run_tool({"check", "--require-kernel", "--", "--model-path", "nobody/knows-this"});
   EXPECT_EQ(unknown.status, 16) << unknown.out << unknown.err;

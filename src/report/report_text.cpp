@@ -189,7 +189,7 @@ std::string_view trouble(const Report& report) {
     case KernelOutcome::kGateFailed:  // the section of the planted defects tells
       return "";
     case KernelOutcome::kNotRun:
-      return "not run, and required";
+      return report.kernel ? "not all of it ran, and all is required" : "not run, and required";
     case KernelOutcome::kMistrusted:
       return "mistrusted";
     case KernelOutcome::kWrong:
