@@ -29,14 +29,14 @@ double rotary_share(const ModelFacts& model, const Value& rope) {
   return share.is_number() ? share.as_number() : 1.0;
 }
 
-// Every rank's share of one batch, whose gathered outputs and states are judged together. Few tokens: heads are what is
-// dealt out.
+// Every rank's share of one batch, whose gathered outputs and states are judged together. One request: heads are what
+// is dealt out, and the states of all of them are large.
 void add_all_ranks(KernelCase c, std::int64_t key_heads, std::int64_t value_heads, std::int64_t ranks, Plan& plan) {
   if (ranks == 1 || key_heads % ranks != 0 || value_heads % ranks != 0) return;
   c.tp = ranks;
   c.num_q_heads = key_heads;
   c.num_v_heads = value_heads;
-  c.query_lens = {5, 1};
+  c.query_lens = {5};
   plan.kernels.push_back({c.kernel, fmt::format("linear layers, all {} ranks of attention TP, gathered", ranks), {c}});
 }
 
