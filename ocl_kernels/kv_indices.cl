@@ -51,8 +51,9 @@ kernel WORK_GROUP(LANES) void kv_indices(
 }
 
 kernel WORK_GROUP(LANES) void work_tiles(global const int* cache_seqlens, global int* tiles, global int* covered,
-                                         int most_tiles, int index_block) {
+                                         int most_tiles, int index_block, int page_size) {
   const int b = get_group_id(1);
+  PLANT(330) index_block = page_size;  // which the planner needs for nothing else
   const int n = CEIL_DIV(cache_seqlens[b], index_block);
   for (int i = get_local_id(0); i < most_tiles; i += LANES) {
     const bool used = i * TILE < n;

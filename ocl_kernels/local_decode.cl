@@ -17,6 +17,11 @@ kernel WORK_GROUP(LANES) void virtual_batches(
     global int* local_seqlens, int columns, int entries, int pitch, int page_size, int chunk) {
   const int b = get_group_id(1);
   const int seqlen = cache_seqlens[b];
+  PLANT(310) {
+    int longest = 0;
+    for (uint i = 0; i < get_num_groups(1); ++i) longest = max(longest, cache_seqlens[i]);
+    chunk = max(page_size, min(chunk, longest) / page_size * page_size);
+  }
   int n = seqlen == 0 ? 0 : (seqlen - 1) % chunk + 1;
   PLANT(311) n = seqlen % chunk;
   PLANT(312) n = min(seqlen, chunk);

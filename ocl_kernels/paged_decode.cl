@@ -1,6 +1,6 @@
 // Paged decode attention (MHA, GQA, MQA): one query token per request against a paged cache of keys and values.
 //
-//   s_t = scale * q . k_t, capped: cap * tanh(s_t / cap);  kept: seqlen - 1 - t <= window;  w = softmax(s and sink)
+//   s_t = k_scale * scale * q . k_t, capped: cap * tanh(s_t / cap);  kept: seqlen - 1 - t <= window;  w = softmax(s and sink)
 //   out = v_scale * sum_t w_t v_t,  lse = ln(sum_t exp(s_t) + exp(sink));  q head h reads KV head h / group
 //
 // Tensors     q [B, H, HEAD_DIM], out [B, H, VALUE_DIM], sinks [H]       ELEM
@@ -247,7 +247,7 @@ kernel WORK_GROUP(LANES) void paged_decode(
     global const elem_t* queries, global const kv_t* k_cache, global const kv_t* v_cache, global const int* page_table,
     global const int* cache_seqlens, global const elem_t* sinks, global elem_t* out, global float* lse,
     global float* workspace, int has_sinks, int num_heads, int num_kv_heads, int page_size, int columns, int window,
-    float scale, float softcap, float v_scale) {
+    float scale, float softcap, float k_scale, float v_scale) {
   local float q[HEADS * HEAD_DIM];
   local float acc[HEADS * VALUE_DIM];
   local float weights[HEADS * TOKEN_TILE];
@@ -277,6 +277,9 @@ kernel WORK_GROUP(LANES) void paged_decode(
   const int t_end = min(seqlen, split_begin + pages_per_split * page_size);
 
   // Heads of the tile that exist; the others compute on zeros and are not stored.
+  PLANT(380) k_scale = 1.0f;
+  PLANT(381) v_scale *= v_scale;
+  scale *= k_scale;
   PLANT(140) scale *= 0.57735f;
   PLANT(141) scale /= LOG2E;
   for (int i = get_local_id(0); i < HEADS * HEAD_DIM; i += LANES) {

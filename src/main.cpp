@@ -17,9 +17,7 @@
 namespace preflight::commands {
 namespace {
 
-constexpr const char* kFooter =
-    "Exit status: 0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 internal error,\n"
-    "4 the kernel was wrong or failed, 5 the OpenCL device asked for is absent.\n"
+constexpr const char* kExample =
     "Example: xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
 
 struct Subcommand {
@@ -132,7 +130,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
   app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
-  app.footer(kFooter);
+  app.footer(exit_help() + kExample);
   app.require_subcommand(1);
 
   Flags flags;

@@ -114,6 +114,7 @@ TEST(CheckCommand, BadInputIsOneLineAndStatusTwo) {
       {{"check", "--", "--config", dir.path() + "/none.yaml"}, "none.yaml"},
       {{"check", "--command-file", "/dev/zero"}, "longer than 64 MiB"},
       {{"check", "--no-kernel", "--opencl-device", "0", "--", "--model-path", "m"}, "contradict"},
+      {{"check", "--no-kernel", "--require-kernel", "--", "--model-path", "m"}, "contradict"},
       {{"check", "--device-count", "0", "--", "--model-path", "m"}, "--device-count 0"},
       {{"check", "--fact", "dtype=int8", "--", "--page-size", "64"}, "dtype=int8"},
       {{"check", "--mla", "--", "--model-path", "Qwen/Qwen3-0.6B"}, "Qwen/Qwen3-0.6B is known"},
@@ -281,6 +282,53 @@ TEST(CheckCommand, ALaunchWhoseAttentionDidNotRunIsNoPass) {
   EXPECT_EQ(json["kernel"]["verdict"], "pass") << run.out;
   EXPECT_EQ(json["kernel"]["skipped"][0]["kernel"], "mla_decode");
   EXPECT_EQ(json["verdict"], "clean");
+}
+
+// Drafted tokens are checked by attention with several queries a request, which is not what runs here.
+TEST(CheckCommand, ALaunchThatSpeculatesIsNoPassThoughItsKernelsAre) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const Words launch = {"--format", "json", "--no-fixes",  "--", "--model-path",        "Qwen/Qwen3-0.6B",
+                        "--device", "xpu",  "--page-size", "64", "--attention-backend", "triton"};
+  Words speculating = launch;
+  speculating.insert(speculating.end(), {"--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "4",
+                                         "--speculative-ngram-max-bfs-breadth", "1"});
+  const auto plain = nlohmann::json::parse(run_tool(with({"check"}, launch)).out);
+  EXPECT_EQ(plain["kernel"]["verdict"], "pass");
+  EXPECT_EQ(plain["verdict"], "pass");
+  const auto report = nlohmann::json::parse(run_tool(with({"check"}, speculating)).out);
+  EXPECT_EQ(report["kernel"]["verdict"], "pass") << report["findings"];
+  EXPECT_EQ(report["kernel"]["skipped"][0]["kernel"], "speculative verification");
+  EXPECT_EQ(report["verdict"], "clean");
+}
+
+TEST(CheckCommand, ARequiredKernelThatDidNotRunEndsWithSixteen) {
+  PREFLIGHT_NEEDS_DEVICE();
+  // A part of the launch has no kernel of ours.
+  const Words partly = {
+      "--",          "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--attention-backend",
+      "torch_native"};
+  const ToolRun run =
+      run_tool(with({"check", "--require-kernel", "--format", "json", "--device-memory", "900GiB"}, partly));
+  EXPECT_EQ(run.status, 16) << run.out << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "not-run");
+  EXPECT_THAT(run_tool(with({"check", "--require-kernel", "--device-memory", "900GiB"}, partly)).out,
+              HasSubstr("Kernel: not all of it ran, and all is required\n"));
+  // Nothing is known of the model.
+  const ToolRun unknown = run_tool({"check", "--require-kernel", "--", "--model-path", "nobody/knows-this"});
+  EXPECT_EQ(unknown.status, 16) << unknown.out << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("Kernel: not run, and required"));
+  // A refused launch: what was found comes first.
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--", "--nonsense"}).status, 1);
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--fail-on", "never", "--", "--nonsense"}).status, 16);
+}
+
+// Requests without tokens: the outputs are nothing but zeros, whatever the kernel does.
+TEST(CheckCommand, ACaseThatCouldNotTellEndsWithFifteen) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const ToolRun run =
+      run_tool({"check", "--format", "json", "--case", "paged_decode --heads 2 --head-dim 64 --cache-seqlens 0,0"});
+  EXPECT_EQ(run.status, 15) << run.out << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "mistrusted");
 }
 
 TEST(CheckCommand, BatchPrintsOneObjectALine) {

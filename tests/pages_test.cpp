@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/page_picture.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -110,6 +111,21 @@ TEST(PagePicture, WorksOutTheSlotOfAToken) {
   // Pages of one token cannot be mistaken.
   const auto one = report::example_picture(1);
   EXPECT_THAT(report::page_picture_svg(one, "t"), Not(HasSubstr("stroke-dasharray")));
+}
+
+TEST(PagesCommand, EndsWithTheFaultOfADeviceThatFails) {
+  const auto pages = [](const std::string& fault) {
+    return run_tool({"pages", "--format", "json", "--", "--model-path", "Qwen/Qwen3-0.6B"}, {},
+                    {"LD_LIBRARY_PATH=" + fake_opencl_directory(), "FAKE_OPENCL=" + fault});
+  };
+  const ToolRun memory = pages("out-of-memory");
+  EXPECT_EQ(memory.status, 8) << memory.err;
+  EXPECT_THAT(memory.out, HasSubstr("\"kernel\": \"out-of-memory\""));
+  EXPECT_EQ(pages("no-platform").status, 0);
+  // No kernel of ours runs for torch_native: it is what is left where ours are wrong.
+  const ToolRun wrong = pages("wrong-results");
+  EXPECT_EQ(wrong.status, 0);
+  EXPECT_EQ(nlohmann::json::parse(wrong.out)["recommended"]["backend"], "torch_native");
 }
 
 }  // namespace

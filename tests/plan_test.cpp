@@ -143,13 +143,17 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
                                                                        {"mrope_interleaved", true},
                                                                        {"partial_rotary_factor", 0.25}})}});
   const Plan plan = derive_plan(launch_of(model, {{Field::tp_size, 4}}));
-  ASSERT_EQ(kernels_of(plan),
-            (Names{"paged_decode", "paged_decode", "gated_delta_step", "gated_delta_chunk", "mrope", "page_table"}));
+  ASSERT_EQ(kernels_of(plan), (Names{"paged_decode", "paged_decode", "gated_delta_step", "gated_delta_step",
+                                     "gated_delta_chunk", "gated_delta_chunk", "mrope", "page_table"}));
   EXPECT_EQ(print_case(plan.kernels[1].cases.front()),
             "paged_decode --kv-heads 4 --head-dim 256 --tp 4 --cache-seqlens 1,65");
   EXPECT_EQ(print_case(plan.kernels[2].cases.front()),
             "gated_delta_step --heads 4 --v-heads 8 --query-lens 1,1 --l2norm");
-  EXPECT_EQ(print_case(plan.kernels[4].cases.front()),
+  EXPECT_EQ(print_case(plan.kernels[3].cases.front()),
+            "gated_delta_step --v-heads 32 --tp 4 --query-lens 5 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[5].cases.front()),
+            "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[6].cases.front()),
             "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
 }
 
@@ -162,6 +166,25 @@ TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {
   const Plan plan = derive_plan(launch_of(model, {}));
   ASSERT_EQ(plan.skipped.size(), 1U);
   EXPECT_EQ(plan.skipped[0].kernel, "linear layers");
+}
+
+TEST(Plan, StepsWithSeveralQueriesARequestAreNamed) {
+  const auto skipped = [](std::initializer_list<std::pair<Field, Value>> fields) {
+    return derive_plan(launch_of(qwen(), fields)).skipped;
+  };
+  EXPECT_TRUE(skipped({}).empty());
+  const auto eagle =
+      skipped({{Field::speculative_algorithm, "EAGLE3"}, {Field::speculative_num_draft_tokens, std::int64_t{4}}});
+  ASSERT_EQ(eagle.size(), 1U);
+  EXPECT_EQ(eagle[0].kernel, "speculative verification");
+  EXPECT_TRUE(eagle[0].reason.starts_with("EAGLE3 lets the model check 4 drafted tokens")) << eagle[0].reason;
+  EXPECT_TRUE(eagle[0].reason.ends_with("the draft model's own attention did not run either")) << eagle[0].reason;
+  const auto ngram = skipped({{Field::speculative_algorithm, "NGRAM"}});
+  ASSERT_EQ(ngram.size(), 1U);
+  EXPECT_TRUE(ngram[0].reason.ends_with("the step with one query")) << ngram[0].reason;
+  const auto diffusion = skipped({{Field::dllm_algorithm, "LowConfidence"}});
+  ASSERT_EQ(diffusion.size(), 1U);
+  EXPECT_EQ(diffusion[0].kernel, "diffusion decoding");
 }
 
 TEST(Plan, ALatentModelWithoutAScaleOfItsOwnHasThatOfItsHeads) {

@@ -101,6 +101,7 @@ struct KernelReport {
   std::vector<CaseReport> cases;
   std::vector<PlanSkip> skipped;            // kernels of the launch that were not run, with reasons
   [[nodiscard]] VerdictWord worst() const;  // kSkipped when nothing ran, kError when the device failed
+  [[nodiscard]] bool has(VerdictWord word) const;
 };
 
 // Told while cases run, in their order.

@@ -47,11 +47,28 @@ enum class ReportVerdict {
   kPass,   // nothing wrong found, and the kernel ran and was right
   kClean,  // nothing wrong found; the kernel did not run, as `kernel_not_run` says, or not all of it: `kernel->skipped`
   kIncomplete,    // something could not be checked (unknown model)
+  kNotRun,        // as clean, but every kernel had to run
+  kMistrusted,    // the kernel ran and was equal, on data that could not have told
   kFail,          // findings at error level
   kRefused,       // SGLang refuses the launch
-  kKernelFailed,  // the kernel ran and was wrong, or could not finish
+  kGateFailed,    // a planted defect was not caught
+  kDeviceFailed,  // the device's fault, whose kind names the verdict
+  kKernelFailed,  // the kernel ran and was wrong
 };
-std::string_view name_of(ReportVerdict verdict);
+
+// What became of the launch's kernels, whatever was found in its arguments. The heaviest applies: a wrong result is
+// told before a fault, because nothing else would ever show it.
+enum class KernelOutcome : std::uint8_t {
+  kRight,         // all ran and were right
+  kUnproven,      // not all ran, and nobody insisted
+  kNotRun,        // not all ran, and all had to
+  kNoDevice,      // there is no device, and one had to be
+  kMistrusted,    // equal, on data that could not have told
+  kGateFailed,    // a planted defect was not caught
+  kDeviceFailed,  // a device, its driver or its compiler failed
+  kWrong,
+};
+
 std::string_view name_of(Severity severity);
 
 struct Report {
@@ -69,8 +86,14 @@ struct Report {
   FixSearch fixes;                       // corrected argument lists, when there are errors and they were searched for
   std::vector<Injection> injections;     // --inject: is the gate alive?
   bool incomplete = false;               // the model, or facts about it, are not known
+  bool device_required = false;          // --opencl-device, --inject: having none counts
+  bool kernel_required = false;          // --require-kernel: so does every kernel that did not run
 
+  [[nodiscard]] KernelOutcome kernel_outcome() const;
+  // The device's fault in that outcome, absence included; null where it has none.
+  [[nodiscard]] const DeviceError* device_fault() const;
   [[nodiscard]] ReportVerdict verdict() const;
+  [[nodiscard]] std::string_view verdict_word() const;  // its name; of a device's fault the kind
   [[nodiscard]] bool has_at_least(Severity severity) const;
 };
 

@@ -15,6 +15,16 @@
 #include "src/report/report_text.h"
 
 namespace preflight::commands {
+
+void keep_kernel(KernelReport kernel, Report& report) {
+  if (kernel.error && is_absence(kernel.error->kind)) {
+    report.kernel_not_run = kernel.error->message;
+    report.absence = std::move(kernel.error);
+    return;
+  }
+  report.kernel = std::move(kernel);
+}
+
 namespace {
 
 void run_kernel(const KernelOptions& options, Report& report) {
@@ -55,12 +65,7 @@ void run_kernel(const KernelOptions& options, Report& report) {
   KernelReport kernel =
       run_plan_apart(plan, DeviceChoice{options.device.value_or("")}, RunOptions{}, options.limits, observer);
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
-  if (kernel.error && is_absence(kernel.error->kind)) {
-    report.kernel_not_run = kernel.error->message;
-    report.absence = std::move(kernel.error);
-    return;
-  }
-  report.kernel = std::move(kernel);
+  keep_kernel(std::move(kernel), report);
 }
 
 // A device that was asked for by name is looked for even where nothing runs on it.
@@ -95,12 +100,10 @@ void run_injections(const KernelOptions& options, Report& report) {
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
 }
 
-int exit_status(const Report& report, const CheckCommand& command) {
+Exit exit_status(const Report& report, const CheckCommand& command) {
   // What was wrong in a launch that was mended is so no longer.
   if (!report.fixed && command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
-  if (report.verdict() == ReportVerdict::kKernelFailed) return kKernelFailed;
-  if ((command.kernel.device || !command.kernel.inject.empty()) && report.absence) return kNoDevice;
-  return kOk;
+  return exit_of(report);
 }
 
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
@@ -123,6 +126,8 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   if (report.launch.accepted() && report.launch.model && !prepared.unknown_model && !shapes_assumed(prepared)) {
     report.plan = derive_plan(report.launch);
   }
+  report.device_required = command.kernel.device || !command.kernel.inject.empty();
+  report.kernel_required = command.kernel.required;
   run_kernel(command.kernel, report);
   look_for_device(command.kernel, report);
   run_injections(command.kernel, report);
@@ -138,7 +143,7 @@ int check(const CheckCommand& command) {
     return kBadInput;
   }
   const Report report = make_report(std::move(*prepared), command);
-  const int status = exit_status(report, command);
+  const Exit status = exit_status(report, command);
   if (command.output.format == Format::kJson) {
     std::cout << report::report_json(report, status);
   } else {
@@ -148,7 +153,7 @@ int check(const CheckCommand& command) {
 }
 
 int check_batch(const CheckCommand& command, const CaseFile& file) {
-  int worst = kOk;
+  Exit worst = kOk;
   const int read = for_each_case(file, [&](const ResolvedCase& c) {
     PreparedLaunch prepared;
     prepared.launch = c.launch;
@@ -156,10 +161,7 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
     prepared.unknown_model = c.unknown_model;
     const Report report = make_report(std::move(prepared), command);
     std::cout << report::batch_line(report, c.id);
-    // A device that fails or is absent outweighs a finding.
-    const int status = exit_status(report, command);
-    const auto rank = [](int s) { return s == kKernelFailed ? 3 : s == kNoDevice ? 2 : s == kFindings ? 1 : 0; };
-    if (rank(status) > rank(worst)) worst = status;
+    worst = heavier(worst, exit_status(report, command));
   });
   return read != kOk ? read : worst;
 }

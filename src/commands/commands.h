@@ -8,19 +8,10 @@
 #include "preflight/release.h"
 #include "preflight/rule.h"
 #include "src/commands/case_file.h"
+#include "src/commands/exit_status.h"
 #include "src/commands/launch_input.h"
 
 namespace preflight::commands {
-
-// Exit status of the program.
-enum Exit : int {
-  kOk = 0,             // nothing at or above --fail-on
-  kFindings = 1,       // findings at or above --fail-on
-  kBadInput = 2,       // bad options or unreadable input
-  kInternalError = 3,  // our own failure
-  kKernelFailed = 4,   // the kernel ran and was wrong, or failed
-  kNoDevice = 5,       // an OpenCL device was asked for and is absent
-};
 
 enum class Format { kText, kJson };
 
@@ -33,11 +24,12 @@ struct OutputOptions {
 
 struct KernelOptions {
   bool run = true;
-  std::optional<std::string> device;  // --opencl-device; then its absence is exit 5
+  bool required = false;              // --require-kernel: what does not run counts
+  std::optional<std::string> device;  // --opencl-device; then its absence counts
   std::optional<std::uint64_t> seed;
   bool progress = false;  // a line on standard error while cases run
   ProcessLimits limits;   // --kernel-timeout
-  std::string inject;     // --inject: a defect's id, or "all"; then the absence of a device is exit 5, too
+  std::string inject;     // --inject: a defect's id, or "all"; then the absence of a device counts, too
 };
 
 struct CheckCommand {
@@ -52,6 +44,8 @@ struct CheckCommand {
 
 int check(const CheckCommand& command);
 int check_batch(const CheckCommand& command, const CaseFile& file);
+// A report of kernels that ran, or the reason why there was no device to run them on.
+void keep_kernel(KernelReport kernel, Report& report);
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output);
 // The table of planted defects; measured anew, as Markdown, when asked.
 int list_defects(const KernelOptions& kernel, bool measure);

@@ -33,17 +33,17 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   }
   Report report;
   report.launch.args.release = supported_releases().back();
-  report.kernel =
+  report.device_required = true;
+  report.kernel_required = true;
+  KernelReport done =
       run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
-  const KernelReport& done = *report.kernel;
   if (!done.error && !done.cases.empty()) {
     const CaseReport& c = done.cases.front();
     const bool ran = c.fault || (c.verdict.word != VerdictWord::kSkipped && c.verdict.word != VerdictWord::kError);
     if (!ran) return refuse_case(c.verdict.reason);
   }
-  const bool absent = report.kernel->error && is_absence(report.kernel->error->kind);
-  const bool failed = report.kernel->error || report.kernel->worst() >= VerdictWord::kFail;
-  const int status = absent ? kNoDevice : (failed ? kKernelFailed : kOk);
+  keep_kernel(std::move(done), report);
+  const Exit status = exit_of(report);
   if (output.format == Format::kJson) {
     std::cout << report::report_json(report, status);
   } else {
@@ -61,7 +61,7 @@ int list_defects(const KernelOptions& kernel, bool measure) {
                                             [](const std::string& row) { std::cerr << row << '\n'; });
   if (!table) {
     std::cerr << "xpu-preflight: " << table.error().message << '\n';
-    return is_absence(table.error().kind) ? kNoDevice : kKernelFailed;
+    return exit_of(table.error().kind);
   }
   std::cout << *table;
   return kOk;
@@ -72,7 +72,7 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
   if (!devices) {
     const DeviceError& error = devices.error();
     std::cerr << "xpu-preflight: " << error.message << '\n' << error.log << (error.log.empty() ? "" : "\n");
-    return is_absence(error.kind) ? kNoDevice : kKernelFailed;
+    return exit_of(error.kind);
   }
   if (output.format == Format::kJson) {
     auto rows = nlohmann::ordered_json::array();

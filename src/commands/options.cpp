@@ -274,6 +274,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
   app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too");
   app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.add_flag("--require-kernel", flags.require_kernel,
+               "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)");
+  app.footer(exit_help());
   app.add_flag(
       "--fix", flags.fix,
       "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail");
@@ -333,10 +336,14 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   if (flags.no_kernel && flags.device_given) {
     return refuse({"--no-kernel and --opencl-device contradict each other: give one of them"});
   }
+  if (flags.no_kernel && flags.require_kernel) {
+    return refuse({"--no-kernel and --require-kernel contradict each other: give one of them"});
+  }
   auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   command.rules = *rules;
-  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel);
+  command.kernel.required = flags.require_kernel;
+  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel || flags.require_kernel);
   command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
   command.write_fix = flags.fix;
   if (flags.device_given) command.kernel.device = flags.opencl_device;

@@ -47,6 +47,7 @@ struct CheckFlags {
   std::string kernel_date;
   bool kernel = false;
   bool no_kernel = false;
+  bool require_kernel = false;
   bool fix = false;
   bool fixes = false;
   bool no_fixes = false;

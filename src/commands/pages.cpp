@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 3> kBackends = {"intel_xpu", "triton", "t
 // The launch's own --prefill-attention-backend and --decode-attention-backend, which other rows leave out.
 constexpr std::string_view kAsGiven = "as given";
 
-constexpr std::string_view kNotRun = "not run";
-constexpr std::string_view kNonePlanned = "none planned";
+constexpr std::string_view kKernelNotRun = "not run";
+constexpr std::string_view kNoKernelPlanned = "none planned";
 
 struct Row {
   std::string backend;
@@ -66,30 +66,40 @@ class KernelVerdicts {
   // Fills the row's kernel columns.
   void judge(const Plan& plan, Row& row) {
     if (!options_.run || absent_) {
-      row.kernel = kNotRun;
+      row.kernel = kKernelNotRun;
       return;
     }
     const std::string key = fmt::format("{} {}", row.backends(), row.becomes);
     const auto [it, fresh] = known_.try_emplace(key);
     if (fresh) it->second = run(plan);
-    row.kernel = it->second;
-    row.kernel_sound = it->second != name_of(VerdictWord::kFail) && it->second != name_of(VerdictWord::kError);
+    row.kernel = it->second.word;
+    row.kernel_sound = it->second.status == kOk || it->second.status == kMistrusted;
+    if (!row.kernel_sound) worst_ = heavier(worst_, it->second.status);
   }
+  // What the kernels or their device did wrong; kOk where nothing.
+  [[nodiscard]] Exit worst() const { return worst_; }
 
  private:
-  std::string run(const Plan& plan) {
-    if (plan.all_cases().empty()) return std::string(kNonePlanned);
-    const KernelReport report =
-        run_plan_apart(plan, DeviceChoice{options_.device.value_or("")}, RunOptions{}, options_.limits, RunObserver{});
-    if (report.error) {
-      absent_ = is_absence(report.error->kind);
-      return std::string(absent_ ? kNotRun : name_of(VerdictWord::kError));
-    }
-    return std::string(name_of(report.worst()));
+  struct Judged {
+    std::string word;
+    Exit status = kOk;
+  };
+
+  Judged run(const Plan& plan) {
+    if (plan.all_cases().empty()) return {std::string(kNoKernelPlanned)};
+    Report report;
+    keep_kernel(
+        run_plan_apart(plan, DeviceChoice{options_.device.value_or("")}, RunOptions{}, options_.limits, RunObserver{}),
+        report);
+    absent_ = report.absence.has_value();
+    if (absent_) return {std::string(kKernelNotRun)};
+    const DeviceError* fault = report.device_fault();
+    return {std::string(fault == nullptr ? name_of(report.kernel->worst()) : name_of(fault->kind)), exit_of(report)};
   }
 
   const KernelOptions& options_;
-  std::map<std::string, std::string> known_;
+  std::map<std::string, Judged> known_;
+  Exit worst_ = kOk;
   bool absent_ = false;
 };
 
@@ -342,7 +352,13 @@ int pages(const PagesCommand& command) {
   } else {
     print_text(rows, best, drawing, command.output);
   }
-  return best == nullptr ? kFindings : kOk;
+  // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
+  const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
+  if (device_failed) return kernels.worst();
+  if (best != nullptr) return kOk;
+  const bool kernel_decides =
+      std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.accepted && r.errors.empty(); });
+  return kernel_decides ? kernels.worst() : kFindings;
 }
 
 }  // namespace preflight::commands

@@ -6,13 +6,13 @@
 namespace preflight::defects {
 namespace {
 
+// What no kernel computes: its page table, the size of its workspace. The dealing out of heads is in
+// tensor_parallel.cpp.
 enum HostDefect : int {
   kTokenTable = 10,
   kUnstridedTable = 20,
   kUndividedTable = 21,
   kWorkspaceOfOtherSplits = 240,
-  kShrunkChunk = 310,
-  kPlannedByPage = 330,
 };
 
 constexpr std::array kDefects{
@@ -56,15 +56,15 @@ constexpr std::array kDefects{
     Defect{22, "token indices are divided by the page size", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{320, "offsets count pages, entries are tokens", "kv_indices --cache-seqlens 1,63,64,65"},
     Defect{321, "the last page of one token is given the whole length", "kv_indices --cache-seqlens 1,63,64,65"},
-    Defect{kPlannedByPage, "the work planner takes an index for a page", "kv_indices --cache-seqlens 1,63,64,65"},
+    Defect{330, "the work planner takes an index for a page", "kv_indices --cache-seqlens 1,63,64,65"},
     // What such a plan leaves of attention.
-    Defect{kPlannedByPage, "attention over as many tokens as there are pages", "mla_decode --cache-seqlens 129,200"},
-    Defect{kPlannedByPage, "attention over as many tokens as there are pages",
+    Defect{330, "attention over as many tokens as there are pages", "mla_decode --cache-seqlens 129,200"},
+    Defect{330, "attention over as many tokens as there are pages",
            "paged_decode --heads 8 --kv-heads 2 --cache-seqlens 129,200"},
     // Local attention.
     Defect{kTokenTable, "token slots are taken for pages of the chunk",
            "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200,320"},
-    Defect{kShrunkChunk, "the chunk is cut to whole pages of the longest sequence",
+    Defect{310, "the chunk is cut to whole pages of the longest sequence",
            "local_decode --heads 8 --kv-heads 2 --chunk 8192 --cache-seqlens 500,65"},
     Defect{311, "a chunk that is just full has no keys",
            "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 128,256,300"},
@@ -75,6 +75,10 @@ constexpr std::array kDefects{
     // Tensor parallelism.
     Defect{400, "replicated KV heads are dealt out in turn",
            "paged_decode --heads 8 --kv-heads 2 --tp 4 --cache-seqlens 65,130"},
+    Defect{401, "value heads are dealt out in turn, key heads in blocks",
+           "gated_delta_step --heads 4 --v-heads 8 --tp 2 --head-dim 64 --l2norm --query-lens 9,1"},
+    Defect{401, "value heads are dealt out in turn, key heads in blocks",
+           "gated_delta_chunk --heads 4 --v-heads 8 --tp 2 --head-dim 64 --query-lens 65"},
     // Merge of partial results.
     Defect{70, "values of the empty side are multiplied by 0", "merge_state --tokens 7 --heads 3 --head-dim 64"},
     Defect{80, "weights are not divided by their sum", "merge_state --tokens 7 --heads 3 --head-dim 64"},
@@ -234,11 +238,6 @@ SampleBatch spoil(SampleBatch batch, int id) {
       return table.get_int(row + column) * page_size;
     });
   }
-  if (id == kShrunkChunk) batch.kernel_case.shrink_chunk = true;
-  if (id == kPlannedByPage) batch.kernel_case.index_block = page_size;
-  // The scales are arguments of the launch: what the kernel is told, the reference is not.
-  if (id == 380) batch.kernel_case.k_scale = 1.0;
-  if (id == 381) batch.kernel_case.v_scale *= batch.kernel_case.v_scale;
   return batch;
 }
 

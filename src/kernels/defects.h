@@ -1,8 +1,10 @@
 // Planted defects: the mistakes that decode attention has been seen to make, each with a case that must catch it.
 //
-// A defect lives in the kernel (PLANT in ocl_kernels, compiled in with -DDEFECT=id) or on the host (spoil() changes
-// what the device gets, never what the reference sees). Only tests plant them: tests/kernels/defects_test.cpp runs
-// every row and demands a fail where the sound kernel passes.
+// A defect of what a kernel computes lives in the kernel (PLANT in ocl_kernels, compiled in with -DDEFECT=id). One of
+// what the host hands over lives where the host makes it, for no kernel could make it: a page table of attention that
+// holds token slots (spoil() changes what the device gets, never what the reference sees), a workspace sized for other
+// splits, heads dealt out to the wrong ranks (tensor_parallel.cpp). tests/kernels/defects_test.cpp runs every row and
+// demands a fail where the sound kernel passes.
 #pragma once
 
 #include <span>

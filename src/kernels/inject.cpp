@@ -57,6 +57,8 @@ bool has_value_scale(const KernelCase& c) { return c.v_scale != 1.0; }
 bool is_uncapped(const KernelCase& c) { return c.softcap == 0.0; }  // exp of a usual cap does not overflow
 // Ranks that share a KV head; of one head all have the same, however it is dealt out.
 bool has_replicas(const KernelCase& c) { return c.num_kv_heads > 1 && c.tp > c.num_kv_heads; }
+// Dealt in turn or in blocks is the same when every rank has one.
+bool has_value_heads_to_deal(const KernelCase& c) { return c.tp > 1 && c.value_heads() > c.tp; }
 // A sink alone makes a sum.
 bool has_empty_sum(const KernelCase& c) {
   return !c.sinks && std::ranges::find(c.cache_seqlens, 0) != c.cache_seqlens.end();
@@ -92,6 +94,7 @@ constexpr std::array kScopes{
     Scope{380, 380, has_key_scale, "the key scale is 1"},
     Scope{381, 381, has_value_scale, "the value scale is 1"},
     Scope{400, 400, has_replicas, "no KV head is one of several that are held by more than one rank"},
+    Scope{401, 401, has_value_heads_to_deal, "there is one rank, or each has one value head"},
 };
 
 std::string_view kernel_of(const Defect& defect) { return defect.case_line.substr(0, defect.case_line.find(' ')); }

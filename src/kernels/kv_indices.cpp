@@ -44,7 +44,7 @@ void launch(KernelRun& run, const SampleBatch& batch) {
   run.run(fill, {lanes, c.num_requests(), 1}, {lanes, 1, 1});
   opencl::KernelObject tiles = run.kernel("work_tiles");
   tiles.args(run.buffer("cache_seqlens"), run.buffer("tiles"), run.buffer("covered"),
-             static_cast<std::int32_t>(sample::most_tiles(c)), static_cast<std::int32_t>(c.index_block));
+             static_cast<std::int32_t>(sample::most_tiles(c)), static_cast<std::int32_t>(c.index_block), page_size);
   run.run(tiles, {lanes, c.num_requests(), 1}, {lanes, 1, 1});
 }
 

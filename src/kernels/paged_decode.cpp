@@ -119,8 +119,8 @@ void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page
               static_cast<std::int32_t>(c.sinks), static_cast<std::int32_t>(c.num_q_heads),
               static_cast<std::int32_t>(c.num_kv_heads), static_cast<std::int32_t>(c.page_size),
               static_cast<std::int32_t>(columns), static_cast<std::int32_t>(c.window),
-              static_cast<float>(sample::softmax_scale(c) * c.k_scale), static_cast<float>(c.softcap),
-              static_cast<float>(c.v_scale));
+              static_cast<float>(sample::softmax_scale(c)), static_cast<float>(c.softcap),
+              static_cast<float>(c.k_scale), static_cast<float>(c.v_scale));
   run.run(decode, {lanes * kv_tiles * group_tiles, c.kv_splits, c.num_requests()}, {lanes, 1, 1});
   if (c.kv_splits == 1) return;
   opencl::KernelObject merge = run.kernel("paged_decode_merge");

@@ -48,7 +48,7 @@ Execution execute(opencl::Session& session, const Kernel& kernel, const SampleBa
     const SampleBatch part = tensor_parallel::shard(batch, rank, options.defect);
     KernelRun run(session, kernel, part, options);
     done.seconds += timed_run(kernel, run);
-    tensor_parallel::gather(batch, rank, run.outputs(), done.outputs);
+    tensor_parallel::gather(batch, rank, run.outputs(), done.outputs, options.defect);
     const auto broken = run.broken_canaries();
     done.broken.insert(done.broken.end(), broken.begin(), broken.end());
   }
@@ -147,6 +147,10 @@ VerdictWord KernelReport::worst() const {
   VerdictWord word = cases.empty() ? VerdictWord::kSkipped : VerdictWord::kPass;
   for (const CaseReport& report : cases) word = std::max(word, report.verdict.word);
   return error && !is_absence(error->kind) ? VerdictWord::kError : word;
+}
+
+bool KernelReport::has(VerdictWord word) const {
+  return std::ranges::any_of(cases, [&](const CaseReport& report) { return report.verdict.word == word; });
 }
 
 KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options,

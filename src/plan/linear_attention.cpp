@@ -29,6 +29,17 @@ double rotary_share(const ModelFacts& model, const Value& rope) {
   return share.is_number() ? share.as_number() : 1.0;
 }
 
+// Every rank's share of one batch, whose gathered outputs and states are judged together. One request: heads are what
+// is dealt out, and the states of all of them are large.
+void add_all_ranks(KernelCase c, std::int64_t key_heads, std::int64_t value_heads, std::int64_t ranks, Plan& plan) {
+  if (ranks == 1 || key_heads % ranks != 0 || value_heads % ranks != 0) return;
+  c.tp = ranks;
+  c.num_q_heads = key_heads;
+  c.num_v_heads = value_heads;
+  c.query_lens = {5};
+  plan.kernels.push_back({c.kernel, fmt::format("linear layers, all {} ranks of attention TP, gathered", ranks), {c}});
+}
+
 }  // namespace
 
 void plan_gated_delta(const PlanContext& context, Plan& plan) {
@@ -60,10 +71,13 @@ void plan_gated_delta(const PlanContext& context, Plan& plan) {
   const std::string heads = fmt::format("linear layers of {} key and {} value heads per rank, attention TP {}",
                                         c.num_q_heads, c.num_v_heads, shape.attention_tp);
   plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
-  c.kernel = "gated_delta_chunk";
+  const std::int64_t key_heads = integer(model, "linear_num_key_heads");
   c.padded = 0;
+  add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
+  c.kernel = "gated_delta_chunk";
   c.query_lens = {c.delta_chunk + 1};
   plan.kernels.push_back({"gated_delta_chunk", fmt::format("{}: prefill in chunks of {}", heads, c.delta_chunk), {c}});
+  add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
 }
 
 void plan_mrope(const PlanContext& context, Plan& plan) {

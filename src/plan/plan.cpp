@@ -9,9 +9,9 @@
 namespace preflight {
 namespace {
 
-constexpr std::array<plan::Planner, 7> kPlanners{
+constexpr std::array<plan::Planner, 8> kPlanners{
     plan::plan_mla_decode, plan::plan_paged_decode, plan::plan_local_attention, plan::plan_gated_delta,
-    plan::plan_mrope,      plan::plan_merge,        plan::plan_indices};
+    plan::plan_mrope,      plan::plan_merge,        plan::plan_indices,         plan::plan_several_queries};
 
 PlanSizes derive_sizes(const plan::DecodeShape& shape, const ModelFacts& model) {
   PlanSizes sizes;

@@ -22,6 +22,7 @@ void plan_gated_delta(const PlanContext& context, Plan& plan);
 void plan_mrope(const PlanContext& context, Plan& plan);
 void plan_merge(const PlanContext& context, Plan& plan);
 void plan_indices(const PlanContext& context, Plan& plan);
+void plan_several_queries(const PlanContext& context, Plan& plan);
 
 // One paged case of the launch's full-attention layers.
 KernelCase paged_case(const PlanContext& context);

@@ -246,7 +246,7 @@ std::string report_json(const Report& report, int exit_status) {
   Json out = {{"format_version", kJsonFormatVersion},
               {"tool", {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}}},
               {"sglang_version", report.launch.release().text()},
-              {"verdict", name_of(report.verdict())},
+              {"verdict", report.verdict_word()},
               {"exit_status", exit_status},
               {"outcome", outcome_object(report.launch)},
               {"findings", findings_json(report, true)},
@@ -267,7 +267,7 @@ std::string report_json(const Report& report, int exit_status) {
 }
 
 std::string batch_line(const Report& report, const Value& id) {
-  Json out = {{"id", json_of(id)}, {"verdict", name_of(report.verdict())}, {"outcome", outcome_word(report.launch)}};
+  Json out = {{"id", json_of(id)}, {"verdict", report.verdict_word()}, {"outcome", outcome_word(report.launch)}};
   out["findings"] = findings_json(report, false);
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);
@@ -280,10 +280,11 @@ std::string batch_line(const Report& report, const Value& id) {
   }
   if (report.kernel) {
     out["kernel"] = name_of(report.kernel->worst());
-  } else if (report.absence) {
+  } else if (report.absence || report.kernel_required) {
     out["kernel"] = name_of(VerdictWord::kSkipped);
-    out["kernel_not_run"] = report.absence->message;
+    out["kernel_not_run"] = report.absence ? report.absence->message : report.kernel_not_run;
   }
+  if (const DeviceError* fault = report.device_fault()) out["kernel_error"] = error_json(*fault);
   return dump(out, -1) + "\n";
 }
 

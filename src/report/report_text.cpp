@@ -181,10 +181,35 @@ std::string case_text(const CaseReport& c, const DeviceError*& last, const Style
   return out;
 }
 
+// "" where the kernels were right, or nobody insisted on them.
+std::string_view trouble(const Report& report) {
+  switch (report.kernel_outcome()) {
+    case KernelOutcome::kRight:
+    case KernelOutcome::kUnproven:
+    case KernelOutcome::kGateFailed:  // the section of the planted defects tells
+      return "";
+    case KernelOutcome::kNotRun:
+      return report.kernel ? "not all of it ran, and all is required" : "not run, and required";
+    case KernelOutcome::kMistrusted:
+      return "mistrusted";
+    case KernelOutcome::kWrong:
+      return "wrong";
+    case KernelOutcome::kNoDevice:
+    case KernelOutcome::kDeviceFailed:
+      break;
+  }
+  const DeviceError* fault = report.device_fault();
+  return name_of(fault == nullptr ? DeviceErrorKind::kInternal : fault->kind);
+}
+
 std::string kernel_section(const Report& report, const TextOptions& options, const Style& style) {
-  std::string out = style.bold("Kernel") + "\n";
+  // What became of it stands in the heading, by the name that the exit status goes by.
+  std::string out = style.bold("Kernel");
+  if (const std::string_view what = trouble(report); !what.empty()) out += ": " + style.red(std::string(what));
+  out += "\n";
   if (!report.kernel) {
-    return out + fmt::format("  {} {}\n\n", style.yellow("not run:"), report.kernel_not_run);
+    const std::string why = report.absence ? fmt::format("not run ({}):", name_of(report.absence->kind)) : "not run:";
+    return out + fmt::format("  {} {}\n\n", style.yellow(why), report.kernel_not_run);
   }
   const KernelReport& k = *report.kernel;
   if (k.device) {
@@ -251,7 +276,7 @@ std::string summary(const Report& report, const Style& style) {
   const std::string counts = fmt::format("{}, {}, {}, {}", plural(count[3], "error"), plural(count[2], "warning"),
                                          plural(count[1], "change"), plural(count[0], "note"));
   const ReportVerdict verdict = report.verdict();
-  const std::string word(name_of(verdict));
+  const std::string_view word = report.verdict_word();
   const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
   std::string out = fmt::format("{}: {} (SGLang {})\n", good ? style.green(word) : style.red(word), counts,
                                 report.launch.release().text());

@@ -5,6 +5,15 @@
 
 namespace preflight {
 
+namespace {
+
+// Of several faults, that of the device as a whole; else the first.
+const DeviceError* fault_of(const KernelReport& kernel) {
+  if (kernel.error) return &*kernel.error;
+  const auto faulty = std::ranges::find_if(kernel.cases, [](const CaseReport& c) { return c.fault.has_value(); });
+  return faulty == kernel.cases.end() ? nullptr : &*faulty->fault;
+}
+
 std::string_view name_of(ReportVerdict verdict) {
   switch (verdict) {
     case ReportVerdict::kPass:
@@ -13,15 +22,25 @@ std::string_view name_of(ReportVerdict verdict) {
       return "clean";
     case ReportVerdict::kIncomplete:
       return "incomplete";
+    case ReportVerdict::kNotRun:
+      return "not-run";
+    case ReportVerdict::kMistrusted:
+      return "mistrusted";
     case ReportVerdict::kFail:
       return "fail";
     case ReportVerdict::kRefused:
       return "refused";
+    case ReportVerdict::kGateFailed:
+      return "gate-failed";
+    case ReportVerdict::kDeviceFailed:
+      return "device-failed";
     case ReportVerdict::kKernelFailed:
       return "kernel-failed";
   }
   return "";
 }
+
+}  // namespace
 
 std::string_view name_of(Severity severity) {
   switch (severity) {
@@ -41,16 +60,44 @@ bool Report::has_at_least(Severity severity) const {
   return std::any_of(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.severity >= severity; });
 }
 
+KernelOutcome Report::kernel_outcome() const {
+  if (kernel && kernel->has(VerdictWord::kFail)) return KernelOutcome::kWrong;
+  if (kernel && kernel->worst() == VerdictWord::kError) return KernelOutcome::kDeviceFailed;
+  const bool gate_failed =
+      std::ranges::any_of(injections, [](const Injection& i) { return i.outcome != InjectionOutcome::kCaught; });
+  if (gate_failed && !absence) return KernelOutcome::kGateFailed;
+  if (kernel && kernel->has(VerdictWord::kMistrusted)) return KernelOutcome::kMistrusted;
+  if (absence && (device_required || kernel_required)) return KernelOutcome::kNoDevice;
+  const bool all_ran = kernel && kernel->skipped.empty() && kernel->worst() == VerdictWord::kPass;
+  if (all_ran) return KernelOutcome::kRight;
+  return kernel_required ? KernelOutcome::kNotRun : KernelOutcome::kUnproven;
+}
+
+const DeviceError* Report::device_fault() const {
+  const KernelOutcome outcome = kernel_outcome();
+  if (outcome == KernelOutcome::kNoDevice) return &*absence;
+  return outcome == KernelOutcome::kDeviceFailed ? fault_of(*kernel) : nullptr;
+}
+
 ReportVerdict Report::verdict() const {
   if (!launch.accepted()) return ReportVerdict::kRefused;
-  const bool gate_is_dead = std::any_of(injections.begin(), injections.end(),
-                                        [](const Injection& i) { return i.outcome != InjectionOutcome::kCaught; });
-  if (gate_is_dead && !absence) return ReportVerdict::kKernelFailed;
-  if (kernel && (kernel->error || kernel->worst() >= VerdictWord::kFail)) return ReportVerdict::kKernelFailed;
+  const KernelOutcome outcome = kernel_outcome();
+  if (outcome == KernelOutcome::kWrong) return ReportVerdict::kKernelFailed;
+  if (outcome == KernelOutcome::kDeviceFailed) return ReportVerdict::kDeviceFailed;
+  if (outcome == KernelOutcome::kGateFailed) return ReportVerdict::kGateFailed;
   if (has_at_least(Severity::kError)) return ReportVerdict::kFail;
+  if (outcome == KernelOutcome::kMistrusted) return ReportVerdict::kMistrusted;
+  if (outcome == KernelOutcome::kNoDevice) return ReportVerdict::kDeviceFailed;
+  if (outcome == KernelOutcome::kNotRun) return ReportVerdict::kNotRun;
   if (incomplete) return ReportVerdict::kIncomplete;
-  const bool all_ran = kernel && kernel->skipped.empty() && kernel->worst() == VerdictWord::kPass;
-  return all_ran ? ReportVerdict::kPass : ReportVerdict::kClean;
+  return outcome == KernelOutcome::kRight ? ReportVerdict::kPass : ReportVerdict::kClean;
+}
+
+std::string_view Report::verdict_word() const {
+  const ReportVerdict word = verdict();
+  if (word != ReportVerdict::kDeviceFailed) return name_of(word);
+  const DeviceError* fault = device_fault();
+  return name_of(fault == nullptr ? DeviceErrorKind::kInternal : fault->kind);
 }
 
 }  // namespace preflight

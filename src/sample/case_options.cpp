@@ -77,11 +77,11 @@ constexpr std::array kKernels{
     KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty"},
     KernelOptions{
         "gated_delta_step",
-        "--dtype --heads --v-heads --head-dim --v-head-dim --scale --query-lens --padded --l2norm --zero-state "
+        "--dtype --heads --v-heads --tp --head-dim --v-head-dim --scale --query-lens --padded --l2norm --zero-state "
         "--beta-gain --gate-normalizer --inputs"},
     KernelOptions{
         "gated_delta_chunk",
-        "--dtype --heads --v-heads --head-dim --v-head-dim --scale --query-lens --padded --chunk-size --l2norm "
+        "--dtype --heads --v-heads --tp --head-dim --v-head-dim --scale --query-lens --padded --chunk-size --l2norm "
         "--zero-state --undecayed --beta-gain --gate-normalizer --inputs"},
     KernelOptions{"mrope",
                   "--dtype --tokens --heads --kv-heads --head-dim --rotary --sections --interleaved --adjacent-pairs"},

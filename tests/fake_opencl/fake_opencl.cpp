@@ -245,6 +245,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue, cl_kernel kernel, cl_uint, const
                               cl_uint, const cl_event*, cl_event*) {
   misbehave("launch");
   if (faulty("launch-failure")) return CL_OUT_OF_RESOURCES;
+  if (faulty("odd-error")) return CL_INVALID_KERNEL_ARGS;  // our mistake, or the driver's
   if (faulty("idle-kernels")) return CL_SUCCESS;
   for (const auto& [index, memory] : kernel->buffers) {
     if (memory->size > 1) std::memset(bytes(memory, 0), 0x3F, memory->size);  // 1 stands for an empty buffer

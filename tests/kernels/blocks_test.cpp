@@ -99,10 +99,13 @@ constexpr const char* kLatent =
 constexpr const char* kPaged =
     "paged_decode --dtype fp32 --heads 6 --kv-heads 2 --head-dim 64 --page 16 --cache-seqlens 70,33";
 constexpr const char* kFlat = "paged_decode --heads 8 --kv-heads 2 --inputs flat --cache-seqlens 2049,129";
+constexpr const char* kScaled =
+    "paged_decode --heads 8 --kv-heads 2 --kv-dtype fp8_e4m3 --k-scale 0.5 --v-scale 0.25 --cache-seqlens 65,130";
 INSTANTIATE_TEST_SUITE_P(Kernels, BlocksDefects,
                          ::testing::Values(Planted{70, kLatent}, Planted{150, kLatent}, Planted{160, kLatent},
                                            Planted{220, kLatent}, Planted{40, kPaged}, Planted{180, kPaged},
-                                           Planted{190, kFlat}, Planted{200, kFlat}),
+                                           Planted{190, kFlat}, Planted{200, kFlat}, Planted{380, kScaled},
+                                           Planted{381, kScaled}),
                          [](const auto& row) { return "Defect" + std::to_string(row.param.defect); });
 
 constexpr std::int64_t kKib = 1024;

@@ -1,7 +1,15 @@
 // The gate is only worth what it stops: every planted defect must fail on its case, and the sound kernel pass there.
 #include "tests/kernels/device.h"
 
+#include <regex>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "preflight/kernel.h"
 #include "src/kernels/defects.h"
+#include "src/kernels/program.h"
+#include "src/kernels/tensor_parallel.h"
 
 namespace preflight {
 namespace defects {
@@ -34,6 +42,28 @@ std::string test_name(const testing::TestParamInfo<Defect>& row) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, PlantedDefect, testing::ValuesIn(defects::defect_table()), test_name);
+
+// What the host makes and the kernel only follows; docs/defects.md says which.
+bool is_of_the_host(const Defect& defect, std::string_view kernel) {
+  const std::set<int> tables{10, 20, 21};
+  const std::set<int> others{240, 400, 401};
+  return others.contains(defect.id) || (tables.contains(defect.id) && kernel != "page_table");
+}
+
+TEST(Defects, OfWhatAKernelComputesAreMutationsOfItsBuild) {
+  for (const Defect& defect : defects::defect_table()) {
+    const auto kernel_case = parse_case(defect.case_line);
+    ASSERT_TRUE(kernel_case.has_value()) << defect.case_line;
+    const KernelCase rank = tensor_parallel::rank_case(*kernel_case);
+    DeviceInfo cpu;
+    cpu.is_cpu = true;
+    cpu.local_memory_bytes = 65536;
+    const std::string source = program_of(*find_kernel(rank.kernel), rank, cpu, {.defect = defect.id}).source;
+    const std::regex planted(fmt::format(R"(PLANT\({0}\)|DEFECT [!=]= {0}\b)", defect.id));
+    EXPECT_EQ(std::regex_search(source, planted), !is_of_the_host(defect, rank.kernel))
+        << defect.id << " in " << rank.kernel << ": " << defect.what;
+  }
+}
 
 }  // namespace
 }  // namespace preflight

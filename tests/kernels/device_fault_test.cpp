@@ -49,45 +49,69 @@ std::string error_kind(const json& report) {
 
 struct Fault {
   std::string name;     // of tests/fake_opencl
-  std::string kind;     // error kind in the report
+  std::string kind;     // error kind in the report, and its verdict's word
   std::string verdict;  // of the kernel
   int status;           // exit status when a device was asked for
 };
 
 void PrintTo(const Fault& fault, std::ostream* os) { *os << fault.name; }
 
-class DeviceFault : public ::testing::TestWithParam<Fault> {};
+class DeviceFault : public ::testing::TestWithParam<Fault> {
+ protected:
+  static std::string timeout() { return GetParam().name.starts_with("hang") ? "1" : "60"; }
+};
 
-TEST_P(DeviceFault, HasItsOwnVerdictAndIsNeverAPass) {
-  const ToolRun run = check_under(GetParam().name, {"--format", "json", "--opencl-device", "Fake", "--kernel-timeout",
-                                                    GetParam().kind == "timed-out" ? "1" : "60"});
+TEST_P(DeviceFault, HasItsOwnVerdictAndStatusAndIsNeverAPass) {
+  const ToolRun run =
+      check_under(GetParam().name, {"--format", "json", "--opencl-device", "Fake", "--kernel-timeout", timeout()});
   EXPECT_EQ(run.status, GetParam().status) << run.out << run.err;
   const json report = json::parse(run.out);
   EXPECT_EQ(report["exit_status"], run.status);
   EXPECT_EQ(error_kind(report), GetParam().kind) << report["kernel"].dump(2);
   EXPECT_EQ(report["kernel"]["verdict"], GetParam().verdict) << report["kernel"].dump(2);
-  EXPECT_EQ(report["verdict"], GetParam().status == 5 ? "clean" : "kernel-failed");
+  // Where cases were judged before the driver failed, what they got wrong weighs more.
+  EXPECT_EQ(report["verdict"], GetParam().status == 4 ? "kernel-failed" : GetParam().kind);
   for (const json& c : report["kernel"].value("cases", json::array())) EXPECT_NE(c["verdict"], "pass") << c;
-  EXPECT_NE(report["verdict"], "pass");
+}
+
+TEST_P(DeviceFault, IsNamedWhereTheKernelsReportBeginsAndWhereTheWholeEnds) {
+  const ToolRun run = check_under(GetParam().name, {"--opencl-device", "Fake", "--kernel-timeout", timeout()});
+  EXPECT_EQ(run.status, GetParam().status) << run.out << run.err;
+  const bool wrong = GetParam().status == 4;
+  EXPECT_THAT(run.out, HasSubstr("\nKernel: " + (wrong ? "wrong" : GetParam().kind) + "\n"));
+  EXPECT_THAT(run.out, HasSubstr("\n" + (wrong ? "kernel-failed" : GetParam().kind) + ": 0 errors"));
+}
+
+TEST_P(DeviceFault, EndsABatchAndOneCaseInTheSameWay) {
+  const std::string line = R"({"id": 1, "args": ["--model-path", "Qwen/Qwen3-0.6B", "--page-size", "64"]})";
+  const ToolRun batch =
+      run_tool({"check", "--kernel", "--opencl-device", "Fake", "--kernel-timeout", timeout(), "--batch", "-"}, line,
+               driver_with(GetParam().name));
+  EXPECT_EQ(batch.status, GetParam().status) << batch.out << batch.err;
+  EXPECT_EQ(json::parse(batch.out)["verdict"], GetParam().status == 4 ? "kernel-failed" : GetParam().kind);
+  const ToolRun one =
+      run_tool({"check", "--kernel-timeout", timeout(), "--case", kCase}, {}, driver_with(GetParam().name));
+  EXPECT_EQ(one.status, GetParam().status) << one.out << one.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     OfADriver, DeviceFault,
     ::testing::Values(
         // No device.
-        Fault{"no-platform", "no-device", "skipped", 5}, Fault{"no-device", "no-device", "skipped", 5},
+        Fault{"no-platform", "no-device", "skipped", 7}, Fault{"no-device", "no-device", "skipped", 7},
         // A device that says no.
-        Fault{"busy-device", "device-lost", "error", 4}, Fault{"small-memory", "out-of-memory", "error", 4},
-        Fault{"out-of-memory", "out-of-memory", "error", 4}, Fault{"late-out-of-memory", "out-of-memory", "error", 4},
-        Fault{"build-failure", "build-failure", "error", 4}, Fault{"launch-failure", "device-lost", "error", 4},
-        Fault{"device-lost", "device-lost", "error", 4}, Fault{"dead-queue", "device-lost", "error", 4},
+        Fault{"busy-device", "device-lost", "error", 10}, Fault{"small-memory", "out-of-memory", "error", 8},
+        Fault{"out-of-memory", "out-of-memory", "error", 8}, Fault{"late-out-of-memory", "out-of-memory", "error", 8},
+        Fault{"build-failure", "build-failure", "error", 9}, Fault{"launch-failure", "device-lost", "error", 10},
+        Fault{"device-lost", "device-lost", "error", 10}, Fault{"dead-queue", "device-lost", "error", 10},
+        Fault{"odd-error", "internal", "error", 14},
         // A driver that takes its process along, at any point.
-        Fault{"abort-in-open", "crashed", "error", 4}, Fault{"abort-in-build", "crashed", "error", 4},
-        Fault{"abort-in-launch", "crashed", "error", 4}, Fault{"exit-in-build", "crashed", "error", 4},
-        Fault{"abort-in-close", "crashed", "error", 4}, Fault{"killed-in-finish", "killed", "error", 4},
+        Fault{"abort-in-open", "crashed", "error", 11}, Fault{"abort-in-build", "crashed", "error", 11},
+        Fault{"abort-in-launch", "crashed", "error", 11}, Fault{"exit-in-build", "crashed", "error", 11},
+        Fault{"abort-in-close", "crashed", "error", 4}, Fault{"killed-in-finish", "killed", "error", 12},
         // One that never answers.
-        Fault{"hang-in-open", "timed-out", "error", 4}, Fault{"hang-in-build", "timed-out", "error", 4},
-        Fault{"hang-in-finish", "timed-out", "error", 4}, Fault{"hang-in-close", "timed-out", "error", 4},
+        Fault{"hang-in-open", "timed-out", "error", 13}, Fault{"hang-in-build", "timed-out", "error", 13},
+        Fault{"hang-in-finish", "timed-out", "error", 13}, Fault{"hang-in-close", "timed-out", "error", 4},
         // One that returns what it did not compute.
         Fault{"wrong-results", "none", "fail", 4}, Fault{"idle-kernels", "none", "fail", 4},
         Fault{"stray-writes", "none", "fail", 4}),
@@ -103,11 +127,14 @@ TEST(DeviceFaults, NoLoaderIsSaidWithTheWayOut) {
   dir.file("libOpenCL.so", "not a library");
   const Words env = {"LD_LIBRARY_PATH=" + dir.path()};
   const ToolRun asked = run_tool(check_with({"--opencl-device", "0", "--format", "json"}), {}, env);
-  EXPECT_EQ(asked.status, 5) << asked.out << asked.err;
+  EXPECT_EQ(asked.status, 6) << asked.out << asked.err;
   EXPECT_EQ(error_kind(json::parse(asked.out)), "no-loader");
+  EXPECT_EQ(json::parse(asked.out)["verdict"], "no-loader");
+  EXPECT_EQ(run_tool({"check", "--case", kCase}, {}, env).status, 6);
+  EXPECT_EQ(run_tool({"check", "--list-devices"}, {}, env).status, 6);
   const ToolRun not_asked = run_tool(check_with({}), {}, env);
   EXPECT_EQ(not_asked.status, 0);
-  EXPECT_THAT(not_asked.out, HasSubstr("not run: no OpenCL loader"));
+  EXPECT_THAT(not_asked.out, HasSubstr("not run (no-loader): no OpenCL loader"));
   EXPECT_THAT(not_asked.out, HasSubstr("ocl-icd-libopencl1"));
   EXPECT_THAT(not_asked.out, Not(HasSubstr("pass")));
 }
@@ -119,7 +146,7 @@ TEST(DeviceFaults, ALoaderWithoutDriversIsNoDevice) {
   const TemporaryDirectory empty;
   const Words env = {"OCL_ICD_VENDORS=" + empty.path(), "OPENCL_VENDOR_PATH=" + empty.path()};
   const ToolRun run = run_tool({"check", "--list-devices"}, {}, env);
-  EXPECT_EQ(run.status, 5) << run.out << run.err;
+  EXPECT_EQ(run.status, 7) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("finds no device"));
 }
 
@@ -127,13 +154,14 @@ TEST(DeviceFaults, AnUnknownDeviceNamesTheKnownOnes) {
   const ToolRun run = check_under("", {"--opencl-device", "no such device", "--format", "json"});
   EXPECT_EQ(run.status, 5) << run.out << run.err;
   EXPECT_EQ(error_kind(json::parse(run.out)), "unknown-device");
+  EXPECT_EQ(json::parse(run.out)["verdict"], "unknown-device");
   EXPECT_THAT(run.out, HasSubstr("Fake device"));
 }
 
 TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnceForEachKernel) {
   const ToolRun run = check_under("build-failure", {});
   const std::string log = "this compiler refuses everything";
-  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.status, 9);
   std::size_t shown = 0;
   for (auto at = run.out.find(log); at != std::string::npos; at = run.out.find(log, at + 1)) ++shown;
   EXPECT_EQ(shown, 2U) << run.out;  // the launch runs paged_decode on seven cases and page_table on one
@@ -141,25 +169,37 @@ TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnceForEachKernel) {
 
 TEST(DeviceFaults, ACrashShowsTheDriversLastWordsAndTheCaseItHappenedIn) {
   const ToolRun run = check_under("abort-in-launch", {});
-  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.status, 11);
   EXPECT_THAT(run.out, HasSubstr("fake driver: assertion failed"));
   EXPECT_THAT(run.out, HasSubstr("signal 6"));
   EXPECT_THAT(run.out, HasSubstr("0 of 8 cases pass, 7 not run"));
   EXPECT_THAT(run.err, Not(HasSubstr("assertion")));
 }
 
-TEST(DeviceFaults, OneCaseAndTheDeviceListEndInTheSameWay) {
-  const auto status = [](const Words& arguments, const std::string& fault) {
-    return run_tool(arguments, {}, driver_with(fault)).status;
+TEST(DeviceFaults, TheDeviceListEndsInTheSameWay) {
+  const auto status = [](const std::string& fault) {
+    return run_tool({"check", "--list-devices", "--kernel-timeout", "1"}, {}, driver_with(fault)).status;
   };
-  EXPECT_EQ(status({"check", "--case", kCase}, "wrong-results"), 4);
-  EXPECT_EQ(status({"check", "--case", kCase}, "abort-in-build"), 4);
-  EXPECT_EQ(status({"check", "--case", kCase}, "abort-in-close"), 4);
-  EXPECT_EQ(status({"check", "--case", kCase}, "no-platform"), 5);
-  EXPECT_EQ(status({"check", "--list-devices"}, ""), 0);
-  EXPECT_EQ(status({"check", "--list-devices"}, "no-platform"), 5);
-  EXPECT_EQ(status({"check", "--list-devices"}, "abort-in-open"), 4);
-  EXPECT_EQ(status({"check", "--list-devices", "--kernel-timeout", "1"}, "hang-in-open"), 4);
+  EXPECT_EQ(status(""), 0);
+  EXPECT_EQ(status("no-platform"), 7);
+  EXPECT_EQ(status("abort-in-open"), 11);
+  EXPECT_EQ(status("hang-in-open"), 13);
+}
+
+// A gate wants a kernel that ran: what kept it from running is then a failure of its own kind.
+TEST(DeviceFaults, AKernelThatDidNotRunFailsWhereItIsRequired) {
+  const auto check = [](const Words& options, const std::string& fault) {
+    return run_tool(check_with(options), {}, driver_with(fault));
+  };
+  EXPECT_EQ(check({}, "no-platform").status, 0);
+  const ToolRun required = check({"--require-kernel", "--format", "json"}, "no-platform");
+  EXPECT_EQ(required.status, 7) << required.out;
+  EXPECT_EQ(json::parse(required.out)["verdict"], "no-device");
+  EXPECT_EQ(check({"--require-kernel"}, "out-of-memory").status, 8);
+  EXPECT_EQ(check({"--require-kernel", "--no-kernel"}, "").status, 2);
+  const std::string line = R"({"id": 1, "args": ["--model-path", "Qwen/Qwen3-0.6B", "--page-size", "64"]})";
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--batch", "-"}, line, driver_with("no-platform")).status, 7);
+  EXPECT_EQ(run_tool({"check", "--kernel", "--batch", "-"}, line, driver_with("no-platform")).status, 0);
 }
 
 TEST(DeviceFaults, AKernelProcessThatCannotBeStartedIsAnError) {

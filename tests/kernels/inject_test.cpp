@@ -113,7 +113,8 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
   EXPECT_EQ(report["injections"][0]["outcome"], "caught");
   EXPECT_EQ(report["kernel"]["verdict"], "pass");  // of the sound kernel
   const auto none = check({"--inject", "160"});    // a mistake of latent attention
-  EXPECT_EQ(none.status, 4);
+  EXPECT_EQ(none.status, 17);
+  EXPECT_THAT(none.out, HasSubstr("gate-failed: "));
   EXPECT_THAT(none.out, HasSubstr("not run"));
   EXPECT_THAT(none.out, HasSubstr("0 of 1 planted defect caught"));
   const auto broken = check({"--inject", "180"}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory()});
@@ -122,7 +123,7 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
   EXPECT_EQ(
       check({"--inject", "180"}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory(), "FAKE_OPENCL=no-platform"})
           .status,
-      5);
+      7);
   EXPECT_EQ(check({"--inject", "9999"}).status, 2);
   EXPECT_EQ(check({"--inject", "180", "--no-kernel"}).status, 2);
   const auto list = run_tool({"check", "--inject", "list"});

@@ -1,5 +1,8 @@
-// Sharding of decode attention: what a rank holds, and that the ranks' outputs together are the whole batch's.
+// Sharding of decode attention and of linear layers: what a rank holds, and that the ranks' outputs together are the
+// whole batch's.
 #include "src/kernels/tensor_parallel.h"
+
+#include <algorithm>
 
 #include "preflight/kernel.h"
 #include "tests/kernels/device.h"
@@ -13,12 +16,27 @@ SampleBatch batch_of(std::string_view line) {
   return *find_kernel(kernel_case->kernel)->sample(*kernel_case);
 }
 
+// The reference's values of this name in the tensor's type; where they are equal to the tensor's, so are the bits.
+Tensor rounded(const Tensor& like, const std::vector<Expected>& expected) {
+  Tensor tensor = like;
+  const auto found = std::ranges::find(expected, like.name, &Expected::name);
+  EXPECT_NE(found, expected.end()) << like.name;
+  EXPECT_EQ(static_cast<std::int64_t>(found->values.size()), tensor.count()) << like.name;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, found->values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
 TEST(TensorParallel, HeadsThatDoNotDivideAreRefused) {
   EXPECT_EQ(tensor_parallel::why_not(*parse_case("mla_decode --heads 16 --tp 3")),
             "16 query heads do not divide over 3 ranks");
   EXPECT_EQ(tensor_parallel::why_not(*parse_case("paged_decode --heads 24 --kv-heads 6 --tp 4")),
             "6 KV heads neither divide over 4 ranks nor repeat on them");
   EXPECT_EQ(tensor_parallel::why_not(*parse_case("paged_decode --heads 24 --kv-heads 6 --tp 12")), "");
+  EXPECT_EQ(tensor_parallel::why_not(*parse_case("gated_delta_step --heads 16 --v-heads 32 --tp 3 --query-lens 1")),
+            "16 key heads do not divide over 3 ranks");
+  EXPECT_EQ(tensor_parallel::why_not(*parse_case("gated_delta_step --heads 16 --v-heads 24 --tp 16 --query-lens 1")),
+            "24 value heads do not divide over 16 ranks");
+  EXPECT_EQ(tensor_parallel::why_not(*parse_case("gated_delta_chunk --heads 16 --tp 16 --query-lens 1")), "");
 }
 
 TEST(TensorParallel, NeighbouringRanksShareAReplicatedHead) {
@@ -33,35 +51,65 @@ TEST(TensorParallel, NeighbouringRanksShareAReplicatedHead) {
   }
 }
 
+TEST(TensorParallel, AValueHeadTakesItsGatesAndItsStateAlong) {
+  const SampleBatch whole = batch_of("gated_delta_step --heads 4 --v-heads 8 --head-dim 8 --tp 2 --query-lens 3,1");
+  const SampleBatch part = tensor_parallel::shard(whole, 1);
+  EXPECT_EQ(part.kernel_case.num_q_heads, 2);
+  EXPECT_EQ(part.kernel_case.num_v_heads, 4);
+  EXPECT_EQ(part.input("k").get(0), whole.input("k").get(std::int64_t{2 * 8}));
+  EXPECT_EQ(part.input("v").get(0), whole.input("v").get(std::int64_t{4 * 8}));
+  EXPECT_EQ(part.input("a").get(4), whole.input("a").get(8 + 4));  // of the second token
+  EXPECT_EQ(part.input("a_log").get(0), whole.input("a_log").get(4));
+  const std::int64_t head = 8 * 8;
+  EXPECT_EQ(part.input("state").get(2 * 4 * head), whole.input("state").get((2 * 8 + 4) * head));
+  EXPECT_EQ(part.input("state_indices").bytes, whole.input("state_indices").bytes);
+  EXPECT_EQ(part.in_place, whole.in_place);
+}
+
+// What the ranks' references give, put together; `defect` is planted into the dealing out and the gathering.
+std::vector<Tensor> gathered_references(const SampleBatch& whole, int defect) {
+  const Kernel& kernel = *find_kernel(whole.kernel_case.kernel);
+  std::vector<Tensor> gathered;
+  for (std::int64_t rank = 0; rank < whole.kernel_case.tp; ++rank) {
+    const SampleBatch part = tensor_parallel::shard(whole, rank, defect);
+    std::vector<Tensor> outputs;
+    for (const OutputSpec& spec : part.outputs) outputs.emplace_back(spec.name, spec.dtype, spec.shape);
+    for (const std::string& name : part.in_place) outputs.push_back(part.input(name));
+    const auto expected = kernel.reference(part);
+    for (Tensor& output : outputs) output = rounded(output, expected);
+    tensor_parallel::gather(whole, rank, outputs, gathered, defect);
+  }
+  return gathered;
+}
+
 // The references' outputs of the shards, gathered, are the reference of the whole: no device is needed to know.
 TEST(TensorParallel, GatheredReferencesOfTheRanksAreTheWholesReference) {
   for (const char* line :
        {"mla_decode --heads 6 --latent 32 --rope 16 --tp 3 --cache-seqlens 5,70",
         "paged_decode --heads 8 --kv-heads 2 --head-dim 16 --sinks --tp 4 --cache-seqlens 5,70",
-        "local_decode --heads 8 --kv-heads 4 --head-dim 16 --chunk 64 --tp 2 --cache-seqlens 5,70"}) {
+        "local_decode --heads 8 --kv-heads 4 --head-dim 16 --chunk 64 --tp 2 --cache-seqlens 5,70",
+        "gated_delta_step --heads 4 --v-heads 12 --head-dim 16 --l2norm --tp 2 --query-lens 5,1,2 --padded 1",
+        "gated_delta_step --heads 3 --head-dim 16 --tp 3 --query-lens 5",
+        "gated_delta_chunk --heads 4 --v-heads 8 --head-dim 16 --l2norm --tp 4 --query-lens 65,3"}) {
     SCOPED_TRACE(line);
     const SampleBatch whole = batch_of(line);
-    const Kernel& kernel = *find_kernel(whole.kernel_case.kernel);
-    std::vector<Tensor> gathered;
-    for (std::int64_t rank = 0; rank < whole.kernel_case.tp; ++rank) {
-      const SampleBatch part = tensor_parallel::shard(whole, rank);
-      std::vector<Tensor> outputs;
-      for (const OutputSpec& spec : part.outputs) {
-        Tensor output(spec.name, spec.dtype, spec.shape);
-        const auto values = kernel.reference(part)[outputs.size()].values;
-        for (std::size_t i = 0; i < values.size(); ++i) output.set(static_cast<std::int64_t>(i), values[i]);
-        outputs.push_back(std::move(output));
-      }
-      tensor_parallel::gather(whole, rank, outputs, gathered);
-    }
-    const auto want = kernel.reference(whole);
-    ASSERT_EQ(gathered.size(), want.size());
-    for (std::size_t o = 0; o < want.size(); ++o) {
-      Tensor rounded(gathered[o].name, gathered[o].dtype, gathered[o].shape);
-      for (std::size_t i = 0; i < want[o].values.size(); ++i) {
-        rounded.set(static_cast<std::int64_t>(i), want[o].values[i]);
-      }
-      EXPECT_EQ(rounded.bytes, gathered[o].bytes) << want[o].name;
+    const std::vector<Tensor> gathered = gathered_references(whole, 0);
+    const auto want = find_kernel(whole.kernel_case.kernel)->reference(whole);
+    ASSERT_EQ(gathered.size(), whole.outputs.size() + whole.in_place.size());
+    for (const Tensor& output : gathered) EXPECT_EQ(rounded(output, want).bytes, output.bytes) << output.name;
+  }
+}
+
+// Value heads dealt out in turn find other key heads on their ranks than they belong to.
+TEST(TensorParallel, HeadsDealtOutWronglyDoNotGatherToTheWhole) {
+  for (const char* line : {"gated_delta_step --heads 4 --v-heads 8 --head-dim 16 --tp 2 --query-lens 5,1",
+                           "gated_delta_chunk --heads 4 --v-heads 8 --head-dim 16 --tp 2 --query-lens 65,1"}) {
+    const SampleBatch whole = batch_of(line);
+    const auto want = find_kernel(whole.kernel_case.kernel)->reference(whole);
+    for (const Tensor& output : gathered_references(whole, 401)) {
+      // What a gate sums up has no key in it.
+      const bool differs = rounded(output, want).bytes != output.bytes;
+      EXPECT_EQ(differs, output.name != "gate_sums") << line << " " << output.name;
     }
   }
 }

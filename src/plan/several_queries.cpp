@@ -1,0 +1,30 @@
+// Names the decode steps that attend with several queries a request, for which there is no kernel here: the target's
+// check of drafted tokens (speculative decoding) and the blocks of a diffusion model. SGLang runs both as an extension
+// of the sequence, in place of the step with one query that the other planners take.
+#include <fmt/format.h>
+
+#include "src/plan/planners.h"
+
+namespace preflight::plan {
+
+void plan_several_queries(const PlanContext& context, Plan& plan) {
+  const Launch& launch = context.launch;
+  if (const Value& algorithm = launch[Field::speculative_algorithm]; algorithm.is_string()) {
+    const Value& drafted = launch[Field::speculative_num_draft_tokens];
+    plan.skipped.push_back(
+        {"speculative verification",
+         fmt::format("{} lets the model check {} of each request in one step; no kernel here takes several queries a "
+                     "request. What ran is the step with one query{}",
+                     algorithm.as_string(),
+                     drafted.is_int() ? fmt::format("{} drafted tokens", drafted.as_int()) : "the drafted tokens",
+                     algorithm.as_string() == "NGRAM" ? "" : "; the draft model's own attention did not run either")});
+  }
+  if (const Value& algorithm = launch[Field::dllm_algorithm]; algorithm.is_string()) {
+    plan.skipped.push_back(
+        {"diffusion decoding", fmt::format("{} decodes a block of tokens of each request in one step; no kernel here "
+                                           "takes several queries a request",
+                                           algorithm.as_string())});
+  }
+}
+
+}  // namespace preflight::plan

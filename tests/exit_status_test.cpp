@@ -1,0 +1,108 @@
+// The exit statuses: one table, which the documents and the help repeat, and their order in a batch.
+#include "src/commands/exit_status.h"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/paths.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::commands {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ExitStatus, EveryDeviceFaultHasOneOfItsOwn) {
+  std::set<int> used;
+  for (int i = 0; i <= static_cast<int>(DeviceErrorKind::kInternal); ++i) {
+    const auto kind = static_cast<DeviceErrorKind>(i);
+    const Exit status = exit_of(kind);
+    EXPECT_GT(status, kKernelWrong) << name_of(kind);
+    EXPECT_TRUE(used.insert(status).second) << name_of(kind) << " shares " << static_cast<int>(status);
+    EXPECT_EQ(exit_meanings()[status].verdict, name_of(kind));
+  }
+}
+
+TEST(ExitStatus, TheTableGoesByNumber) {
+  for (std::size_t i = 0; i < exit_meanings().size(); ++i) EXPECT_EQ(exit_meanings()[i].status, i);
+}
+
+TEST(ExitStatus, TheDocumentsAndTheHelpHaveTheTablesRows) {
+  for (const char* file : {"/README.md", "/docs/outcomes.md"}) {
+    std::string text = testing::read_file(testing::source_directory() + file);
+    std::erase(text, '`');
+    std::size_t rows = 0;
+    for (const ExitMeaning& row : exit_meanings()) {
+      const std::string verdict = row.verdict.empty() ? " " : fmt::format(" {} ", row.verdict);
+      EXPECT_THAT(text,
+                  HasSubstr(fmt::format("\n| {} |{}| {} |\n", static_cast<int>(row.status), verdict, row.meaning)))
+          << file;
+      ++rows;
+    }
+    EXPECT_EQ(text.find(fmt::format("\n| {} |", rows)), std::string::npos) << file << " has more rows";
+  }
+  EXPECT_THAT(testing::run_tool({"--help"}).out, HasSubstr(exit_help()));
+  EXPECT_THAT(testing::run_tool({"check", "--help"}).out, HasSubstr(exit_help()));
+}
+
+TEST(ExitStatus, ABatchEndsWithItsHeaviestLine) {
+  // Lightest first, as docs/outcomes.md has it; 2 and 3 end a batch at once.
+  const std::vector<Exit> order = {kOk,         kFindings,    kNotRun,       kNoDevice,       kNoLoader, kUnknownDevice,
+                                   kMistrusted, kOutOfMemory, kBuildFailure, kDeviceInternal, kKilled,   kTimedOut,
+                                   kCrashed,    kDeviceLost,  kGateFailed,   kKernelWrong};
+  EXPECT_EQ(order.size() + 2, exit_meanings().size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = i; j < order.size(); ++j) {
+      EXPECT_EQ(heavier(order[i], order[j]), order[j]);
+      EXPECT_EQ(heavier(order[j], order[i]), order[j]);
+    }
+  }
+}
+
+Report report_of(const std::vector<VerdictWord>& cases) {
+  Report report;
+  report.kernel.emplace();
+  for (const VerdictWord word : cases) report.kernel->cases.push_back({.verdict = {word, {}, {}}});
+  return report;
+}
+
+TEST(ExitStatus, OfALaunchIsThatOfItsHeaviestCase) {
+  using Word = VerdictWord;
+  EXPECT_EQ(exit_of(report_of({Word::kPass, Word::kPass})), kOk);
+  EXPECT_EQ(report_of({Word::kPass}).verdict_word(), "pass");
+  EXPECT_EQ(exit_of(report_of({Word::kPass, Word::kMistrusted})), kMistrusted);
+  EXPECT_EQ(report_of({Word::kPass, Word::kMistrusted}).verdict_word(), "mistrusted");
+  EXPECT_EQ(exit_of(report_of({Word::kMistrusted, Word::kFail, Word::kPass})), kKernelWrong);
+  // A batch that cannot be made is no device's fault, and no pass.
+  EXPECT_EQ(exit_of(report_of({Word::kPass, Word::kError})), kDeviceInternal);
+  EXPECT_EQ(report_of({Word::kPass, Word::kError}).verdict_word(), "internal");
+  Report lost = report_of({Word::kPass, Word::kError});
+  lost.kernel->cases[1].fault = DeviceError{DeviceErrorKind::kOutOfMemory, "no memory"};
+  EXPECT_EQ(exit_of(lost), kOutOfMemory);
+  EXPECT_EQ(lost.verdict_word(), "out-of-memory");
+  lost.kernel->cases[0].verdict.word = Word::kFail;
+  EXPECT_EQ(exit_of(lost), kKernelWrong) << "a wrong result shows nowhere else";
+}
+
+TEST(ExitStatus, OfKernelsThatDidNotRunDependsOnWhetherTheyHadTo) {
+  Report report = report_of({VerdictWord::kPass});
+  report.kernel->skipped.push_back({"linear layers", "no kernel"});
+  EXPECT_EQ(exit_of(report), kOk);
+  EXPECT_EQ(report.verdict_word(), "clean");
+  report.kernel_required = true;
+  EXPECT_EQ(exit_of(report), kNotRun);
+  EXPECT_EQ(report.verdict_word(), "not-run");
+  Report absent;
+  absent.absence = DeviceError{DeviceErrorKind::kNoLoader, "none"};
+  EXPECT_EQ(exit_of(absent), kOk);
+  EXPECT_EQ(absent.verdict_word(), "clean");
+  absent.device_required = true;
+  EXPECT_EQ(exit_of(absent), kNoLoader);
+  EXPECT_EQ(absent.verdict_word(), "no-loader");
+}
+
+}  // namespace
+}  // namespace preflight::commands
