@@ -246,9 +246,12 @@ void derive_attention_groups(Resolution& r) {
   r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
 }
 
-void run(std::span<const PipelineStep> steps, Resolution& r) {
+// Stops before the step `until`, if there is one; `at` is the step that runs.
+void run(std::span<const PipelineStep> steps, Resolution& r, std::string_view until, std::string_view& at) {
   for (const PipelineStep& step : steps) {
     if (r.before(step.first) || (r.since(step.last) && r.release() != step.last)) continue;
+    at = step.name;
+    if (at == until) return;
     derive_attention_groups(r);
     if (step.name == kDummyModelEndsHere && is_dummy_model(r)) {
       if (r.since(v0_5(21))) resolve_boundary_reduction(r);
@@ -267,7 +270,10 @@ std::span<const PipelineStep> pipeline(Release release) {
 
 std::span<const PipelineStep> check_pipeline(Release /*release*/) { return kCheck; }
 
-Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
+namespace {
+
+Launch run(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env, std::string_view until,
+           std::string_view& at) {
   Launch launch;
   launch.resolved = args.raw;
   launch.log = args.warnings;
@@ -278,14 +284,32 @@ Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, 
   Resolution r(launch, models);
   try {
     launch.stage = Stage::kResolve;
-    run(pipeline(r.release()), r);
+    run(pipeline(r.release()), r, until, at);
+    if (at == until) return launch;
     launch.stage = Stage::kCheck;
-    run(check_pipeline(r.release()), r);
+    run(check_pipeline(r.release()), r, until, at);
+    if (at == until) return launch;
     if (r.since(v0_5(20))) report_effective_values(r);
   } catch (RefusedByStep& refused) {
     launch.outcome = Outcome::kRefused;
     launch.refusal = std::move(refused.refusal);
+    launch.refused_by_step = at;
   }
+  return launch;
+}
+
+}  // namespace
+
+Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
+  std::string_view at;
+  return run(std::move(args), models, std::move(device), std::move(env), "no step", at);
+}
+
+std::optional<Launch> resolve_until(std::string_view step, ServerArgs args, facts::ModelSource& models,
+                                    DeviceFacts device, Environment env) {
+  std::string_view at;
+  Launch launch = run(std::move(args), models, std::move(device), std::move(env), step, at);
+  if (at != step || !launch.accepted()) return std::nullopt;
   return launch;
 }
 

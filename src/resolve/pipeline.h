@@ -1,7 +1,9 @@
 // The pipelines: which steps run, in which order, per release. Reads like upstream's own list.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "preflight/launch.h"
 #include "src/facts/model_source.h"
@@ -16,5 +18,8 @@ std::span<const PipelineStep> check_pipeline(Release release);
 
 // Arguments and facts to a resolved launch; ends early where upstream raises.
 Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env);
+// The launch as it stands before that step runs; none when the launch never comes there.
+std::optional<Launch> resolve_until(std::string_view step, ServerArgs args, facts::ModelSource& models,
+                                    DeviceFacts device, Environment env);
 
 }  // namespace preflight::resolve
