@@ -174,6 +174,8 @@ TEST(Gguf, UnusableFilesAreRefusedWhereTheyAreRead) {
       {"a type that is no causal model", Writer("t5").sizes().file(), "RuntimeError in get_config",
        "RuntimeError in get_config"},
       {"a type transformers cannot make", Writer("deci").sizes().file(), "ValueError in parse", "ValueError in parse"},
+      {"a rope type of gpt-oss", Writer("gpt-oss").sizes().text("gpt-oss.rope.scaling.type", "yarn").file(),
+       "TypeError in parse", "TypeError in patched"},
       {"layers that are a text", Writer("qwen3").text("qwen3.block_count", "8").file(),
        "StrictDataclassFieldValidationError in parse", "StrictDataclassFieldValidationError in patched"},
   };

@@ -129,7 +129,7 @@ class Converter {
     if (type == Value("lfm2")) attention_layers_of_lfm2();
     // The text's length field is taken for the text, and no configuration takes that.
     if (architecture_ == "gpt_oss" && file_.metadata.find("gpt-oss.rope.scaling.type") != nullptr) {
-      raise("TypeError", tables_.release() >= v0_5(12) ? "parse" : "get_config",
+      raise("TypeError", tables_.release() >= v0_5(14) ? "parse" : "patched",
             "transformers cannot read the file's rope.scaling.type");
     }
   }
