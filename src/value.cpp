@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <variant>
 
 #include <nlohmann/json.hpp>
@@ -64,10 +66,27 @@ Value Value::dict(Dict items) {
   return v;
 }
 
+Value Value::integer(std::string_view decimal) {
+  const bool negative = decimal.starts_with('-');
+  std::string_view digits = decimal.substr(negative ? 1 : 0);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  std::string text = (negative ? "-" : "") + std::string(digits.empty() ? "0" : digits);
+  std::int64_t number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc()) return number;
+  using Limits = std::numeric_limits<std::int64_t>;
+  Value v;
+  v.hold(LongInt{negative ? Limits::min() : Limits::max(), std::move(text)});
+  v.kind_ = Kind::kLongInt;
+  return v;
+}
+
 void Value::refuse_kind() { throw std::bad_variant_access(); }
 
 void Value::destroy() {
   switch (kind_) {
+    case Kind::kLongInt:
+      delete static_cast<const Holding<LongInt>*>(held_.shared);
+      break;
     case Kind::kString:
       delete static_cast<const Holding<std::string>*>(held_.shared);
       break;
@@ -85,16 +104,22 @@ void Value::destroy() {
 bool Value::truthy() const {
   if (is_none()) return false;
   if (is_bool()) return as_bool();
-  if (is_int()) return held_.integer != 0;
+  if (is_int()) return is_long_int() || held_.integer != 0;
   if (is_float()) return held_.number != 0.0;
   if (is_string()) return !as_string().empty();
   if (is_list()) return !as_list().empty();
   return !as_dict().empty();
 }
 
-std::int64_t Value::as_int() const { return is_bool() ? std::int64_t{as_bool()} : need(Kind::kInt).integer; }
+std::int64_t Value::as_int() const {
+  if (is_long_int()) return shared<LongInt>(Kind::kLongInt).nearest;
+  return is_bool() ? std::int64_t{as_bool()} : need(Kind::kInt).integer;
+}
 
-double Value::as_number() const { return is_float() ? held_.number : static_cast<double>(as_int()); }
+double Value::as_number() const {
+  if (is_long_int()) return std::strtod(shared<LongInt>(Kind::kLongInt).digits.c_str(), nullptr);
+  return is_float() ? held_.number : static_cast<double>(as_int());
+}
 
 const Value* Value::find(std::string_view key) const {
   if (!is_dict()) return nullptr;
@@ -133,7 +158,10 @@ Value Value::with(std::string_view key, Value value) && {
 
 bool operator==(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) {
-    if (!a.is_float() && !b.is_float()) return a.as_int() == b.as_int();
+    if (!a.is_float() && !b.is_float()) {
+      if (a.is_long_int() && b.is_long_int()) return a.repr() == b.repr();
+      return a.is_long_int() == b.is_long_int() && a.as_int() == b.as_int();
+    }
     return a.as_number() == b.as_number();
   }
   if (a.kind_ != b.kind_) return false;
@@ -192,6 +220,7 @@ std::string python_float_repr(double d) {
 std::string Value::repr() const {
   if (is_none()) return "None";
   if (is_bool()) return as_bool() ? "True" : "False";
+  if (is_long_int()) return shared<LongInt>(Kind::kLongInt).digits;
   if (is_int()) return std::to_string(as_int());
   if (is_float()) return python_float_repr(held_.number);
   std::string out;
@@ -256,7 +285,7 @@ void Value::append_json(std::string& out) const {
   } else if (is_bool()) {
     out += as_bool() ? "true" : "false";
   } else if (is_int()) {
-    out += std::to_string(as_int());
+    out += repr();
   } else if (is_float()) {
     const double d = held_.number;
     if (std::isfinite(d)) {

@@ -67,5 +67,34 @@ TEST(ResolveDiff, ComparesTwoArgumentLists) {
   EXPECT_EQ(same.status, 0) << same.out << same.err;
 }
 
+// A launch that is refused never comes to the later steps: what they set in the other one is no difference.
+TEST(ResolveDiff, ComparesWhatBothReachedWhenASideIsRefused) {
+  const std::string plain = "--model-path Qwen/Qwen3-0.6B --device xpu";
+  const std::string refused = plain + " --tp 4 --dcp-size 2 --attention-backend triton";
+  const ToolRun text = run_tool({"resolve", "--diff", plain, refused});
+  EXPECT_EQ(text.status, 1) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("refused while resolving, in "));
+  EXPECT_THAT(text.out, HasSubstr("_check_xpu_dcp"));
+  EXPECT_THAT(text.out, HasSubstr("Fields (before "));
+  const auto json = nlohmann::json::parse(run_tool({"resolve", "--format", "json", "--diff", plain, refused}).out);
+  EXPECT_FALSE(json["compared_until"].get<std::string>().empty());
+  EXPECT_EQ(json["fields"]["tp_size"]["after"], "4");
+  EXPECT_EQ(json["fields"]["attention_backend"]["after"], "triton");
+  for (const char* later : {"custom_weight_loader", "grammar_backend", "page_size", "enable_tf32_matmul"}) {
+    EXPECT_FALSE(json["fields"].contains(later)) << later << json["fields"];
+  }
+  EXPECT_TRUE(json["findings_gone"].empty()) << json["findings_gone"];
+  // the same step ends the comparison when both are refused, and the earlier one of two
+  const auto both = nlohmann::json::parse(run_tool({"resolve", "--format", "json", "--diff", refused, refused}).out);
+  EXPECT_EQ(both["compared_until"], json["compared_until"]);
+  EXPECT_TRUE(both["fields"].empty()) << both["fields"];
+  const auto accepted = nlohmann::json::parse(run_tool({"resolve", "--format", "json", "--diff", plain, plain}).out);
+  EXPECT_TRUE(accepted["compared_until"].is_null());
+  // the argument parser leaves nothing to compare
+  const auto usage = nlohmann::json::parse(
+      run_tool({"resolve", "--format", "json", "--diff", plain, plain + " --page-size many"}).out);
+  EXPECT_TRUE(usage["fields"].empty() && usage["compared_until"].is_null()) << usage;
+}
+
 }  // namespace
 }  // namespace preflight::testing

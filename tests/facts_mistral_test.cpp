@@ -32,6 +32,44 @@ ModelOutcome outcome_of(const std::string& directory, const std::string& params,
   return build_model(files, request);
 }
 
+// Recorded with 0.5.23: the name decides only where --model-config-parser leaves it open.
+TEST(MistralFormat, AParserGivenByHandCountsMoreThanTheName) {
+  const testing::TemporaryDirectory root;
+  const std::string body = object({kBody});
+  root.file("plain/params.json", body);
+  root.file("mistral-small-4/params.json", body);
+  root.file("both/params.json", body);
+  root.file("both/config.json",
+            R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 4})");
+  root.file("broken/params.json", "{");
+  root.file("config/config.json", "{}");
+  ModelFiles files(KnownModels::kNo);
+  const auto told = [&](const std::string& directory, const char* parser, Release release = v0_5(23)) {
+    ModelRequest request;
+    request.release = release;
+    request.path = root.path() + "/" + directory;
+    request.config_parser = parser;
+    const auto outcome = build_model(files, request);
+    if (const auto* refusal = std::get_if<Refusal>(&outcome.result))
+      return refusal->exception + " " + refusal->function;
+    return std::get<std::shared_ptr<const ModelFacts>>(outcome.result)->model_type;
+  };
+  EXPECT_EQ(told("plain", "mistral"), "mistral");
+  EXPECT_EQ(told("plain", "mistral", v0_5(13)), "mistral");
+  EXPECT_EQ(told("plain", "auto"), "ValueError parse");
+  EXPECT_EQ(told("mistral-small-4", "auto"), "mistral");
+  EXPECT_EQ(told("mistral-small-4", "hf"), "ValueError parse");
+  EXPECT_EQ(told("both", "auto"), "qwen3");
+  EXPECT_EQ(told("both", "mistral"), "mistral");
+  EXPECT_EQ(told("both", "hf"), "qwen3");
+  EXPECT_EQ(told("broken", "mistral"), "JSONDecodeError get_hf_file_to_dict");
+  EXPECT_EQ(told("config", "mistral"), "FileNotFoundError get_hf_file_to_dict");
+  EXPECT_EQ(told("absent", "mistral"), "OSError load_pointer_head");
+  for (const char* unknown : {"none", "", "Mistral", " hf"}) {
+    EXPECT_EQ(told("both", unknown), "ValueError get_model_config_parser") << unknown;
+  }
+}
+
 TEST(MistralFormat, MapsTheNamesOfParamsJson) {
   struct Row {
     std::string directory, params, architecture, model_type;

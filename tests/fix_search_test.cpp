@@ -43,7 +43,7 @@ FixSearch search(Release release, const RuleExample& example, Environment env = 
     ParseOutcome parsed = args::parse(release, tried.words);
     fix::Trial trial;
     if (auto* given = std::get_if<ServerArgs>(&parsed)) {
-      trial.launch = resolve::resolve(std::move(*given), other ? *other : models, device, tried.env);
+      trial.launch = resolve::resolve({std::move(*given), other ? *other : models, device, tried.env});
     } else {
       trial.launch = resolve::refused_by_parser(release, std::move(parsed));
     }

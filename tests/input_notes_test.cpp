@@ -71,6 +71,21 @@ TEST(InputNotes, TellWhereTheInstalledReleaseDiffers) {
   EXPECT_FALSE(told("both:" + interpreter("c", "0.5.23", 128)).contains("RS002"));
 }
 
+TEST(InputNotes, SayThatBothResolversAgree) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("same", R"(#!/bin/sh
+cat > /dev/null
+echo '{"release": "0.5.23", "outcome": "usage", "stage": "parse", "message": "argument --page-size: invalid"}'
+)");
+  chmod(path.c_str(), 0700);
+  for (const char* format : {"text", "json"}) {
+    const ToolRun run = run_tool({"resolve", "--sglang-version", "0.5.23", "--resolver", "both:" + path, "--format",
+                                  format, "--", "--model-path", "Qwen/Qwen3-0.6B", "--page-size", "many"});
+    EXPECT_THAT(run.out, HasSubstr("the two resolvers agree: both refuse the launch in the argument parser")) << format;
+    EXPECT_THAT(run.out, HasSubstr("RS003"));
+  }
+}
+
 TEST(InputNotes, StandInWhatResolvePrints) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("old", R"(#!/bin/sh

@@ -213,6 +213,16 @@ TEST(PythonResolver, DifferencesNameFieldsWarningsAndOutcomes) {
   EXPECT_THAT(differences(refused_launch("KeyError"), same_refusal), ElementsAre(HasSubstr("[WARNING step]")));
 }
 
+TEST(PythonResolver, AgreementSaysWhatWasCompared) {
+  Launch ours = accepted_launch();
+  ours.log.push_back({"WARNING", "step", "text"});
+  ours.chain = {{"first", {{Field::page_size, 64}}, false}, {"_draw", {{Field::nccl_port, 1}}, true}};
+  EXPECT_THAT(agreement(ours),
+              AllOf(HasSubstr("both accept"), HasSubstr(" fields"), HasSubstr("1 warning "), HasSubstr("1 change ")));
+  EXPECT_THAT(agreement(refused_launch("KeyError")), HasSubstr("both refuse it, KeyError in f"));
+  EXPECT_THAT(agreement(refused_launch("KeyError")), HasSubstr("0 warnings"));
+}
+
 TEST(PythonResolver, DifferencesNameTheFirstStepOfTheChainThatDiffers) {
   Launch ours = accepted_launch();
   ours.chain = {{"first", {{Field::page_size, 64}}, false}, {"_draw", {{Field::nccl_port, 1}}, true}};

@@ -16,6 +16,38 @@ Launch launched(int patch, std::string_view model, std::string_view args) {
   return launch_of(v0_5(patch), model, testing::split_words(args), testing::device_of("b60x8"));
 }
 
+// Recorded with numbers that no server has: Python's integers have no limit.
+TEST(LongIntegers, GoThroughResolutionExactly) {
+  const struct {
+    std::string_view args;
+    Field field;
+    std::string_view expected;
+  } rows[] = {
+      {"--port 99999999999999999999", Field::port, "99999999999999999999"},
+      {"--speculative-algorithm NGRAM --speculative-num-draft-tokens 10000000000000000000000000",
+       Field::speculative_num_steps, "1000000000000000000000000"},
+      {"--max-total-tokens -99999999999999999999", Field::max_total_tokens, "-99999999999999999999"},
+      {"--chunked-prefill-size 1000000000000000000000000000000 --cuda-graph-max-bs-prefill 8 --page-size 64",
+       Field::mem_fraction_static, "-6.127450980392158e+25"},
+      {"--tp 18446744073709551616 --attn-dp-size 2", Field::tp_size, "18446744073709551616"},
+  };
+  for (const auto& row : rows) {
+    const Launch launch = launched(23, "qwen3-8b", row.args);
+    ASSERT_TRUE(launch.accepted()) << row.args << ": " << outcome_text(launch);
+    EXPECT_EQ(launch[row.field].repr(), row.expected) << row.args;
+  }
+  const std::pair<std::string_view, std::string_view> refused[] = {
+      {"--cuda-graph-max-bs-decode 9223372036854775808", "MemoryError"},
+      {"--cuda-graph-max-bs-decode 1000000000000000000000000000000", "OverflowError"},
+      {"--cuda-graph-prefill-max-context 9223372036854775808", "ValueError"},
+  };
+  for (const auto& [args, exception] : refused) {
+    const Launch launch = launched(23, "qwen3-8b", args);
+    ASSERT_TRUE(launch.refusal.has_value()) << args;
+    EXPECT_EQ(launch.refusal->exception, exception) << args;
+  }
+}
+
 TEST(NeighbourReleases, SetFieldsDifferently) {
   const struct {
     int patch;

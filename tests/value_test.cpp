@@ -1,6 +1,7 @@
 // Python's values: JSON in and out, repr, truth and equality.
 #include "preflight/value.h"
 #include "src/ascii_case.h"
+#include "src/integer.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@ TEST(Value, JsonReadsAsPythonReadsIt) {
       {"-0", "0"},
       {"-12", "-12"},
       {"9223372036854775807", "9223372036854775807"},
-      {"9223372036854775808", "9.223372036854776e+18"},  // ours: beyond 64 bits an integer becomes a float
+      {"9223372036854775808", "9223372036854775808"},
+      {"-100000000000000000000", "-100000000000000000000"},
       {"1.0", "1.0"},
       {"1e3", "1000.0"},
       {"1E-7", "1e-07"},
@@ -124,6 +126,58 @@ TEST(Value, EqualityIsPythonsAndIdentityIsOurs) {
   EXPECT_EQ(Value::dict({{"a", 1}, {"b", 2}}), Value::dict({{"b", 2}, {"a", 1}}));
   EXPECT_NE(Value::list({1, 2}), Value::list({2, 1}));
   EXPECT_FALSE(Value::list({1}).identical(Value::list({1.0})));
+}
+
+TEST(Value, AnIntBeyond64BitsKeepsItsDigitsAndItsPlaceInTheOrder) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const Value big = Value::integer("99999999999999999999");
+  EXPECT_TRUE(big.is_int() && big.is_long_int() && big.truthy());
+  EXPECT_EQ(big.repr(), "99999999999999999999");
+  EXPECT_EQ(big.json(), "99999999999999999999");
+  EXPECT_EQ(big.as_int(), Limits::max());
+  EXPECT_EQ(big.as_number(), 1e20);
+  EXPECT_EQ(Value::integer("-0099999999999999999999").as_int(), Limits::min());
+  EXPECT_EQ(big, Value::integer("099999999999999999999"));
+  EXPECT_NE(big, Value::integer("99999999999999999998"));
+  EXPECT_NE(big, Value(Limits::max()));
+  EXPECT_TRUE(big.identical(Value::integer("99999999999999999999")));
+  EXPECT_FALSE(big.identical(Value::integer("99999999999999999998")));
+  EXPECT_EQ(Value::list({big}).borrowed().repr(), "[99999999999999999999]");
+  EXPECT_FALSE(Value::integer("-9223372036854775808").is_long_int());
+  EXPECT_EQ(Value::integer("-0"), Value(0));
+}
+
+// One row a sum or product as Python has it.
+TEST(Integer, ArithmeticHasNoLimit) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const Value big = Value::integer("1000000000000000000000000000000");
+  const std::pair<Value, const char*> rows[] = {
+      {integer::plus(kMax, 1), "9223372036854775808"},
+      {integer::plus(Value::integer("9223372036854775808"), -1), "9223372036854775807"},
+      {integer::plus(big, Value::integer("-1000000000000000000000000000001")), "-1"},
+      {integer::plus(big, 1), "1000000000000000000000000000001"},
+      {integer::times(kMax, kMax), "85070591730234615847396907784232501249"},
+      {integer::times(big, 0), "0"},
+      {integer::times(kMax, -2), "-18446744073709551614"},
+      {integer::floor_div(big, 7), "142857142857142857142857142857"},
+      {integer::modulo(big, 7), "1"},
+      {integer::floor_div(big, -7), "-142857142857142857142857142858"},
+      {integer::modulo(big, -7), "-6"},
+      {integer::floor_div(std::numeric_limits<std::int64_t>::min(), -1), "9223372036854775808"},
+      {integer::floor_div(-7, 2), "-4"},
+      {integer::modulo(-7, 2), "1"},
+      {integer::floor_div(7, big), "0"},
+      {integer::modulo(-7, big), "999999999999999999999999999993"},
+      {integer::floor_div(Value::integer("123456789012345678901234567890"), Value::integer("987654321098765432109")),
+       "124999998"},
+  };
+  for (const auto& [value, expected] : rows) EXPECT_EQ(value.repr(), expected);
+  EXPECT_TRUE(integer::less(big, integer::plus(big, 1)));
+  EXPECT_FALSE(integer::less(big, big));
+  EXPECT_TRUE(integer::less(integer::times(big, -2), integer::times(big, -1)));
+  EXPECT_TRUE(integer::less(kMax, big));
+  EXPECT_EQ(integer::bounded_plus(kMax, 1), kMax);
+  EXPECT_EQ(integer::bounded_times(kMax, -2), std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Value, ADictWithAKeySetIsAnotherDict) {

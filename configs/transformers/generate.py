@@ -699,6 +699,7 @@ def main():
         "registry": {k: names[v] for k, v in sorted(registry.items())},
         "generation_parameters": generation,
         **allowed,
+        **gguf_tables(),
         "functions": functions,
         "classes": classes,
     }
@@ -706,6 +707,17 @@ def main():
     print(len(types_of), "types,", len(classes), "classes,", len(problems), "rules left out", file=sys.stderr)
     for p in problems:
         print(*p, sep=" | ", file=sys.stderr)
+
+
+def gguf_tables():
+    """How the header of a GGUF file becomes a configuration."""
+    from transformers.integrations import ggml
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    return {
+        "gguf_keys": plain(ggml.GGUF_CONFIG_MAPPING),
+        "gguf_defaults": plain(ggml.GGUF_CONFIG_DEFAULTS_MAPPING),
+        "causal_models": dict(sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items())),
+    }
 
 
 def write(path, out):

@@ -67,6 +67,7 @@ struct Launch {
   Stage stage = Stage::kCheck;              // where it ended, when not accepted
   std::optional<UsageError> usage;          // when kUsage
   std::optional<Refusal> refusal;           // when kRefused
+  std::string_view refused_by_step;         // of the pipeline, when it was the builtin resolver that refused
   bool refused_by_model = false;            // the refusal came from building the target model's facts
   ServerArgs args;                          // as parsed
   LaunchFields resolved;                    // after the last step that ran; empty when there was none

@@ -6,6 +6,8 @@
 // A launch copies one Value per field of the release, twice; hence 16 bytes and a count of owners inside, where a
 // std::variant of std::string and std::shared_ptr takes 40 and a dispatch per copy; and most of these are defaults,
 // which are borrowed from tables that stay, so that copying them touches no owner count.
+// An int beyond 64 bits keeps its digits; as_int() of it is the nearest number of 64 bits, which orders it rightly
+// among all others, and repr, JSON and equality see the digits.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,8 @@ class Value {
   Value(const char* s);                                              // NOLINT(google-explicit-constructor)
   static Value list(List items);
   static Value dict(Dict items);
+  // The int of a decimal text (an optional '-', then digits), as long as it may be: Python's have no limit.
+  static Value integer(std::string_view decimal);
   // This value without a share in what it holds, as are its copies: valid as long as this one is.
   [[nodiscard]] Value borrowed() const {
     Value v;
@@ -61,7 +65,8 @@ class Value {
 
   [[nodiscard]] bool is_none() const { return kind_ == Kind::kNone; }
   [[nodiscard]] bool is_bool() const { return kind_ == Kind::kBool; }
-  [[nodiscard]] bool is_int() const { return kind_ == Kind::kInt; }
+  [[nodiscard]] bool is_int() const { return kind_ == Kind::kInt || kind_ == Kind::kLongInt; }
+  [[nodiscard]] bool is_long_int() const { return kind_ == Kind::kLongInt; }  // one beyond 64 bits
   [[nodiscard]] bool is_float() const { return kind_ == Kind::kFloat; }
   [[nodiscard]] bool is_number() const { return is_bool() || is_int() || is_float(); }
   [[nodiscard]] bool is_string() const { return kind_ == Kind::kString; }
@@ -72,7 +77,7 @@ class Value {
   [[nodiscard]] bool truthy() const;
   // The contained value. Of another kind: std::bad_variant_access, Python's TypeError during resolution.
   [[nodiscard]] bool as_bool() const { return need(Kind::kBool).integer != 0; }
-  [[nodiscard]] std::int64_t as_int() const;  // bool counts as 0 or 1, as in Python
+  [[nodiscard]] std::int64_t as_int() const;  // bool counts as 0 or 1, as in Python; bounded to 64 bits
   [[nodiscard]] double as_number() const;     // bool, int or float
   [[nodiscard]] const std::string& as_string() const { return shared<std::string>(Kind::kString); }
   [[nodiscard]] const List& as_list() const { return shared<List>(Kind::kList); }
@@ -105,7 +110,11 @@ class Value {
   static Result<Value> parse_json(std::string_view text);
 
  private:
-  enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kString, kList, kDict };
+  enum class Kind : std::uint8_t { kNone, kBool, kInt, kLongInt, kFloat, kString, kList, kDict };
+  struct LongInt {
+    std::int64_t nearest;
+    std::string digits;  // of more than 64 bits, with its sign, without leading zeros
+  };
 
   // What several Values hold together; the last one that leaves deletes it.
   struct Shared {

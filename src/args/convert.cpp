@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 #include <optional>
 
 #include "src/args/json_text.h"
 #include "src/args/python_text.h"
+#include "src/integer.h"
 
 namespace preflight::args {
 namespace {
@@ -53,14 +52,8 @@ std::optional<Decimal> decimal(std::string_view s) {
   return d;
 }
 
-std::int64_t integer_at_limit(const std::string& digits) {
-  std::int64_t v = 0;
-  const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), v).ec;
-  return error == std::errc::result_out_of_range ? std::numeric_limits<std::int64_t>::max() : v;
-}
-
 // int(Decimal(number) * 10**power): the product is rounded to 28 significant digits, half to even, then cut.
-std::int64_t times_power_of_ten(const Decimal& d, int power) {
+Value times_power_of_ten(const Decimal& d, int power) {
   constexpr std::size_t kPrecision = 28;
   std::string digits = d.whole + d.fraction;
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
@@ -80,15 +73,9 @@ std::int64_t times_power_of_ten(const Decimal& d, int power) {
   if (exponent < 0) {
     digits.resize(digits.size() - std::min(digits.size(), static_cast<std::size_t>(-exponent)));
   } else {
-    digits.append(static_cast<std::size_t>(std::min<std::int64_t>(exponent, 32)), '0');
+    digits.append(static_cast<std::size_t>(exponent), '0');
   }
-  return integer_at_limit(digits);
-}
-
-std::int64_t times_power_of_two(const std::string& digits, int power) {
-  const std::int64_t v = integer_at_limit(digits);
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  return v > (kMax >> power) ? kMax : v << power;
+  return Value::integer(digits);
 }
 
 Converted human_readable_int(std::string_view text) {
@@ -97,11 +84,11 @@ Converted human_readable_int(std::string_view text) {
     if (!s.ends_with(suffix.text)) continue;
     const auto number = decimal(s.substr(0, s.size() - suffix.text.size()));
     if (!number) break;
-    if (suffix.power_of_two == 0) return Value(times_power_of_ten(*number, suffix.power_of_ten));
+    if (suffix.power_of_two == 0) return times_power_of_ten(*number, suffix.power_of_ten);
     if (number->has_point) return fault("a number with decimals, which binary suffixes such as Ki do not take");
-    return Value(times_power_of_two(number->whole, suffix.power_of_two));
+    return Value(integer::times(Value::integer(number->whole), std::int64_t{1} << suffix.power_of_two));
   }
-  if (const auto v = python_int(s)) return Value(*v);
+  if (const auto v = python_integer(s)) return Value::integer(*v);
   return fault("not an integer; suffixes are k, M, G, T (decimal) and Ki, Mi, Gi, Ti (binary)");
 }
 
@@ -157,7 +144,7 @@ Converted convert(Converter converter, std::string_view text, Release /*release*
     case Converter::kText:
       return Value(text);
     case Converter::kInt:
-      if (const auto v = python_int(text)) return Value(*v);
+      if (const auto v = python_integer(text)) return Value::integer(*v);
       return fault("not an integer");
     case Converter::kFloat:
       if (const auto v = python_float(text)) return Value(*v);

@@ -232,9 +232,10 @@ class Reader {
       if (!python_ && negative && v == 0) return put(-0.0), true;
       return put(v), true;
     }
+    if (python_) return put(Value::integer(token)), true;
     const double d = std::strtod(token.c_str(), nullptr);
-    if (!python_ && std::isinf(d)) return false;
-    put(d);  // Value has no wider integer
+    if (std::isinf(d)) return false;
+    put(d);
     return true;
   }
 
@@ -334,7 +335,7 @@ void append_dump(std::string& out, const Value& v) {
   } else if (v.is_bool()) {
     out += v.as_bool() ? "true" : "false";
   } else if (v.is_int()) {
-    out += std::to_string(v.as_int());
+    out += v.repr();
   } else if (v.is_float()) {
     const double d = v.as_number();
     out += std::isnan(d) ? "NaN" : std::isinf(d) ? (d > 0 ? "Infinity" : "-Infinity") : python_float_repr(d);

@@ -186,7 +186,7 @@ bool looks_like_negative_number(std::string_view s) {
   return point ? digits_after > 0 : digits_before > 0;
 }
 
-std::optional<std::int64_t> python_int(std::string_view s) {
+std::optional<std::string> python_integer(std::string_view s) {
   std::string text(strip_c(plain_number_text(s)));
   bool negative = false;
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
@@ -196,9 +196,15 @@ std::optional<std::int64_t> python_int(std::string_view s) {
   if (text.empty() || !drop_underscores(text) || text.size() > kMaxIntDigits) return std::nullopt;
   if (!std::all_of(text.begin(), text.end(), is_ascii_digit)) return std::nullopt;
   if (negative) text.insert(0, 1, '-');
+  return text;
+}
+
+std::optional<std::int64_t> python_int(std::string_view s) {
+  const auto text = python_integer(s);
+  if (!text) return std::nullopt;
   std::int64_t value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range) {
-    return negative ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+  if (std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc::result_out_of_range) {
+    return text->front() == '-' ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
   }
   return value;
 }

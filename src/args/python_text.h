@@ -29,8 +29,10 @@ bool has_space(std::string_view s);
 // -1, -0.5, -.5 and the like: what argparse takes for a value although it starts with a dash.
 bool looks_like_negative_number(std::string_view s);
 
-// int(s) and float(s); nullopt where Python raises ValueError. Integers beyond 64 bits are held at the limit.
+// int(s) and float(s); nullopt where Python raises ValueError. python_int holds integers beyond 64 bits at the limit;
+// python_integer keeps them, as decimal text.
 std::optional<std::int64_t> python_int(std::string_view s);
+std::optional<std::string> python_integer(std::string_view s);
 std::optional<double> python_float(std::string_view s);
 
 }  // namespace preflight::args

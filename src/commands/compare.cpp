@@ -10,22 +10,30 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/commands/conceal.h"
 #include "src/commands/findings.h"
 #include "src/read_text.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
+#include "src/resolve/pipeline.h"
 
 namespace preflight::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string where_refused(const Launch& launch) {
+  if (launch.stage == Stage::kParse) return "while parsing";
+  const std::string stage = launch.stage == Stage::kResolve ? "while resolving" : "by the last checks";
+  return launch.refused_by_step.empty() ? stage : fmt::format("{}, in {}", stage, launch.refused_by_step);
+}
+
 std::string outcome_of(const Launch& launch) {
   if (launch.usage) return "refused by the argument parser: " + launch.usage->message;
   if (launch.refusal) {
-    return fmt::format("refused: {} in {}: {}", launch.refusal->exception, launch.refusal->function,
-                       launch.refusal->message);
+    return fmt::format("refused {}: {} in {}: {}", where_refused(launch), launch.refusal->exception,
+                       launch.refusal->function, launch.refusal->message);
   }
   return "accepted";
 }
@@ -118,6 +126,68 @@ Result<Side> side_of(const LaunchInput& input, std::string name, const CheckOpti
   return side;
 }
 
+// The step that ends the comparison of fields: where a side is refused, or the earlier of both.
+std::string_view last_common_step(const Launch& a, const Launch& b) {
+  if (a.accepted() || b.accepted()) return a.accepted() ? b.refused_by_step : a.refused_by_step;
+  for (const auto steps : {resolve::pipeline(a.release()), resolve::check_pipeline(a.release())}) {
+    for (const auto& step : steps) {
+      if (step.name == a.refused_by_step || step.name == b.refused_by_step) return step.name;
+    }
+  }
+  return {};
+}
+
+// That side as it stands before the step runs; none when it never comes there.
+std::optional<Launch> until(const Side& side, std::string_view step) {
+  const LaunchInputs& inputs = side.prepared.inputs;
+  const Launch& whole = side.prepared.launch;
+  auto part = resolve::resolve_until(step, {whole.args, *inputs.models, whole.device, inputs.env});
+  if (!part) return part;
+  // The whole launch has its secrets hidden already; here a variable may have given one.
+  for (const Field f : fields_of(whole.release())) {
+    if (is_secret(field_name(f))) part->resolved.set(f, whole[f]);
+  }
+  return part;
+}
+
+Launch as_given(const Side& side) {
+  Launch given = side.prepared.launch;
+  given.resolved = given.args.raw;
+  return given;
+}
+
+// Fields that one release alone knows count where this launch sets them; options of a feature that is off in both do
+// not. Findings are compared by rule and field.
+Difference difference(const Side& a, const Side& b) {
+  const Launch& before = a.prepared.launch;
+  const Launch& after = b.prepared.launch;
+  Difference d;
+  d.outcome_before = outcome_of(before);
+  d.outcome_after = outcome_of(after);
+  const auto compare_fields = [&d](const Launch& x, const Launch& y) {
+    for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), x, y, d);
+  };
+  if (before.accepted() && after.accepted()) {
+    compare_fields(before, after);
+  } else if (!before.usage && !after.usage) {
+    const std::string_view step = last_common_step(before, after);
+    const auto x = until(a, step);
+    const auto y = until(b, step);
+    d.compared_until = x && y ? step : "resolution";
+    if (x && y) {
+      compare_fields(*x, *y);
+    } else {
+      compare_fields(as_given(a), as_given(b));
+    }
+  }
+  // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked.
+  if (after.accepted()) d.gone = only_in(a.findings, b.findings);
+  if (before.accepted()) d.added = only_in(b.findings, a.findings);
+  const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
+  d.worse = (before.accepted() && !after.accepted()) || std::any_of(d.added.begin(), d.added.end(), is_error);
+  return d;
+}
+
 Json finding_list(const std::vector<Diagnostic>& findings) {
   Json out = Json::array();
   for (const Diagnostic& d : findings) {
@@ -139,6 +209,7 @@ void print_json(const Difference& d, const Side& a, const Side& b) {
       {"before", a.name},
       {"after", b.name},
       {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
+      {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
       {"fields", std::move(fields)},
       {"defaults", std::move(defaults)},
       {"findings_gone", finding_list(d.gone)},
@@ -163,7 +234,8 @@ void print_text(const Difference& d, const Side& a, const Side& b, const report:
                            style.bold(b.name), report::printable(d.outcome_after));
   std::size_t width = 0;
   for (const auto& f : d.fields) width = std::max(width, f.name.size());
-  if (!d.fields.empty()) std::cout << style.bold("Fields") << '\n';
+  const std::string until = d.compared_until.empty() ? "" : fmt::format(" (before {})", d.compared_until);
+  if (!d.fields.empty()) std::cout << style.bold("Fields") << style.dim(until) << '\n';
   for (const auto& f : d.fields) {
     std::cout << fmt::format("  {:<{}}  {} → {}\n", f.name, width, report::printable(f.before),
                              report::printable(f.after));
@@ -180,7 +252,7 @@ void print_text(const Difference& d, const Side& a, const Side& b, const report:
   std::cout << (same      ? style.green("the same in both")
                 : d.worse ? style.red("worse off")
                           : style.yellow("different"))
-            << fmt::format(": {} fields differ, {} findings gone, {} new\n", d.fields.size(), d.gone.size(),
+            << fmt::format(": {} fields differ{}, {} findings gone, {} new\n", d.fields.size(), until, d.gone.size(),
                            d.added.size());
 }
 
@@ -217,21 +289,6 @@ Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
 
 }  // namespace
 
-Difference difference(const Launch& before, const std::vector<Diagnostic>& findings_before, const Launch& after,
-                      const std::vector<Diagnostic>& findings_after) {
-  Difference d;
-  d.outcome_before = outcome_of(before);
-  d.outcome_after = outcome_of(after);
-  if (!before.resolved.empty() && !after.resolved.empty()) {
-    for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), before, after, d);
-  }
-  d.gone = only_in(findings_before, findings_after);
-  d.added = only_in(findings_after, findings_before);
-  const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
-  d.worse = (before.accepted() && !after.accepted()) || std::any_of(d.added.begin(), d.added.end(), is_error);
-  return d;
-}
-
 int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
             const OutputOptions& output) {
   LaunchInput old_input = input;
@@ -242,7 +299,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   if (!a) return refuse(a.error());
   auto b = side_of(new_input, "SGLang " + to.text(), rules);
   if (!b) return refuse(b.error());
-  const Difference d = difference(a->prepared.launch, a->findings, b->prepared.launch, b->findings);
+  const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.worse ? kFindings : kOk;
 }
@@ -257,7 +314,7 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   if (!a) return refuse(a.error());
   auto b = side_of(*second, "B", rules);
   if (!b) return refuse(b.error());
-  const Difference d = difference(a->prepared.launch, a->findings, b->prepared.launch, b->findings);
+  const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;
 }

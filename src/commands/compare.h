@@ -18,17 +18,16 @@ struct Difference {
   std::string outcome_before;  // "accepted", or who refuses and why
   std::string outcome_after;
   bool worse = false;  // accepted before, refused after; or new errors
+  // A side is refused: the fields are those of both as they stood before this step, which refuses it ("resolution" for
+  // as given, when no step tells), and what was found about the other side is not compared. Empty when both are
+  // accepted.
+  std::string compared_until;
   std::vector<FieldPair> fields;
   std::vector<FieldPair> defaults;  // neither given nor set by any step, and another default in each release
   std::vector<Diagnostic> gone;     // findings of the first launch only
   std::vector<Diagnostic> added;    // of the second only
   [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
 };
-
-// Fields that one release alone knows count where this launch sets them; options of a feature that is off in both do
-// not. Findings are compared by rule and field.
-Difference difference(const Launch& before, const std::vector<Diagnostic>& findings_before, const Launch& after,
-                      const std::vector<Diagnostic>& findings_after);
 
 // Exit 1 when the launch is worse off in `to`.
 int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules, const OutputOptions& output);

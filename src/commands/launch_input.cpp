@@ -15,6 +15,7 @@
 #include "src/commands/conceal.h"
 #include "src/commands/model_options.h"
 #include "src/commands/vllm_words.h"
+#include "src/facts/gguf_file.h"
 #include "src/read_text.h"
 #include "src/report/shell_words.h"
 #include "src/resolve/parsed_launch.h"
@@ -246,8 +247,12 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
                                                   fmt::join(answer->unknown_fields, ", "))));
   }
   if (input.ask_builtin) {
-    for (auto& line : resolve::differences(out.launch, answer->launch)) {
+    const auto lines = resolve::differences(out.launch, answer->launch);
+    for (const std::string& line : lines) {
       out.notes.push_back(note("RS001", "the two resolvers differ: " + line));
+    }
+    if (lines.empty()) {
+      out.notes.push_back(note("RS003", "the two resolvers agree: " + resolve::agreement(out.launch)));
     }
     return true;
   }
@@ -367,7 +372,8 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
 
 bool model_is_known(facts::ModelFiles& models, const std::string& path) {
   const auto config = models.config_of(path);
-  return !config || *config != nullptr;  // an unreadable config.json is known to be broken
+  if (!config || *config != nullptr) return true;  // an unreadable config.json is known to be broken
+  return facts::is_gguf_file(path);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "src/facts/config_rules.h"
+#include "src/facts/gguf_config.h"
 #include "src/facts/read_config.h"
 #include "src/read_text.h"
 
@@ -15,9 +16,20 @@ std::optional<std::string> ModelSource::text_of(const std::string& file) {
 
 namespace {
 
+void name_by_header(Release release, const std::string& path, const HfConfigPtr& config) {
+  if (gguf_source(release, path) == GgufSource::kHeader) name_gguf_architecture(ConfigTables::of(release), config);
+}
+
+// Keeps apart what parsers given by hand read; "auto" looks at the path's name.
+std::string with_parser(const std::string& path, const Value& parser) {
+  if (!parser.is_string() || parser.as_string() == "auto") return path;
+  return path + "\nby " + parser.as_string();
+}
+
 HfConfigPtr remembered_config(ModelSource& source, const ConfigRequest& request, std::vector<LogLine>& log) {
+  const std::string path = with_parser(request.path, request.config_parser);
   return source.memo().config(
-      request.release, request.path, request.trust_remote_code, [&] { return read_config(source, request); }, log);
+      request.release, path, request.trust_remote_code, [&] { return read_config(source, request); }, log);
 }
 
 }  // namespace
@@ -34,8 +46,10 @@ HfConfigPtr read_hf_config(ModelBuilder& b) {
   plain.release = request.release;
   plain.path = request.path;
   plain.trust_remote_code = request.trust_remote_code.truthy();
+  plain.config_parser = request.config_parser;
   HfConfigPtr config = remembered_config(b.source, plain, b.log);
   if (overridden) override_config(request.release, config, *overrides);
+  name_by_header(request.release, request.path, config);
   return config;
 }
 
@@ -85,9 +99,9 @@ ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
   std::vector<LogLine> log;
   // The common request, asked once a launch, is remembered as facts that consist of the configuration alone.
   const bool usual = request.configuration_file.empty() && !request.override_args.truthy();
-  const std::string key =
-      usual ? "config " + request.release.text() + (request.trust_remote_code ? "+" : "-") + request.path
-            : std::string();
+  const std::string key = usual ? "config " + request.release.text() + (request.trust_remote_code ? "+" : "-") +
+                                      with_parser(request.path, request.config_parser)
+                                : std::string();
   if (const ModelOutcome* known = usual ? source.memo().outcome(key) : nullptr) {
     if (const auto* refusal = std::get_if<Refusal>(&known->result)) return {*refusal, known->log};
     return {std::get<std::shared_ptr<const ModelFacts>>(known->result)->hf_config, known->log};
@@ -95,6 +109,7 @@ ConfigOutcome load_config(ModelSource& source, const ConfigRequest& request) {
   try {
     const HfConfigPtr config = config_for(source, request, log);
     override_config(request.release, config, request.override_args);
+    if (request.configuration_file.empty()) name_by_header(request.release, request.path, config);
     Value value = config->to_value();
     if (usual) {
       auto facts = std::make_shared<ModelFacts>();

@@ -238,9 +238,10 @@ namespace {
 // Everything an outcome depends on, as a key.
 std::string request_key(const ModelRequest& r) {
   std::string key = r.release.text() + '\n' + r.path + '\n' + (r.is_draft ? 'd' : 't');
-  for (const Value* v : {&r.context_length, &r.dtype, &r.quantization, &r.override_args, &r.enable_multimodal,
-                         &r.is_embedding, &r.speculative_algorithm, &r.model_impl, &r.trust_remote_code,
-                         &r.disable_hybrid_swa_memory, &r.language_model_only, &r.quantize_and_serve}) {
+  for (const Value* v :
+       {&r.context_length, &r.dtype, &r.quantization, &r.override_args, &r.enable_multimodal, &r.is_embedding,
+        &r.speculative_algorithm, &r.model_impl, &r.config_parser, &r.trust_remote_code, &r.disable_hybrid_swa_memory,
+        &r.language_model_only, &r.quantize_and_serve}) {
     v->append_json(key);
     key += '\n';
   }

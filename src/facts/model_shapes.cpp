@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/layer_shapes.h"
 #include "src/facts/model_builder.h"
 #include "src/facts/text.h"
 
@@ -379,6 +380,10 @@ void derive_context_length(ModelBuilder& b) {
 void derive_model_shapes(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   const bool pure_ssm = b.arch_trait(ArchTrait::kPureSsm);
+  // Left standing where get_config() does not copy the text part: a GGUF file's.
+  if (b.since(v0_5(15)) && layer_overrides(b.text).truthy()) {
+    raise("AmbiguousGlobalPerLayerAttributeError", kShapes, "the configuration's shapes differ by layer");
+  }
   common_head_dims(b, pure_ssm);
   attention_shapes(b, pure_ssm);
   if (!b.since(v0_5(15))) ModelBuilder::need(b.text, "num_attention_heads", kShapes);

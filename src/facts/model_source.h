@@ -31,6 +31,7 @@ struct ModelRequest {
   Value is_embedding = false;
   Value speculative_algorithm;
   Value model_impl = "auto";
+  Value config_parser = "auto";  // --model-config-parser
   Value load_format = "auto";
   Value trust_remote_code = false;
   Value disable_hybrid_swa_memory = false;
@@ -76,6 +77,7 @@ struct ConfigRequest {
   Value override_args;  // None or a dict
   bool trust_remote_code = false;
   std::string configuration_file;  // another file than config.json; empty = none
+  Value config_parser = "auto";    // --model-config-parser
 };
 
 struct ConfigOutcome {

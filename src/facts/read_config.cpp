@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/config_rules.h"
+#include "src/facts/gguf_config.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/dict_fields.h"
@@ -49,23 +50,33 @@ class Reader {
         release_(request.release),
         path_(request.path),
         trust_(request.trust_remote_code),
-        mistral_(names_mistral_format(request.path)) {}
+        parser_(request.config_parser.is_string() ? request.config_parser.as_string() : "auto") {}
 
   HfConfigPtr read() {
-    if (beside_gguf()) path_ = std::filesystem::path(path_).parent_path().string();
+    mistral_ = parser_ == "auto" ? names_mistral_format(path_) : parser_ == "mistral";
+    const GgufSource gguf = gguf_source(release_, path_);
+    if (gguf != GgufSource::kNone) {
+      if (parser_ != "auto" && parser_ != "hf") {
+        raise("ValueError", "get_config", "--model-config-parser " + parser_ + " does not read GGUF files");
+      }
+      mistral_ = false;
+    }
+    if (gguf == GgufSource::kBeside) path_ = directory_of_gguf(path_);
+    if (parser_ != "auto" && parser_ != "hf" && parser_ != "mistral") {
+      raise("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
+    }
     if (mistral_) return read_mistral();
-    const auto stored = source_.config_of(path_);
     const std::string_view opens = newer() ? "_try_load_longcat_config" : parse();
-    if (!stored) raise("OSError", opens, stored.error().text());
-    if (!*stored) raise_missing(opens);
-    if (!(*stored)->is_dict()) raise("TypeError", opens, "config.json holds no object");
-    dict_ = **stored;
+    from_header_ = gguf == GgufSource::kHeader;
+    if (gguf == GgufSource::kNative) return muse_glimmer();
+    dict_ = from_header_ ? config_of_gguf(tables_, path_, opens) : stored(opens);
     HfConfigPtr config = load();
     repair_loaded(config);
     const HfConfigPtr text = hf_text_config(config, "get_hf_text_config");
-    flatten(config, text);
+    // The directory of a GGUF file is no str, and only of a str's configuration SGLang copies the text part.
+    if (gguf == GgufSource::kNone) flatten(config, text);
     config = reload(config);
-    finish(config);
+    finish(config, gguf == GgufSource::kNone);
     return config;
   }
 
@@ -75,21 +86,25 @@ class Reader {
   // The function that reads the file: up to 0.5.11 there is one for all formats.
   [[nodiscard]] std::string_view parse() const { return release_ >= v0_5(12) ? "parse" : "get_config"; }
 
-  // A .gguf file stands for the directory it lies in, where a config.json describes it (0.5.22 and later; what the file
-  // itself says of the model is not read).
-  [[nodiscard]] bool beside_gguf() {
-    const std::filesystem::path file(path_);
-    if (file.extension() != ".gguf" || !source_.has_file(file.parent_path().string(), file.filename().string())) {
-      return false;
-    }
-    mistral_ = false;
-    return release_ >= v0_5(22);
+  // Read by SGLang itself; what the file says is not, since its class defaults to the one checkpoint there is.
+  [[nodiscard]] HfConfigPtr muse_glimmer() const {
+    const ConfigClass* own = tables_.registered("muse_glimmer");
+    if (own == nullptr) own = tables_.type("muse_glimmer");
+    return construct(*own, Value::dict({{"architectures", Value::list({"MuseGlimmerForCausalLM"})}}), "get_config");
+  }
+
+  [[nodiscard]] Value stored(std::string_view opens) const {
+    const auto content = source_.config_of(path_);
+    if (!content) raise("OSError", opens, content.error().text());
+    if (!*content) raise_missing(opens);
+    if (!(*content)->is_dict()) raise("TypeError", opens, "config.json holds no object");
+    return **content;
   }
 
   // The file under the usual names, and both parts of an image model as objects. Nothing is repaired afterwards.
   HfConfigPtr read_mistral() {
     const auto params = source_.json_file(path_, "params.json");
-    if (!params) raise("FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
+    if (!params) raise_without_params();
     if (!params->is_dict()) raise("AssertionError", "_download_mistral_config_file", "params.json holds no object");
     if (field(*params, "max_position_embeddings").is_none()) {
       note_warning("parse", "params.json names no max_position_embeddings; SGLang takes 128000");
@@ -107,6 +122,19 @@ class Reader {
       config->set(name, construct(*known, part, "_ensure_sub_configs"));
     }
     return config;
+  }
+
+  [[noreturn]] void raise_without_params() const {
+    if (source_.has_file(path_, "params.json")) {
+      raise("JSONDecodeError", "get_hf_file_to_dict", "params.json is not valid JSON");
+    }
+    if (source_.has_file(path_, ".")) {
+      raise("FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
+    }
+    const std::string message = fmt::format("nothing is known of {}", path_);
+    if (is_hub_name(path_)) raise("LocalEntryNotFoundError", "download_from_hf", message);
+    if (release_ >= v0_5(23)) raise("OSError", "load_pointer_head", message);
+    raise("HFValidationError", "download_from_hf", message);
   }
 
   // A directory without config.json reads as an empty configuration; any other name is looked up on the hub, and
@@ -262,7 +290,9 @@ class Reader {
     const bool state_space = config->config_class() != nullptr && config->config_class()->own &&
                              (config->is_instance("Mamba2Config") || config->is_instance("MambaConfig") ||
                               config->is_instance("FalconMambaConfig"));
-    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part_for(*config_class), parse());
+    // The class reads the directory once more, which has no config.json where the header was read: its defaults.
+    const Value part = from_header_ ? Value::dict({}) : part_for(*config_class);
+    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part, parse());
     if (ocr || ocr2) {
       for (const char* name : {"text_config", "language_config"}) {
         if (const HfConfigPtr sub = loaded->sub(name); sub && sub->get("v_head_dim") == Value(0)) {
@@ -309,10 +339,10 @@ class Reader {
       config->set("eoa_token_id", config->get("eoa_token_index"));
   }
 
-  void finish(const HfConfigPtr& config) const {
+  void finish(const HfConfigPtr& config, bool by_name) const {
     const std::string type =
         config->get("model_type").is_string() ? config->get("model_type").as_string() : std::string();
-    if (type == "internvl_chat") {
+    if (by_name && type == "internvl_chat") {
       if (const HfConfigPtr llm = config->sub("llm_config")) {
         for (const auto& [key, attribute] : llm->attributes()) {
           if (!config->has(key) && std::holds_alternative<Value>(attribute))
@@ -335,7 +365,9 @@ class Reader {
   Release release_;
   std::string path_;
   bool trust_;
-  bool mistral_;
+  std::string parser_;  // --model-config-parser
+  bool mistral_ = false;
+  bool from_header_ = false;          // of a GGUF file
   std::string_view opens_ = parse();  // the function that hands the file to transformers
   Value dict_;
   mutable bool overrode_v_head_dim_ = false;

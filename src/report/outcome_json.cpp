@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "src/integer.h"
+
 namespace preflight::report {
 namespace {
 
@@ -16,10 +18,10 @@ bool is_long_integer_list(const Value::List& items) {
 }
 
 std::string in_short(const Value::List& items) {
-  std::int64_t sum = 0;
-  for (const auto& i : items) sum += i.as_int();
+  Value sum = 0;
+  for (const auto& i : items) sum = integer::plus(sum, i);
   return std::to_string(items.size()) + " integers " + items.front().repr() + ".." + items.back().repr() + " sum " +
-         std::to_string(sum);
+         sum.repr();
 }
 
 class Writer {
@@ -56,7 +58,7 @@ class Writer {
     if (v.is_dict()) return dict(v.as_dict());
     if (v.is_none()) return out.raw("null");
     if (v.is_bool()) return out.raw(v.as_bool() ? "true" : "false");
-    if (v.is_int()) return out.integer(v.as_int());
+    if (v.is_int() && !v.is_long_int()) return out.integer(v.as_int());
     out.raw(v.json());
   }
 

@@ -14,6 +14,7 @@ using Json = nlohmann::ordered_json;
 Json json_of(const Value& v) {
   if (v.is_none()) return nullptr;
   if (v.is_bool()) return v.as_bool();
+  if (v.is_long_int()) return v.repr();  // this library's numbers end at 64 bits
   if (v.is_int()) return v.as_int();
   if (v.is_float()) {
     const double d = v.as_number();

@@ -1,6 +1,7 @@
 // Context parallelism of the prefill. Upstream: arg_groups/parallel_hook.py (handle_context_parallelism),
 // cp_tp_group_sharing_hook.py and model_override_base.py. Tested by tests/resolve_parallel_test.cpp.
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/parallel.h"
@@ -143,20 +144,21 @@ void check_sizes(Resolution& r) {
   const std::int64_t cp = r.integer(Field::attn_cp_size);
   const std::int64_t moe_dp = r.integer(Field::moe_dp_size);
   const std::int64_t ep = r.integer(Field::ep_size);
-  const std::int64_t groups = r.integer(r.since(v0_5(22)) ? Field::attn_dp_size : Field::dp_size);
+  const Value group_count = r[r.since(v0_5(22)) ? Field::attn_dp_size : Field::dp_size];
   const auto require = [&](bool condition, const char* message) { r.require(condition, function, message); };
   if (cp > 1) {
-    require(modulo(r, function, tp, cp) == 0, "--attn-cp-size does not divide --tp-size");
-    require(modulo(r, function, tp, groups * cp) == 0,
+    const Value& ranks = r[Field::tp_size];
+    require(divides(r, function, r[Field::attn_cp_size], ranks), "--attn-cp-size does not divide --tp-size");
+    require(divides(r, function, integer::times(group_count, r[Field::attn_cp_size]), ranks),
             "the attention data- and context-parallel sizes do not divide --tp-size");
     require(!r.on(Field::enable_aiter_allreduce_fusion),
             "context parallelism excludes --enable-aiter-allreduce-fusion");
   }
   if (moe_dp > 1) {
-    require(modulo(r, function, tp, moe_dp) == 0, "--moe-dp-size does not divide --tp-size");
-    require(ep * moe_dp <= tp, "--ep-size times --moe-dp-size is above --tp-size");
+    require(divides(r, function, r[Field::moe_dp_size], r[Field::tp_size]), "--moe-dp-size does not divide --tp-size");
+    require(integer::bounded_times(ep, moe_dp) <= tp, "--ep-size times --moe-dp-size is above --tp-size");
     require(r[Field::pp_size] == Value(1), "--moe-dp-size needs --pp-size 1");
-    require(ep <= 1 || ep * moe_dp == tp, "--ep-size times --moe-dp-size is not --tp-size");
+    require(ep <= 1 || integer::bounded_times(ep, moe_dp) == tp, "--ep-size times --moe-dp-size is not --tp-size");
     require(!r.on(Field::enable_aiter_allreduce_fusion), "--moe-dp-size excludes --enable-aiter-allreduce-fusion");
   }
   require(cp == moe_dp || moe_dp == 1, "--moe-dp-size must be 1 or equal to --attn-cp-size");

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "src/integer.h"
 #include "src/resolve/graph_sizes.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
@@ -111,7 +112,7 @@ void apply_deepep_adjustments(Resolution& r) {
   std::set<std::int64_t> aligned;
   for (const Value& size : sizes.as_list()) {
     sorted.push_back(python::index(r, function, size));
-    aligned.insert(python::floor_div(r, function, sorted.back() + 7, 8) * 8);
+    aligned.insert(python::floor_div(r, function, integer::bounded_plus(sorted.back(), 7), 8) * 8);
   }
   std::sort(sorted.begin(), sorted.end());
   if (std::equal(sorted.begin(), sorted.end(), aligned.begin(), aligned.end())) return;
@@ -247,13 +248,15 @@ void finalize_cuda_graph_prefill_max_context(Resolution& r) {
   if (python::number(r, function, requested) <= 0) {
     r.refuse("ValueError", std::string(function), "--cuda-graph-prefill-max-context must be a positive integer");
   }
-  const double page_size = page.as_number();
-  const auto aligned =
-      static_cast<std::int64_t>(std::floor((requested.as_number() + page_size - 1) / page_size) * page_size);
-  if (context_len > 0 && aligned > context_len) {
+  const Value aligned =
+      requested.is_float()
+          ? Value(static_cast<std::int64_t>(
+                std::floor((requested.as_number() + page.as_number() - 1) / page.as_number()) * page.as_number()))
+          : integer::times(integer::floor_div(integer::plus(requested, page.as_int() - 1), page), page);
+  if (context_len > 0 && aligned.as_int() > context_len) {
     r.refuse("ValueError", std::string(function),
              fmt::format("--cuda-graph-prefill-max-context, rounded to pages, is {} tokens; the model reads {}",
-                         aligned, context_len));
+                         aligned.repr(), context_len));
   }
   r.declare("_finalize_cuda_graph_prefill_max_context",
             {{Field::cuda_graph_config, graph_with(r, kPrefill, {{"max_context_size", aligned}})}});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/parallel.h"
 
@@ -193,7 +194,8 @@ void validate_deepseek_v41_encoder_replay_budget(Resolution& r) {
   if (!r.on(Field::enable_encoder_swa_bounded_replay)) return;
   const std::int64_t page = r.on(Field::page_size) ? r.integer(Field::page_size) : 1;
   const bool requests_bounded = !r.none(Field::max_running_requests) && r.integer(Field::max_running_requests) > 0;
-  if (!requests_bounded || !r.on(Field::chunked_prefill_size) || r.integer(Field::chunked_prefill_size) < 128 + page) {
+  if (!requests_bounded || !r.on(Field::chunked_prefill_size) ||
+      r.integer(Field::chunked_prefill_size) < integer::bounded_plus(page, 128)) {
     r.refuse(
         "ValueError", "validate_deepseek_v41_encoder_replay_budget",
         "--enable-encoder-swa-bounded-replay needs --max-running-requests and prefill chunks of 128 tokens and one "

@@ -1,6 +1,7 @@
 // Elastic expert parallelism: joining, scaling at run time. Upstream: arg_groups/parallel_hook.py (handle_elastic_ep);
 // up to 0.5.18 ServerArgs._handle_elastic_ep. Tested by tests/resolve_parallel_test.cpp.
 #include "src/resolve/ib_devices.h"
+#include "src/integer.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/parallel.h"
@@ -60,10 +61,10 @@ std::int64_t check_topology(Resolution& r, const Check& check) {
   const std::int64_t tp = r.integer(Field::tp_size);
   const std::int64_t groups = r.integer(Field::attn_dp_size);
   const std::int64_t cp = r.integer(Field::attn_cp_size);
-  check(tp > 0 && groups > 0 && cp > 0 && tp % (groups * cp) == 0,
+  check(tp > 0 && groups > 0 && cp > 0 && tp % integer::bounded_times(groups, cp) == 0,
         "the attention data- and context-parallel sizes do not divide --tp-size");
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
-  const std::int64_t replica = attn_tp_size * cp;
+  const std::int64_t replica = integer::bounded_times(attn_tp_size, cp);
   const auto whole_replicas = [&](std::int64_t ep_size) {
     check(ep_size > 0 && replica > 0 && ep_size % replica == 0,
           "an expert-parallel size is not a multiple of the ranks of an attention replica");

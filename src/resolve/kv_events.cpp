@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/python_text.h"
 #include "src/resolve/queries.h"
 
@@ -153,7 +154,7 @@ void check_load_publish_args(Resolution& r) {
     refuse("--kv-events-config names no publisher; set publisher and endpoint");
   }
   const std::int64_t groups = r.since(v0_5(22)) ? r.integer(Field::attn_dp_size) : 1;
-  const std::int64_t ranks = r.integer(Field::dp_size) * groups;
+  const std::int64_t ranks = integer::bounded_times(r.integer(Field::dp_size), groups);
   if (ranks < 1) return;
   const std::string fault = range_fault(*publisher, mode, ranks);
   if (!fault.empty()) refuse(fault);

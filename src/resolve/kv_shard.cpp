@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/resolve/kv_cache.h"
+#include "src/integer.h"
 #include "src/resolve/model_questions.h"
 #include "src/resolve/python.h"
 #include "src/resolve/queries.h"
@@ -115,7 +116,7 @@ void round_chunk_to_pages(Resolution& r, std::vector<FieldValue>& fields) {
   const std::int64_t chunk = r.none(Field::chunked_prefill_size) ? 0 : r.integer(Field::chunked_prefill_size);
   check(r, chunk > 0, "needs --chunked-prefill-size above 0");
   if (chunk % page == 0) return;
-  const std::int64_t rounded = (chunk + page - 1) / page * page;
+  const std::int64_t rounded = integer::bounded_plus(chunk, page - 1) / page * page;
   fields.emplace_back(Field::chunked_prefill_size, rounded);
   const double more_mib =
       1.5 * static_cast<double>(std::max<std::int64_t>(rounded, 2048) - std::max<std::int64_t>(chunk, 2048));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/attention.h"
 #include "src/resolve/model_questions.h"
 #include "src/resolve/queries.h"
@@ -122,7 +123,8 @@ void handle_linear_attn_backend(Resolution& r) {
 void validate_gdn_replayssm_spec_ring(Resolution& r) {
   if (!r.on(Field::enable_gdn_replayssm_spec)) return;
   const Value drafted = max_speculative_num_draft_tokens(r);
-  if (drafted.is_none() || r.integer(Field::linear_replayssm_cache_len) >= 2 * drafted.as_int()) return;
+  if (drafted.is_none() || r.integer(Field::linear_replayssm_cache_len) >= integer::bounded_times(drafted.as_int(), 2))
+    return;
   r.refuse("ValueError", "_validate_gdn_replayssm_spec_ring",
            "--linear-replayssm-cache-len is below twice the number of draft tokens");
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/integer.h"
 #include "src/resolve/uuid5.h"
 
 namespace preflight::resolve {
@@ -45,11 +46,11 @@ void check_v2_modes(Resolution& r, const std::string& option) {
 void check_overlap_loading(Resolution& r) {
   if (r.none(Field::enable_lora_overlap_loading)) r.change(kStep, Field::enable_lora_overlap_loading, false);
   if (!r.on(Field::enable_lora_overlap_loading)) return;
-  const std::int64_t most = r.integer(Field::max_loras_per_batch) * 2;
-  r.require(!r.none(Field::max_loaded_loras) && r.integer(Field::max_loaded_loras) <= most, kStep,
+  const Value most = integer::times(r[Field::max_loras_per_batch], 2);
+  r.require(!r.none(Field::max_loaded_loras) && !integer::less(most, r[Field::max_loaded_loras]), kStep,
             fmt::format("--enable-lora-overlap-loading pins adapters in host memory; give --max-loaded-loras of at "
                         "most twice --max-loras-per-batch, {}.",
-                        most));
+                        most.repr()));
 }
 
 // Adapters act on the target model alone, and the verify step has to have one width.
@@ -149,7 +150,7 @@ void check_limits(Resolution& r) {
             "that are loaded later.");
   if (!r.none(Field::max_loaded_loras)) {
     const std::int64_t loaded = r.integer(Field::max_loaded_loras);
-    r.require(loaded >= r.integer(Field::max_loras_per_batch), kStep,
+    r.require(!integer::less(r[Field::max_loaded_loras], r[Field::max_loras_per_batch]), kStep,
               fmt::format("--max-loaded-loras is {}, below --max-loras-per-batch; raise it to {} or more.", loaded,
                           r.integer(Field::max_loras_per_batch)));
     r.require(adapters <= loaded, kStep,

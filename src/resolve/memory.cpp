@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/graph_sizes.h"
 #include "src/resolve/memory_detail.h"
 #include "src/resolve/naming.h"
@@ -50,9 +51,9 @@ double reduced_for_vision(Resolution& r, double fraction) {
   return fraction * (0.95 * adjustment);
 }
 
-std::int64_t activation_tokens(const Resolution& r) {
-  const std::int64_t chunk = r.integer(Field::chunked_prefill_size);
-  return std::max<std::int64_t>(chunk > 0 ? chunk : r.integer(Field::max_prefill_tokens), 2048);
+double activation_tokens(const Resolution& r) {
+  const double chunk = r.number(Field::chunked_prefill_size);
+  return std::max(chunk > 0 ? chunk : r.number(Field::max_prefill_tokens), 2048.0);
 }
 
 double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown) {
@@ -123,15 +124,19 @@ void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& cap
 
 void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
   if (prefill.get("max_bs").is_none()) {
-    std::int64_t most = r.integer(Field::chunked_prefill_size);
-    if (use_mla(r)) most = r.since(v0_5(23)) ? std::min<std::int64_t>(8192, most) : 2048;
+    Value most = r[Field::chunked_prefill_size];
+    const auto at_most = [&](const Value& limit) {
+      if (integer::less(limit, most)) most = limit;
+    };
+    if (use_mla(r) && r.before(v0_5(23))) most = 2048;
+    if (use_mla(r) && r.since(v0_5(23))) at_most(8192);
     // Pipeline parallelism captures small buckets only, unless sizes were given.
     if (r.integer(Field::pp_size) > 1 && is_text(prefill.get("backend"), "breakable") &&
         !graph_locked(r, kPrefill, "bs")) {
-      most = std::min<std::int64_t>(most, 8192);
+      at_most(8192);
     }
-    if (!r.none(Field::max_total_tokens)) most = std::min(most, r.integer(Field::max_total_tokens));
-    if (memory::is_llama_2(r)) most = std::min<std::int64_t>(most, 4096);
+    if (!r.none(Field::max_total_tokens)) at_most(r[Field::max_total_tokens]);
+    if (memory::is_llama_2(r)) at_most(4096);
     prefill.set("max_bs", most);
   }
   if (r.before(v0_5(17)) && !r.none(Field::context_length)) {
@@ -153,7 +158,7 @@ double reserved_mib_for_graphs(Resolution& r) {
     reserved += python::number(r, function, max_bs) * 2;
   if (attn_dp_enabled(r) && decodes) {
     const double bs = python::number(r, function, max_bs);
-    const auto groups = static_cast<double>(r.integer(Field::attn_dp_size));
+    const double groups = r.number(Field::attn_dp_size);
     reserved += bs * groups * 3;
     if (bs > 300) reserved += bs * groups * 1.5;
   }
@@ -168,7 +173,7 @@ double reserved_mib_for_graphs(Resolution& r) {
 
 double activation_tokens_by_role(Resolution& r) {
   if (r.before(v0_5(15)) || !r.is(Field::disaggregation_mode, "decode")) {
-    return static_cast<double>(memory::activation_tokens(r));
+    return memory::activation_tokens(r);
   }
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
   const std::string_view function = settings_function(r);
@@ -180,7 +185,7 @@ double activation_tokens_by_role(Resolution& r) {
 
 double reserved_mib(Resolution& r, const Value& memory_mib) {
   double reserved = 512 + activation_tokens_by_role(r) * 1.5;
-  reserved += static_cast<double>(r.integer(Field::tp_size) * r.integer(Field::pp_size)) / 8 * 1024;
+  reserved += r.number(Field::tp_size) * r.number(Field::pp_size) / 8 * 1024;
   reserved += reserved_mib_for_graphs(r);
   if (!memory_mib.is_none() && memory_mib.as_int() > 60 * kGiB) reserved = std::max(reserved, 10.0 * 1024);
   if (r.since(v0_5(15)) && !r.is(Field::disaggregation_mode, "prefill") && !graph_backend_is(r, kDecode, "disabled") &&

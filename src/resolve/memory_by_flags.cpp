@@ -50,11 +50,11 @@ void default_piecewise_graph_flags(Resolution& r) {
 }
 
 double reserved_mib_by_flags(Resolution& r, const Value& memory_mib) {
-  const auto max_bs = static_cast<double>(r.integer(Field::cuda_graph_max_bs));
-  const auto dp_size = static_cast<double>(r.integer(Field::dp_size));
-  double reserved = 512 + static_cast<double>(activation_tokens(r)) * 1.5;
+  const double max_bs = r.number(Field::cuda_graph_max_bs);
+  const double dp_size = r.number(Field::dp_size);
+  double reserved = 512 + activation_tokens(r) * 1.5;
   reserved += max_bs * 2;
-  reserved += static_cast<double>(r.integer(Field::tp_size) * r.integer(Field::pp_size)) / 8 * 1024;
+  reserved += r.number(Field::tp_size) * r.number(Field::pp_size) / 8 * 1024;
   if (r.on(Field::enable_dp_attention)) {
     reserved += max_bs * dp_size * 3;
     if (max_bs > 300) reserved += max_bs * dp_size * 1.5;

@@ -22,7 +22,7 @@ Capacity capacity_of(const Resolution& r, const Value& memory_mib);
 
 bool is_llama_2(const Resolution& r);
 // Tokens that the activation memory of prefill grows with.
-std::int64_t activation_tokens(const Resolution& r);
+double activation_tokens(const Resolution& r);
 // What a reserve leaves of the device, rounded as upstream rounds; `unknown` without a known size.
 double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown);
 // adjust_mem_fraction_for_vlm

@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "src/ascii_case.h"
+#include "src/facts/gguf_config.h"
+#include "src/facts/gguf_file.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/queries.h"
 
@@ -27,11 +28,6 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 // Run:ai's model streamer reads these.
 bool is_object_store(const Value& path) {
   if (!path.is_string()) return false;
@@ -44,14 +40,9 @@ bool is_remote_url(const std::string& path) {
   return at != std::string::npos && path.find('\n') > at;
 }
 
-// check_gguf_file: by suffix, else by the first four bytes.
+// A directory is told by what is remembered of it, without asking the disk.
 bool is_gguf(Resolution& r, const std::string& path) {
-  if (r.models().has_file(path, ".") || !is_file(path)) return false;
-  if (fs::path(path).extension() == ".gguf") return true;
-  std::ifstream in(path, std::ios::binary);
-  std::array<char, 4> head{};
-  in.read(head.data(), head.size());
-  return in && std::string_view(head.data(), head.size()) == "GGUF";
+  return !r.models().has_file(path, ".") && facts::is_gguf_file(path);
 }
 
 // ObjectStorageModel.download_and_get_path: needs a package that an XPU installation does not have.
@@ -138,10 +129,7 @@ void resolve_format_of_path(Resolution& r) {
   if (r.one_of(Field::load_format, {"auto", "gguf"}) && is_gguf(r, path)) {
     r.change(r.since(v0_5(15)) ? "_gguf_quantization" : kLoadFormat, Field::quantization, "gguf");
     r.change(kLoadFormat, Field::load_format, "gguf");
-    // Without a description beside it, SGLang reads the model's shapes from the file's own header.
-    if (!r.since(v0_5(22)) || !exists((fs::path(path).parent_path() / "config.json").string())) {
-      r.unmodelled(Field::model_path);
-    }
+    if (facts::gguf_source(r.release(), path) == facts::GgufSource::kNative) r.unmodelled(Field::model_path);
   }
   if (r.is(Field::load_format, "auto") && is_mistral_native(r)) r.change(kLoadFormat, Field::load_format, "mistral");
   if (is_object_store(path)) {
@@ -201,10 +189,10 @@ void handle_load_format(Resolution& r) {
 // Reads config.json for the first time, so a model that cannot be read is refused here (0.5.23).
 void apply_muse_spark_env_defaults(Resolution& r) {
   if (!r.since(v0_5(23)) || model_is_remote_instance(r)) return;
-  if (!r.one_of(Field::model_config_parser, {"auto", "hf", "mistral"})) r.model();  // which refuses it
   facts::ConfigRequest request;
   request.path = r.text(Field::model_path);
   request.trust_remote_code = r.on(Field::trust_remote_code);
+  request.config_parser = r[Field::model_config_parser];
   const auto outcome = r.load_config(std::move(request));
   if (const auto* refused = std::get_if<Refusal>(&outcome)) {
     r.launch().refused_by_model = true;

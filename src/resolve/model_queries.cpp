@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 
 namespace preflight::resolve {
 
@@ -69,12 +70,23 @@ std::int64_t attention_tp_size(Resolution& r, std::string_view function) {
 
 std::int64_t floor_divide(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
   if (b == 0) r.refuse("ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
+  if (b == -1) return integer::bounded_times(a, -1);
   const std::int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
 std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
-  return a - b * floor_divide(r, function, a, b);
+  return b == -1 ? 0 : a - b * floor_divide(r, function, a, b);
+}
+
+Value floor_divide(Resolution& r, std::string_view function, const Value& a, const Value& b) {
+  if (!a.is_long_int() && !b.is_long_int()) return floor_divide(r, function, a.as_int(), b.as_int());
+  return b.truthy() ? integer::floor_div(a, b) : Value(floor_divide(r, function, 1, 0));
+}
+
+bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a) {
+  if (!a.is_long_int() && !b.is_long_int()) return modulo(r, function, a.as_int(), b.as_int()) == 0;
+  return b.truthy() ? !integer::modulo(a, b).truthy() : floor_divide(r, function, 1, 0) == 0;
 }
 
 }  // namespace preflight::resolve

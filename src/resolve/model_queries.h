@@ -35,5 +35,9 @@ std::int64_t attention_tp_size(Resolution& r, std::string_view function);
 // Python's // and %: they round to minus infinity, and a zero divisor raises ZeroDivisionError in `function`.
 std::int64_t floor_divide(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
 std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
+// Integers beyond 64 bits stay exact.
+Value floor_divide(Resolution& r, std::string_view function, const Value& a, const Value& b);
+// a % b == 0
+bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a);
 
 }  // namespace preflight::resolve

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/moe.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/speculative.h"
@@ -25,7 +26,7 @@ std::int64_t decode_graph_tokens(Resolution& r) {
     requests = std::min(requests, std::max<std::int64_t>(1, per_rank));
   }
   const Value drafted = r.on(Field::speculative_algorithm) ? max_speculative_num_draft_tokens(r) : Value();
-  return requests * (drafted.truthy() ? drafted.as_int() : 1);
+  return integer::bounded_times(requests, drafted.truthy() ? drafted.as_int() : 1);
 }
 
 void validate_flashinfer(Resolution& r) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/integer.h"
 #include "src/resolve/model_queries.h"
 #include "src/resolve/naming.h"
 
@@ -45,12 +46,12 @@ void split_among_attention_groups(Resolution& r, std::string_view function, Fiel
   if (r.since(v0_5(23)) && r.env_bool("SGLANG_RUST_SERVER", false)) {
     r.declare(kSource, {{Field::enable_dp_attention_local_control_broadcast, true}});
   }
-  const std::int64_t groups = r.integer(group_count);
-  r.require(modulo(r, function, r.integer(Field::tp_size), groups) == 0, function,
+  const Value groups = r[group_count];
+  r.require(divides(r, function, groups, r[Field::tp_size]), function,
             "the attention data-parallel groups do not divide --tp-size");
-  const std::int64_t chunk = floor_divide(r, function, r.integer(Field::chunked_prefill_size), groups);
+  const Value chunk = floor_divide(r, function, r[Field::chunked_prefill_size], groups);
   r.change(kSource, Field::chunked_prefill_size, chunk);
-  r.warn(function, "attention data parallelism divides the prefill chunk: it becomes " + std::to_string(chunk));
+  r.warn(function, "attention data parallelism divides the prefill chunk: it becomes " + chunk.repr());
   if (r.since(v0_5(16))) fit_prefill_graph(r);
 }
 
@@ -206,7 +207,8 @@ void default_attention_groups(Resolution& r, std::string_view function) {
   if (r.integer(Field::attn_dp_size) > 1 && r.integer(Field::dp_size) > 1) {
     r.refuse("ValueError", function, "--dp-size replicas do not go with --attn-dp-size");
   }
-  if (r.integer(Field::dp_size) * r.integer(Field::attn_dp_size) == 1 && !r.is(Field::ep_join_mode, "scale")) {
+  if (integer::bounded_times(r.integer(Field::dp_size), r.integer(Field::attn_dp_size)) == 1 &&
+      !r.is(Field::ep_join_mode, "scale")) {
     r.declare("_data_parallelism_defaults", {{Field::enable_dp_lm_head, false}});
   }
 }

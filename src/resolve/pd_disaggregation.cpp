@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/integer.h"
 #include "src/resolve/ib_devices.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/queries.h"
@@ -153,8 +154,9 @@ void default_extra_slots(Resolution& r) {
   if (!field_exists(kSlots, r.release()) || !r.none(kSlots)) return;
   std::int64_t extra = 0;
   if (const Value& most = r[Field::max_running_requests]; !most.is_none()) {
-    const std::int64_t ranks = r.since(v0_5(22)) ? r.integer(Field::dp_size) * width(r, Field::attn_dp_size)
-                                                 : std::max<std::int64_t>(1, r.integer(Field::dp_size));
+    const std::int64_t ranks = r.since(v0_5(22))
+                                   ? integer::bounded_times(r.integer(Field::dp_size), width(r, Field::attn_dp_size))
+                                   : std::max<std::int64_t>(1, r.integer(Field::dp_size));
     if (ranks == 0) r.refuse("ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
     const std::int64_t least = r.since(v0_5(23)) ? 1 : std::numeric_limits<std::int64_t>::min();
     const std::int64_t per_worker = std::max(least, floor_div(most.as_int(), ranks));

@@ -244,21 +244,23 @@ void derive_attention_groups(Resolution& r) {
   r.set_silently(Field::attn_dp_size, r.on(Field::enable_dp_attention) ? r[Field::dp_size] : Value(1));
 }
 
-// What `act` does to the launch; false where it ends the launch.
+// What the step does to the launch; false where it ends the launch.
 template <typename Act>
-bool goes_on(Resolution& r, const Act& act) {
+bool goes_on(Resolution& r, std::string_view step, const Act& act) {
   try {
     act();
     return true;
   } catch (RefusedByStep& refused) {
-    r.launch().outcome = Outcome::kRefused;
-    r.launch().refusal = std::move(refused.refusal);
+    Launch& launch = r.launch();
+    launch.outcome = Outcome::kRefused;
+    launch.refusal = std::move(refused.refusal);
+    launch.refused_by_step = step;
     return false;
   }
 }
 
 bool run_step(const PipelineStep& step, Resolution& r) {
-  return goes_on(r, [&] {
+  return goes_on(r, step.name, [&] {
     try {
       step.run(r);
     } catch (const std::bad_variant_access&) {
@@ -269,25 +271,27 @@ bool run_step(const PipelineStep& step, Resolution& r) {
 
 using Walkers = std::vector<Resolution*>;
 
-// Every step for all launches that have come so far.
-void run(std::span<const PipelineStep> steps, Stage stage, Walkers walkers) {
+// Every step for all launches that have come so far. True when some came to the step `until`, which does not run.
+bool run(std::span<const PipelineStep> steps, Stage stage, Walkers walkers, std::string_view until) {
   std::erase_if(walkers, [](Resolution* r) { return !r->launch().accepted(); });
   for (Resolution* r : walkers) r->launch().stage = stage;
   for (const PipelineStep& step : steps) {
-    if (walkers.empty()) return;
+    if (walkers.empty()) return false;
     const Resolution& any = *walkers.front();
     if (any.before(step.first) || (any.since(step.last) && any.release() != step.last)) continue;
+    if (step.name == until) return true;
     for (Resolution* r : walkers) derive_attention_groups(*r);
     if (step.name == kDummyModelEndsHere) {
-      std::erase_if(walkers, [](Resolution* r) {
+      std::erase_if(walkers, [&](Resolution* r) {
         if (!is_dummy_model(*r)) return false;
-        if (r->since(v0_5(21))) goes_on(*r, [&] { resolve_boundary_reduction(*r); });
+        if (r->since(v0_5(21))) goes_on(*r, step.name, [&] { resolve_boundary_reduction(*r); });
         return true;
       });
     } else if (step.run != nullptr) {
       std::erase_if(walkers, [&](Resolution* r) { return !run_step(step, *r); });
     }
   }
+  return false;
 }
 
 }  // namespace
@@ -299,8 +303,11 @@ std::span<const PipelineStep> pipeline(Release release) {
 
 std::span<const PipelineStep> check_pipeline(Release /*release*/) { return kCheck; }
 
-std::vector<Launch> resolve_abreast(std::vector<Unresolved> launches) {
-  std::vector<Launch> out(launches.size());
+namespace {
+
+// To their ends, or all of them up to the step `until`: then true.
+bool walk(std::vector<Unresolved> launches, std::string_view until, std::vector<Launch>& out) {
+  out.resize(launches.size());
   std::vector<Resolution> resolutions;
   resolutions.reserve(launches.size());
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -313,23 +320,41 @@ std::vector<Launch> resolve_abreast(std::vector<Unresolved> launches) {
     launch.env = std::move(launches[i].env);
     resolutions.emplace_back(launch, launches[i].models);
   }
-  if (out.empty()) return out;
+  if (out.empty()) return false;
   const Release release = out.front().release();
   assert(std::ranges::all_of(out, [&](const Launch& launch) { return launch.release() == release; }));
   Walkers walkers;
   for (Resolution& r : resolutions) walkers.push_back(&r);
-  run(pipeline(release), Stage::kResolve, walkers);
-  run(check_pipeline(release), Stage::kCheck, walkers);
+  if (run(pipeline(release), Stage::kResolve, walkers, until)) return true;
+  if (run(check_pipeline(release), Stage::kCheck, walkers, until)) return true;
   for (Resolution* r : walkers) {
-    if (r->launch().accepted() && r->since(v0_5(20))) goes_on(*r, [&] { report_effective_values(*r); });
+    if (r->launch().accepted() && r->since(v0_5(20))) goes_on(*r, {}, [&] { report_effective_values(*r); });
   }
+  return false;
+}
+
+constexpr std::string_view kNoStep = "no step";
+
+}  // namespace
+
+std::vector<Launch> resolve_abreast(std::vector<Unresolved> launches) {
+  std::vector<Launch> out;
+  walk(std::move(launches), kNoStep, out);
   return out;
 }
 
-Launch resolve(ServerArgs args, facts::ModelSource& models, DeviceFacts device, Environment env) {
+Launch resolve(Unresolved launch) {
   std::vector<Unresolved> one;
-  one.push_back({std::move(args), models, std::move(device), std::move(env)});
+  one.push_back(std::move(launch));
   return std::move(resolve_abreast(std::move(one)).front());
+}
+
+std::optional<Launch> resolve_until(std::string_view step, Unresolved launch) {
+  std::vector<Unresolved> one;
+  one.push_back(std::move(launch));
+  std::vector<Launch> out;
+  if (!walk(std::move(one), step, out)) return std::nullopt;
+  return std::move(out.front());
 }
 
 }  // namespace preflight::resolve

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "src/integer.h"
+
 namespace preflight::resolve::python {
 
 double round_to(double x, int digits) {
@@ -18,13 +20,14 @@ void type_error(Resolution& r, std::string_view function, std::string_view what)
 
 std::int64_t floor_div(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
   if (b == 0) r.refuse("ZeroDivisionError", std::string(function), fmt::format("{} is divided by zero", a));
+  if (b == -1) return integer::bounded_times(a, -1);
   const std::int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
 bool less(Resolution& r, std::string_view function, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) {
-    return a.is_float() || b.is_float() ? a.as_number() < b.as_number() : a.as_int() < b.as_int();
+    return a.is_float() || b.is_float() ? a.as_number() < b.as_number() : integer::less(a, b);
   }
   if (a.is_string() && b.is_string()) return a.as_string() < b.as_string();
   if (a.is_list() && b.is_list()) {  // the first items that differ decide, else the shorter list is less

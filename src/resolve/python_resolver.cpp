@@ -265,6 +265,11 @@ std::string outcome_text(const Launch& launch) {
   return "accepted";
 }
 
+// Not the fields that every launch draws anew.
+bool is_compared(Field f, Release release) {
+  return field_exists(f, release) && f != Field::random_seed && f != Field::nccl_port;
+}
+
 std::string logged(const Launch& launch) {
   std::string text;
   for (const LogLine& line : launch.log) {
@@ -341,7 +346,7 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
   }
   if (!ours.accepted()) return out;
   for (const Field f : fields_of(ours.release())) {
-    if (f == Field::random_seed || f == Field::nccl_port) continue;
+    if (!is_compared(f, ours.release())) continue;
     if (ours[f] != theirs[f]) {
       out.push_back(fmt::format("{}: builtin {}, python {}", field_name(f), ours[f].repr(), theirs[f].repr()));
     }
@@ -355,6 +360,19 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
                               text(b, their_steps)));
   }
   return out;
+}
+
+std::string agreement(const Launch& launch) {
+  if (launch.outcome == Outcome::kUsage) return "both refuse the launch in the argument parser";
+  const auto counted = [](std::size_t n, std::string_view what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  const std::string warnings = counted(launch.log.size(), "warning");
+  if (!launch.accepted()) return fmt::format("both refuse it, {}, after {}", outcome_text(launch), warnings);
+  std::size_t fields = 0;
+  for (std::size_t i = 0; i < kFieldCount; ++i) fields += is_compared(static_cast<Field>(i), launch.release()) ? 1 : 0;
+  return fmt::format("both accept it; {}, {} and {} are the same", counted(fields, "field"), warnings,
+                     counted(steps_of(launch).size(), "change"));
 }
 
 }  // namespace preflight::resolve

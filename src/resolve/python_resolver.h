@@ -33,5 +33,8 @@ void attach_model(Launch& launch, facts::ModelSource& models);
 
 // One line per difference between two resolutions of the same launch; empty when they agree.
 std::vector<std::string> differences(const Launch& ours, const Launch& theirs);
+// What was compared where differences() finds none: "both accept it; 500 fields, 2 warnings and 30 changes are the
+// same".
+std::string agreement(const Launch& launch);
 
 }  // namespace preflight::resolve

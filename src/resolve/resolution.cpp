@@ -226,6 +226,7 @@ facts::ModelRequest Resolution::model_request() const {
   request.is_embedding = (*this)[Field::is_embedding];
   request.speculative_algorithm = (*this)[Field::speculative_algorithm];
   request.model_impl = (*this)[Field::model_impl];
+  request.config_parser = (*this)[Field::model_config_parser];
   request.load_format = (*this)[Field::load_format];
   request.trust_remote_code = (*this)[Field::trust_remote_code];
   request.disable_hybrid_swa_memory = (*this)[Field::disable_hybrid_swa_memory];
@@ -236,18 +237,7 @@ facts::ModelRequest Resolution::model_request() const {
   return request;
 }
 
-void Resolution::check_config_parser() {
-  if (!one_of(Field::model_config_parser, {"hf", "mistral"})) {
-    launch_.refused_by_model = true;
-    refuse("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
-  }
-  // The parser is chosen by the path's name here; another one given by hand is not followed.
-  const bool named = facts::names_mistral_format(text(Field::model_path));
-  if (is(Field::model_config_parser, named ? "hf" : "mistral")) unmodelled(Field::model_config_parser);
-}
-
 const ModelFacts& Resolution::model() {
-  if (!none(Field::model_config_parser) && !is(Field::model_config_parser, "auto")) check_config_parser();
   if (!launch_.model) launch_.model = build_model(model_request());
   return *launch_.model;
 }

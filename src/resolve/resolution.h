@@ -117,8 +117,6 @@ class Resolution {
     return ((std::int64_t{r.major} << 40) + (std::int64_t{r.minor} << 20)) + r.patch;
   }
   void assign(StepName step, FieldValues fields);
-  // --model-config-parser was given: refuses what upstream does not know.
-  void check_config_parser();
   // Log lines of reading a model, in front of what follows.
   void take_log(std::vector<LogLine> lines);
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/args/python_text.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/python_text.h"
 
@@ -79,8 +80,11 @@ void handle_prefill_delayer_env_compat(Resolution& r) {
   if (r.env_bool("SGLANG_SCHEDULER_DECREASE_PREFILL_IDLE", false)) {
     r.change(kSource, Field::enable_prefill_delayer, true);
   }
-  if (const auto passes = r.env_int("SGLANG_PREFILL_DELAYER_MAX_DELAY_PASSES", 0); passes != 0) {
-    r.change(kSource, Field::prefill_delayer_max_delay_passes, passes);
+  constexpr std::string_view kPasses = "SGLANG_PREFILL_DELAYER_MAX_DELAY_PASSES";
+  if (r.env_int(kPasses, 0) != 0) {
+    const auto digits = args::python_integer(*r.env_text(kPasses));
+    r.change(kSource, Field::prefill_delayer_max_delay_passes,
+             digits ? Value::integer(*digits) : r.env_int(kPasses, 0));
   }
   const std::string* watermark = r.env_text("SGLANG_PREFILL_DELAYER_TOKEN_USAGE_LOW_WATERMARK");
   if (watermark == nullptr) return;

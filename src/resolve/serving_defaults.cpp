@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "src/resolve/model_path.h"
+#include "src/args/python_text.h"
+#include "src/integer.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/python_text.h"
 #include "src/resolve/queries.h"
@@ -103,16 +105,17 @@ void rename_attention_backends(Resolution& r, std::string_view function) {
   if (!renamed.empty()) r.declare(kDeprecated, std::move(renamed));
 }
 
-void require_grpc_port_range(Resolution& r, std::string_view function, std::int64_t port) {
-  if (port >= 1 && port <= 65535) return;
-  r.refuse("ValueError", function,
-           fmt::format("The gRPC port is {}, outside 1…65535. Without SGLANG_GRPC_PORT it is --port + 10000.", port));
+void require_grpc_port_range(Resolution& r, std::string_view function, const Value& port) {
+  if (port.as_int() >= 1 && port.as_int() <= 65535) return;
+  r.refuse(
+      "ValueError", function,
+      fmt::format("The gRPC port is {}, outside 1…65535. Without SGLANG_GRPC_PORT it is --port + 10000.", port.repr()));
 }
 
 // 0.5.13: the port is an attribute beside the fields, always derived and always checked, so that --port above 55535
 // is refused even without gRPC.
 void derive_grpc_port(Resolution& r, std::string_view function) {
-  const auto port = r.env_int("SGLANG_GRPC_PORT", r.integer(Field::port) + 10000);
+  const auto port = r.env_int("SGLANG_GRPC_PORT", integer::bounded_plus(r.integer(Field::port), 10000));
   r.set_attribute("grpc_port", port);
   require_grpc_port_range(r, function, port);
 }
@@ -159,17 +162,18 @@ void resolve_grpc(Resolution& r, std::string_view function) {
   r.change(kDeprecated, Field::grpc_worker_threads, r.env_int("SGLANG_GRPC_WORKER_THREADS", 4));
   const std::string* env_port = r.env_text("SGLANG_GRPC_PORT");
   if (r.none(Field::grpc_port) && env_port != nullptr) {
-    if (const auto port = python_int(*env_port)) r.change(kDeprecated, Field::grpc_port, *port);
+    if (const auto port = args::python_integer(*env_port))
+      r.change(kDeprecated, Field::grpc_port, Value::integer(*port));
   }
   const bool legacy = r.on(Field::smg_grpc_mode) || r.on(Field::grpc_mode);
   if (legacy && r.none(Field::grpc_port)) {
-    r.change(kDeprecated, Field::grpc_port, r.integer(Field::port) + 10000);
+    r.change(kDeprecated, Field::grpc_port, integer::plus(r[Field::port], 10000));
   }
   if (!r.none(Field::grpc_response_timeout_secs) && r.number(Field::grpc_response_timeout_secs) <= 0) {
     r.refuse("ValueError", function, "--grpc-response-timeout-secs has to be positive.");
   }
   if (!r.none(Field::grpc_port)) {
-    require_grpc_port_range(r, function, r.integer(Field::grpc_port));
+    require_grpc_port_range(r, function, r[Field::grpc_port]);
     if (r.integer(Field::grpc_worker_threads) < 1) {
       r.refuse("ValueError", function, "SGLANG_GRPC_WORKER_THREADS has to be 1 or more.");
     }

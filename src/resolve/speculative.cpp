@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/queries.h"
 #include "src/resolve/speculative_detail.h"
 
@@ -104,6 +105,9 @@ void check_block_verification(Resolution& r) {
   }
 }
 
+// int(value)
+Value whole(const Value& value) { return value.is_int() ? value : Value(static_cast<std::int64_t>(value.as_number())); }
+
 void check_draft_window(Resolution& r) {
   // Up to 0.5.12 the window is DFLASH's alone and checked there.
   if (!r.none(Field::speculative_draft_window_size) && r.since(v0_5(13))) {
@@ -111,7 +115,7 @@ void check_draft_window(Resolution& r) {
     if (window <= 0) {
       r.refuse("ValueError", std::string(kStep), "--speculative-draft-window-size must be positive");
     }
-    r.change(kStep, Field::speculative_draft_window_size, window);
+    r.change(kStep, Field::speculative_draft_window_size, whole(r[Field::speculative_draft_window_size]));
     const bool honoured = r.one_of(Field::speculative_algorithm, {"EAGLE3", "DFLASH"}) ||
                           (r.since(v0_5(21)) && r.is(Field::speculative_algorithm, "EAGLE"));
     if (!honoured) r.warn(kStep, "--speculative-draft-window-size does nothing with this speculative algorithm");
@@ -122,7 +126,7 @@ void check_draft_window(Resolution& r) {
     if (r.none(Field::speculative_draft_window_size)) {
       r.refuse("ValueError", std::string(kStep), "--speculative-draft-sink-size needs --speculative-draft-window-size");
     }
-    r.change(kStep, Field::speculative_draft_sink_size, sink);
+    r.change(kStep, Field::speculative_draft_sink_size, whole(r[Field::speculative_draft_sink_size]));
   }
 }
 
@@ -289,8 +293,8 @@ Value max_speculative_num_draft_tokens(Resolution& r) {
   if (r.since(v0_5(19))) algorithm_from(r, r[Field::speculative_algorithm]);
   const Value& tokens = r[Field::speculative_num_draft_tokens];
   if (tokens.is_none() || !r.on(Field::speculative_adaptive)) return tokens;
-  const std::int64_t widest = adaptive_candidate_steps(r).back().as_int() + 1;
-  if (r.since(v0_5(19)) && widest < tokens.as_int()) {
+  const Value widest = integer::plus(adaptive_candidate_steps(r).back(), 1);
+  if (r.since(v0_5(19)) && integer::less(widest, tokens)) {
     r.refuse("ValueError", "max_speculative_num_draft_tokens",
              "the adaptive configuration drafts fewer tokens than --speculative-num-draft-tokens");
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/resolve/queries.h"
+#include "src/integer.h"
 #include "src/resolve/speculative_detail.h"
 
 namespace preflight::resolve::speculative {
@@ -114,7 +115,7 @@ void init_adaptive_parameters(Resolution& r) {
     r.refuse("ValueError", std::string(kHere),
              "--speculative-num-steps is not one of the adaptive configuration's steps");
   }
-  r.declare(kHere, {{Field::speculative_num_draft_tokens, steps.as_int() + 1}});
+  r.declare(kHere, {{Field::speculative_num_draft_tokens, integer::plus(steps, 1)}});
 }
 
 void validate_adaptive_steps(Resolution& r) {

@@ -33,9 +33,10 @@ void check_placement(Resolution& r) {
 
 void take_block_size(Resolution& r) {
   if (r.none(Field::speculative_dflash_block_size)) return;
-  const std::int64_t size = r.integer(Field::speculative_dflash_block_size);
-  if (size <= 0) refuse(r, "--speculative-dflash-block-size must be positive");
-  if (!r.none(Field::speculative_num_draft_tokens) && r.integer(Field::speculative_num_draft_tokens) != size) {
+  const Value size = r[Field::speculative_dflash_block_size];
+  if (r.integer(Field::speculative_dflash_block_size) <= 0)
+    refuse(r, "--speculative-dflash-block-size must be positive");
+  if (!r.none(Field::speculative_num_draft_tokens) && r[Field::speculative_num_draft_tokens] != size) {
     refuse(r, "--speculative-dflash-block-size and --speculative-num-draft-tokens are one number and differ");
   }
   r.change(kStep, Field::speculative_num_draft_tokens, size);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/resolve/queries.h"
+#include "src/integer.h"
 #include "src/resolve/speculative_detail.h"
 
 namespace preflight::resolve::speculative {
@@ -132,7 +133,8 @@ void fit_draft_tokens(Resolution& r) {
   if (r.none(Field::speculative_num_steps)) {
     r.refuse("TypeError", std::string(kStep), "--speculative-num-steps has no value");
   }
-  const Value chain = r.integer(Field::speculative_num_steps) + 1;
+  const Value& steps = r[Field::speculative_num_steps];
+  const Value chain = steps.is_int() ? integer::plus(steps, 1) : Value(r.integer(Field::speculative_num_steps) + 1);
   if (r[Field::speculative_num_draft_tokens] == chain) return;
   r.warn(kStep, "a chain of drafts verifies steps + 1 tokens; --speculative-num-draft-tokens is adjusted");
   r.change(kStep, Field::speculative_num_draft_tokens, chain);

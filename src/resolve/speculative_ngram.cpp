@@ -2,6 +2,7 @@
 #include <string>
 
 #include "src/resolve/queries.h"
+#include "src/integer.h"
 #include "src/resolve/speculative_detail.h"
 
 namespace preflight::resolve::speculative {
@@ -19,12 +20,6 @@ void check_device(Resolution& r) {
   }
 }
 
-// Python's //, which rounds towards minus infinity.
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
 void default_sizes(Resolution& r) {
   r.change(kStep, Field::speculative_eagle_topk, r[Field::speculative_ngram_max_bfs_breadth]);
   if (r.none(Field::speculative_num_draft_tokens)) {
@@ -37,7 +32,7 @@ void default_sizes(Resolution& r) {
     r.refuse("ZeroDivisionError", std::string(kStep), "--speculative-ngram-max-bfs-breadth must not be 0");
   }
   r.declare(kStep,
-            {{Field::speculative_num_steps, floor_divide(r.integer(Field::speculative_num_draft_tokens), breadth)}});
+            {{Field::speculative_num_steps, integer::floor_div(r[Field::speculative_num_draft_tokens], breadth)}});
 }
 
 void check_external_corpus(Resolution& r) {
@@ -47,7 +42,7 @@ void check_external_corpus(Resolution& r) {
   if (r.integer(Field::speculative_ngram_external_corpus_max_tokens) <= 0) {
     refuse(r, "an external corpus needs a positive --speculative-ngram-external-corpus-max-tokens");
   }
-  if (budget > r.integer(Field::speculative_num_draft_tokens) - 1) {
+  if (budget >= r.integer(Field::speculative_num_draft_tokens)) {
     refuse(r, "--speculative-ngram-external-sam-budget must be smaller than the number of draft tokens");
   }
 }

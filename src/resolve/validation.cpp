@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/ascii_case.h"
+#include "src/integer.h"
 #include "src/resolve/buckets.h"
 #include "src/resolve/hisparse.h"
 #include "src/resolve/kv_events.h"
@@ -28,7 +29,7 @@ void check_sizes(Resolution& r) {
   if (!r.is(Field::ep_join_mode, "scale")) {
     const std::int64_t nodes = r.integer(Field::nnodes);
     if (nodes == 0) r.refuse("ZeroDivisionError", kCheck, "--nnodes is 0; it has to be 1 or more.");
-    require(r.integer(Field::tp_size) * r.integer(Field::pp_size) % nodes == 0,
+    require(!integer::modulo(integer::times(r[Field::tp_size], r[Field::pp_size]), r[Field::nnodes]).truthy(),
             "--tp-size times --pp-size has to be a multiple of --nnodes.");
   }
   require(r.none(Field::pp_max_micro_batch_size) || r.integer(Field::pp_max_micro_batch_size) >= 1,
@@ -128,8 +129,9 @@ void check_chunked_prefill(Resolution& r) {
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
     const std::int64_t page = require_integer(r, Field::page_size);
     if (page == 0) r.refuse("ZeroDivisionError", kCheck, "--page-size is 0; it has to be 1 or more.");
-    r.require(chunk % page == 0, kCheck,
-              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", chunk, page));
+    const Value& tokens = r[Field::chunked_prefill_size];
+    r.require(!integer::modulo(tokens, r[Field::page_size]).truthy(), kCheck,
+              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", tokens.repr(), page));
   }
   if (!r.on(Field::enable_pdmux)) return;
   r.require(r.integer(Field::pp_size) == 1, kCheck, "--enable-pdmux works without pipeline parallelism.");

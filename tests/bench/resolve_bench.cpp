@@ -54,23 +54,34 @@ double resident_kib() {
   return resident * 4;
 }
 
-std::size_t resolve_one(Release release, const std::vector<std::string>& argv, facts::ModelSource& models) {
-  ParseOutcome parsed = args::parse(release, argv);
-  auto* args = std::get_if<ServerArgs>(&parsed);
-  const Launch launch = args != nullptr ? resolve::resolve(std::move(*args), models, DeviceFacts{}, {})
-                                        : resolve::refused_by_parser(release, std::move(parsed));
-  return report::outcome_json(launch, "id", {}).size();
+// As a batch does it: all of them abreast.
+std::size_t resolve_all(Release release, const std::vector<std::vector<std::string>>& command_lines,
+                        facts::ModelSource& models) {
+  std::vector<resolve::Unresolved> unresolved;
+  std::vector<Launch> launches;
+  for (const auto& argv : command_lines) {
+    ParseOutcome parsed = args::parse(release, argv);
+    if (auto* args = std::get_if<ServerArgs>(&parsed)) {
+      unresolved.push_back({std::move(*args), models, DeviceFacts{}, {}});
+    } else {
+      launches.push_back(resolve::refused_by_parser(release, std::move(parsed)));
+    }
+  }
+  for (Launch& launch : resolve::resolve_abreast(std::move(unresolved))) launches.push_back(std::move(launch));
+  std::size_t bytes = 0;
+  for (const Launch& launch : launches) bytes += report::outcome_json(launch, "id", {}).size();
+  return bytes;
 }
 
 void resolve_launches(benchmark::State& state) {
   const Release release = v0_5(static_cast<int>(state.range(0)));
   const auto launches = command_lines();
   facts::ModelFiles models;
-  for (const auto& argv : launches) resolve_one(release, argv, models);
+  resolve_all(release, launches, models);
   const double before = resident_kib();
   std::size_t bytes = 0;
   for (auto _ : state) {
-    for (const auto& argv : launches) bytes += resolve_one(release, argv, models);
+    bytes += resolve_all(release, launches, models);
   }
   benchmark::DoNotOptimize(bytes);
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * launches.size()));
@@ -84,7 +95,7 @@ void resolve_launches_of_new_models(benchmark::State& state) {
   const auto launches = command_lines();
   for (auto _ : state) {
     facts::ModelFiles models;
-    for (const auto& argv : launches) benchmark::DoNotOptimize(resolve_one(release, argv, models));
+    benchmark::DoNotOptimize(resolve_all(release, launches, models));
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * launches.size()));
 }

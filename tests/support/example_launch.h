@@ -59,7 +59,7 @@ inline Launch launch_of(Release release, std::string_view model, const std::vect
     argv.push_back(std::move(word));
   }
   ParseOutcome parsed = args::parse(release, argv);
-  if (auto* given = std::get_if<ServerArgs>(&parsed)) return resolve::resolve(std::move(*given), models, device, env);
+  if (auto* given = std::get_if<ServerArgs>(&parsed)) return resolve::resolve({std::move(*given), models, device, env});
   Launch launch;
   launch.args.release = release;
   launch.stage = Stage::kParse;

@@ -1,0 +1,36 @@
+// Arithmetic on Python's integers, which have no limit: Values that are ints (bool counts), and numbers of 64 bits that
+// stand for a longer one and must not wrap.
+//
+// Steps compare 64-bit numbers, as as_int() gives them; what they compute and store goes through here.
+// Tested by tests/value_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "preflight/value.h"
+
+namespace preflight::integer {
+
+Value plus(const Value& a, const Value& b);
+Value times(const Value& a, const Value& b);
+bool less(const Value& a, const Value& b);
+// a // b and a % b, rounded down as Python rounds; b is not 0.
+Value floor_div(const Value& a, const Value& b);
+Value modulo(const Value& a, const Value& b);
+
+// a + b and a * b held at the limits of 64 bits: right for comparisons.
+inline std::int64_t bounded_plus(std::int64_t a, std::int64_t b) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? Limits::min() : Limits::max();
+}
+inline std::int64_t bounded_times(std::int64_t a, std::int64_t b) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) != (b < 0) ? Limits::min() : Limits::max();
+}
+
+}  // namespace preflight::integer
