@@ -2,9 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
@@ -53,6 +60,69 @@ TEST(CaseFile, AnIdComesBackAsItWas) {
   EXPECT_THAT(resolved.out, HasSubstr("{\"id\":\"5\","));
   const ToolRun checked = run_tool({"check", "--batch", dir.path() + "/cases.jsonl"});
   EXPECT_THAT(checked.out, HasSubstr("{\"id\":5,"));
+}
+
+// Launches of a batch are resolved several at a time, whatever their ends.
+TEST(CaseFile, ALaunchDoesNotDependOnItsNeighbours) {
+  const TemporaryDirectory dir;
+  const std::vector<std::string> kinds = {
+      R"("args":["--model-path","dummy","--page-size","64"])",
+      R"("args":["--model-path","dummy","--tp","x"])",
+      R"("args":["--page-size","64"])",
+      R"("args":["--model-path","dummy","--attention-backend","intel_xpu"],"env":{"SGLANG_ENABLE_DETERMINISTIC_INFERENCE":"1"})",
+      R"("args":["--model-path","dummy","--config","{config}"],"config":"tp-size: 2\npage-size: 32\n")",
+      R"("args":["--model-path","dummy","--config","{config}"],"config":"tp-size: [")",
+      R"("args":["--model-path","dummy","--dp-size","3","--tp-size","2","--enable-dp-attention"])",
+      R"("args":["--model-path","nobody/knows-this"])"};
+  const auto answers = [&](const std::vector<std::size_t>& order) {
+    std::string lines;
+    for (const std::size_t i : order) lines += fmt::format("{{\"id\":\"{}\",{}}}\n", i, kinds[i % kinds.size()]);
+    dir.file("cases.jsonl", lines);
+    const ToolRun run = run_tool({"resolve", "--batch", dir.path() + "/cases.jsonl"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::map<std::string, std::string> by_id;
+    std::istringstream out(run.out);
+    for (std::string line; std::getline(out, line);) by_id[line.substr(0, line.find(','))] = line;
+    return by_id;
+  };
+  std::vector<std::size_t> order(70);
+  std::iota(order.begin(), order.end(), 0U);
+  const auto forward = answers(order);
+  ASSERT_EQ(forward.size(), order.size());
+  std::reverse(order.begin(), order.end());
+  EXPECT_EQ(answers(order), forward);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const auto alone = answers({i});
+    EXPECT_EQ(alone.begin()->second, forward.at(alone.begin()->first));
+  }
+}
+
+TEST(CaseFile, BlankLinesAndAByteOrderMarkAreNoCases) {
+  const TemporaryDirectory dir;
+  dir.file("cases.jsonl",
+           "\xEF\xBB\xBF{\"id\":\"a\",\"args\":[]}\r\n\r\n  \t\n{\"id\":\"b\",\"args\":[]}\r\nno case\n");
+  const ToolRun run = run_tool({"resolve", "--batch", dir.path() + "/cases.jsonl"});
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 2);
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("cases.jsonl:5: "));
+}
+
+// A program that waits for each answer before it writes the next case.
+TEST(CaseFile, AnAnswerComesBeforeTheNextCaseIsWaitedFor) {
+  const TemporaryDirectory dir;
+  const std::string script = fmt::format(
+      R"(cd '{}'; mkfifo cases; '{}' resolve --batch cases > answers & exec 3> cases
+echo '{{"id":"first","args":[]}}' >&3
+for i in $(seq 300); do [ -s answers ] && break; sleep 0.1; done
+grep -c first answers; exec 3>&-; wait)",
+      dir.path(), tool_path());
+  dir.file("talk.sh", script);
+  FILE* talk = popen(("bash " + dir.path() + "/talk.sh").c_str(), "r");
+  ASSERT_NE(talk, nullptr);
+  std::array<char, 16> text{};
+  EXPECT_NE(std::fgets(text.data(), text.size(), talk), nullptr);
+  EXPECT_EQ(pclose(talk), 0);
+  EXPECT_STREQ(text.data(), "1\n");
 }
 
 TEST(CaseFile, AnEmptyFileHoldsNoCases) {

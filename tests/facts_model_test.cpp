@@ -5,6 +5,7 @@
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
 #include "src/facts/stored_as.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight::facts {
 namespace {
@@ -287,6 +288,30 @@ TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
       ASSERT_NE(refusal, nullptr) << row.config;
       EXPECT_EQ(refusal->fix, row.fix) << row.config;
     }
+  }
+}
+
+TEST(ModelFacts, AConfigurationThatIsNoObjectRefuses) {
+  EXPECT_EQ(refusal_of(outcome_of("[1]", kNew)), "AttributeError _try_load_longcat_config");
+  EXPECT_EQ(refusal_of(outcome_of("[1]", kOld)), "TypeError parse");
+}
+
+TEST(ModelFacts, ALengthBeyondSixtyFourBitsIsTheLongestThereIs) {
+  const auto facts = facts_of(outcome_of(
+      R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"max_position_embeddings":100000000000000000000})",
+      kNew, [](ModelRequest& request) { request.context_length = 4096; }));
+  ASSERT_NE(facts, nullptr);
+  EXPECT_EQ(facts->context_len, 4096);
+}
+
+TEST(ModelFiles, TakesTheConfigurationItselfAsWellAsItsDirectory) {
+  const testing::TemporaryDirectory dir;
+  const std::string file = dir.file("m/config.json", R"({"model_type":"qwen3"})");
+  ModelFiles models(KnownModels::kNo);
+  for (const std::string& path : {dir.path() + "/m", file}) {
+    const auto config = models.config_of(path);
+    ASSERT_TRUE(config && *config != nullptr) << path;
+    EXPECT_EQ((*config)->find("model_type")->as_string(), "qwen3");
   }
 }
 

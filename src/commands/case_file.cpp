@@ -167,8 +167,9 @@ class CaseReader {
         models_(std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo)) {
   }
 
-  int run(const std::function<void(const ResolvedCase&)>& each) {
+  int run(const std::function<void(const ResolvedCase&)>& each, const std::function<void()>& idle) {
     for (bool more = true; more;) {
+      if (in_.rdbuf()->in_avail() <= 0) idle();
       more = read_group();
       if (!resolve_group(each)) break;
     }
@@ -194,7 +195,8 @@ class CaseReader {
       if (!open_.empty() && in_.rdbuf()->in_avail() <= 0) return true;  // nobody waits for the next line's answer
       if (!std::getline(in_, line)) return false;
       ++lines_;
-      if (line.empty()) continue;
+      if (lines_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       const auto item = Value::parse_json(line);
       if (!item || !item->is_dict()) return stop(lines_, item ? "a case is a JSON object" : item.error().message);
       if (std::string wrong = why_malformed(*item); !wrong.empty()) return stop(lines_, std::move(wrong));
@@ -231,7 +233,8 @@ class CaseReader {
 
 }  // namespace
 
-int for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each) {
+int for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
+                  const std::function<void()>& idle) {
   std::ifstream file;
   if (options.cases != "-") {
     file.open(options.cases, std::ios::binary);
@@ -242,7 +245,7 @@ int for_each_case(const CaseFile& options, const std::function<void(const Resolv
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
-  return CaseReader(options, in).run(each);
+  return CaseReader(options, in).run(each, idle);
 }
 
 }  // namespace preflight::commands

@@ -32,8 +32,11 @@ struct ResolvedCase {
   report::PathNames names;  // how paths are written in outcomes
 };
 
-// Calls `each` for every case in order; memory stays flat. Returns an exit status: kOk, or kBadInput with one line on
-// standard error that names the place.
-int for_each_case(const CaseFile& file, const std::function<void(const ResolvedCase&)>& each);
+// Calls `each` for every case in order, and `idle` before it waits for more of them: whoever writes the cases may be
+// waiting for answers. Memory stays flat. Returns an exit status: kOk, or kBadInput with one line on standard error
+// that names the place.
+int for_each_case(
+    const CaseFile& file, const std::function<void(const ResolvedCase&)>& each,
+    const std::function<void()>& idle = [] {});
 
 }  // namespace preflight::commands

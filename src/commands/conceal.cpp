@@ -146,20 +146,20 @@ void conceal(PreparedLaunch& prepared) {
   for (const auto& [name, value] : prepared.inputs.env) {
     if (is_secret(name)) secrets.add(value);
   }
-  const auto hide = [&](const Value& value, const auto& put) {
-    if (!value.is_string() || value.as_string().empty()) return;
+  const auto keep = [&](Field field, const Value& value) {  // true: it is a secret
+    if (!is_secret(field_name(field)) || !value.is_string() || value.as_string().empty()) return false;
     secrets.add(value.as_string());
-    put(Value(kHidden));
+    return true;
   };
   for (LaunchFields* fields : {&launch.args.raw, &launch.resolved}) {
     const LaunchFields before = *fields;
     before.for_each_set([&](Field f, const Value& value) {
-      if (is_secret(field_name(f))) hide(value, [&](Value hidden) { fields->set(f, std::move(hidden)); });
+      if (keep(f, value)) fields->set(f, kHidden);
     });
   }
   for (Change& change : launch.chain) {
     for (auto& [field, value] : change.fields) {
-      if (is_secret(field_name(field))) hide(value, [&](Value hidden) { value = std::move(hidden); });
+      if (keep(field, value)) value = kHidden;
     }
   }
   hide_in_source(words, secrets, prepared.source);

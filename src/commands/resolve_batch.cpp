@@ -14,6 +14,10 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
   ~Lines() { write(); }
+  void flush() {
+    write();
+    std::cout.flush();
+  }
   void add(const ResolvedCase& c) {
     report::append_outcome_json(text_, c.launch, c.id, c.names);
     text_.raw('\n');
@@ -34,7 +38,8 @@ class Lines {
 
 int resolve_batch(const CaseFile& file) {
   Lines lines;
-  return for_each_case(file, [&](const ResolvedCase& c) { lines.add(c); });
+  return for_each_case(
+      file, [&](const ResolvedCase& c) { lines.add(c); }, [&] { lines.flush(); });
 }
 
 }  // namespace preflight::commands

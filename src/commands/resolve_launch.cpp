@@ -45,6 +45,12 @@ void print_lines(const PreparedLaunch& prepared, const report::Style& style) {
 
 std::string json_with_notes(const PreparedLaunch& prepared) {
   std::string text = report::outcome_json(prepared.launch, "launch");
+  if (prepared.unknown_model) {
+    text.back() = ',';
+    text += "\"unknown_model\":";
+    append_json_string(text, prepared.unknown_model->path);
+    text += '}';
+  }
   if (prepared.notes.empty()) return text;
   text.back() = ',';
   text += "\"notes\":[";

@@ -8,6 +8,7 @@
 #include "src/facts/model_builder.h"
 #include "src/facts/usual_architecture.h"
 #include "src/facts/text.h"
+#include "src/integer.h"
 
 namespace preflight::facts {
 
@@ -42,7 +43,7 @@ std::int64_t ModelBuilder::need_int(const HfConfigPtr& config, std::string_view 
     raise("TypeError", function,
           fmt::format("{} of the model's configuration is {}, a number is needed", name, value.repr()));
   }
-  return value.is_float() ? static_cast<std::int64_t>(value.as_number()) : value.as_int();
+  return value.is_float() ? integer::bounded_whole(value.as_number()) : value.as_int();
 }
 
 namespace {
@@ -111,7 +112,7 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
     for (const char* key : {"sliding_window_size", "sliding_window", "window_size"}) {
       const Value value = b.text->get(key);
       if (value.is_none() || (key == std::string_view("window_size") && !b.since(v0_5(12)))) continue;
-      if (value.is_number()) f.sliding_window_size = static_cast<std::int64_t>(value.as_number());
+      if (value.is_number()) f.sliding_window_size = integer::bounded_whole(value.as_number());
       break;
     }
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "src/embedded.h"
+#include "src/facts/gguf_file.h"
 #include "src/facts/stored_as.h"
 #include "src/read_text.h"
 
@@ -58,8 +59,11 @@ std::shared_ptr<ModelFiles> ModelFiles::with_stored_as(const std::string& path, 
 Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& path) {
   if (const auto it = stand_ins_.find(path); it != stand_ins_.end()) return it->second;
   if (const auto it = configs_.find(path); it != configs_.end()) return it->second;
-  const std::filesystem::path file = std::filesystem::path(path) / "config.json";
   std::error_code ignored;
+  // transformers takes the file itself as well as its directory.
+  const bool is_file = std::filesystem::is_regular_file(path, ignored) && !is_gguf_file(path);
+  const std::filesystem::path named(path);
+  const std::filesystem::path file = is_file ? named : named / "config.json";
   if (!std::filesystem::exists(file, ignored)) {
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
     return with_room(configs_)[path] = known_model(path);

@@ -8,6 +8,7 @@
 #include "src/facts/layer_shapes.h"
 #include "src/facts/model_builder.h"
 #include "src/facts/text.h"
+#include "src/integer.h"
 
 namespace preflight::facts {
 namespace {
@@ -28,7 +29,7 @@ std::int64_t hidden_per_head(const HfConfigPtr& config) {
 std::optional<std::int64_t> optional_int(const HfConfigPtr& config, std::string_view name) {
   const Value value = config->get(name);
   if (!value.is_number()) return std::nullopt;
-  return static_cast<std::int64_t>(value.as_number());
+  return integer::bounded_whole(value.as_number());
 }
 
 // An attribute that has to be there but may be None.
@@ -59,7 +60,7 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
     const Value value = text->get(key);
     if (value.is_none()) continue;
     if (!value.is_number()) raise("ValueError", "get_context_length", fmt::format("{} is not a number", key));
-    return static_cast<std::int64_t>(factor * value.as_number());
+    return integer::bounded_whole(factor * value.as_number());
   }
   return 2048;
 }

@@ -97,7 +97,7 @@ class Reader {
     const auto content = source_.config_of(path_);
     if (!content) raise("OSError", opens, content.error().text());
     if (!*content) raise_missing(opens);
-    if (!(*content)->is_dict()) raise("TypeError", opens, "config.json holds no object");
+    if (!(*content)->is_dict()) raise(newer() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
     return **content;
   }
 
