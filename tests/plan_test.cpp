@@ -149,10 +149,8 @@ TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
             "paged_decode --kv-heads 4 --head-dim 256 --tp 4 --cache-seqlens 1,65");
   EXPECT_EQ(print_case(plan.kernels[2].cases.front()),
             "gated_delta_step --heads 4 --v-heads 8 --query-lens 1,1 --l2norm");
-  EXPECT_EQ(print_case(plan.kernels[3].cases.front()),
-            "gated_delta_step --v-heads 32 --tp 4 --query-lens 5 --l2norm");
-  EXPECT_EQ(print_case(plan.kernels[5].cases.front()),
-            "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[3].cases.front()), "gated_delta_step --v-heads 32 --tp 4 --query-lens 5 --l2norm");
+  EXPECT_EQ(print_case(plan.kernels[5].cases.front()), "gated_delta_chunk --v-heads 32 --tp 4 --query-lens 5 --l2norm");
   EXPECT_EQ(print_case(plan.kernels[6].cases.front()),
             "mrope --tokens 17 --heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved");
 }
