@@ -92,6 +92,7 @@ struct Report {
   [[nodiscard]] KernelOutcome kernel_outcome() const;
   // The device's fault in that outcome, absence included; null where it has none.
   [[nodiscard]] const DeviceError* device_fault() const;
+  [[nodiscard]] DeviceErrorKind fault_kind() const;  // internal where a kernel failed and nothing says how
   [[nodiscard]] ReportVerdict verdict() const;
   [[nodiscard]] std::string_view verdict_word() const;  // its name; of a device's fault the kind
   [[nodiscard]] bool has_at_least(Severity severity) const;

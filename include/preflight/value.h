@@ -3,11 +3,11 @@
 // SGLang's decisions depend on Python's distinctions (None is not False, True is not 1.0, 1 is not 1.0 when
 // printed), so resolution computes on this type and never on JSON. Strings, lists and dicts are immutable and shared:
 // copying a Value is cheap, and a changed container is a new one. Dicts keep insertion order, as Python's do.
-// A launch copies one Value per field of the release, twice; hence 16 bytes and a count of owners inside, where a
-// std::variant of std::string and std::shared_ptr takes 40 and a dispatch per copy; and most of these are defaults,
-// which are borrowed from tables that stay, so that copying them touches no owner count.
-// An int beyond 64 bits keeps its digits; as_int() of it is the nearest number of 64 bits, which orders it rightly
-// among all others, and repr, JSON and equality see the digits.
+// Steps copy dozens of Values a launch; hence 16 bytes and a count of owners inside, where a std::variant of
+// std::string and std::shared_ptr takes 40 and a dispatch per copy; and many are defaults, which are borrowed from
+// tables that stay, so that copying them touches no owner count. An int beyond 64 bits keeps its digits; as_int() of it
+// is the nearest number of 64 bits, which orders it rightly among all others, and repr, JSON and equality see the
+// digits.
 #pragma once
 
 #include <cstdint>

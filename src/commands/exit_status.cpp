@@ -78,8 +78,7 @@ Exit exit_of(const Report& report) {
     case KernelOutcome::kDeviceFailed:
       break;
   }
-  const DeviceError* fault = report.device_fault();
-  return exit_of(fault == nullptr ? DeviceErrorKind::kInternal : fault->kind);
+  return exit_of(report.fault_kind());
 }
 
 Exit heavier(Exit a, Exit b) { return std::ranges::find(kWeights, a) > std::ranges::find(kWeights, b) ? a : b; }

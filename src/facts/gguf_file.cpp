@@ -42,9 +42,8 @@ class Reader {
     if (version != 2 && version != 3) fail("ValueError", fmt::format("GGUF version {} is not known", version));
     const auto tensors = number<std::uint64_t>();
     const auto entries = number<std::uint64_t>();
-    Value::Dict metadata;
-    for (std::uint64_t i = 0; i < entries; ++i) entry(metadata);
-    file_.metadata = Value::dict(std::move(metadata));
+    file_.metadata = Value::dict({});
+    for (std::uint64_t i = 0; i < entries; ++i) entry();
     if (both_ && file_.metadata.find("general.architecture") == nullptr &&
         !file_.texts.contains("general.architecture")) {
       fail("ValueError", "the file names no general.architecture");
@@ -123,25 +122,24 @@ class Reader {
     }
   }
 
-  void entry(Value::Dict& metadata) {
+  void entry() {
     std::string key = text();
-    const bool known = std::any_of(metadata.begin(), metadata.end(), [&](const auto& e) { return e.first == key; });
-    if ((known || file_.texts.contains(key)) && repeated.empty()) {
+    if ((file_.metadata.find(key) != nullptr || file_.texts.contains(key)) && repeated.empty()) {
       repeated = key;
       if (!both_) fail("KeyError", "the key " + key + " stands there twice");
     }
     const auto type = number<std::uint32_t>();
     if (type == kArray) {
-      array(metadata, key);
+      array(key);
     } else {
       Value value = type == kText ? Value(text()) : scalar(type);
       if (value.is_string()) require_text(value.as_string());
-      put(metadata, key, std::move(value));
+      put(key, std::move(value));
     }
     require_text(key);  // which the package reads behind its value
   }
 
-  void array(Value::Dict& metadata, const std::string& key) {
+  void array(const std::string& key) {
     const auto type = number<std::uint32_t>();
     const auto count = number<std::uint64_t>();
     if (type == kText) {
@@ -160,17 +158,11 @@ class Reader {
     } else {
       for (std::uint64_t i = 0; i < count; ++i) items.push_back(scalar(type));
     }
-    put(metadata, key, Value::list(std::move(items)));
+    put(key, Value::list(std::move(items)));
   }
 
-  static void put(Value::Dict& metadata, const std::string& key, Value value) {
-    for (auto& [k, v] : metadata) {
-      if (k == key) {
-        v = std::move(value);
-        return;
-      }
-    }
-    metadata.emplace_back(key, std::move(value));
+  void put(const std::string& key, Value value) {
+    file_.metadata = std::move(file_.metadata).with(key, std::move(value));
   }
 
   void tensor() {

@@ -198,8 +198,7 @@ std::string_view trouble(const Report& report) {
     case KernelOutcome::kDeviceFailed:
       break;
   }
-  const DeviceError* fault = report.device_fault();
-  return name_of(fault == nullptr ? DeviceErrorKind::kInternal : fault->kind);
+  return name_of(report.fault_kind());
 }
 
 std::string kernel_section(const Report& report, const TextOptions& options, const Style& style) {

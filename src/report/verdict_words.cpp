@@ -79,6 +79,11 @@ const DeviceError* Report::device_fault() const {
   return outcome == KernelOutcome::kDeviceFailed ? fault_of(*kernel) : nullptr;
 }
 
+DeviceErrorKind Report::fault_kind() const {
+  const DeviceError* fault = device_fault();
+  return fault == nullptr ? DeviceErrorKind::kInternal : fault->kind;
+}
+
 ReportVerdict Report::verdict() const {
   if (!launch.accepted()) return ReportVerdict::kRefused;
   const KernelOutcome outcome = kernel_outcome();
@@ -95,9 +100,7 @@ ReportVerdict Report::verdict() const {
 
 std::string_view Report::verdict_word() const {
   const ReportVerdict word = verdict();
-  if (word != ReportVerdict::kDeviceFailed) return name_of(word);
-  const DeviceError* fault = device_fault();
-  return name_of(fault == nullptr ? DeviceErrorKind::kInternal : fault->kind);
+  return word == ReportVerdict::kDeviceFailed ? name_of(fault_kind()) : name_of(word);
 }
 
 }  // namespace preflight

@@ -18,7 +18,7 @@ namespace {
 struct Defaults {
   Release release;
   std::vector<Value> owned;
-  std::vector<Value> values;  // borrowed: every launch copies them, twice
+  std::vector<Value> values;  // borrowed: what a launch copies of them touches no owner count
   std::vector<bool> exists;
   std::vector<Field> fields;  // those that exist
 
