@@ -93,7 +93,32 @@ TEST(ResolveDiff, ComparesWhatBothReachedWhenASideIsRefused) {
   // the argument parser leaves nothing to compare
   const auto usage = nlohmann::json::parse(
       run_tool({"resolve", "--format", "json", "--diff", plain, plain + " --page-size many"}).out);
-  EXPECT_TRUE(usage["fields"].empty() && usage["compared_until"].is_null()) << usage;
+  EXPECT_TRUE(usage["fields"].is_null() && usage["compared_until"].is_null()) << usage;
+  const ToolRun said = run_tool({"resolve", "--diff", plain, plain + " --page-size many"});
+  EXPECT_THAT(said.out, HasSubstr("fields not compared"));
+}
+
+TEST(ResolveDiff, TellsRefusedArgumentsApart) {
+  const std::string plain = "--model-path Qwen/Qwen3-0.6B --device xpu";
+  const auto json = nlohmann::json::parse(
+      run_tool({"resolve", "--format", "json", "--diff", plain + " --page-size many", plain + " --tp-size two"}).out);
+  EXPECT_EQ(json["outcome"]["differs"], true);
+  EXPECT_THAT(json["outcome"]["before"].get<std::string>(), HasSubstr("many"));
+  EXPECT_THAT(json["outcome"]["after"].get<std::string>(), HasSubstr("two"));
+}
+
+TEST(ResolveDiff, SaysWhatAnUnknownModelLeavesOpen) {
+  const auto json = nlohmann::json::parse(
+      run_tool({"resolve", "--format", "json", "--diff", "--model-path nobody/knows", "--model-path Qwen/Qwen3-0.6B"})
+          .out);
+  EXPECT_THAT(json["outcome"]["before"].get<std::string>(), HasSubstr("incomplete: nothing is known"));
+  EXPECT_EQ(json["outcome"]["after"], "accepted");
+}
+
+TEST(ResolveDiff, IsNotForABatch) {
+  const ToolRun run = run_tool({"resolve", "--batch", "-", "--diff", "--model-path a", "--model-path b"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--batch"));
 }
 
 }  // namespace

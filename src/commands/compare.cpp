@@ -29,11 +29,16 @@ std::string where_refused(const Launch& launch) {
   return launch.refused_by_step.empty() ? stage : fmt::format("{}, in {}", stage, launch.refused_by_step);
 }
 
-std::string outcome_of(const Launch& launch) {
+std::string outcome_of(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
   if (launch.usage) return "refused by the argument parser: " + launch.usage->message;
   if (launch.refusal) {
     return fmt::format("refused {}: {} in {}: {}", where_refused(launch), launch.refusal->exception,
                        launch.refusal->function, launch.refusal->message);
+  }
+  if (prepared.unknown_model) {
+    return fmt::format("incomplete: nothing is known about the model {}; values that depend on it are not resolved",
+                       prepared.unknown_model->path);
   }
   return "accepted";
 }
@@ -162,14 +167,16 @@ Difference difference(const Side& a, const Side& b) {
   const Launch& before = a.prepared.launch;
   const Launch& after = b.prepared.launch;
   Difference d;
-  d.outcome_before = outcome_of(before);
-  d.outcome_after = outcome_of(after);
+  d.outcome_before = outcome_of(a.prepared);
+  d.outcome_after = outcome_of(b.prepared);
   const auto compare_fields = [&d](const Launch& x, const Launch& y) {
     for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), x, y, d);
   };
   if (before.accepted() && after.accepted()) {
     compare_fields(before, after);
-  } else if (!before.usage && !after.usage) {
+  } else if (before.usage || after.usage) {
+    d.fields_compared = false;
+  } else {
     const std::string_view step = last_common_step(before, after);
     const auto x = until(a, step);
     const auto y = until(b, step);
@@ -210,8 +217,8 @@ void print_json(const Difference& d, const Side& a, const Side& b) {
       {"after", b.name},
       {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
       {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
-      {"fields", std::move(fields)},
-      {"defaults", std::move(defaults)},
+      {"fields", d.fields_compared ? std::move(fields) : Json(nullptr)},
+      {"defaults", d.fields_compared ? std::move(defaults) : Json(nullptr)},
       {"findings_gone", finding_list(d.gone)},
       {"findings_new", finding_list(d.added)},
       {"worse", d.worse}};
@@ -252,8 +259,9 @@ void print_text(const Difference& d, const Side& a, const Side& b, const report:
   std::cout << (same      ? style.green("the same in both")
                 : d.worse ? style.red("worse off")
                           : style.yellow("different"))
-            << fmt::format(": {} fields differ{}, {} findings gone, {} new\n", d.fields.size(), until, d.gone.size(),
-                           d.added.size());
+            << ": "
+            << (d.fields_compared ? fmt::format("{} fields differ{}", d.fields.size(), until) : "fields not compared")
+            << fmt::format(", {} findings gone, {} new\n", d.gone.size(), d.added.size());
 }
 
 int report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {

@@ -15,13 +15,14 @@ struct Difference {
     std::string before;
     std::string after;
   };
-  std::string outcome_before;  // "accepted", or who refuses and why
+  std::string outcome_before;  // "accepted", "incomplete" when nobody knows the model, or who refuses and why
   std::string outcome_after;
   bool worse = false;  // accepted before, refused after; or new errors
   // A side is refused: the fields are those of both as they stood before this step, which refuses it ("resolution" for
   // as given, when no step tells), and what was found about the other side is not compared. Empty when both are
   // accepted.
   std::string compared_until;
+  bool fields_compared = true;  // not when an argument parser refuses a side: it leaves no fields
   std::vector<FieldPair> fields;
   std::vector<FieldPair> defaults;  // neither given nor set by any step, and another default in each release
   std::vector<Diagnostic> gone;     // findings of the first launch only

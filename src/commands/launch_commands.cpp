@@ -97,6 +97,8 @@ int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, co
   if (!launch.empty()) {
     return refuse(Error{"--diff takes both launches in its two values; nothing stands behind --"});
   }
+  if (!flags.batch.empty())
+    return refuse(Error{"--diff compares two launches, --batch resolves many: take one of them"});
   auto input = launch_input(flags, {});
   if (!input) return refuse(input.error());
   return resolve_diff(*input, {texts[0], texts[1]}, {}, output_options(flags));
