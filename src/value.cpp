@@ -41,7 +41,7 @@ void append_repr_string(std::string& out, const std::string& s) {
 
 }  // namespace
 
-Value::Value(std::string s) : kind_(Kind::kString) { hold(std::move(s)); }
+Value::Value(std::string s) : Value(Kind::kString, std::move(s)) {}
 Value::Value(std::string_view s) : Value(std::string(s)) {}
 Value::Value(const char* s) : Value(std::string(s)) {}
 
@@ -52,19 +52,8 @@ void Value::count_out() {
   if (__gnu_cxx::__exchange_and_add_dispatch(&held_.shared->owners, -1) == 1) destroy();
 }
 
-Value Value::list(List items) {
-  Value v;
-  v.hold(std::move(items));
-  v.kind_ = Kind::kList;
-  return v;
-}
-
-Value Value::dict(Dict items) {
-  Value v;
-  v.hold(std::move(items));
-  v.kind_ = Kind::kDict;
-  return v;
-}
+Value Value::list(List items) { return {Kind::kList, std::move(items)}; }
+Value Value::dict(Dict items) { return {Kind::kDict, std::move(items)}; }
 
 Value Value::integer(std::string_view decimal) {
   const bool negative = decimal.starts_with('-');
@@ -74,10 +63,7 @@ Value Value::integer(std::string_view decimal) {
   std::int64_t number = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc()) return number;
   using Limits = std::numeric_limits<std::int64_t>;
-  Value v;
-  v.hold(LongInt{negative ? Limits::min() : Limits::max(), std::move(text)});
-  v.kind_ = Kind::kLongInt;
-  return v;
+  return {Kind::kLongInt, LongInt{negative ? Limits::min() : Limits::max(), std::move(text)}};
 }
 
 void Value::refuse_kind() { throw std::bad_variant_access(); }
@@ -150,7 +136,7 @@ Value Value::with(std::string_view key, Value value) const& {
 }
 
 Value Value::with(std::string_view key, Value value) && {
-  const bool alone = kind_ == Kind::kDict && owner_ && held_.shared->owners == 1;
+  const bool alone = kind_ == Kind::kDict && held_.shared->owners == 1;
   if (!alone) return static_cast<const Value&>(*this).with(key, std::move(value));
   put(const_cast<Dict&>(as_dict()), key, std::move(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return std::move(*this);

@@ -2,6 +2,7 @@
 #include "preflight/value.h"
 #include "src/ascii_case.h"
 #include "src/integer.h"
+#include "src/replaced.h"
 
 #include <gtest/gtest.h>
 
@@ -142,7 +143,7 @@ TEST(Value, AnIntBeyond64BitsKeepsItsDigitsAndItsPlaceInTheOrder) {
   EXPECT_NE(big, Value(Limits::max()));
   EXPECT_TRUE(big.identical(Value::integer("99999999999999999999")));
   EXPECT_FALSE(big.identical(Value::integer("99999999999999999998")));
-  EXPECT_EQ(Value::list({big}).borrowed().repr(), "[99999999999999999999]");
+  EXPECT_EQ(Value::list({big}).repr(), "[99999999999999999999]");
   EXPECT_FALSE(Value::integer("-9223372036854775808").is_long_int());
   EXPECT_EQ(Value::integer("-0"), Value(0));
 }
@@ -204,6 +205,13 @@ TEST(Value, MovedIntoWithChangesADictOnlyWhereNobodyElseHoldsIt) {
 TEST(AsciiCase, TouchesAsciiLettersAlone) {
   EXPECT_EQ(ascii_lower(std::string_view("Qwen3-\xC3\x84[@`{Z")), "qwen3-\xC3\x84[@`{z");
   EXPECT_EQ(ascii_upper(std::string_view("none_\xC3\xA4[@`{z")), "NONE_\xC3\xA4[@`{Z");
+}
+
+TEST(Replaced, GoesOnBehindWhatItPutThere) {
+  EXPECT_EQ(replaced("/m/x and /m/y", "/m", "/m/m"), "/m/m/x and /m/m/y");
+  EXPECT_EQ(replaced("aaa", "aa", "b"), "ba");
+  EXPECT_EQ(replaced("same", "", "x"), "same");
+  EXPECT_EQ(replaced("same", "z", "x"), "same");
 }
 
 }  // namespace

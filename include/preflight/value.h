@@ -4,9 +4,8 @@
 // printed), so resolution computes on this type and never on JSON. Strings, lists and dicts are immutable and shared:
 // copying a Value is cheap, and a changed container is a new one. Dicts keep insertion order, as Python's do.
 // Steps copy dozens of Values a launch; hence 16 bytes and a count of owners inside, where a std::variant of
-// std::string and std::shared_ptr takes 40 and a dispatch per copy; and many are defaults, which are borrowed from
-// tables that stay, so that copying them touches no owner count. An int beyond 64 bits keeps its digits; as_int() of it
-// is the nearest number of 64 bits, which orders it rightly among all others, and repr, JSON and equality see the
+// std::string and std::shared_ptr takes 40 and a dispatch per copy. An int beyond 64 bits keeps its digits; as_int() of
+// it is the nearest number of 64 bits, which orders it rightly among all others, and repr, JSON and equality see the
 // digits.
 #pragma once
 
@@ -39,25 +38,14 @@ class Value {
   static Value dict(Dict items);
   // The int of a decimal text (an optional '-', then digits), as long as it may be: Python's have no limit.
   static Value integer(std::string_view decimal);
-  // This value without a share in what it holds, as are its copies: valid as long as this one is.
-  [[nodiscard]] Value borrowed() const {
-    Value v;
-    v.kind_ = kind_;
-    v.held_ = held_;
-    return v;
-  }
 
-  Value(const Value& other) noexcept : kind_(other.kind_), owner_(other.owner_), held_(other.held_) { join(); }
-  Value(Value&& other) noexcept : kind_(other.kind_), owner_(other.owner_), held_(other.held_) {
-    other.kind_ = Kind::kNone;
-    other.owner_ = false;
-  }
+  Value(const Value& other) noexcept : kind_(other.kind_), held_(other.held_) { join(); }
+  Value(Value&& other) noexcept : kind_(other.kind_), held_(other.held_) { other.kind_ = Kind::kNone; }
   // By way of a temporary: `other` may lie inside what this Value holds, or be this Value.
   Value& operator=(const Value& other) noexcept { return *this = Value(other); }
   Value& operator=(Value&& other) noexcept {
     Value taken(std::move(other));
     std::swap(kind_, taken.kind_);
-    std::swap(owner_, taken.owner_);
     std::swap(held_, taken.held_);
     return *this;
   }
@@ -110,7 +98,8 @@ class Value {
   static Result<Value> parse_json(std::string_view text);
 
  private:
-  enum class Kind : std::uint8_t { kNone, kBool, kInt, kLongInt, kFloat, kString, kList, kDict };
+  // From kLongInt on what a Value holds is shared.
+  enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kLongInt, kString, kList, kDict };
   struct LongInt {
     std::int64_t nearest;
     std::string digits;  // of more than 64 bits, with its sign, without leading zeros
@@ -132,17 +121,16 @@ class Value {
   };
 
   template <typename T>
-  void hold(T content) {
+  Value(Kind kind, T content) : kind_(kind) {
     held_.shared = new Holding<T>(std::move(content));
-    owner_ = true;
   }
   // In line only as far as most Values go: a step makes and drops dozens, and what they would do otherwise, written
   // out at every place, is code that pushes the next step's out of the instruction cache.
   void join() const {
-    if (owner_) count_in();
+    if (kind_ >= Kind::kLongInt) count_in();
   }
   void leave() {
-    if (owner_) count_out();
+    if (kind_ >= Kind::kLongInt) count_out();
   }
   void count_in() const;
   void count_out();
@@ -160,7 +148,6 @@ class Value {
   }
 
   Kind kind_ = Kind::kNone;
-  bool owner_ = false;  // counted among the owners of held_.shared
   Held held_;
 };
 

@@ -4,28 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <deque>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "src/args/config_file.h"
 #include "src/commands/commands.h"
 #include "src/commands/temporary_yaml.h"
+#include "src/replaced.h"
 
 namespace preflight::commands {
 namespace {
-
-std::string replaced(std::string s, std::string_view from, const std::string& to) {
-  for (auto at = s.find(from); at != std::string::npos; at = s.find(from, at + to.size())) {
-    s.replace(at, from.size(), to);
-  }
-  return s;
-}
 
 std::string string_of(const Value& item, std::string_view key) {
   const Value* v = item.find(key);
@@ -165,6 +159,7 @@ class CaseReader {
       : options_(options),
         in_(in),
         models_(std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo)) {
+    open_.reserve(kAbreast);
   }
 
   int run(const std::function<void(const ResolvedCase&)>& each, const std::function<void()>& idle) {
@@ -225,9 +220,9 @@ class CaseReader {
   const CaseFile& options_;
   std::istream& in_;
   std::shared_ptr<facts::ModelFiles> models_;
-  std::deque<OpenCase> open_;
-  std::size_t lines_ = 0;   // read so far
-  std::size_t number_ = 0;  // of the line that ended it
+  std::vector<OpenCase> open_;  // kAbreast at most, in memory that one group leaves to the next
+  std::size_t lines_ = 0;       // read so far
+  std::size_t number_ = 0;      // of the line that ended it
   std::string why_not_;
 };
 

@@ -43,22 +43,11 @@ void print_lines(const PreparedLaunch& prepared, const report::Style& style) {
   }
 }
 
-std::string json_with_notes(const PreparedLaunch& prepared) {
-  std::string text = report::outcome_json(prepared.launch, "launch");
-  if (prepared.unknown_model) {
-    text.back() = ',';
-    text += "\"unknown_model\":";
-    append_json_string(text, prepared.unknown_model->path);
-    text += '}';
-  }
-  if (prepared.notes.empty()) return text;
-  text.back() = ',';
-  text += "\"notes\":[";
-  for (const Diagnostic& note : prepared.notes) {
-    if (text.back() != '[') text += ',';
-    append_json_string(text, fmt::format("{}: {}", note.rule, note.message));
-  }
-  return text + "]}";
+report::OutcomeRemarks remarks_on(const PreparedLaunch& prepared) {
+  report::OutcomeRemarks remarks;
+  if (prepared.unknown_model) remarks.unknown_model = prepared.unknown_model->path;
+  for (const Diagnostic& note : prepared.notes) remarks.notes.push_back(fmt::format("{}: {}", note.rule, note.message));
+  return remarks;
 }
 
 }  // namespace
@@ -71,7 +60,7 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   }
   const Launch& launch = prepared->launch;
   if (output.format == Format::kJson) {
-    std::cout << json_with_notes(*prepared) << '\n';
+    std::cout << report::outcome_json(launch, "launch", {}, remarks_on(*prepared)) << '\n';
     return launch.accepted() ? kOk : kFindings;
   }
   const report::Style style(output.colour);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 namespace preflight::commands {
 
@@ -10,6 +11,8 @@ class TemporaryYaml {
   explicit TemporaryYaml(const std::string& text);
   TemporaryYaml(const TemporaryYaml&) = delete;
   TemporaryYaml& operator=(const TemporaryYaml&) = delete;
+  TemporaryYaml(TemporaryYaml&& other) noexcept : path_(std::exchange(other.path_, {})), written_(other.written_) {}
+  TemporaryYaml& operator=(TemporaryYaml&&) = delete;
   ~TemporaryYaml();
   [[nodiscard]] bool written() const { return written_; }
   [[nodiscard]] const std::string& path() const { return path_; }  // "" when it cannot be made

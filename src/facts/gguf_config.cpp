@@ -11,20 +11,13 @@
 #include "src/facts/gguf_file.h"
 #include "src/facts/model_builder.h"
 #include "src/facts/text.h"
+#include "src/replaced.h"
 
 namespace preflight::facts {
 namespace {
 
 constexpr Release kOwnReader = v0_5(22);  // with transformers 5.19
 constexpr Release kBesideFrom = v0_5(18);
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  if (from.empty() || from == to) return text;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
 
 // A list of one entry counts as the entry.
 Value flat(const Value& value) {

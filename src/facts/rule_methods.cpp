@@ -8,6 +8,7 @@
 
 #include "src/facts/rule_expressions.h"
 #include "src/facts/rule_values.h"
+#include "src/replaced.h"
 
 namespace preflight::facts::rules {
 
@@ -165,13 +166,6 @@ Attribute method_of_list(const Call& call, const Value& v) {
   return Value();
 }
 
-Value replaced(std::string text, const std::string& from, const std::string& to) {
-  for (auto at = text.find(from); !from.empty() && at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 Value split(const std::string& text, const std::string& mark) {
   Value::List list;
   std::size_t from = 0;
@@ -202,7 +196,7 @@ Attribute method_of_text(const Call& call, const Value& v) {
     for (const auto& item : items_of(call.arg(0))) out += (out.empty() ? std::string() : text) + python_str(item);
     return out;
   }
-  if (call.name == "replace") return replaced(text, python_str(call.arg(0)), python_str(call.arg(1)));
+  if (call.name == "replace") return preflight::replaced(text, python_str(call.arg(0)), python_str(call.arg(1)));
   if (call.name == "split") return split(text, call.arguments.empty() ? " " : python_str(call.arg(0)));
   return v;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/integer.h"
+#include "src/replaced.h"
 
 namespace preflight::report {
 namespace {
@@ -132,12 +133,7 @@ class Writer {
   }
 
   [[nodiscard]] std::string tidy(std::string s) const {
-    for (const auto& [path, name] : names_) {
-      if (path.empty()) continue;
-      for (auto at = s.find(path); at != std::string::npos; at = s.find(path, at + name.size())) {
-        s.replace(at, path.size(), name);
-      }
-    }
+    for (const auto& [path, name] : names_) s = replaced(std::move(s), path, name);
     return s;
   }
 
@@ -226,15 +222,31 @@ void append_resolved(Writer& w, const Launch& launch) {
   w.out.raw('}');
 }
 
+void append_remarks(Writer& w, const OutcomeRemarks& remarks) {
+  if (!remarks.unknown_model.empty()) {
+    w.out.raw(",\"unknown_model\":");
+    w.text(remarks.unknown_model);
+  }
+  if (remarks.notes.empty()) return;
+  w.out.raw(",\"notes\":[");
+  Writer::Separator comma(w.out);
+  for (const std::string& note : remarks.notes) {
+    comma.next();
+    w.text(note);
+  }
+  w.out.raw(']');
+}
+
 }  // namespace
 
-std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names) {
+std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names, const OutcomeRemarks& remarks) {
   JsonText out(std::size_t{8} << 10);
-  append_outcome_json(out, launch, id, names);
+  append_outcome_json(out, launch, id, names, remarks);
   return std::move(out).take();
 }
 
-void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names) {
+void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,
+                         const OutcomeRemarks& remarks) {
   Writer w(out, names);
   w.out.raw("{\"id\":");
   if (id.is_int()) {
@@ -258,6 +270,7 @@ void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, c
     }
     w.out.raw(']');
   }
+  append_remarks(w, remarks);
   w.out.raw('}');
 }
 

@@ -13,9 +13,17 @@ namespace preflight::report {
 // (path, name): every occurrence of path in a string value is written as name, e.g. ("/tmp/m/qwen3-8b", "{model}").
 using PathNames = std::vector<std::pair<std::string, std::string>>;
 
+// What only the command that prints knows; its keys come last.
+struct OutcomeRemarks {
+  std::string unknown_model;       // nobody knows it: values that depend on it are not resolved
+  std::vector<std::string> notes;  // "IN003: …"
+};
+
 // `id` first; fields as the recorder writes them: outcome, stage, kind+flag or exception+function, message, warnings,
 // resolved (what differs from the release's defaults), writes and trace, unmodelled.
-std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names = {});
-void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names = {});
+std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names = {},
+                         const OutcomeRemarks& remarks = {});
+void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names = {},
+                         const OutcomeRemarks& remarks = {});
 
 }  // namespace preflight::report

@@ -17,22 +17,19 @@ namespace {
 // The defaults of one release, one slot per field; parsed from the table once, at first use.
 struct Defaults {
   Release release;
-  std::vector<Value> owned;
-  std::vector<Value> values;  // borrowed: what a launch copies of them touches no owner count
+  std::vector<Value> values;
   std::vector<bool> exists;
   std::vector<Field> fields;  // those that exist
 
   explicit Defaults(const resolve::ReleaseTable& table)
-      : release(table.release), owned(kFieldCount), exists(kFieldCount, false) {
+      : release(table.release), values(kFieldCount), exists(kFieldCount, false) {
     for (const auto& [field, json] : table.defaults) {
       const auto f = static_cast<std::size_t>(field);
       exists[f] = true;
       auto parsed = Value::parse_json(json);
       assert(parsed && "the table holds valid JSON");
-      owned[f] = std::move(*parsed);
+      values[f] = std::move(*parsed);
     }
-    values.reserve(kFieldCount);
-    for (const Value& value : owned) values.push_back(value.borrowed());
     for (std::size_t f = 0; f < kFieldCount; ++f) {
       if (exists[f]) fields.push_back(static_cast<Field>(f));
     }

@@ -1,9 +1,7 @@
-// The fields of a launch, and of one of its changes. Tested by tests/launch_fields_test.cpp.
+// The fields of a launch. Tested by tests/launch_fields_test.cpp.
 #include "preflight/launch_fields.h"
 
 #include <utility>
-
-#include "preflight/launch.h"
 
 namespace preflight {
 
@@ -35,22 +33,6 @@ void LaunchFields::set(Field f, Value value) {
   }
   const std::size_t k = slot - 1U;
   (*blocks_[k / kBlock])[k % kBlock] = {f, std::move(value)};
-}
-
-FieldValues::FieldValues(const FieldValues& other) = default;
-FieldValues::FieldValues(FieldValues&& other) noexcept = default;
-FieldValues& FieldValues::operator=(const FieldValues& other) = default;
-FieldValues& FieldValues::operator=(FieldValues&& other) noexcept = default;
-FieldValues::~FieldValues() = default;
-
-void FieldValues::push_back(FieldValue item) {
-  if (size_ == 0) {
-    one_ = std::move(item);
-  } else {
-    if (size_ == 1) several_.assign(1, one_);
-    several_.push_back(std::move(item));
-  }
-  ++size_;
 }
 
 }  // namespace preflight

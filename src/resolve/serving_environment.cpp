@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/replaced.h"
 #include "src/resolve/naming.h"
 #include "src/resolve/serving.h"
 
@@ -94,14 +95,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-std::string with_host_name(std::string path) {
-  const std::string host = host_name();
-  for (auto at = path.find("%h"); at != std::string::npos; at = path.find("%h", at + host.size())) {
-    path.replace(at, 2, host);
-  }
-  return path;
-}
-
 }  // namespace
 
 void handle_environment_variables(Resolution& r) {
@@ -153,7 +146,7 @@ void handle_crash_dump_env(Resolution& r) {
     }
     return;
   }
-  const std::string file = with_host_name(r.env()[kVariable]);
+  const std::string file = replaced(r.env()[kVariable], "%h", host_name());
   const auto slash = file.rfind('/');
   if (slash == std::string::npos) return;
   const std::string directory = file.substr(0, slash);
