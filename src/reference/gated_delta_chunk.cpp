@@ -19,14 +19,24 @@ struct Chunk {
   std::vector<double> g, beta, sums;
 };
 
-// x_i = y_i - sum_(j<i) L_ij x_j.
-Rows substitute(const Chunk& chunk, Rows x) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
+// L, row i as far as its diagonal: what key i has in common with the keys before it, each decayed since then.
+Rows below_diagonal(const Chunk& chunk) {
+  Rows l(chunk.k.size());
+  for (std::size_t i = 0; i < l.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       double product = 0.0;
       for (std::size_t d = 0; d < chunk.k[i].size(); ++d) product += chunk.k[i][d] * chunk.k[j][d];
-      const double l = chunk.beta[i] * product * std::exp(chunk.sums[i] - chunk.sums[j]);
-      for (std::size_t d = 0; d < x[i].size(); ++d) x[i][d] -= l * x[j][d];
+      l[i].push_back(chunk.beta[i] * product * std::exp(chunk.sums[i] - chunk.sums[j]));
+    }
+  }
+  return l;
+}
+
+// x_i = y_i - sum_(j<i) L_ij x_j.
+Rows substitute(const Rows& l, Rows x) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      for (std::size_t d = 0; d < x[i].size(); ++d) x[i][d] -= l[i][j] * x[j][d];
     }
   }
   return x;
@@ -95,9 +105,10 @@ std::vector<Expected> gated_delta_chunk(const SampleBatch& batch) {
         for (std::size_t i = 0; i < chunk.k.size(); ++i) decays.push_back(chunk.beta[i] * std::exp(chunk.sums[i]));
         Rows unit(chunk.k.size(), std::vector<double>(static_cast<std::size_t>(width), 0.0));
         for (std::size_t i = 0; i < unit.size(); ++i) unit[i][i] = 1.0;
-        const Rows a = substitute(chunk, unit);
-        const Rows w = substitute(chunk, scaled(chunk.k, decays));
-        const Rows u = substitute(chunk, scaled(chunk.v, chunk.beta));
+        const Rows l = below_diagonal(chunk);
+        const Rows a = substitute(l, unit);
+        const Rows w = substitute(l, scaled(chunk.k, decays));
+        const Rows u = substitute(l, scaled(chunk.v, chunk.beta));
         put(5, (c * heads + hv) * head_size, std::vector<double>(state, state + head_size));
         const std::vector<double> before(state, state + head_size);
         for (std::size_t i = 0; i < chunk.k.size(); ++i) {

@@ -11,10 +11,11 @@ namespace preflight::reference {
 std::vector<double> delta_step(double* state, const std::vector<double>& q, const std::vector<double>& k,
                                const std::vector<double>& v, double log_decay, double beta) {
   std::vector<double> out(v.size(), 0.0);
+  const double kept = std::exp(log_decay);  // of the state, by every element of it
   for (std::size_t i = 0; i < v.size(); ++i) {
     double* row = state + i * k.size();
     double seen = 0.0;
-    for (std::size_t d = 0; d < k.size(); ++d) seen += (row[d] *= std::exp(log_decay)) * k[d];
+    for (std::size_t d = 0; d < k.size(); ++d) seen += (row[d] *= kept) * k[d];
     const double delta = beta * (v[i] - seen);
     for (std::size_t d = 0; d < k.size(); ++d) out[i] += (row[d] += delta * k[d]) * q[d];
   }
