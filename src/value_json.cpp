@@ -1,6 +1,7 @@
 // Our own files' JSON: the reader of src/args/json_text.h, with the line and column of what it objects to. Tested by
 // tests/value_test.cpp and fuzzed by tests/fuzz/json_fuzz.cpp.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,23 @@
 
 namespace preflight {
 
+namespace {
+
+// A document of one literal or one plain string: most of the thousand small ones in the tables, which every start
+// reads.
+std::optional<Value> plain_scalar(std::string_view text) {
+  if (text == "null") return Value();
+  if (text == "false") return Value(false);
+  if (text == "true") return Value(true);
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::nullopt;
+  const std::string_view inside = text.substr(1, text.size() - 2);
+  return is_plain_json(inside) ? std::optional(Value(inside)) : std::nullopt;
+}
+
+}  // namespace
+
 Result<Value> Value::parse_json(std::string_view text) {
+  if (auto scalar = plain_scalar(text)) return std::move(*scalar);
   // Python decodes a file before json.loads sees it, so bytes that are no text are refused here as well.
   if (!args::is_valid_utf8(text)) return failure("not valid JSON: the text is not UTF-8");
   auto value = args::json_loads(text);
