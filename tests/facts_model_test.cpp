@@ -114,6 +114,13 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
       {R"({"architectures":["X"]})", kNew, "ValueError parse"},
       // newer transformers know MiniCPM3
       {R"({"model_type":"minicpm3","architectures":["MiniCPM3ForCausalLM"]})", kOld, "ValueError parse"},
+      // what is no dict is asked for one by its class
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":"fp8"})", kNew,
+       "AttributeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"quantization_config":5})", kOld,
+       "AttributeError patched"},
+      // a text in the place of a list is a list of letters
+      {R"({"model_type":"llama","architectures":"LlamaForCausalLM"})", kNew, ""},
       // no architectures: SGLang reads the first one
       {R"({"model_type":"gemma3_text"})", kNew, "TypeError __init__"},
       // 0.5.13 loads configurations through a wrapper of its own
@@ -294,6 +301,28 @@ TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
 TEST(ModelFacts, AConfigurationThatIsNoObjectRefuses) {
   EXPECT_EQ(refusal_of(outcome_of("[1]", kNew)), "AttributeError _try_load_longcat_config");
   EXPECT_EQ(refusal_of(outcome_of("[1]", kOld)), "TypeError parse");
+}
+
+// A part that the file leaves to its class has the class's model type, which steps read.
+TEST(ModelFacts, APartWithoutATypeHasThatOfItsClass) {
+  const auto facts = facts_of(outcome_of(
+      R"({"model_type":"qwen3_vl","architectures":["Qwen3VLForConditionalGeneration"],"text_config":{}})", kNew));
+  ASSERT_NE(facts, nullptr);
+  const Value* part = facts->hf_config.find("text_config");
+  ASSERT_NE(part, nullptr);
+  ASSERT_NE(part->find("model_type"), nullptr);
+  EXPECT_EQ(*part->find("model_type"), Value("qwen3_vl_text"));
+}
+
+TEST(ModelFacts, ADamagedQuantizationFileRefuses) {
+  const testing::TemporaryDirectory dir;
+  dir.file("m/config.json", kPlain.data());
+  dir.file("m/hf_quant_config.json", "{");
+  ModelFiles models(KnownModels::kNo);
+  ModelRequest request;
+  request.release = kNew;
+  request.path = dir.path() + "/m";
+  EXPECT_EQ(refusal_of(build_model(models, request)), "JSONDecodeError _parse_quant_hf_config");
 }
 
 TEST(ModelFacts, ALengthBeyondSixtyFourBitsIsTheLongestThereIs) {

@@ -100,6 +100,7 @@ const ConfigClass* ConfigTables::find(std::string_view key) const {
   each("alias",
        [&](const std::string& name, const Value& value) { made->aliases.emplace_back(name, value.as_string()); });
   each("const", [&](const std::string& name, const Value& value) { made->constants.emplace_back(name, value); });
+  if (!made->model_type.empty()) made->constants.emplace_back("model_type", made->model_type);
   each("properties", [&](const std::string& name, const Value& value) {
     made->properties.emplace_back(name, value.is_string() ? value.as_string() : std::string());
   });

@@ -110,6 +110,9 @@ Value HfConfig::to_value_with_properties() const {
     dict.emplace_back(key, config == nullptr ? std::get<Value>(attribute) : (*config)->to_value_with_properties());
   }
   if (class_ != nullptr) {
+    // Its class names the type of a part that its file does not describe.
+    const bool typed = std::ranges::any_of(attributes_, [](const auto& entry) { return entry.first == "model_type"; });
+    if (!typed && !class_->model_type.empty()) dict.emplace_back("model_type", class_->model_type);
     for (const auto& [key, function] : class_->properties) {
       if (!function.empty()) dict.emplace_back(key, get(key));
     }

@@ -65,10 +65,14 @@ void validate_quantize_and_serve(const ModelRequest& request) {
         "--quantize-and-serve is switched off in this release; quantize first, then serve");
 }
 
-// The names in hf_config.architectures; a missing list fails where upstream first uses it.
+// The names in hf_config.architectures; a missing list fails where upstream first uses it. A text is a list of its
+// letters, as Python takes it.
 std::vector<std::string> architecture_names(const HfConfigPtr& config) {
   std::vector<std::string> names;
   const Value value = config->get("architectures");
+  if (value.is_string()) {
+    for (const char letter : value.as_string()) names.emplace_back(1, letter);
+  }
   if (!value.is_list()) return names;
   for (const auto& item : value.as_list()) names.push_back(item.is_string() ? item.as_string() : item.repr());
   return names;

@@ -139,7 +139,12 @@ Value checkpoint_quantization(ModelBuilder& b) {
   config = b.hf->get("compression_config");
   if (!config.is_none()) return config;
   const auto file = b.source.json_file(b.request.path, "hf_quant_config.json");
-  if (!file) return Value();
+  if (!file) {
+    if (b.source.has_file(b.request.path, "hf_quant_config.json")) {
+      raise("JSONDecodeError", "_parse_quant_hf_config", "hf_quant_config.json is no valid JSON");
+    }
+    return Value();
+  }
   const Value inner = unwrap_modelopt(b, *file);
   return inner.truthy() ? parse_modelopt(b, inner) : Value();
 }

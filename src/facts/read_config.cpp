@@ -163,7 +163,13 @@ class Reader {
 
   HfConfigPtr make(const ConfigClass& config_class, const Value& dict, std::string_view function) const {
     const std::string_view frame = release_ >= v0_5(14) ? function : std::string_view("patched");
-    return construct(config_class, from_dict(config_class, prepared(dict), frame), frame);
+    HfConfigPtr made = construct(config_class, from_dict(config_class, prepared(dict), frame), frame);
+    // transformers logs what it loaded as a dict, and takes what is no dict here for an object that becomes one.
+    if (const Value quantization = made->get("quantization_config");
+        !quantization.is_none() && !quantization.is_dict()) {
+      raise("AttributeError", frame, "quantization_config is no object: " + quantization.repr());
+    }
+    return made;
   }
 
   HfConfigPtr load() {
