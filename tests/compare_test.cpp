@@ -113,6 +113,11 @@ TEST(ResolveDiff, SaysWhatAnUnknownModelLeavesOpen) {
           .out);
   EXPECT_THAT(json["outcome"]["before"].get<std::string>(), HasSubstr("incomplete: nothing is known"));
   EXPECT_EQ(json["outcome"]["after"], "accepted");
+  EXPECT_EQ(json["compared_until"], "resolution");
+  EXPECT_TRUE(json["fields"].contains("model_path"));
+  for (const char* resolved : {"attention_backend", "grammar_backend", "device", "load_balance_method"}) {
+    EXPECT_FALSE(json["fields"].contains(resolved)) << resolved << json["fields"];
+  }
 }
 
 TEST(ResolveDiff, IsNotForABatch) {

@@ -26,7 +26,8 @@ using Json = nlohmann::ordered_json;
 std::string where_refused(const Launch& launch) {
   if (launch.stage == Stage::kParse) return "while parsing";
   const std::string stage = launch.stage == Stage::kResolve ? "while resolving" : "by the last checks";
-  return launch.refused_by_step.empty() ? stage : fmt::format("{}, in {}", stage, launch.refused_by_step);
+  const std::string_view step = launch.refused_by_step;
+  return step.empty() || step == launch.refusal->function ? stage : fmt::format("{}, in {}", stage, step);
 }
 
 std::string outcome_of(const PreparedLaunch& prepared) {
@@ -172,10 +173,13 @@ Difference difference(const Side& a, const Side& b) {
   const auto compare_fields = [&d](const Launch& x, const Launch& y) {
     for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), x, y, d);
   };
-  if (before.accepted() && after.accepted()) {
-    compare_fields(before, after);
-  } else if (before.usage || after.usage) {
+  if (before.usage || after.usage) {
     d.fields_compared = false;
+  } else if (a.prepared.unknown_model || b.prepared.unknown_model) {
+    d.compared_until = "resolution";  // what depends on the model is open in one of them, not different
+    compare_fields(as_given(a), as_given(b));
+  } else if (before.accepted() && after.accepted()) {
+    compare_fields(before, after);
   } else {
     const std::string_view step = last_common_step(before, after);
     const auto x = until(a, step);

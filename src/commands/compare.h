@@ -19,8 +19,8 @@ struct Difference {
   std::string outcome_after;
   bool worse = false;  // accepted before, refused after; or new errors
   // A side is refused: the fields are those of both as they stood before this step, which refuses it ("resolution" for
-  // as given, when no step tells), and what was found about the other side is not compared. Empty when both are
-  // accepted.
+  // as given, when no step tells or nobody knows a side's model), and what was found about the other side is not
+  // compared. Empty when both are accepted.
   std::string compared_until;
   bool fields_compared = true;  // not when an argument parser refuses a side: it leaves no fields
   std::vector<FieldPair> fields;
