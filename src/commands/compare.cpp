@@ -38,8 +38,7 @@ std::string outcome_of(const PreparedLaunch& prepared) {
                        launch.refusal->function, launch.refusal->message);
   }
   if (prepared.unknown_model) {
-    return fmt::format("incomplete: nothing is known about the model {}; values that depend on it are not resolved",
-                       prepared.unknown_model->path);
+    return "incomplete: " + left_open_by(*prepared.unknown_model);
   }
   return "accepted";
 }

@@ -90,6 +90,10 @@ bool shapes_assumed(const PreparedLaunch& prepared) {
   });
 }
 
+std::string left_open_by(const UnknownModel& model) {
+  return fmt::format("nothing is known about the model {}; values that depend on it are not resolved", model.path);
+}
+
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
   const auto draft =

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/commands.h"
+#include "src/commands/findings.h"
 #include "src/report/outcome_json.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
@@ -67,8 +68,7 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   if (!launch.resolved.empty()) print_values(launch, style, all);
   print_lines(*prepared, style);
   if (prepared->unknown_model) {
-    std::cout << fmt::format("\n{} nothing is known about the model {}; values that depend on it are not resolved.\n",
-                             style.yellow("incomplete:"), prepared->unknown_model->path);
+    std::cout << fmt::format("\n{} {}.\n", style.yellow("incomplete:"), left_open_by(*prepared->unknown_model));
   }
   if (launch.usage)
     std::cout << fmt::format("{} {}\n", style.red("refused by the argument parser:"), launch.usage->message);

@@ -138,13 +138,10 @@ Value checkpoint_quantization(ModelBuilder& b) {
   }
   config = b.hf->get("compression_config");
   if (!config.is_none()) return config;
-  const auto file = b.source.json_file(b.request.path, "hf_quant_config.json");
-  if (!file) {
-    if (b.source.has_file(b.request.path, "hf_quant_config.json")) {
-      raise("JSONDecodeError", "_parse_quant_hf_config", "hf_quant_config.json is no valid JSON");
-    }
-    return Value();
-  }
+  constexpr const char* kFile = "hf_quant_config.json";
+  if (!b.source.has_file(b.request.path, kFile)) return Value();
+  const auto file = b.source.json_file(b.request.path, kFile);
+  if (!file) raise("JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kFile));
   const Value inner = unwrap_modelopt(b, *file);
   return inner.truthy() ? parse_modelopt(b, inner) : Value();
 }

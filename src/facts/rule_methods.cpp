@@ -196,7 +196,7 @@ Attribute method_of_text(const Call& call, const Value& v) {
     for (const auto& item : items_of(call.arg(0))) out += (out.empty() ? std::string() : text) + python_str(item);
     return out;
   }
-  if (call.name == "replace") return preflight::replaced(text, python_str(call.arg(0)), python_str(call.arg(1)));
+  if (call.name == "replace") return replaced(text, python_str(call.arg(0)), python_str(call.arg(1)));
   if (call.name == "split") return split(text, call.arguments.empty() ? " " : python_str(call.arg(0)));
   return v;
 }
