@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/commands/conceal.h"
+#include "src/intake/conceal.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {

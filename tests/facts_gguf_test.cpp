@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "src/facts/gguf_file.h"
+#include "src/facts/gguf/gguf_file.h"
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
 #include "tests/support/run_tool.h"

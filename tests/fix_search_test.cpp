@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string>
 
-#include "src/fix/argument_groups.h"
+#include "src/args/argument_groups.h"
 #include "src/fix/prose.h"
 #include "src/fix/search.h"
 #include "src/report/fixes_text.h"
-#include "src/resolve/parsed_launch.h"
+#include "src/resolve/core/parsed_launch.h"
 #include "tests/support/example_launch.h"
 
 namespace preflight {

@@ -1,6 +1,6 @@
 // The real code as a second resolver, with a stand-in for the interpreter: a shell script that answers, dies, hangs or
 // talks nonsense.
-#include "src/resolve/python_resolver.h"
+#include "src/resolve/peer/python_resolver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

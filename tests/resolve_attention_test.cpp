@@ -2,11 +2,11 @@
 // releases themselves.
 #include <gtest/gtest.h>
 
-#include "src/resolve/attention.h"
-#include "src/resolve/cuda_graph.h"
-#include "src/resolve/model_questions.h"
-#include "src/resolve/platform.h"
-#include "src/resolve/queries.h"
+#include "src/resolve/attention/attention.h"
+#include "src/resolve/graphs/cuda_graph.h"
+#include "src/resolve/models/model_questions.h"
+#include "src/resolve/core/platform.h"
+#include "src/resolve/core/queries.h"
 #include "tests/support/step_run.h"
 
 namespace preflight::resolve {

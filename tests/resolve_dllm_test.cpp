@@ -1,7 +1,7 @@
 // Diffusion language models. Expected results are those of the real releases.
 #include <gtest/gtest.h>
 
-#include "src/resolve/dllm.h"
+#include "src/resolve/serving/dllm.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {

@@ -4,14 +4,14 @@
 
 #include <limits>
 
-#include "src/resolve/cuda_graph.h"
-#include "src/resolve/graph_sizes.h"
-#include "src/resolve/hicache.h"
-#include "src/resolve/kv_cache.h"
-#include "src/resolve/memory.h"
-#include "src/resolve/platform.h"
-#include "src/resolve/python.h"
-#include "src/resolve/queries.h"
+#include "src/resolve/graphs/cuda_graph.h"
+#include "src/resolve/graphs/graph_sizes.h"
+#include "src/resolve/cache/hicache.h"
+#include "src/resolve/cache/kv_cache.h"
+#include "src/resolve/cache/memory.h"
+#include "src/resolve/core/platform.h"
+#include "src/python/operators.h"
+#include "src/resolve/core/queries.h"
 #include "tests/support/step_run.h"
 
 namespace preflight::resolve {

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "src/resolve/deepseek_v4.h"
-#include "src/resolve/mamba.h"
-#include "src/resolve/model_adjustments.h"
-#include "src/resolve/model_queries.h"
+#include "src/resolve/attention/deepseek_v4.h"
+#include "src/resolve/attention/mamba.h"
+#include "src/resolve/models/model_adjustments.h"
+#include "src/resolve/models/model_queries.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {

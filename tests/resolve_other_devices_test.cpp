@@ -1,7 +1,7 @@
 // Launches that name a device which is not there.
 #include <gtest/gtest.h>
 
-#include "src/resolve/other_devices.h"
+#include "src/resolve/core/other_devices.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {

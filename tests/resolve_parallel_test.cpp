@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/resolve/moe.h"
-#include "src/resolve/parallel.h"
+#include "src/resolve/parallel/moe.h"
+#include "src/resolve/parallel/parallel.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {

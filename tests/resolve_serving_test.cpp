@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "src/resolve/model_path.h"
-#include "src/resolve/pd_disaggregation.h"
-#include "src/resolve/serving.h"
-#include "src/resolve/validation.h"
+#include "src/resolve/models/model_path.h"
+#include "src/resolve/parallel/pd_disaggregation.h"
+#include "src/resolve/serving/serving.h"
+#include "src/resolve/core/validation.h"
 #include "tests/support/step_run.h"
 #include "tests/support/paths.h"
 

@@ -1,7 +1,7 @@
 // Speculative decoding, family by family. Expected results are those of the real releases.
 #include <gtest/gtest.h>
 
-#include "src/resolve/speculative.h"
+#include "src/resolve/speculative/speculative.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {

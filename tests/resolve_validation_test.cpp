@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "src/resolve/hisparse.h"
-#include "src/resolve/kv_events.h"
-#include "src/resolve/lora.h"
-#include "src/resolve/python_text.h"
-#include "src/resolve/serving.h"
-#include "src/resolve/uuid5.h"
-#include "src/resolve/validation.h"
-#include "src/resolve/watermark.h"
+#include "src/resolve/cache/hisparse.h"
+#include "src/resolve/cache/kv_events.h"
+#include "src/resolve/serving/lora.h"
+#include "src/python/literal_text.h"
+#include "src/resolve/serving/serving.h"
+#include "src/resolve/serving/uuid5.h"
+#include "src/resolve/core/validation.h"
+#include "src/resolve/serving/watermark.h"
 #include "tests/support/step_run.h"
 
 namespace preflight::resolve::testing {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "src/args/serve.h"
+#include "src/intake/serve.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {

@@ -1,8 +1,8 @@
 // Python's values: JSON in and out, repr, truth and equality.
 #include "preflight/value.h"
-#include "src/ascii_case.h"
-#include "src/integer.h"
-#include "src/replaced.h"
+#include "src/base/ascii_case.h"
+#include "src/python/integer.h"
+#include "src/base/replaced.h"
 
 #include <gtest/gtest.h>
 

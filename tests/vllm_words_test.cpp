@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "preflight/release.h"
-#include "src/commands/vllm_words.h"
+#include "src/intake/vllm_words.h"
 #include "src/report/shell_words.h"
 #include "tests/support/run_tool.h"
 

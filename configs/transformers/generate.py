@@ -15,7 +15,7 @@ subs the sub-configuration classes. init and post say how attributes follow from
 
   ["=", attribute, value]   ["$", name, value]   ["?", condition, rules, rules]   ["super", arguments]   …
 
-with values as nested lists (["//", ["s", "hidden_size"], ["s", "num_attention_heads"]]); src/facts/config_rules.cpp
+with values as nested lists (["//", ["s", "hidden_size"], ["s", "num_attention_heads"]]); src/facts/transformers/config_rules.cpp
 names all forms. rope are the rules of a class that converts rotary parameters its own way, validators its own checks. Rules that do not fit the forms are left out; the tool prints them.
 """
 import ast

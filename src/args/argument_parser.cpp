@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "src/args/convert.h"
-#include "src/args/json_text.h"
+#include "src/python/json_text.h"
 #include "src/args/option_index.h"
-#include "src/args/python_text.h"
+#include "src/python/python_text.h"
 
 namespace preflight::args {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/args/option_index.h"
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 
 namespace preflight::args {
 namespace {

@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
-#include "src/args/python_text.h"
-#include "src/args/yaml_objects.h"
-#include "src/ascii_case.h"
-#include "src/read_text.h"
+#include "src/python/python_text.h"
+#include "src/python/yaml_objects.h"
+#include "src/base/ascii_case.h"
+#include "src/base/read_text.h"
 
 namespace preflight::args {
 namespace {

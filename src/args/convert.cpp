@@ -6,9 +6,9 @@
 #include <array>
 #include <optional>
 
-#include "src/args/json_text.h"
-#include "src/args/python_text.h"
-#include "src/integer.h"
+#include "src/python/json_text.h"
+#include "src/python/python_text.h"
+#include "src/python/integer.h"
 
 namespace preflight::args {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "preflight/fields.h"
 #include "preflight/release.h"
-#include "src/args/flag_table.h"
+#include "src/fields/flag_table.h"
 
 namespace preflight::args {
 

@@ -9,7 +9,7 @@
 
 #include "src/args/argument_parser.h"
 #include "src/args/config_file.h"
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 
 namespace preflight::args {
 namespace {

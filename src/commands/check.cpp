@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/commands.h"
-#include "src/commands/conceal.h"
+#include "src/intake/conceal.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"

@@ -7,9 +7,9 @@
 #include "preflight/kernel_run.h"
 #include "preflight/release.h"
 #include "preflight/rule.h"
-#include "src/commands/case_file.h"
+#include "src/intake/case_file.h"
 #include "src/commands/exit_status.h"
-#include "src/commands/launch_input.h"
+#include "src/intake/launch_input.h"
 
 namespace preflight::commands {
 

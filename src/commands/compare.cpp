@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "src/commands/conceal.h"
+#include "src/intake/conceal.h"
 #include "src/commands/findings.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
-#include "src/resolve/pipeline.h"
+#include "src/resolve/core/pipeline.h"
 
 namespace preflight::commands {
 namespace {

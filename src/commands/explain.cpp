@@ -10,7 +10,7 @@
 #include "src/args/option_index.h"
 #include "src/commands/explain.h"
 #include "src/commands/findings.h"
-#include "src/fix/argument_groups.h"
+#include "src/args/argument_groups.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "preflight/rule.h"
-#include "src/commands/launch_input.h"
+#include "src/intake/launch_input.h"
 
 namespace preflight::commands {
 

@@ -7,12 +7,12 @@
 
 #include "preflight/rule.h"
 #include "src/args/config_file.h"
-#include "src/args/serve.h"
+#include "src/intake/serve.h"
 #include "src/commands/findings.h"
-#include "src/commands/temporary_yaml.h"
+#include "src/intake/temporary_yaml.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::commands {
 namespace {

@@ -7,7 +7,7 @@
 #include "preflight/fix.h"
 #include "preflight/result.h"
 #include "preflight/rule.h"
-#include "src/commands/launch_input.h"
+#include "src/intake/launch_input.h"
 
 namespace preflight::commands {
 

@@ -12,7 +12,7 @@
 
 #include "src/commands/commands.h"
 #include "src/kernels/program.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::commands {
 namespace {

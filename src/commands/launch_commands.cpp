@@ -6,7 +6,7 @@
 #include "src/commands/compare.h"
 #include "src/commands/explain.h"
 #include "src/commands/memory.h"
-#include "src/commands/nodes.h"
+#include "src/commands/nodes/nodes.h"
 #include "src/commands/pages.h"
 
 namespace preflight::commands {

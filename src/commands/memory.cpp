@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include "src/commands/findings.h"
-#include "src/commands/memory_report.h"
+#include "src/report/memory_report.h"
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/draft_model.h"

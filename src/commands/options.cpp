@@ -15,12 +15,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "src/ascii_case.h"
-#include "src/commands/model_options.h"
+#include "src/base/ascii_case.h"
+#include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/stored_as.h"
 #include "src/kernels/inject.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 extern "C" char** environ;
 

@@ -1,7 +1,7 @@
 // `resolve --batch`: case lines in, outcome lines out.
 #include <iostream>
 
-#include "src/commands/case_file.h"
+#include "src/intake/case_file.h"
 #include "src/commands/commands.h"
 
 namespace preflight::commands {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/fix/argument_groups.h"
+#include "src/args/argument_groups.h"
 
 namespace preflight::commands {
 

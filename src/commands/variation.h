@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "src/commands/launch_input.h"
+#include "src/intake/launch_input.h"
 
 namespace preflight::commands {
 

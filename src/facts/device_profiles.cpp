@@ -4,8 +4,8 @@
 #include <cctype>
 #include <vector>
 
-#include "src/ascii_case.h"
-#include "src/embedded.h"
+#include "src/base/ascii_case.h"
+#include "src/base/embedded.h"
 
 namespace preflight::facts {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/facts/config_classes.h"
+#include "src/facts/transformers/config_classes.h"
 
 namespace preflight::facts {
 

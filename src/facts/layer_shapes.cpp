@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/model_builder.h"
+#include "src/facts/transformers/model_builder.h"
 
 namespace preflight::facts {
 

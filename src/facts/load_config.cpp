@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <iterator>
 
-#include "src/facts/config_rules.h"
-#include "src/facts/gguf_config.h"
+#include "src/facts/transformers/config_rules.h"
+#include "src/facts/gguf/gguf_config.h"
 #include "src/facts/read_config.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::facts {
 

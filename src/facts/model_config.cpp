@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/config_classes.h"
-#include "src/facts/model_builder.h"
+#include "src/facts/transformers/config_classes.h"
+#include "src/facts/transformers/model_builder.h"
 #include "src/facts/usual_architecture.h"
-#include "src/facts/text.h"
-#include "src/integer.h"
+#include "src/base/text.h"
+#include "src/python/integer.h"
 
 namespace preflight::facts {
 

@@ -1,6 +1,6 @@
 // The draft side of a model: ModelConfig._config_draft_model renames the first architecture and sets what the draft
 // head needs. Tested by tests/facts_model_test.cpp.
-#include "src/facts/model_builder.h"
+#include "src/facts/transformers/model_builder.h"
 
 namespace preflight::facts {
 namespace {

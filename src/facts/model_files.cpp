@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "src/embedded.h"
-#include "src/facts/gguf_file.h"
+#include "src/base/embedded.h"
+#include "src/facts/gguf/gguf_file.h"
 #include "src/facts/stored_as.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::facts {
 namespace {

@@ -1,7 +1,7 @@
 #include "src/facts/model_memo.h"
 
-#include "src/facts/config_rules.h"
-#include "src/facts/model_builder.h"
+#include "src/facts/transformers/config_rules.h"
+#include "src/facts/transformers/model_builder.h"
 
 namespace preflight::facts {
 namespace {

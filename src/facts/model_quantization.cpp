@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/model_builder.h"
-#include "src/facts/dict_fields.h"
-#include "src/facts/text.h"
+#include "src/facts/transformers/model_builder.h"
+#include "src/facts/transformers/dict_fields.h"
+#include "src/base/text.h"
 
 namespace preflight::facts {
 namespace {

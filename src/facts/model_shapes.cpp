@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "src/facts/layer_shapes.h"
-#include "src/facts/model_builder.h"
-#include "src/facts/text.h"
-#include "src/integer.h"
+#include "src/facts/transformers/model_builder.h"
+#include "src/base/text.h"
+#include "src/python/integer.h"
 
 namespace preflight::facts {
 namespace {

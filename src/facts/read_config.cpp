@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/config_rules.h"
-#include "src/facts/gguf_config.h"
+#include "src/facts/transformers/config_rules.h"
+#include "src/facts/gguf/gguf_config.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
-#include "src/facts/dict_fields.h"
-#include "src/facts/text.h"
+#include "src/facts/transformers/dict_fields.h"
+#include "src/base/text.h"
 
 namespace preflight::facts {
 namespace {

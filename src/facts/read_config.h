@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "src/facts/model_builder.h"
+#include "src/facts/transformers/model_builder.h"
 
 namespace preflight::facts {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "src/embedded.h"
+#include "src/base/embedded.h"
 
 namespace preflight::facts {
 

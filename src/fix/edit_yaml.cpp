@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "src/args/yaml_document.h"
+#include "src/python/yaml_document.h"
 #include "src/fix/write_back.h"
 
 namespace preflight::fix {

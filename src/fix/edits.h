@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "preflight/launch.h"
-#include "src/fix/argument_groups.h"
+#include "src/args/argument_groups.h"
 
 namespace preflight::fix {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "src/fix/argument_groups.h"
+#include "src/args/argument_groups.h"
 
 namespace preflight::fix {
 namespace {

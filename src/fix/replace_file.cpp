@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "src/fix/write_back.h"
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::fix {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 #include "src/fix/edits.h"
 
 namespace preflight::fix {

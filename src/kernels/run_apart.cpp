@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "src/kernels/child_process.h"
+#include "src/base/child_process.h"
 #include "src/kernels/wire.h"
 
 namespace preflight {

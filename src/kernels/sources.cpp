@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "src/embedded.h"
+#include "src/base/embedded.h"
 #include "src/opencl/opencl.h"
 
 namespace preflight {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 
 namespace preflight {
 namespace opencl {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "src/read_text.h"
+#include "src/base/read_text.h"
 
 namespace preflight::opencl {
 namespace {

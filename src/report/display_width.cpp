@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "src/args/python_text.h"
+#include "src/python/python_text.h"
 
 namespace preflight::report {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "src/integer.h"
-#include "src/replaced.h"
+#include "src/python/integer.h"
+#include "src/base/replaced.h"
 
 namespace preflight::report {
 namespace {

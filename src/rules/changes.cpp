@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "src/ascii_case.h"
+#include "src/base/ascii_case.h"
 #include "src/facts/device_profiles.h"
 
 namespace preflight::rules {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/args/option_index.h"
-#include "src/embedded.h"
+#include "src/base/embedded.h"
 
 namespace preflight::rules {
 namespace {

@@ -93,7 +93,7 @@ def main():
     print(f"peak memory: {peaks[0]} KiB for {count // 5}, {peaks[1]} KiB for {count}")
     if not options.python:
         return
-    ask = ["-c", (ROOT / "src/resolve/ask_sglang.py").read_text()]
+    ask = ["-c", (ROOT / "src/resolve/peer/ask_sglang.py").read_text()]
     device = {"memory_mib": 24480, "count": 8, "name": "Intel(R) Arc(TM) Pro B60 Graphics", "has_fp64": True}
     request = json.dumps({"argv": launch, "env": {}, "device": device})
     real = [timed([options.python, *ask], input=request.encode()) for _ in range(3)]
@@ -101,7 +101,7 @@ def main():
     print(f"SGLang itself, cold: {real_wall:.1f} s wall, {real_cpu:.1f} s CPU: "
           f"{real_wall / cold_wall:,.0f} and {real_cpu / cold_cpu:,.0f} times ours")
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
-    request = json.dumps({"script": str(ROOT / "src/resolve/ask_sglang.py"), "device": device, "launches": [launch] * 10})
+    request = json.dumps({"script": str(ROOT / "src/resolve/peer/ask_sglang.py"), "device": device, "launches": [launch] * 10})
     answer = subprocess.run([options.python, "-c", REAL], input=request, capture_output=True, text=True, env=offline)
     each = json.loads(answer.stdout.strip().splitlines()[-1])
     print(f"SGLang itself, one more launch: {each['wall'] * 1e3:.1f} ms wall, {each['cpu'] * 1e3:.1f} ms CPU: "

@@ -8,8 +8,8 @@
 #include "src/args/parse.h"
 #include "src/facts/model_files.h"
 #include "src/report/outcome_json.h"
-#include "src/resolve/parsed_launch.h"
-#include "src/resolve/pipeline.h"
+#include "src/resolve/core/parsed_launch.h"
+#include "src/resolve/core/pipeline.h"
 
 namespace preflight {
 namespace {

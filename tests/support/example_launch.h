@@ -11,7 +11,7 @@
 #include "src/args/parse.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_files.h"
-#include "src/resolve/pipeline.h"
+#include "src/resolve/core/pipeline.h"
 #include "tests/support/paths.h"
 
 namespace preflight::testing {

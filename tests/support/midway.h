@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "src/resolve/resolution.h"
+#include "src/resolve/core/resolution.h"
 
 namespace preflight::testing {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/resolve/resolution.h"
+#include "src/resolve/core/resolution.h"
 
 namespace preflight::resolve::testing {
 

@@ -1,0 +1,22 @@
+// Data files inside the program, put there at build time by configs/embed.py.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace preflight::embedded {
+
+struct EmbeddedFile {
+  std::string_view name;
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> devices();              // configs/devices
+std::span<const EmbeddedFile> models();               // configs/models
+std::span<const EmbeddedFile> kernel_sources();       // ocl_kernels
+std::span<const EmbeddedFile> kernel_cases();         // configs/cases
+std::span<const EmbeddedFile> option_history();       // configs/sglang/option_history.txt
+std::span<const EmbeddedFile> usual_architectures();  // configs/sglang/usual_architectures.txt
+std::span<const EmbeddedFile> python_resolver();      // src/resolve/peer/ask_sglang.py
+
+}  // namespace preflight::embedded

@@ -1,0 +1,104 @@
+// Tested by tests/nodes_test.cpp.
+#include "src/commands/nodes/nodes.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/commands/findings.h"
+#include "src/report/report_text.h"
+#include "src/report/style.h"
+
+namespace preflight::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t node_rank(const Launch& launch) {
+  const Value& v = launch.args.raw.empty() ? Value() : launch.args[Field::node_rank];
+  return v.is_int() ? v.as_int() : 0;
+}
+
+std::string rank_text(const Launch& launch) {
+  return launch.args.raw.empty() ? "not read" : std::to_string(node_rank(launch));
+}
+
+bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Diagnostic& d) { return d.rule == one.rule && d.message == one.message; });
+}
+
+}  // namespace
+
+int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
+                const OutputOptions& output) {
+  const auto refuse = [](const Error& error) {
+    std::cerr << "xpu-preflight: " << error.text() << '\n';
+    return kBadInput;
+  };
+  const auto nodes = read_nodes(files, input.variables);
+  if (!nodes) return refuse(nodes.error());
+  std::vector<PreparedLaunch> launches;
+  std::vector<std::vector<Diagnostic>> own;
+  for (const Node& node : *nodes) {
+    LaunchInput one = input;
+    one.command = node.command;
+    one.command_name = node.name;
+    one.which_launch = node.launch;
+    if (node.gpus) one.device.count = *node.gpus;
+    for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
+    for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
+    auto prepared = prepare_launch(one);
+    if (!prepared) return refuse(prepared.error());
+    Coverage coverage;
+    auto findings = findings_of(*prepared, rules, coverage);
+    std::erase_if(findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
+    own.push_back(std::move(findings));
+    launches.push_back(std::move(*prepared));
+  }
+  const std::vector<Diagnostic> shared = node_findings(*nodes, launches);
+  const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::kError; };
+  bool bad = std::any_of(shared.begin(), shared.end(), is_error);
+  for (const auto& findings : own) bad = bad || std::any_of(findings.begin(), findings.end(), is_error);
+
+  if (output.format == Format::kJson) {
+    const auto list = [](const std::vector<Diagnostic>& findings) {
+      Json out = Json::array();
+      for (const Diagnostic& d : findings) {
+        out.push_back({{"rule", d.rule}, {"severity", name_of(d.severity)}, {"message", d.message}, {"fix", d.fix}});
+      }
+      return out;
+    };
+    Json each = Json::array();
+    for (std::size_t i = 0; i < nodes->size(); ++i) {
+      each.push_back({{"node", (*nodes)[i].name},
+                      {"accepted", launches[i].launch.accepted()},
+                      {"node_rank", node_rank(launches[i].launch)},
+                      {"findings", list(own[i])}});
+    }
+    const Json out = {{"nodes", std::move(each)}, {"together", list(shared)}, {"good", !bad}};
+    std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    return bad ? kFindings : kOk;
+  }
+  const report::Style style(output.colour);
+  const report::TextOptions text{output.colour, output.width, false};
+  for (const Diagnostic& d : shared) std::cout << report::finding_text(d, {}, text) << '\n';
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    std::cout << style.bold((*nodes)[i].name) << ": "
+              << (launches[i].launch.accepted() ? style.green("accepted") : style.red("refused")) << ", node rank "
+              << rank_text(launches[i].launch) << '\n';
+    for (const Diagnostic& d : own[i]) {
+      // The same fault on every node is told once.
+      if (i > 0 && has(own[0], d)) continue;
+      std::cout << report::finding_text(d, launches[i].source, text) << '\n';
+    }
+  }
+  std::cout << (bad ? style.red("the nodes do not work together") : style.green("the nodes fit together"))
+            << fmt::format(": {} node{}, SGLang {}\n", nodes->size(), nodes->size() == 1 ? "" : "s",
+                           input.release.text());
+  return bad ? kFindings : kOk;
+}
+
+}  // namespace preflight::commands

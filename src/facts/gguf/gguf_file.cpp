@@ -1,0 +1,215 @@
+// Form: ggml's gguf.md, versions 2 and 3, little endian. Faults as numpy's views and Python's struct give them.
+// Tested by tests/facts_gguf_test.cpp.
+#include "src/facts/gguf/gguf_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "src/python/python_text.h"
+
+namespace preflight::facts {
+namespace {
+
+enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kText, kArray, kU64, kI64, kF64 };
+constexpr std::array<std::size_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+// Arrays longer than this are of the vocabulary: nothing in a configuration comes from their entries.
+constexpr std::uint64_t kLongestKept = 4096;
+
+class Reader {
+ public:
+  Reader(const std::string& path, GgufReaders readers)
+      : in_(path, std::ios::binary), path_(path), both_(readers == GgufReaders::kBoth) {
+    std::error_code ignored;
+    size_ = std::filesystem::file_size(path, ignored);
+  }
+
+  GgufFile read() {
+    if (!in_) fail("PermissionError", "the file cannot be read");
+    if (size_ == 0) fail("ValueError", "the file is empty");
+    std::array<char, 4> magic{};
+    in_.read(magic.data(), 4);
+    at_ = 4;
+    if (std::string_view(magic.data(), 4) != "GGUF") fail("ValueError", "the file does not begin with GGUF");
+    if (both_ && size_ < 24) end_of_file(8);
+    const auto version = number<std::uint32_t>();
+    if (version != 2 && version != 3) fail("ValueError", fmt::format("GGUF version {} is not known", version));
+    const auto tensors = number<std::uint64_t>();
+    const auto entries = number<std::uint64_t>();
+    file_.metadata = Value::dict({});
+    for (std::uint64_t i = 0; i < entries; ++i) entry();
+    if (both_ && file_.metadata.find("general.architecture") == nullptr &&
+        !file_.texts.contains("general.architecture")) {
+      fail("ValueError", "the file names no general.architecture");
+    }
+    for (std::uint64_t i = 0; i < tensors; ++i) tensor();
+    return std::move(file_);
+  }
+
+  std::string repeated;  // a key that the file has twice: only the package minds
+
+ private:
+  [[noreturn]] void fail(const char* exception, std::string message) const {
+    throw GgufFault{exception, path_ + ": " + std::move(message)};
+  }
+  // `width` bytes were wanted for a number. numpy cannot view an odd rest as such numbers, and finds none in no rest.
+  [[noreturn]] void end_of_file(std::size_t width) const {
+    const bool odd = at_ < size_ && (size_ - at_) % width != 0;
+    fail(both_ ? "error" : odd ? "ValueError" : "IndexError", "the file ends within its header");
+  }
+
+  template <typename T>
+  T number() {
+    T value{};
+    if (size_ - at_ < sizeof(T)) end_of_file(sizeof(T));
+    in_.read(reinterpret_cast<char*>(&value), sizeof(T));  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+    at_ += sizeof(T);
+    return value;
+  }
+
+  void skip(std::uint64_t bytes) {
+    const std::uint64_t rest = size_ - at_;
+    at_ += std::min(bytes, rest);
+    in_.seekg(static_cast<std::streamoff>(at_));
+  }
+
+  std::string text() {
+    const auto length = number<std::uint64_t>();
+    std::string out(std::min(length, size_ - at_), '\0');
+    in_.read(out.data(), static_cast<std::streamsize>(out.size()));
+    at_ += out.size();
+    if (both_) require_text(out);
+    return out;
+  }
+
+  // A UnicodeDecodeError, which transformers turns into this.
+  void require_text(const std::string& text) const {
+    if (!args::is_valid_utf8(text)) fail("OSError", "the header holds a text that is not UTF-8");
+  }
+
+  Value scalar(std::uint32_t type) {
+    switch (type) {
+      case kU8:
+        return std::int64_t{number<std::uint8_t>()};
+      case kI8:
+        return std::int64_t{number<std::int8_t>()};
+      case kU16:
+        return std::int64_t{number<std::uint16_t>()};
+      case kI16:
+        return std::int64_t{number<std::int16_t>()};
+      case kU32:
+        return std::int64_t{number<std::uint32_t>()};
+      case kI32:
+        return std::int64_t{number<std::int32_t>()};
+      case kF32:
+        return double{number<float>()};
+      case kBool:
+        return number<std::uint8_t>() != 0;
+      case kU64:
+        return Value::integer(std::to_string(number<std::uint64_t>()));
+      case kI64:
+        return number<std::int64_t>();
+      case kF64:
+        return number<double>();
+      default:
+        fail("ValueError", fmt::format("a value has the type {}, which is not known", type));
+    }
+  }
+
+  void entry() {
+    std::string key = text();
+    if ((file_.metadata.find(key) != nullptr || file_.texts.contains(key)) && repeated.empty()) {
+      repeated = key;
+      if (!both_) fail("KeyError", "the key " + key + " stands there twice");
+    }
+    const auto type = number<std::uint32_t>();
+    if (type == kArray) {
+      array(key);
+    } else {
+      Value value = type == kText ? Value(text()) : scalar(type);
+      if (value.is_string()) require_text(value.as_string());
+      put(key, std::move(value));
+    }
+    require_text(key);  // which the package reads behind its value
+  }
+
+  void array(const std::string& key) {
+    const auto type = number<std::uint32_t>();
+    const auto count = number<std::uint64_t>();
+    if (type == kText) {
+      for (std::uint64_t i = 0; i < count; ++i) skip(number<std::uint64_t>());
+      file_.texts[key] = count;
+      return;
+    }
+    if (type >= kWidths.size() || kWidths[type] == 0) {
+      fail("ValueError", fmt::format("an array has the type {}, which is not known", type));
+    }
+    const std::size_t width = kWidths[type];
+    if (count > (size_ - at_) / width) end_of_file(width);
+    Value::List items;
+    if (count > kLongestKept) {
+      skip(count * width);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) items.push_back(scalar(type));
+    }
+    put(key, Value::list(std::move(items)));
+  }
+
+  void put(const std::string& key, Value value) {
+    file_.metadata = std::move(file_.metadata).with(key, std::move(value));
+  }
+
+  void tensor() {
+    file_.tensors.push_back(text());
+    require_text(file_.tensors.back());
+    const auto dimensions = number<std::uint32_t>();
+    if (dimensions > (size_ - at_) / 8) end_of_file(8);
+    skip(std::uint64_t{8} * dimensions);
+    number<std::uint32_t>();
+    number<std::uint64_t>();
+  }
+
+  std::ifstream in_;
+  std::string path_;
+  bool both_;
+  std::uint64_t size_ = 0;
+  std::uint64_t at_ = 0;
+  GgufFile file_;
+};
+
+}  // namespace
+
+std::string without_end_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+bool is_gguf_file(const std::string& given) {
+  const std::string path = without_end_slashes(given);
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return false;
+  if (std::filesystem::path(path).extension() == ".gguf") return true;
+  std::array<char, 4> head{};
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), head.size());
+  return in && std::string_view(head.data(), head.size()) == "GGUF";
+}
+
+tl::expected<GgufFile, GgufFault> read_gguf(const std::string& path, GgufReaders readers) {
+  try {
+    Reader reader(path, readers);
+    GgufFile file = reader.read();
+    file.repeated = std::move(reader.repeated);
+    return file;
+  } catch (GgufFault& fault) {
+    return tl::make_unexpected(std::move(fault));
+  }
+}
+
+}  // namespace preflight::facts

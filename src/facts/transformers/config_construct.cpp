@@ -1,0 +1,231 @@
+// Making a configuration object: declared fields, the class's rules, PreTrainedConfig's own part, and the checks at
+// the end. Tested by tests/facts_model_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/facts/transformers/config_rules.h"
+
+namespace preflight::facts {
+namespace {
+
+bool matches(const Value& v, const Value& type);
+
+bool matches_any(const Value& v, const Value::List& types) {
+  return std::any_of(types.begin() + 1, types.end(), [&](const Value& t) { return matches(v, t); });
+}
+
+// huggingface_hub's rule for one declared type.
+bool matches(const Value& v, const Value& type) {
+  if (type.is_none()) return true;
+  if (type.is_string()) {
+    const std::string& name = type.as_string();
+    if (name == "Any" || name == "object") return true;
+    if (name == "None") return v.is_none();
+    if (name == "int") return v.is_int();
+    if (name == "bool") return v.is_bool();
+    if (name == "float") return v.is_float();
+    if (name == "str" || name == "dtype") return v.is_string();
+    if (name == "list" || name == "sequence") return v.is_list() || (name == "sequence" && v.is_string());
+    if (name == "tuple") return v.is_list();
+    return name == "dict" ? v.is_dict() : !v.is_number() && !v.is_none() && !v.is_string() && !v.is_list();
+  }
+  const auto& parts = type.as_list();
+  const std::string& kind = parts[0].as_string();
+  if (kind == "union") return matches_any(v, parts);
+  if (kind == "literal") return std::find(parts.begin() + 1, parts.end(), v) != parts.end();
+  if (kind == "list") {
+    return v.is_list() && std::all_of(v.as_list().begin(), v.as_list().end(),
+                                      [&](const Value& item) { return matches(item, parts[1]); });
+  }
+  if (kind == "dict") {
+    return v.is_dict() && std::all_of(v.as_dict().begin(), v.as_dict().end(), [&](const Value::Item& item) {
+             return matches(Value(item.first), parts[1]) && matches(item.second, parts[2]);
+           });
+  }
+  return true;
+}
+
+// The same for a configuration object: its class or a base of it must be named.
+bool matches(const HfConfig& config, const Value& type) {
+  if (type.is_none()) return true;
+  if (type.is_string()) {
+    const std::string& name = type.as_string();
+    return name == "PreTrainedConfig" || name == "Any" || name == "object" || config.is_instance(name);
+  }
+  const auto& parts = type.as_list();
+  return parts[0].as_string() == "union" &&
+         std::any_of(parts.begin() + 1, parts.end(), [&](const Value& t) { return matches(config, t); });
+}
+
+bool contains(const Value& list, const std::string& name) {
+  return list.is_list() && std::find(list.as_list().begin(), list.as_list().end(), Value(name)) != list.as_list().end();
+}
+
+const ConfigClass* strict_class(const ConfigClass* c) {
+  while (c != nullptr && !c->strict) c = c->base;
+  return c;
+}
+
+const Attribute* argument(const Arguments& arguments, std::string_view name) {
+  for (const auto& [key, value] : arguments) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void remove(Arguments& arguments, std::string_view name) {
+  std::erase_if(arguments, [&](const auto& item) { return item.first == name; });
+}
+
+std::string_view frame_of(const ConfigClass& c, std::string_view own, std::string_view outer) {
+  return c.own ? own : outer;
+}
+
+bool torch_knows(const std::string& name) {
+  static constexpr std::string_view kNames[] = {"float16", "bfloat16", "float32", "float64", "half",
+                                                "float",   "double",   "int8",    "uint8",   "float8_e4m3fn",
+                                                "int16",   "int32",    "int64",   "bool",    "float8_e5m2"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+std::string canonical_dtype(const std::string& name) {
+  if (name == "half") return "float16";
+  if (name == "float") return "float32";
+  return name == "double" ? "float64" : name;
+}
+
+// PreTrainedConfig.__post_init__.
+void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
+  if (const Attribute* dtype = argument(kwargs, "torch_dtype");
+      dtype != nullptr && !attribute_value(*dtype).is_none()) {
+    if (self->is_none("dtype")) self->set("dtype", attribute_value(*dtype));
+  }
+  remove(kwargs, "torch_dtype");
+  if (const Value dtype = self->get("dtype"); dtype.is_string()) {
+    const std::string& name = dtype.as_string();
+    if (!torch_knows(name)) rule_error("AttributeError", function, fmt::format("torch has no dtype {}", name));
+    self->set("dtype", canonical_dtype(name));
+  }
+  if (tables.release() >= v0_5(13) && self->get("problem_type") == Value("single_label_classification")) {
+    const Value labels = self->get("id2label");
+    const Attribute* count = argument(kwargs, "num_labels");
+    const bool one =
+        labels.is_dict() ? labels.as_dict().size() == 1 : count != nullptr && attribute_value(*count) == Value(1);
+    if (one) rule_error("ValueError", function, "single_label_classification needs more than one label");
+  }
+  const auto given = [&](std::string_view name) {
+    const Attribute* a = argument(kwargs, name);
+    return a != nullptr && attribute_truthy(*a);
+  };
+  if (self->has("rope_parameters") || (given("rope_scaling") && given("rope_theta"))) {
+    kwargs = convert_rope(self->config_class(), self, std::move(kwargs), function);
+  }
+  std::erase_if(kwargs, [&](const auto& item) { return tables.is_generation_parameter(item.first); });
+  Attribute per_layer = Value();
+  for (const char* name :
+       {"name_or_path", "_commit_hash", "output_attentions", "attn_implementation", "experts_implementation",
+        "_attn_implementation_internal", "_experts_implementation_internal"}) {
+    remove(kwargs, name);
+  }
+  for (auto& [name, value] : kwargs) set_checked(self, name, std::move(value), function);
+  if (!tables.setting("legacy_layer_type_remap").is_dict()) return;
+  const Value& names = tables.setting("legacy_layer_type_remap");
+  for (const char* key : {"layer_types", "mtp_layer_types"}) {
+    const Value types = self->get(key);
+    if (!types.is_list()) continue;
+    Value::List list;
+    for (const auto& type : types.as_list()) {
+      const Value* newer = type.is_string() ? names.find(type.as_string()) : nullptr;
+      list.push_back(newer == nullptr ? type : *newer);
+    }
+    Value remapped = Value::list(std::move(list));
+    if (remapped != types) self->set(key, std::move(remapped));
+  }
+}
+
+void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs, std::string_view function) {
+  if (!c.fields.is_dict()) return;
+  for (const auto& [name, fallback] : c.fields.as_dict()) {
+    const auto it =
+        std::find_if(kwargs.begin(), kwargs.end(), [&n = name](const auto& item) { return item.first == n; });
+    if (it == kwargs.end()) {
+      // Declared defaults are taken unchecked.
+      self->set(name, fallback);
+    } else {
+      set_checked(self, name, std::move(it->second), function);
+      kwargs.erase(it);
+    }
+  }
+}
+
+}  // namespace
+
+void set_checked(const HfConfigPtr& config, const std::string& name, Attribute value, std::string_view function) {
+  if (const ConfigClass* c = config->config_class();
+      c != nullptr && contains(c->readonly, std::string(config->resolve(name)))) {
+    rule_error("AttributeError", function, fmt::format("{} is computed and cannot be set", name));
+  }
+  const ConfigClass* strict = strict_class(config->config_class());
+  const Value* type = strict == nullptr ? nullptr : strict->checks.find(name);
+  const auto* plain = std::get_if<Value>(&value);
+  if (type != nullptr && !(plain != nullptr ? matches(*plain, *type) : matches(*std::get<HfConfigPtr>(value), *type))) {
+    rule_error("StrictDataclassFieldValidationError", function,
+               fmt::format("{} has the wrong type: {}", name,
+                           plain != nullptr ? plain->repr().substr(0, 60) : "a configuration of another class"));
+  }
+  if (plain != nullptr) {
+    config->set(name, std::move(std::get<Value>(value)));
+  } else {
+    config->set(name, std::move(std::get<HfConfigPtr>(value)));
+  }
+}
+
+void run_post(const ConfigClass* c, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
+  while (c != nullptr && !c->post) c = c->base;
+  if (c == nullptr || c->base == nullptr) {
+    const ConfigClass* any = self->config_class();
+    if (any != nullptr) root_post(*any->tables, self, std::move(kwargs), function);
+    return;
+  }
+  RuleFrame frame{*c->tables, c,     self,   std::move(kwargs), {}, frame_of(*c, "__post_init__", function),
+                  false,      false, Value()};
+  run_rules(frame, *c->post);
+}
+
+void run_init(const ConfigClass& c, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
+  if (!c.init) {
+    set_fields(c, self, kwargs, function);
+    run_post(self->config_class(), self, std::move(kwargs), function);
+  } else {
+    RuleFrame frame{*c.tables, &c, self, {}, {}, frame_of(c, "__init__", function), false, false, Value()};
+    if (c.parameters.is_list()) {
+      for (const auto& p : c.parameters.as_list()) {
+        const std::string& name = p.as_list()[0].as_string();
+        const auto it =
+            std::find_if(kwargs.begin(), kwargs.end(), [&](const auto& item) { return item.first == name; });
+        frame.locals.emplace_back(name, it == kwargs.end() ? Attribute(p.as_list()[1]) : std::move(it->second));
+        if (it != kwargs.end()) kwargs.erase(it);
+      }
+    }
+    frame.kwargs = std::move(kwargs);
+    run_rules(frame, *c.init);
+  }
+  if (c.strict) validate(c, self, function);
+}
+
+HfConfigPtr construct(const ConfigClass& c, Arguments arguments, std::string_view function) {
+  auto self = std::make_shared<HfConfig>(&c);
+  run_init(c, self, std::move(arguments), function);
+  return self;
+}
+
+HfConfigPtr construct(const ConfigClass& c, const Value& arguments, std::string_view function) {
+  Arguments list;
+  if (arguments.is_dict()) {
+    for (const auto& [key, value] : arguments.as_dict()) list.emplace_back(key, value);
+  }
+  return construct(c, std::move(list), function);
+}
+
+}  // namespace preflight::facts

@@ -1,0 +1,35 @@
+// What Python's operators and built-in functions give for values, and keyword arguments in their order: the part of the
+// rule language (config_rules.h) that evaluates nothing itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/facts/transformers/config_rules.h"
+
+namespace preflight::facts::rules {
+
+const Attribute* find(const Arguments& arguments, std::string_view name);  // null where there is none
+void put(Arguments& arguments, std::string_view name, Attribute value);
+void drop(Arguments& arguments, std::string_view name);
+Value to_dict(const Arguments& arguments);
+
+std::string python_str(const Value& v);
+// What iterating over a value gives: keys of a dict, letters of a text; nothing for a number.
+Value::List items_of(const Value& v);
+
+// + - * / // % ** |, also of lists, texts, dicts and sets, which are lists here.
+Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const Value& b);
+// == != < <= > >= is isnot in notin
+Value compare(const RuleFrame& f, std::string_view op, const Attribute& a, const Attribute& b);
+bool is_arithmetic(std::string_view op);
+bool is_comparison(std::string_view op);
+
+Value index(const RuleFrame& f, const Value& container, const Value& key);
+Value slice(const Value& v, const Value& low, const Value& high);
+
+// A built-in function by its name.
+Value builtin(const RuleFrame& f, std::string_view name, const std::vector<Value>& arguments);
+
+}  // namespace preflight::facts::rules

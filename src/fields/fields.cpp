@@ -1,0 +1,116 @@
+// Lookups over the generated field tables: names, defaults per release, supported releases.
+// Tested by tests/args_parse_test.cpp.
+#include "preflight/fields.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "src/fields/field_table.h"
+
+namespace preflight {
+namespace {
+
+// The defaults of one release, one slot per field; parsed from the table once, at first use.
+struct Defaults {
+  Release release;
+  std::vector<Value> values;
+  std::vector<bool> exists;
+  std::vector<Field> fields;  // those that exist
+
+  explicit Defaults(const resolve::ReleaseTable& table)
+      : release(table.release), values(kFieldCount), exists(kFieldCount, false) {
+    for (const auto& [field, json] : table.defaults) {
+      const auto f = static_cast<std::size_t>(field);
+      exists[f] = true;
+      auto parsed = Value::parse_json(json);
+      assert(parsed && "the table holds valid JSON");
+      values[f] = std::move(*parsed);
+    }
+    for (std::size_t f = 0; f < kFieldCount; ++f) {
+      if (exists[f]) fields.push_back(static_cast<Field>(f));
+    }
+  }
+};
+
+const resolve::ReleaseTable& table_of(Release release) {
+  for (const auto& table : resolve::release_tables()) {
+    if (table.release == release) return table;
+  }
+  assert(false && "caller checks is_supported()");
+  return resolve::release_tables().back();
+}
+
+const Defaults& defaults_of(Release release) {
+  // Asked for every field of a launch, one launch after the other of the same release.
+  thread_local const Defaults* last = nullptr;
+  if (last != nullptr && last->release == release) return *last;
+  static std::map<Release, Defaults> all;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  last = &all.try_emplace(release, table_of(release)).first->second;
+  return *last;
+}
+
+}  // namespace
+
+std::string_view field_name(Field field) { return resolve::field_names()[static_cast<std::size_t>(field)]; }
+
+std::optional<Field> find_field(std::string_view name) {
+  const auto names = resolve::field_names();  // sorted by the generator
+  const auto it = std::lower_bound(names.begin(), names.end(), name);
+  if (it == names.end() || *it != name) return std::nullopt;
+  return static_cast<Field>(it - names.begin());
+}
+
+bool field_exists(Field field, Release release) { return defaults_of(release).exists[static_cast<std::size_t>(field)]; }
+
+const Value& field_default(Field field, Release release) {
+  return defaults_of(release).values[static_cast<std::size_t>(field)];
+}
+
+std::span<const Field> fields_of(Release release) { return defaults_of(release).fields; }
+
+std::span<const Value> field_defaults(Release release) { return defaults_of(release).values; }
+
+std::span<const args::FlagRow> args::flag_table(Release release) { return table_of(release).flags; }
+
+std::string Release::text() const {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+std::optional<Release> parse_release(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  Release release;
+  int* parts[] = {&release.major, &release.minor, &release.patch};
+  for (int i = 0; i < 3; ++i) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *parts[i]);
+    if (error != std::errc{} || *parts[i] < 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (i < 2) {
+      if (!text.starts_with('.')) return std::nullopt;
+      text.remove_prefix(1);
+    }
+  }
+  if (!text.empty()) return std::nullopt;
+  return release;
+}
+
+std::span<const Release> supported_releases() {
+  static const std::vector<Release> releases = [] {
+    std::vector<Release> all;
+    for (const auto& table : resolve::release_tables()) all.push_back(table.release);
+    return all;
+  }();
+  return releases;
+}
+
+bool is_supported(Release release) {
+  const auto all = supported_releases();
+  return std::find(all.begin(), all.end(), release) != all.end();
+}
+
+}  // namespace preflight

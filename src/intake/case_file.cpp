@@ -1,0 +1,246 @@
+// Tested by tests/case_file_test.cpp and by parity with recorded outcomes (tests/parity).
+#include "src/intake/case_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "src/args/config_file.h"
+#include "src/commands/commands.h"
+#include "src/intake/temporary_yaml.h"
+#include "src/base/replaced.h"
+
+namespace preflight::commands {
+namespace {
+
+std::string string_of(const Value& item, std::string_view key) {
+  const Value* v = item.find(key);
+  return v != nullptr && v->is_string() ? v->as_string() : std::string();
+}
+
+// A key of the wrong type read as absent would be another case, silently; "" when every known key holds what it should.
+std::string why_malformed(const Value& item) {
+  using Test = bool (*)(const Value&);
+  struct Key {
+    std::string_view name;
+    Test holds;
+    std::string_view expected;
+  };
+  constexpr Test is_text = [](const Value& v) { return v.is_string(); };
+  constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
+  constexpr Test is_words = [](const Value& v) {
+    return v.is_list() && std::ranges::all_of(v.as_list(), [](const Value& word) { return word.is_string(); });
+  };
+  constexpr Test is_variables = [](const Value& v) {
+    return v.is_dict() &&
+           std::ranges::none_of(v.as_dict(), [](const auto& kv) { return kv.second.is_list() || kv.second.is_dict(); });
+  };
+  static constexpr std::array<Key, 6> kKeys{{{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
+                                             {"args", is_words, "a list of texts"},
+                                             {"model", is_text, "text"},
+                                             {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
+                                             {"env", is_variables, "an object of single values"},
+                                             {"config", is_text, "text"}}};
+  static constexpr std::array<Key, 5> kDeviceKeys{
+      {{"memory_mib", is_amount, "a whole number"},
+       {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
+        "a whole number"},
+       {"name", is_text, "text"},
+       {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
+       {"host_memory_mib", is_amount, "a whole number"}}};
+  const auto wrong = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
+    for (const Key& key : keys) {
+      const Value* v = object.find(key.name);
+      const bool absent = v == nullptr || (v->is_none() && key.name != "args");
+      if (!absent && !key.holds(*v)) return fmt::format("\"{}{}\": expected {}", prefix, key.name, key.expected);
+    }
+    return {};
+  };
+  if (std::string text = wrong(item, kKeys, ""); !text.empty()) return text;
+  if (item.find("args") == nullptr) return "\"args\" is missing";
+  const Value* device = item.find("device");
+  return device == nullptr || device->is_none() ? std::string() : wrong(*device, kDeviceKeys, "device.");
+}
+
+DeviceFacts device_of(const Value& item, DeviceFacts device) {
+  const Value* d = item.find("device");
+  if (d == nullptr || !d->is_dict()) return device;
+  if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) device.memory_mib = v->as_int();
+  if (const Value* v = d->find("count"); v != nullptr && v->is_int()) device.count = static_cast<int>(v->as_int());
+  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) device.name = v->as_string();
+  if (const Value* v = d->find("has_fp64"); v != nullptr && v->is_bool()) device.has_fp64 = v->as_bool();
+  if (const Value* v = d->find("host_memory_mib"); v != nullptr && v->is_int()) device.host_memory_mib = v->as_int();
+  return device;
+}
+
+// The words with those of the --config file in place; as they are when the file is refused.
+std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
+  args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
+  if (args::merge_config_file(release, expanded)) return argv;
+  return std::move(expanded.words);
+}
+
+// A case on its way: its words, and the --config file that they name while they are read.
+struct OpenCase {
+  std::size_t line = 0;  // its number in the file
+  ResolvedCase result;
+  std::vector<std::string> argv;
+  std::optional<TemporaryYaml> config;
+};
+
+void open_case(const CaseFile& options, const Value& item, const std::shared_ptr<facts::ModelFiles>& models,
+               OpenCase& open) {
+  ResolvedCase& out = open.result;
+  const Value* id = item.find("id");
+  out.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
+  out.inputs.models = models;
+  out.inputs.unknown_models_stay_open = options.hub;
+  out.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on
+  const std::string& models_dir = options.models;
+  std::string model = models_dir + "/" + string_of(item, "model");
+  const auto with_paths = [&](const std::string& s) {
+    if (s.find('{') == std::string::npos) return s;
+    return replaced(replaced(s, "{models}", models_dir), "{model}", model);
+  };
+  const Value* yaml = item.find("config");
+  if (yaml != nullptr && yaml->is_string()) open.config.emplace(with_paths(yaml->as_string()));
+  const std::string config_path = open.config && open.config->written() ? open.config->path() : std::string();
+  if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
+    open.argv.reserve(args->as_list().size());
+    for (const auto& a : args->as_list()) {
+      open.argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
+    }
+  }
+  out.names.reserve(3);
+  out.names.emplace_back(config_path, "{config}");
+  out.names.emplace_back(std::move(model), "{model}");
+  out.names.emplace_back(models_dir, "{models}");
+  out.inputs.release = options.release;
+  out.inputs.env = options.env;
+  if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
+    for (const auto& [k, v] : e->as_dict()) out.inputs.env[k] = v.is_string() ? v.as_string() : v.repr();
+  }
+  out.inputs.device = device_of(item, options.device);
+  if (!options.stored_as.empty()) {
+    const std::string path = path_given(options.release, open.argv, Field::model_path);
+    // A launch without a model, or with one that nobody knows, ends the same in any form.
+    if (auto stored = path.empty() ? nullptr : out.inputs.models->with_stored_as(path, options.stored_as)) {
+      out.inputs.models = std::move(stored);
+    }
+  }
+}
+
+// The case's launch, once it was resolved.
+void close_case(const CaseFile& options, ResolvedWords resolved, OpenCase& open) {
+  ResolvedCase& out = open.result;
+  const bool has_config = std::find(open.argv.begin(), open.argv.end(), "--config") != open.argv.end();
+  const std::vector<std::string>& accepted = resolved.launch.args.argv;  // empty when the parser refused
+  if (!has_config) {
+    out.inputs.argv = std::move(open.argv);
+  } else {
+    out.inputs.argv = accepted.empty() ? with_config_words(options.release, open.argv) : accepted;
+  }
+  open.config.reset();
+  out.unknown_model = std::move(resolved.unknown_model);
+  out.launch = std::move(resolved.launch);
+}
+
+class CaseReader {
+ public:
+  CaseReader(const CaseFile& options, std::istream& in)
+      : options_(options),
+        in_(in),
+        models_(std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo)) {
+    open_.reserve(kAbreast);
+  }
+
+  int run(const std::function<void(const ResolvedCase&)>& each, const std::function<void()>& idle) {
+    for (bool more = true; more;) {
+      if (in_.rdbuf()->in_avail() <= 0) idle();
+      more = read_group();
+      if (!resolve_group(each)) break;
+    }
+    if (why_not_.empty()) return kOk;
+    std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options_.cases, number_, why_not_);
+    return kBadInput;
+  }
+
+ private:
+  // Launches that are resolved together: enough to share what a step costs, few enough to stay in a processor's cache.
+  static constexpr std::size_t kAbreast = 32;
+
+  bool stop(std::size_t number, std::string why) {
+    number_ = number;
+    why_not_ = std::move(why);
+    return false;
+  }
+
+  // What stands in the file, or came through the pipe so far; false after the last line and after one that is no case.
+  bool read_group() {
+    std::string line;
+    while (open_.size() < kAbreast) {
+      if (!open_.empty() && in_.rdbuf()->in_avail() <= 0) return true;  // nobody waits for the next line's answer
+      if (!std::getline(in_, line)) return false;
+      ++lines_;
+      if (lines_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      const auto item = Value::parse_json(line);
+      if (!item || !item->is_dict()) return stop(lines_, item ? "a case is a JSON object" : item.error().message);
+      if (std::string wrong = why_malformed(*item); !wrong.empty()) return stop(lines_, std::move(wrong));
+      OpenCase& open = open_.emplace_back();
+      open.line = lines_;
+      open_case(options_, *item, models_, open);
+    }
+    return true;
+  }
+
+  bool resolve_group(const std::function<void(const ResolvedCase&)>& each) {
+    static const std::vector<SourceRange> kNoPositions;
+    std::vector<LaunchWords> words;
+    words.reserve(open_.size());
+    for (const OpenCase& c : open_) words.push_back({c.result.inputs, c.argv, kNoPositions, c.result.inputs.env});
+    auto resolved = resolve_words(words);
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      if (!resolved[i]) return stop(open_[i].line, resolved[i].error().text());
+      close_case(options_, std::move(*resolved[i]), open_[i]);
+      each(open_[i].result);
+    }
+    open_.clear();
+    return true;
+  }
+
+  const CaseFile& options_;
+  std::istream& in_;
+  std::shared_ptr<facts::ModelFiles> models_;
+  std::vector<OpenCase> open_;  // kAbreast at most, in memory that one group leaves to the next
+  std::size_t lines_ = 0;       // read so far
+  std::size_t number_ = 0;      // of the line that ended it
+  std::string why_not_;
+};
+
+}  // namespace
+
+int for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
+                  const std::function<void()>& idle) {
+  std::ifstream file;
+  if (options.cases != "-") {
+    file.open(options.cases, std::ios::binary);
+    // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.
+    if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {
+      std::cerr << fmt::format("xpu-preflight: cannot read cases from {}\n", options.cases);
+      return kBadInput;
+    }
+  }
+  std::istream& in = options.cases == "-" ? std::cin : file;
+  return CaseReader(options, in).run(each, idle);
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,18 @@
+// Secrets of a launch (API keys, passwords, tokens) are shown as ***. prepare_launch() conceals what it returns, so
+// that no report, excerpt or JSON made from it can tell them; the arguments kept for resolving again stay as given.
+#pragma once
+
+#include <string_view>
+
+#include "src/intake/launch_input.h"
+
+namespace preflight::commands {
+
+// By the name of an option, a field or an environment variable.
+bool is_secret(std::string_view name);
+
+void conceal(PreparedLaunch& prepared);
+// Corrected arguments, after the first one was written back.
+void conceal(FixSearch& search, Release release);
+
+}  // namespace preflight::commands

@@ -1,0 +1,440 @@
+// Tested by tests/check_cli_test.cpp.
+#include "src/intake/launch_input.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "src/args/parse.h"
+#include "src/intake/serve.h"
+#include "src/base/ascii_case.h"
+#include "src/intake/conceal.h"
+#include "src/intake/model_options.h"
+#include "src/intake/vllm_words.h"
+#include "src/facts/gguf/gguf_file.h"
+#include "src/base/read_text.h"
+#include "src/report/shell_words.h"
+#include "src/resolve/core/parsed_launch.h"
+#include "src/resolve/core/pipeline.h"
+#include "src/resolve/peer/python_resolver.h"
+
+namespace preflight::commands {
+namespace {
+
+ArgumentSource joined(const std::vector<std::string>& arguments) {
+  ArgumentSource source;
+  source.name = "command line";
+  for (const auto& argument : arguments) {
+    if (!source.text.empty()) source.text += ' ';
+    const std::string shown = report::shell_word(argument);
+    source.arguments.push_back({source.text.size(), shown.size()});
+    source.text += shown;
+  }
+  return source;
+}
+
+// A finding about the input, with the words of its record.
+Diagnostic note(std::string_view id, std::string message) {
+  const Rule* rule = find_rule(id);
+  return {.rule = std::string(id),
+          .severity = rule->severity,
+          .message = std::move(message),
+          .why = std::string(rule->why),
+          .fix = std::string(rule->fix)};
+}
+
+struct Arguments {
+  std::vector<std::string> argv;
+  std::vector<SourceRange> positions;
+  Environment env;
+  ArgumentSource source;
+  std::vector<Diagnostic> notes;
+  bool from_vllm = false;
+  std::optional<std::string> serve_backend;   // of `sglang serve`: "auto", "llm" or "diffusion"
+  std::optional<ParseRefusal> serve_refusal;  // `sglang serve` does not understand its words
+};
+
+// The arguments that `sglang serve` hands to launch_server's parser, with the places of their words.
+void read_as_serve(Release release, Arguments& out) {
+  auto read = args::read_serve_words(release, out.argv);
+  if (auto* refusal = std::get_if<ParseRefusal>(&read)) {
+    out.serve_refusal = std::move(*refusal);
+    return;
+  }
+  auto& request = std::get<args::ServeRequest>(read);
+  std::vector<SourceRange> positions;
+  std::vector<ArgumentSource::Span> spans;
+  for (std::size_t i = 0; i < request.argv.size(); ++i) {
+    const bool added = i + 1 < request.from.size() && request.from[i] == request.from[i + 1];
+    positions.push_back(out.positions[request.from[i]]);
+    spans.push_back(out.source.arguments[request.from[i]]);
+    if (added) spans.back().length = 0;  // --model-path, which nobody wrote
+  }
+  out.argv = std::move(request.argv);
+  out.positions = std::move(positions);
+  out.source.arguments = std::move(spans);
+  out.serve_backend = std::move(request.backend);
+}
+
+// The launch that a vLLM command comes to, with the places of the words it came from.
+void read_as_vllm(const LaunchInput& input, Arguments& out) {
+  TranslatedWords words = translate_vllm(input.release, out.argv);
+  std::vector<SourceRange> positions;
+  std::vector<ArgumentSource::Span> spans;
+  for (const std::size_t from : words.from) {
+    positions.push_back(out.positions[from]);
+    spans.push_back(out.source.arguments[from]);
+  }
+  out.argv = std::move(words.argv);
+  out.positions = std::move(positions);
+  out.source.arguments = std::move(spans);
+  out.from_vllm = true;
+  out.notes.push_back(note("VL001", fmt::format("this command starts vLLM; what is checked is python -m "
+                                                "sglang.launch_server {}",
+                                                report::shell_words(out.argv))));
+  for (const std::string& text : words.left_out) out.notes.push_back(note("VL002", text));
+}
+
+// The model makes `sglang serve` start its other server; what needs the hub or other packages to tell is not known.
+Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, const std::string& path) {
+  constexpr std::array<std::string_view, 2> kIndexes = {"model_index.json", "modular_model_index.json"};
+  for (const std::string_view index : kIndexes) {
+    if (index != kIndexes[0] && release < v0_5(21)) continue;
+    const auto text = models.text_of(path + "/" + std::string(index));
+    if (!text) continue;
+    const auto value = Value::parse_json(*text);
+    // That ends the launch of 0.5.13; later it is no diffusion model.
+    if (!value && release < v0_5(19)) return failure(value.error().message, path + "/" + std::string(index));
+    return value && value->is_dict() && value->find("_diffusers_version") != nullptr;
+  }
+  if (release >= v0_5(19)) return false;
+  constexpr std::array<std::string_view, 4> kNames = {"hunyuan3d", "flux.2-dev-nvfp4", "comfy-org/ideogram-4",
+                                                      "comfy-org--ideogram-4"};
+  const std::string lower = ascii_lower(path);
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return lower.find(name) != std::string::npos; });
+}
+
+Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
+  if (!input.which_launch) return sources::find_launch(*input.command, input.variables);
+  auto all = sources::find_launches(*input.command, input.variables);
+  if (!all) return tl::make_unexpected(all.error());
+  return std::move(all->at(std::min(*input.which_launch, all->size() - 1)));
+}
+
+Result<Arguments> read_arguments(const LaunchInput& input) {
+  Arguments out;
+  out.env = input.env;
+  if (!input.command) {
+    out.argv = input.arguments;
+    out.source = joined(input.arguments);
+    return out;
+  }
+  auto launch = launch_in(input);
+  if (!launch) {
+    Error error = launch.error();
+    error.where = error.where.empty() ? input.command_name : input.command_name + ":" + error.where;
+    return tl::make_unexpected(std::move(error));
+  }
+  out.argv = std::move(launch->argv);
+  out.positions = std::move(launch->positions);
+  for (auto& [name, value] : launch->env) out.env.insert_or_assign(name, value);
+  out.source.text = *input.command;
+  out.source.name = input.command_name;
+  for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
+  for (const auto& note_in_text : launch->notes) {
+    const auto at = sources::line_column(*input.command, note_in_text.offset);
+    out.notes.push_back(note(
+        note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
+  }
+  if (launch->vllm) read_as_vllm(input, out);
+  if (launch->serve) read_as_serve(input.release, out);
+  return out;
+}
+
+// What `sglang serve` does once it knows its words: a model path it must see, and the choice of a server.
+Result<bool> check_serve(const LaunchInput& input, Arguments& arguments, facts::ModelFiles& models) {
+  if (!arguments.serve_backend || arguments.serve_refusal) return true;
+  arguments.serve_refusal = args::missing_serve_model(arguments.argv);
+  if (arguments.serve_refusal) return true;
+  const std::string path = args::serve_model_path(arguments.argv).value_or("");
+  const auto diffusion = *arguments.serve_backend == "auto" ? is_diffusion_model(input.release, models, path)
+                                                            : Result<bool>(*arguments.serve_backend == "diffusion");
+  if (!diffusion) return tl::make_unexpected(diffusion.error());
+  if (!*diffusion) return true;
+  return failure(fmt::format("sglang serve starts its diffusion server for {}: that is another server with arguments "
+                             "of its own, and it is not checked here",
+                             path),
+                 input.command_name);
+}
+
+// "--model-path X" or an alias is among the arguments (argparse would demand it otherwise).
+bool gives_model(const std::vector<std::string>& argv) {
+  for (const auto& a : argv) {
+    if (a == "--config" || a.starts_with("--model-path") || a == "--model" || a.starts_with("--model=")) return true;
+  }
+  return false;
+}
+
+std::string path_in(const ServerArgs& args, Field field) {
+  return args[field].is_string() ? args[field].as_string() : std::string();
+}
+
+// A --config file that cannot be read, or is no YAML with options in it, is bad input as any other file would be.
+std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
+  const auto* refused = std::get_if<ParseRefusal>(&parsed);
+  if (refused == nullptr) return std::nullopt;
+  const Refusal& r = refused->refusal;
+  if (r.function != "_parse_yaml_config" && r.function != "_validate_yaml_file") return std::nullopt;
+  return Error{r.message};
+}
+
+// Numbers that no model has: they would be divided by, or looped over.
+std::optional<Error> absurd_number(const Value& config, const std::string& path) {
+  struct Range {
+    std::string_view key;
+    std::int64_t most;
+  };
+  constexpr std::array kRanges = {Range{"num_attention_heads", 1 << 16},
+                                  Range{"num_key_value_heads", 1 << 16},
+                                  Range{"hidden_size", 1 << 24},
+                                  Range{"num_hidden_layers", 1 << 16},
+                                  Range{"head_dim", 1 << 16},
+                                  Range{"max_position_embeddings", 1 << 30}};
+  if (const Value* text = config.find("text_config"); text != nullptr && text->is_dict()) {
+    if (auto error = absurd_number(*text, path)) return error;
+  }
+  for (const Range& row : kRanges) {
+    const Value* value = config.find(row.key);
+    if (value == nullptr || !value->is_number()) continue;
+    const double number = value->as_number();
+    if (number >= 1.0 && number <= static_cast<double>(row.most)) continue;
+    return Error{fmt::format("{} is {}: no model has that", row.key, value->repr()), path};
+  }
+  return std::nullopt;
+}
+
+// A directory that is there and holds no model, a broken config.json: bad input, not a verdict on the launch.
+std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string& path) {
+  const auto config = models.config_of(path);
+  if (!config) return config.error();
+  const std::string file = path == kModelByOption ? "--fact" : path + "/config.json";
+  if (*config != nullptr) {
+    if (!(*config)->is_dict()) return Error{"a model configuration is a JSON object", file};
+    return absurd_number(**config, file);
+  }
+  std::error_code ignored;
+  const bool empty = std::filesystem::is_directory(path, ignored) && !models.has_file(path, "params.json") &&
+                     !models.has_file(path, "*.gguf") && !models.has_file(path, "model_index.json");
+  return empty ? std::optional(Error{"there is no config.json in this directory", path}) : std::nullopt;
+}
+
+// The installed SGLang's answer: replaces ours, or is compared with it.
+Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments, facts::ModelFiles& models,
+                            PreparedLaunch& out) {
+  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, input.device, arguments.env);
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (answer->release != input.release.text()) {
+    out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, rules are those of {}",
+                                                  answer->release, input.release.text())));
+  }
+  if (!answer->unknown_fields.empty()) {
+    out.notes.push_back(note("RS002", fmt::format("fields of the interpreter's SGLang that are not known here: {}",
+                                                  fmt::join(answer->unknown_fields, ", "))));
+  }
+  if (input.ask_builtin) {
+    const auto lines = resolve::differences(out.launch, answer->launch);
+    for (const std::string& line : lines) {
+      out.notes.push_back(note("RS001", "the two resolvers differ: " + line));
+    }
+    if (lines.empty()) {
+      out.notes.push_back(note("RS003", "the two resolvers agree: " + resolve::agreement(out.launch)));
+    }
+    return true;
+  }
+  // Positions of arguments come from our parser where it understands them.
+  answer->launch.args = std::move(out.launch.args);
+  ServerArgs& args = answer->launch.args;
+  if (args.raw.empty()) args.raw = answer->launch.resolved;
+  if (answer->release != input.release.text() && answer->launch.accepted()) {
+    // What another release starts from is not known: only what was given is.
+    for (const Field f : fields_of(args.release)) {
+      if (args.last_given(f) == nullptr) args.raw.set(f, answer->launch[f]);
+    }
+  }
+  out.launch = std::move(answer->launch);
+  if (out.launch.accepted()) resolve::attach_model(out.launch, models);
+  return true;
+}
+
+// The text of a --config file, which findings about its options point into.
+void add_config_text(PreparedLaunch& out) {
+  const auto& argv = out.inputs.argv;
+  const auto option = std::find(argv.begin(), argv.end(), "--config");
+  if (option == argv.end() || option + 1 == argv.end()) return;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(*(option + 1), ignored)) return;  // a pipe was read and is empty
+  if (auto text = read_text(*(option + 1))) out.source.files.emplace(*(option + 1), std::move(*text));
+}
+
+}  // namespace
+
+std::string path_given(Release release, const std::vector<std::string>& argv, Field field) {
+  const ParseOutcome parsed = args::parse(release, argv);
+  const auto* args = std::get_if<ServerArgs>(&parsed);
+  return args == nullptr ? std::string() : path_in(*args, field);
+}
+
+namespace {
+
+// Models whose facts nobody knows here, where that leaves a launch open; "" where there is none.
+struct OpenModels {
+  std::string model;
+  std::string draft;
+};
+
+Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& args) {
+  OpenModels open;
+  if (!inputs.unknown_models_stay_open) return open;
+  open = {path_in(args, Field::model_path), path_in(args, Field::speculative_draft_model_path)};
+  for (const std::string& path : {open.model, open.draft}) {
+    if (path.empty() || !inputs.unusable_files_are_errors) continue;
+    if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
+  }
+  if (open.model == "none" || open.model == "dummy" || model_is_known(*inputs.models, open.model)) open.model.clear();
+  if (open.draft.empty() || model_is_known(*inputs.models, open.draft)) open.draft.clear();
+  return open;
+}
+
+// A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
+void leave_open(OpenModels open, ResolvedWords& out) {
+  if (out.launch.outcome != Outcome::kRefused) return;
+  if (!open.model.empty() && out.launch.refused_by_model) out.unknown_model = {.path = std::move(open.model)};
+  const bool not_found = out.launch.refusal && out.launch.refusal->exception == "OSError";
+  if (!open.draft.empty() && !out.launch.refused_by_model && not_found) {
+    out.unknown_model = {.path = std::move(open.draft), .is_draft = true};
+  }
+  if (out.unknown_model) {
+    out.launch.outcome = Outcome::kAccepted;
+    out.launch.refusal.reset();
+  }
+}
+
+}  // namespace
+
+std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> launches) {
+  std::vector<Result<ResolvedWords>> out;
+  out.reserve(launches.size());
+  struct Waiting {
+    std::size_t launch;
+    OpenModels open;
+  };
+  std::vector<Waiting> waiting;
+  std::vector<resolve::Unresolved> parsed_launches;
+  waiting.reserve(launches.size());
+  parsed_launches.reserve(launches.size());
+  for (const LaunchWords& words : launches) {
+    const LaunchInputs& inputs = words.inputs;
+    ParseOutcome parsed = args::parse(inputs.release, words.argv, words.positions);
+    out.emplace_back();
+    if (auto* args = std::get_if<ServerArgs>(&parsed)) {
+      auto open = open_models(inputs, *args);
+      if (!open) {
+        out.back() = tl::make_unexpected(std::move(open.error()));
+        continue;
+      }
+      waiting.push_back({out.size() - 1, std::move(*open)});
+      parsed_launches.push_back({std::move(*args), *inputs.models, inputs.device, words.env});
+    } else if (const auto error = unreadable_config(parsed); error && inputs.unusable_files_are_errors) {
+      out.back() = tl::make_unexpected(*error);
+    } else {
+      out.back()->launch = resolve::refused_by_parser(inputs.release, std::move(parsed));
+    }
+  }
+  auto resolved = resolve::resolve_abreast(std::move(parsed_launches));
+  for (std::size_t i = 0; i < resolved.size(); ++i) {
+    ResolvedWords& words = *out[waiting[i].launch];
+    words.launch = std::move(resolved[i]);
+    leave_open(std::move(waiting[i].open), words);
+  }
+  return out;
+}
+
+Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vector<std::string>& argv,
+                                    const std::vector<SourceRange>& positions, const Environment& env) {
+  const LaunchWords words{inputs, argv, positions, env};
+  return std::move(resolve_words(std::span(&words, 1)).front());
+}
+
+bool model_is_known(facts::ModelFiles& models, const std::string& path) {
+  const auto config = models.config_of(path);
+  if (!config || *config != nullptr) return true;  // an unreadable config.json is known to be broken
+  return facts::is_gguf_file(path);
+}
+
+namespace {
+
+Result<PreparedLaunch> prepare(const LaunchInput& input) {
+  auto arguments = read_arguments(input);
+  if (!arguments) return tl::make_unexpected(arguments.error());
+
+  const bool by_option = input.mla || !input.facts.empty() || !input.model_config.empty();
+  const bool stands_alone = by_option && !gives_model(arguments->argv);
+  if (stands_alone) {
+    // The option stands in for a model; argparse still wants a path.
+    arguments->argv.insert(arguments->argv.end(), {"--model-path", std::string(kModelByOption)});
+    arguments->positions.resize(arguments->positions.empty() ? 0 : arguments->argv.size());
+  }
+  PreparedLaunch out;
+  auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
+  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, source, true};
+  const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();
+  auto models = model_by_option(input, *source, path);
+  if (!models) return tl::make_unexpected(models.error());
+  out.facts_by_option = input.mla.has_value() || !input.facts.empty();
+  out.assumed_facts = models->assumed;
+  out.source = std::move(arguments->source);
+  out.places = out.source.arguments;
+  out.from_vllm = arguments->from_vllm;
+  out.notes = std::move(arguments->notes);
+  if (models->config) source->stand_in(path, std::move(*models->config));
+  if (models->draft_config) {
+    const std::string draft = path_given(input.release, arguments->argv, Field::speculative_draft_model_path);
+    if (draft.empty()) return failure("--draft-model-config: the launch names no draft model");
+    source->stand_in(draft, std::move(*models->draft_config));
+  }
+  if (!input.stored_as.empty()) {
+    source = source->with_stored_as(path_given(input.release, arguments->argv, Field::model_path), input.stored_as);
+    if (source == nullptr) return failure("--stored-as: nothing is known of the launch's model");
+    out.inputs.models = source;
+  }
+  if (auto done = check_serve(input, *arguments, *source); !done) return tl::make_unexpected(done.error());
+  if (arguments->serve_refusal) {
+    out.launch = resolve::refused_by_parser(input.release, std::move(*arguments->serve_refusal));
+    out.refused_by_serve = true;
+    return out;
+  }
+  auto resolved = resolve_words(out.inputs, arguments->argv, arguments->positions, arguments->env);
+  if (!resolved) return tl::make_unexpected(resolved.error());
+  out.launch = std::move(resolved->launch);
+  out.unknown_model = std::move(resolved->unknown_model);
+  if (!input.interpreter.empty()) {
+    if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
+  }
+  add_config_text(out);
+  return out;
+}
+
+}  // namespace
+
+Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
+  auto prepared = prepare(input);
+  if (prepared) conceal(*prepared);
+  return prepared;
+}
+
+}  // namespace preflight::commands

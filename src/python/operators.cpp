@@ -1,0 +1,80 @@
+// Tested by tests/resolve_memory_test.cpp.
+#include "src/python/operators.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "src/python/integer.h"
+
+namespace preflight::resolve::python {
+
+double round_to(double x, int digits) {
+  // Correctly rounded decimal text of the exact value is what CPython's float.__round__ reads back.
+  return std::strtod(fmt::format("{:.{}f}", x, digits).c_str(), nullptr);
+}
+
+void type_error(Resolution& r, std::string_view function, std::string_view what) {
+  r.refuse("TypeError", std::string(function), std::string(what));
+}
+
+std::int64_t floor_div(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
+  if (b == 0) r.refuse("ZeroDivisionError", std::string(function), fmt::format("{} is divided by zero", a));
+  if (b == -1) return integer::bounded_times(a, -1);
+  const std::int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+bool less(Resolution& r, std::string_view function, const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) {
+    return a.is_float() || b.is_float() ? a.as_number() < b.as_number() : integer::less(a, b);
+  }
+  if (a.is_string() && b.is_string()) return a.as_string() < b.as_string();
+  if (a.is_list() && b.is_list()) {  // the first items that differ decide, else the shorter list is less
+    const auto& x = a.as_list();
+    const auto& y = b.as_list();
+    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+      if (x[i] != y[i]) return less(r, function, x[i], y[i]);
+    }
+    return x.size() < y.size();
+  }
+  type_error(r, function, fmt::format("{} cannot be compared with {}", a.repr(), b.repr()));
+}
+
+Value max_of(Resolution& r, std::string_view function, const Value& list) {
+  Value::List items;
+  if (list.is_list()) {
+    items = list.as_list();
+  } else if (list.is_string()) {
+    for (const char c : list.as_string()) items.emplace_back(std::string(1, c));
+  } else if (list.is_dict()) {
+    for (const auto& [key, value] : list.as_dict()) items.emplace_back(key);
+  } else {
+    type_error(r, function, fmt::format("{} is not a list", list.repr()));
+  }
+  if (items.empty()) r.refuse("ValueError", std::string(function), "the list is empty, so it has no largest entry");
+  Value most = items.front();
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    if (less(r, function, most, items[i])) most = items[i];
+  }
+  return most;
+}
+
+std::int64_t index(Resolution& r, std::string_view function, const Value& v) {
+  if (v.is_int() || v.is_bool()) return v.as_int();
+  type_error(r, function, fmt::format("{} is not an integer", v.repr()));
+}
+
+double number(Resolution& r, std::string_view function, const Value& v) {
+  if (v.is_number()) return v.as_number();
+  type_error(r, function, fmt::format("{} is not a number", v.repr()));
+}
+
+std::int64_t length(Resolution& r, std::string_view function, const Value& v) {
+  if (v.is_list()) return static_cast<std::int64_t>(v.as_list().size());
+  if (v.is_dict()) return static_cast<std::int64_t>(v.as_dict().size());
+  if (v.is_string()) return static_cast<std::int64_t>(v.as_string().size());
+  type_error(r, function, fmt::format("{} has no length", v.repr()));
+}
+
+}  // namespace preflight::resolve::python

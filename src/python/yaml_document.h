@@ -1,0 +1,76 @@
+// YamlDocument: the node tree of a YAML file, as PyYAML's parser and composer build it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/python/yaml_scanner.h"
+
+namespace preflight::args {
+
+// Standard tags by their short names; other tags are full URIs.
+struct YamlNode {
+  enum Kind : std::uint8_t { kScalar, kSequence, kMapping } kind = kScalar;
+  std::string tag = {};  // "null", "bool", "int", "float", "str", "timestamp", "merge", "value", "seq", "map", …
+  std::string text = {};
+  std::vector<YamlNode*> items = {};
+  std::vector<std::pair<YamlNode*, YamlNode*>> pairs = {};
+  YamlMark mark = {};
+};
+
+// A file's bytes in Python's text mode (UTF-8, "\n" line ends), as PyYAML's reader accepts them. Throws YamlFault.
+std::u32string yaml_text(const std::string& bytes);
+
+class YamlDocument {
+ public:
+  // Throws YamlFault.
+  explicit YamlDocument(std::u32string text);
+
+  // nullptr for a file without content.
+  [[nodiscard]] YamlNode* root() const { return root_; }
+
+ private:
+  struct Properties {
+    std::string anchor;
+    std::string tag;  // empty: none
+    bool any = false;
+  };
+
+  [[nodiscard]] bool next_is(YamlToken::Kind kind) { return scanner_.peek().kind == kind; }
+  template <typename... Kinds>
+  [[nodiscard]] bool next_is(YamlToken::Kind first, Kinds... rest) {
+    return next_is(first) || next_is(rest...);
+  }
+  [[noreturn]] static void fail(std::string exception, std::string message, YamlMark mark);
+
+  void directives();
+  void document_end();
+  Properties properties();
+  [[nodiscard]] std::string resolved_tag(const YamlToken& token) const;
+  YamlNode* node(bool block, bool indentless_sequence = false);
+  YamlNode* content(const Properties& properties, YamlMark mark, bool block, bool indentless_sequence);
+  YamlNode* add(YamlNode node, const Properties& properties);
+  YamlNode* empty(YamlMark mark);
+  void block_sequence(YamlNode& node);
+  void indentless_sequence(YamlNode& node);
+  void block_mapping(YamlNode& node);
+  void flow_sequence(YamlNode& node, YamlMark mark);
+  YamlNode* flow_pair();
+  void flow_mapping(YamlNode& node, YamlMark mark);
+
+  YamlScanner scanner_;
+  std::deque<YamlNode> nodes_;
+  std::map<std::string, YamlNode*> anchors_;
+  std::map<std::string, std::string> tag_handles_;
+  YamlNode* root_ = nullptr;
+  int depth_ = 0;
+};
+
+// The tag of a plain scalar by YAML 1.1's rules, as PyYAML's resolver has them.
+std::string_view implicit_tag(std::string_view text);
+
+}  // namespace preflight::args

@@ -1,0 +1,161 @@
+// What `memory` prints: the sheet as text and as JSON.
+#include "src/report/memory_report.h"
+
+#include <fmt/format.h>
+
+namespace preflight::commands {
+namespace {
+
+using plan::MemorySheet;
+using Json = nlohmann::ordered_json;
+
+std::string thousands(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (n < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string line(std::string_view label, double gib, std::string_view note) {
+  return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, note);
+}
+
+std::string interval_text(const MemorySheet& s) {
+  if (!s.any_fraction()) {
+    return fmt::format("  none: {:.2f} GiB have to be loaded and {:.2f} GiB are free\n", s.loaded_gib(), s.free_gib);
+  }
+  std::string out = fmt::format("  above {:.4f}: what is loaded, over the free memory; SGLang advises {:.3f} or more\n",
+                                s.least, plan::advised_fraction(s.least));
+  if (s.most > 0.0 && s.most > s.least) {
+    out += fmt::format("  up to {:.4g}: SGLang's own choice, which leaves its reserve for activations and graphs\n",
+                       s.most);
+    if (s.fraction > s.most) {
+      out += fmt::format(
+          "  {:.4g} leaves {:.1f} GiB where SGLang would leave {:.1f}: long prompts may run out of memory\n",
+          s.fraction, s.free_gib * (1 - s.fraction), s.free_gib * (1 - s.most));
+    }
+  } else if (s.most > 0.0) {
+    out += fmt::format(
+        "  SGLang's own choice {:.4g} lies below: a larger fraction takes from its reserve for activations\n", s.most);
+  }
+  return out;
+}
+
+std::string cache_text(const MemorySheet& s) {
+  const auto& c = s.cost;
+  std::string out = fmt::format("  {}: {} bytes a token in {} layers", c.kind, thousands(c.bytes_per_token), c.layers);
+  if (c.window_layers > 0) {
+    out += fmt::format(", {} in {} layers with a window (pool of {:.2g} of the tokens)",
+                       thousands(c.window_bytes_per_token), c.window_layers, c.window_share);
+  }
+  if (c.draft_bytes_per_token > 0)
+    out += fmt::format(" ({} of them for the draft)", thousands(c.draft_bytes_per_token));
+  if (c.state_bytes > 0) {
+    out += fmt::format(", {} bytes of state a request in {} layers", thousands(c.state_bytes), c.state_layers);
+  }
+  return out + "\n";
+}
+
+Json sheet_json(const MemorySheet& s) {
+  return {{"device_gib", s.device_gib},
+          {"free_gib", s.free_gib},
+          {"weights_gib", s.weights_gib},
+          {"weights_exact", s.weights_exact},
+          {"draft_gib", s.draft_gib},
+          {"offloaded_gib", s.offloaded_gib},
+          {"images_gib", s.images_gib},
+          {"mem_fraction_static", s.fraction},
+          {"least_fraction", s.least},
+          {"advised_least_fraction", plan::advised_fraction(s.least)},
+          {"sglang_default_fraction", s.most},
+          {"workspace_gib", s.workspace_gib},
+          {"state_gib", s.state_gib},
+          {"state_slots", s.state_slots},
+          {"cache_gib", s.cache_gib},
+          {"cache_kind", s.cost.kind},
+          {"bytes_per_token", s.cost.bytes_per_token},
+          {"window_bytes_per_token", s.cost.window_bytes_per_token},
+          {"draft_bytes_per_token", s.cost.draft_bytes_per_token},
+          {"state_bytes_per_request", s.cost.state_bytes},
+          {"tokens", s.tokens},
+          {"window_tokens", s.window_tokens},
+          {"context_tokens", s.context},
+          {"requests", s.requests},
+          {"requests_at_full_context", s.full_requests},
+          {"fits", s.fits()}};
+}
+
+Json rows_json(const std::vector<MemoryRow>& rows) {
+  Json out = Json::object();
+  for (const MemoryRow& r : rows) out[r.name] = sheet_json(r.sheet);
+  return out;
+}
+
+}  // namespace
+
+std::string memory_text(const MemoryReport& report, const Launch& launch, const report::Style& style) {
+  const MemorySheet& s = report.sheet;
+  std::string out;
+  for (const Diagnostic& d : report.errors) {
+    out += style.red("fails whatever the memory: ") + fmt::format("{} {}; check tells more\n", d.rule, d.message);
+  }
+  out += style.bold(fmt::format("Memory of one GPU ({}, SGLang {})\n", launch.device.name, launch.release().text()));
+  out += line(
+      "device", s.device_gib,
+      s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");
+  out += line("weights", s.weights_gib,
+              s.weights_given   ? "given"
+              : s.weights_exact ? launch.model->dtype
+                                : "estimated, parts approximated");
+  if (s.draft_gib > 0.0)
+    out += line("draft model", s.draft_gib, s.draft_after_pool ? "loaded after the KV cache, outside the budget" : "");
+  if (s.offloaded_gib > 0.0) out += line("in host memory", -s.offloaded_gib, "--cpu-offload-gb");
+  if (s.images_gib > 0.0) out += line("image cache", s.images_gib, "allocated after the KV cache");
+  out += line("static budget", s.free_gib * s.fraction, fmt::format("--mem-fraction-static {:.4g}", s.fraction));
+  if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
+  out += line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
+              s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
+  if (s.workspace_gib > 0.0) out += line("attention workspace", s.workspace_gib, "at full context, outside the budget");
+  out += cache_text(s);
+  if (s.fits()) {
+    out += fmt::format("  requests: {} at once at most, {} of {} tokens each\n", thousands(s.requests),
+                       thousands(s.full_requests), thousands(s.context));
+    if (s.full_requests == 0) {
+      out += fmt::format("  {} --context-length {} is the longest that a single request can reach\n",
+                         style.yellow("short:"), s.tokens);
+    }
+  }
+  out += style.bold("--mem-fraction-static") + "\n" + interval_text(s);
+  if (!s.fits()) {
+    out += style.bold("What would fit") + "\n";
+    if (report.changes.empty())
+      out += "  no single change of --mem-fraction-static, --chunked-prefill-size or --tp-size\n";
+    for (const MemoryRow& r : report.changes) {
+      out += fmt::format("  {:<32} {} tokens", r.name, thousands(r.sheet.tokens));
+      if (r.sheet.fraction > r.sheet.most && r.sheet.most > 0.0) {
+        out += fmt::format(", {:.1f} GiB left for activations", r.sheet.free_gib * (1 - r.sheet.fraction));
+      }
+      out += "\n";
+    }
+  }
+  out += style.bold("On other cards") + style.dim(" (same arguments)") + "\n";
+  for (const MemoryRow& r : report.devices) {
+    out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<6.4g} least {:<6.3f} {}\n", r.name, r.sheet.device_gib,
+                       r.sheet.fraction, r.sheet.least,
+                       r.sheet.fits() ? thousands(r.sheet.tokens) + " tokens" : std::string("does not fit"));
+  }
+  return out;
+}
+
+nlohmann::ordered_json memory_json(const MemoryReport& report) {
+  Json out = sheet_json(report.sheet);
+  Json errors = Json::array();
+  for (const Diagnostic& d : report.errors) errors.push_back({{"rule", d.rule}, {"message", d.message}});
+  out["other_errors"] = std::move(errors);
+  out["changes_that_fit"] = rows_json(report.changes);
+  out["devices"] = rows_json(report.devices);
+  return out;
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,284 @@
+// Reading, writing, logging and refusing during resolution. Tested by every tests/resolve_*_test.cpp.
+#include "src/resolve/core/resolution.h"
+
+#include <algorithm>
+#include <span>
+
+#include "src/python/python_text.h"
+#include "src/base/ascii_case.h"
+#include "src/facts/mistral_format.h"
+#include "src/facts/read_config.h"
+#include "src/python/literal_text.h"
+
+namespace preflight::resolve {
+
+const std::string* Resolution::env_text(std::string_view name) const {
+  const auto it = env().find(name);
+  return it == env().end() ? nullptr : &it->second;
+}
+
+bool Resolution::env_bool(std::string_view name, bool fallback) const {
+  const std::string* text = env_text(name);
+  if (text == nullptr) return fallback;
+  const std::string value = ascii_lower(*text);
+  if (value == "true" || value == "1" || value == "yes" || value == "y") return true;
+  if (value == "false" || value == "0" || value == "no" || value == "n") return false;
+  return fallback;  // upstream warns of an unusable value and keeps the default
+}
+
+std::int64_t Resolution::env_int(std::string_view name, std::int64_t fallback) const {
+  const std::string* text = env_text(name);
+  if (text == nullptr) return fallback;
+  return python_int(*text).value_or(fallback);
+}
+
+bool Resolution::one_of(Field f, std::initializer_list<std::string_view> texts) const {
+  return std::any_of(texts.begin(), texts.end(), [&](std::string_view t) { return is(f, t); });
+}
+
+std::int64_t Resolution::integer(Field f) const {
+  const Value& v = (*this)[f];
+  return v.is_float() ? static_cast<std::int64_t>(v.as_number()) : v.as_int();
+}
+
+const std::string& Resolution::text(Field f) const {
+  static const std::string kNone;
+  const Value& v = (*this)[f];
+  return v.is_string() ? v.as_string() : kNone;
+}
+
+void Resolution::set_silently(Field field, Value value) { launch_.resolved.set(field, std::move(value)); }
+
+Value Resolution::attribute(std::string_view name) const {
+  const auto it = attributes_.find(name);
+  return it == attributes_.end() ? Value() : it->second;
+}
+
+void Resolution::set_attribute(std::string_view name, Value value) {
+  attributes_.insert_or_assign(std::string(name), std::move(value));
+}
+
+namespace {
+
+// Functions that were part of a larger method: up to 0.5.11 these, and up to 0.5.12 those below.
+constexpr std::pair<std::string_view, std::string_view> kMethodsBefore12[] = {
+    {"apply_nemotron_h_defaults", "_handle_model_specific_adjustments"},
+    {"validate_hisparse", "check_server_args"},
+};
+constexpr std::pair<std::string_view, std::string_view> kMethodsBefore13[] = {
+    {"_handle_dflash", "_handle_speculative_decoding"},
+    {"_handle_eagle_family", "_handle_speculative_decoding"},
+    {"_handle_frozen_kv_mtp", "_handle_speculative_decoding"},
+    {"_handle_ngram", "_handle_speculative_decoding"},
+    {"_maybe_disable_adaptive", "_handle_speculative_decoding"},
+    {"_normalize_device_group", "_validate_ib_devices"},
+    {"handle_pd_disaggregation", "_handle_pd_disaggregation"},
+    {"handle_speculative_decoding", "_handle_speculative_decoding"},
+};
+
+std::string_view method_in_release(Release release, std::string_view function) {
+  if (release >= v0_5(13)) return function;
+  for (const auto& [part, method] : kMethodsBefore13) {
+    if (part == function) return method;
+  }
+  if (release >= v0_5(12)) return function;
+  for (const auto& [part, method] : kMethodsBefore12) {
+    if (part == function) return method;
+  }
+  return function;
+}
+
+}  // namespace
+
+void Resolution::set(StepName step, Field field, Value value) {
+  // What is no field of this release is a private attribute there, which nothing records.
+  if (!(*this)[field].identical(value) && field_exists(field, release())) {
+    launch_.chain.push_back({method_in_release(release(), step), FieldValues(field, value), true});
+  }
+  set_silently(field, std::move(value));
+}
+
+namespace {
+
+// Up to 0.5.18 only passes and model overrides declare (up to 0.5.14 nothing does); a handler assigns, and settings
+// inside the graph configuration change in place, which nothing records.
+bool is_handler(std::string_view step) {
+  for (const std::string_view prefix :
+       {"_handle_", "handle_", "_parse_", "_apply_", "apply_", "adjust_", "_disable_", "_resolve_"}) {
+    if (step.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Resolution::assign(StepName step, FieldValues fields) {
+  const StepName method = step.substr(0, step.find('.'));
+  for (FieldValue& assigned : fields) {
+    const bool in_place = assigned.first == Field::cuda_graph_config && method != "_parse_cuda_graph_config";
+    if (in_place) {
+      set_silently(assigned.first, std::move(assigned.second));
+    } else {
+      set(method, assigned.first, std::move(assigned.second));
+    }
+  }
+}
+
+void Resolution::declare(StepName step, FieldValues fields) {
+  if (before(v0_5(15)) || (before(v0_5(19)) && is_handler(step))) return assign(step, std::move(fields));
+  for (const auto& [field, value] : fields) set_silently(field, value);
+  launch_.chain.push_back({step, std::move(fields), false});
+}
+
+void Resolution::change(StepName step, Field field, Value value) {
+  declare(step, FieldValues(field, std::move(value)));
+}
+
+namespace {
+
+// --log-level sets Python's root logger before anything resolves, so that it silences what is below it. The parser
+// has refused names that are no level.
+int severity_of(std::string_view level) {
+  const std::string upper = ascii_upper(level);
+  if (upper == "CRITICAL" || upper == "FATAL") return 50;
+  if (upper == "ERROR") return 40;
+  return upper == "WARNING" || upper == "WARN" ? 30 : 0;
+}
+
+// Handlers that are functions since 0.5.19 and methods with a leading underscore before; handle_… with these
+// exceptions, which were functions of their own already.
+constexpr std::string_view kFunctionsBefore19[] = {"handle_pd_disaggregation", "handle_speculative_decoding"};
+constexpr std::string_view kMethodsBefore19[] = {
+    "apply_cuda_graph_compatibility",
+    "apply_cuda_graph_disaggregation_roles",
+    "apply_deepep_adjustments",
+    "apply_inkling_prefill_cuda_graph_default",
+    "apply_muse_glimmer_prefill_cuda_graph_max_bs_default",
+    "check_two_batch_overlap",
+    "disable_breakable_cudagraph_if_incompatible",
+    "disable_full_prefill_cudagraph_if_incompatible",
+    "disable_prefill_cuda_graph_for_deepseek_trtllm_mla",
+    "disable_tc_piecewise_cudagraph_if_incompatible",
+    "generate_cpu_graph_batch_sizes",
+    "generate_decode_cuda_graph_batch_sizes",
+    "generate_prefill_cuda_graph_batch_sizes",
+    "is_mistral_native_format",
+    "parse_cuda_graph_config",
+    "required_mori_dispatch_tokens_per_rank",
+    "required_pplx_dispatch_tokens_per_rank",
+    "resolve_hf_gguf_model_path",
+    "resolve_hicache_dcp_compatibility",
+    "resolve_layout_io_compatibility",
+    "resolve_storage_layout_compatibility",
+    "validate_cuda_graph_config",
+    "validate_cutedsl_a2a_token_budget",
+    "validate_experimental_sgl_marlin",
+    "validate_ib_devices",
+    "validate_mamba_extra_buffer",
+    "validate_mamba_no_buffer",
+    "validate_prefill_only_disable_kv_cache_args",
+};
+
+std::string name_in_release(Release release, std::string_view part) {
+  const std::string_view function = method_in_release(release, part);
+  const auto among = [&](std::span<const std::string_view> names) {
+    return std::find(names.begin(), names.end(), function) != names.end();
+  };
+  const bool handler = function.starts_with("handle_") && !among(kFunctionsBefore19);
+  const bool underscored = release < v0_5(19) && (handler || among(kMethodsBefore19));
+  return (underscored ? "_" : "") + std::string(function);
+}
+
+}  // namespace
+
+void Resolution::log(std::string_view level, std::string_view function, std::string message) {
+  if (severity_of(level) < severity_of(text(Field::log_level))) return;
+  launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
+}
+
+void Resolution::refuse(std::string_view exception, std::string_view function, std::string message,
+                        std::string_view rule) {
+  throw RefusedByStep{
+      {std::string(exception), name_in_release(release(), function), std::move(message), std::string(rule)}};
+}
+
+// Texts become strings here and not in every step that logs or refuses.
+void Resolution::warn(std::string_view function, const char* message) { warn(function, std::string(message)); }
+
+void Resolution::refuse(std::string_view exception, std::string_view function, const char* message,
+                        std::string_view rule) {
+  refuse(exception, function, std::string(message), rule);
+}
+
+void Resolution::require(bool condition, std::string_view function, std::string_view message) {
+  if (!condition) refuse("AssertionError", function, std::string(message));
+}
+
+facts::ModelRequest Resolution::model_request() const {
+  static const facts::ModelRequest kPlain;  // its texts are shared by all
+  facts::ModelRequest request = kPlain;
+  request.path = text(Field::model_path);
+  request.context_length = (*this)[Field::context_length];
+  request.dtype = (*this)[Field::dtype];
+  request.quantization = (*this)[Field::quantization];
+  request.override_args = (*this)[Field::json_model_override_args];
+  request.enable_multimodal = (*this)[Field::enable_multimodal];
+  request.is_embedding = (*this)[Field::is_embedding];
+  request.speculative_algorithm = (*this)[Field::speculative_algorithm];
+  request.model_impl = (*this)[Field::model_impl];
+  request.config_parser = (*this)[Field::model_config_parser];
+  request.load_format = (*this)[Field::load_format];
+  request.trust_remote_code = (*this)[Field::trust_remote_code];
+  request.disable_hybrid_swa_memory = (*this)[Field::disable_hybrid_swa_memory];
+  request.sampling_defaults = (*this)[Field::sampling_defaults];
+  request.quantize_and_serve = (*this)[Field::quantize_and_serve];
+  request.encoder_only = (*this)[Field::encoder_only];
+  request.language_model_only = (*this)[Field::language_model_only];
+  return request;
+}
+
+const ModelFacts& Resolution::model() {
+  if (!launch_.model) launch_.model = build_model(model_request());
+  return *launch_.model;
+}
+
+void Resolution::take_log(std::vector<LogLine> lines) {
+  for (auto& line : lines) {
+    // SGLang looks for a generation config, and reads a params.json, once per path and process.
+    const bool once = line.function == "get_generation_config" || line.function == "parse";
+    const bool repeated = once && std::any_of(launch_.log.begin(), launch_.log.end(), [&](const LogLine& earlier) {
+                            return earlier.function == line.function && earlier.message == line.message;
+                          });
+    if (!repeated) log(line.level, line.function, std::move(line.message));
+  }
+}
+
+std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequest& request) {
+  facts::ModelRequest full = request;
+  full.release = release();
+  full.env = env();
+  const std::string given = text(request.is_draft ? Field::decrypted_draft_config_file : Field::decrypted_config_file);
+  const std::string file(args::strip(given));
+  facts::ModelOutcome outcome =
+      file.empty() ? facts::build_model(models_, full) : facts::build_model_from(models_, full, file);
+  take_log(std::move(outcome.log));
+  if (auto* refused = std::get_if<Refusal>(&outcome.result)) {
+    launch_.refused_by_model = !request.is_draft;
+    throw RefusedByStep{std::move(*refused)};
+  }
+  return std::get<std::shared_ptr<const ModelFacts>>(outcome.result);
+}
+
+std::variant<Value, Refusal> Resolution::load_config(facts::ConfigRequest request) {
+  request.release = release();
+  facts::ConfigOutcome outcome = facts::load_config(models_, request);
+  take_log(std::move(outcome.log));
+  return std::move(outcome.result);
+}
+
+void Resolution::unmodelled(Field f) {
+  auto& list = launch_.unmodelled;
+  if (std::find(list.begin(), list.end(), f) == list.end()) list.push_back(f);
+}
+
+}  // namespace preflight::resolve

@@ -1,0 +1,92 @@
+// See model_queries.h. Tested by tests/resolve_model_test.cpp.
+#include "src/resolve/models/model_queries.h"
+
+#include <algorithm>
+
+#include "src/base/ascii_case.h"
+#include "src/python/integer.h"
+
+namespace preflight::resolve {
+
+bool contains(std::initializer_list<std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool uses_sparse_mla(const ModelFacts& model, Release release) {
+  if (model.architectures.empty() || model.root("index_topk").is_none()) return false;
+  const std::string& arch = model.architectures.front();
+  if (contains({"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN",
+                "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM"},
+               arch)) {
+    return true;
+  }
+  return release >= v0_5(23) &&
+         contains({"GlmMoeDsaForCausalLMNextN", "Glm5NextForConditionalGenerationNextN",
+                   "Glm5NextForConditionalGeneration", "LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN",
+                   "Dots3NoteForCausalLM", "Dots3NoteForCausalLMNextN", "HYV4ForCausalLM", "HYV4ForCausalLMNextN"},
+                  arch);
+}
+
+bool has_attribute(const ModelFacts& model, std::string_view key) { return model.hf_config.find(key) != nullptr; }
+
+bool has_hybrid_nvfp4_experts(const ModelFacts& model) {
+  const Value config = model.root("quantization_config");
+  const auto names = [&](std::string_view key, std::string_view text) {
+    const Value* v = config.find(key);
+    return v != nullptr && v->is_string() && ascii_upper(v->as_string()) == text;
+  };
+  const Value* group_size = config.find("group_size");
+  return names("quant_algo", "MIXED_PRECISION") && names("moe_quant_algo", "NVFP4") && group_size != nullptr &&
+         !group_size->is_none();
+}
+
+bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
+  const Value config = model.root("quantization_config");
+  const Value* routed = config.find("routed_experts_quant_method");
+  const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
+  if (routed != nullptr && !routed->is_none()) return is_text(*routed, "mxfp4");
+  if (contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"}, arch)) {
+    return r.env_bool("SGLANG_DSV4_FP4_EXPERTS", true);
+  }
+  const Value* store = config.find("store_dtype");
+  return contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch) && store != nullptr && store->is_string() &&
+         ascii_upper(store->as_string()) == "MXFP4";
+}
+
+std::string ragged_verify_mode(Resolution& r) {
+  const std::string* text = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
+  if (text == nullptr) return "static";
+  if (!contains({"static", "cap-accept", "compact"}, *text)) {
+    r.refuse("ValueError", "read_ragged_verify_mode",
+             "SGLANG_RAGGED_VERIFY_MODE is none of static, cap-accept, compact");
+  }
+  return *text;
+}
+
+std::int64_t attention_tp_size(Resolution& r, std::string_view function) {
+  const std::int64_t per_group = floor_divide(r, function, r.integer(Field::tp_size), r.integer(Field::attn_dp_size));
+  return floor_divide(r, function, per_group, r.integer(Field::attn_cp_size));
+}
+
+std::int64_t floor_divide(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
+  if (b == 0) r.refuse("ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
+  if (b == -1) return integer::bounded_times(a, -1);
+  const std::int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
+  return b == -1 ? 0 : a - b * floor_divide(r, function, a, b);
+}
+
+Value floor_divide(Resolution& r, std::string_view function, const Value& a, const Value& b) {
+  if (!a.is_long_int() && !b.is_long_int()) return floor_divide(r, function, a.as_int(), b.as_int());
+  return b.truthy() ? integer::floor_div(a, b) : Value(floor_divide(r, function, 1, 0));
+}
+
+bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a) {
+  if (!a.is_long_int() && !b.is_long_int()) return modulo(r, function, a.as_int(), b.as_int()) == 0;
+  return b.truthy() ? !integer::modulo(a, b).truthy() : floor_divide(r, function, 1, 0) == 0;
+}
+
+}  // namespace preflight::resolve

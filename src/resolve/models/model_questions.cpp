@@ -1,0 +1,89 @@
+// Tested by tests/resolve_attention_test.cpp.
+#include "src/resolve/models/model_questions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/facts/architectures.h"
+
+namespace preflight::resolve {
+namespace {
+
+bool is_one_of(const Value& v, std::initializer_list<std::string_view> texts) {
+  return v.is_string() && std::find(texts.begin(), texts.end(), v.as_string()) != texts.end();
+}
+
+bool lists(const Value& v, std::string_view text) {
+  if (!v.is_list()) return false;
+  const auto& items = v.as_list();
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& i) { return i.is_string() && i.as_string() == text; });
+}
+
+bool has_kda_layers(const Value& linear_attention, const Value& layer_types, const Value& heads, const Value& dim) {
+  if (const Value* layers = linear_attention.find("kda_layers"); layers != nullptr && layers->truthy()) return true;
+  return lists(layer_types, "linear_attention") && !heads.is_none() && !dim.is_none();
+}
+
+}  // namespace
+
+std::int64_t total_kv_heads(const ModelFacts& model) {
+  const Value type = model.root("model_type");
+  const bool new_falcon =
+      is_one_of(type, {"falcon", "RefinedWeb", "RefinedWebModel"}) && model.root("new_decoder_architecture").truthy();
+  if (!new_falcon && model.text("multi_query").truthy()) return 1;
+  if (is_one_of(type, {"mpt", "dbrx"})) {
+    const Value attention = model.root("attn_config");
+    const Value* heads = attention.find("kv_n_heads");
+    return heads != nullptr ? heads->as_int() : model.root("num_attention_heads").as_int();
+  }
+  for (const std::string_view key :
+       {"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"}) {
+    if (const Value heads = model.text(key); heads.is_int()) return heads.as_int();
+  }
+  return model.attention_arch == AttentionArch::kSsm ? 0 : model.num_attention_heads;
+}
+
+std::int64_t max_attention_heads(const ModelFacts& model) {
+  const Value per_layer = model.text("num_attention_heads_per_layer");
+  if (!per_layer.is_list() || per_layer.as_list().empty()) return model.num_attention_heads;
+  std::int64_t most = 0;
+  for (const Value& heads : per_layer.as_list()) most = std::max(most, heads.is_int() ? heads.as_int() : 0);
+  return most;
+}
+
+bool has_asymmetric_kv(const ModelFacts& model) {
+  return model.head_dim != model.v_head_dim || model.swa_head_dim != model.swa_v_head_dim;
+}
+
+bool is_deepseek_dsa(const ModelFacts& model, Release release) {
+  return !model.architectures.empty() &&
+         facts::has_trait(model.architectures.front(), facts::ArchTrait::kDsa, release) &&
+         !model.root("index_topk").is_none();
+}
+
+bool uses_kda_attention(const ModelFacts& model) {
+  return has_kda_layers(model.root("linear_attn_config"), model.root("layer_types"), model.root("linear_num_heads"),
+                        model.root("linear_head_dim")) ||
+         has_kda_layers(model.text("linear_attn_config"), model.text("layer_types"), model.text("linear_num_heads"),
+                        model.text("linear_head_dim"));
+}
+
+bool is_mambaish(const ModelFacts& model) {
+  const Value root = model.root("model_type");
+  const Value text = model.text("model_type");
+  if (is_one_of(root, {"granitemoehybrid"})) return lists(model.root("layer_types"), "mamba");
+  if (is_one_of(root, {"nemotron_h", "nemotron_h_puzzle"}) && model.is_draft_model) {
+    const Value pattern = model.root("mtp_hybrid_override_pattern");
+    if (pattern.is_string() && pattern.as_string().find('M') == std::string::npos) return false;
+  }
+  return is_one_of(root,
+                   {"falcon_h1", "nemotron_h", "nemotron_h_puzzle", "lfm2", "lfm2_moe", "lfm2_vl", "zaya", "mamba2",
+                    "mamba", "falcon_mamba", "inkling_model", "inkling_mm_model", "NemotronH_Nano_VL_V2",
+                    "NemotronH_Nano_Omni_Reasoning_V3", "nemotron_h_omni", "bailing_hybrid", "minicpm_sala"}) ||
+         is_one_of(text, {"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "qwen4_exp_text", "jet_nemotron", "jet_vlm",
+                          "kimi_linear", "bailing_hybrid"}) ||
+         is_one_of(root, {"kimi_linear"}) || (is_one_of(root, {"glm5_next"}) && !model.is_draft_model);
+}
+
+}  // namespace preflight::resolve

@@ -1,0 +1,28 @@
+// DeepSeek V4: its own attention backend and page size; the rest is in src/resolve/attention/deepseek_v4.cpp.
+#include <algorithm>
+#include <cctype>
+
+#include "src/resolve/models/overrides/model_overrides.h"
+#include "src/resolve/models/model_queries.h"
+
+namespace preflight::resolve {
+
+Overrides deepseek_v4_overrides(Resolution& r, const ModelFacts& model) {
+  Overrides overrides;
+  overrides.set(Field::attention_backend, "dsv4");
+  if (r.none(Field::swa_full_tokens_ratio) && model.model_type != "deepseek_v41") {
+    overrides.set(Field::swa_full_tokens_ratio, 0.1);
+  }
+  const bool npu = r.is(Field::device, "npu");
+  if (npu) {
+    overrides.set(Field::prefill_attention_backend, "dsv4");
+    overrides.set(Field::decode_attention_backend, "dsv4");
+  }
+  overrides.set(Field::page_size, npu ? 128 : 256);
+  if (r.is(Field::moe_runner_backend, "auto") && has_hybrid_nvfp4_experts(model)) {
+    overrides.set(Field::moe_runner_backend, "flashinfer_trtllm_routed");
+  }
+  return overrides;
+}
+
+}  // namespace preflight::resolve
