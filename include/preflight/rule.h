@@ -19,7 +19,7 @@
 namespace preflight {
 
 namespace rules {
-class LaunchFacts;  // src/rules/launch_facts.h: what rules read
+class LaunchFacts;  // src/rules/launch_facts.h: what rules read of a launch
 }
 
 // How sure the rule is: read in the source, inferred, or to be confirmed on hardware.

@@ -96,7 +96,7 @@ std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
 }  // namespace
 
 std::optional<CacheCost> cache_cost(const Launch& launch) {
-  const DecodeShape shape = read_shape(launch);
+  const DecodeShape shape = read_shape(LaunchView(launch));
   if (launch.model == nullptr) return std::nullopt;
   const ModelFacts& m = *launch.model;
   const std::int64_t element = size_of(shape.kv_dtype);

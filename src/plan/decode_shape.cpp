@@ -7,22 +7,6 @@
 namespace preflight::plan {
 namespace {
 
-// The field as an integer, or `fallback` when it is None or this release lacks it.
-std::int64_t integer(const Launch& launch, Field field, std::int64_t fallback) {
-  const Value& value = launch[field];
-  return value.is_int() ? value.as_int() : fallback;
-}
-
-std::string text(const Launch& launch, Field field) {
-  const Value& value = launch[field];
-  return value.is_string() ? value.as_string() : std::string{};
-}
-
-std::string backend(const Launch& launch, Field split) {
-  const std::string own = text(launch, split);
-  return own.empty() ? text(launch, Field::attention_backend) : own;
-}
-
 std::optional<DType> torch_dtype(const std::string& name) {
   if (name == "bfloat16" || name == "bf16") return DType::kBf16;
   if (name == "float16" || name == "half") return DType::kF16;
@@ -32,38 +16,29 @@ std::optional<DType> torch_dtype(const std::string& name) {
   return std::nullopt;
 }
 
-std::int64_t attention_dp(const Launch& launch) {
-  // Resolution fills it in from 0.5.14 on, whether or not the release has an option for it.
-  if (launch[Field::attn_dp_size].is_int()) return integer(launch, Field::attn_dp_size, 1);
-  return launch[Field::enable_dp_attention].truthy() ? integer(launch, Field::dp_size, 1) : 1;
-}
-
 }  // namespace
 
 std::int64_t heads_per_rank(std::int64_t total, std::int64_t ranks) { return std::max<std::int64_t>(1, total / ranks); }
 
-DecodeShape read_shape(const Launch& launch) {
+DecodeShape read_shape(const LaunchView& view) {
   DecodeShape shape;
-  if (!launch.accepted()) {
+  if (!view.launch().accepted()) {
     shape.why_unknown = "the launch is refused";
     return shape;
   }
-  if (launch.model == nullptr) {
+  if (!view.has_model()) {
     shape.why_unknown = "the model's config.json is not known";
     return shape;
   }
-  const ModelFacts& model = *launch.model;
-  shape.decode_backend = backend(launch, Field::decode_attention_backend);
-  shape.prefill_backend = backend(launch, Field::prefill_attention_backend);
-  const std::int64_t tp = integer(launch, Field::tp_size, 1);
-  const std::int64_t dp = std::max<std::int64_t>(1, attention_dp(launch));
-  const std::int64_t cp = std::max<std::int64_t>(1, integer(launch, Field::attn_cp_size, 1));
-  const std::int64_t dcp = std::max<std::int64_t>(1, integer(launch, Field::dcp_size, 1));
-  shape.attention_tp = std::max<std::int64_t>(1, tp / dp / cp);
+  const ModelFacts& model = view.model();
+  shape.decode_backend = view.decode_backend();
+  shape.prefill_backend = view.prefill_backend();
+  shape.attention_tp = view.attention_tp();
   shape.num_q_heads = model.num_attention_heads / shape.attention_tp;
-  shape.num_kv_heads = heads_per_rank(model.num_key_value_heads, std::max<std::int64_t>(1, shape.attention_tp / dcp));
-  shape.page_size = std::max<std::int64_t>(1, integer(launch, Field::page_size, 1));
-  shape.batch = std::max<std::int64_t>(1, integer(launch, Field::max_running_requests, 1));
+  shape.num_kv_heads =
+      heads_per_rank(model.num_key_value_heads, std::max<std::int64_t>(1, shape.attention_tp / view.dcp()));
+  shape.page_size = view.page_size();
+  shape.batch = std::max<std::int64_t>(1, view.integer(Field::max_running_requests, 1));
   if (shape.num_q_heads < 1) {
     shape.why_unknown =
         fmt::format("{} attention heads over {} ranks leave none", model.num_attention_heads, shape.attention_tp);
@@ -75,8 +50,8 @@ DecodeShape read_shape(const Launch& launch) {
     return shape;
   }
   shape.dtype = *dtype;
-  const std::string kv = text(launch, Field::kv_cache_dtype);
-  const auto kv_dtype = kv.empty() || kv == "auto" ? dtype : torch_dtype(kv);
+  const std::string kv = view.kv_dtype();
+  const auto kv_dtype = torch_dtype(kv);
   if (!kv_dtype) {
     shape.why_unknown = fmt::format("KV cache type {} has no kernel", kv);
     return shape;

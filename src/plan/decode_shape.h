@@ -1,5 +1,5 @@
-// DecodeShape: what a resolved launch says about one decode step of one attention-TP rank. Read once from fields and
-// model facts; the planners look at nothing else.
+// DecodeShape: what the view of a launch says about one decode step of one attention-TP rank, in the words of kernel
+// cases. The planners look at nothing else.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "preflight/dtype.h"
-#include "preflight/launch.h"
+#include "src/launch/launch_view.h"
 
 namespace preflight::plan {
 
@@ -24,7 +24,7 @@ struct DecodeShape {
   std::string why_unknown;  // not empty: the rest cannot be relied on, and why
 };
 
-DecodeShape read_shape(const Launch& launch);
+DecodeShape read_shape(const LaunchView& view);
 
 // KV heads of one rank: replicated when there are fewer heads than ranks.
 std::int64_t heads_per_rank(std::int64_t total, std::int64_t ranks);

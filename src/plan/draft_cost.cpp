@@ -155,7 +155,7 @@ DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t
       cost.layers = windows ? 0 : own_layers;
       return cost;
     }
-    const DecodeShape shape = read_shape(launch);
+    const DecodeShape shape = read_shape(LaunchView(launch));
     const std::int64_t value = draft.v_head_dim > 0 ? draft.v_head_dim : draft.head_dim;
     cost.bytes_per_token = heads_per_rank(draft.num_key_value_heads, shape.attention_tp) * (draft.head_dim + value) *
                            size_of(shape.kv_dtype) * own_layers;

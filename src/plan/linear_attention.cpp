@@ -46,7 +46,7 @@ void plan_gated_delta(const PlanContext& context, Plan& plan) {
   const ModelFacts& model = context.model;
   const std::int64_t value_heads = integer(model, "linear_num_value_heads");
   if (value_heads == 0) {
-    const auto cost = cache_cost(context.launch);
+    const auto cost = cache_cost(context.view.launch());
     if (cost && cost->state_layers > 0) {
       plan.skipped.push_back(
           {"linear layers", "their state is not the gated delta rule's, the only one with a kernel here"});

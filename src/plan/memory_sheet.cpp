@@ -36,10 +36,7 @@ double image_reserve_gib(const Launch& launch) {
 // States a request needs while it runs: with a prefix cache, older ones stay reachable.
 std::int64_t states_per_request(const Launch& launch) {
   if (launch[Field::disable_radix_cache].truthy()) return 1;
-  const Value& strategy =
-      launch[field_exists(Field::mamba_radix_cache_strategy, launch.release()) ? Field::mamba_radix_cache_strategy
-                                                                               : Field::mamba_scheduler_strategy];
-  const bool extra = strategy.is_string() && strategy.as_string().starts_with("extra_buffer");
+  const bool extra = LaunchView(launch).mamba_strategy().starts_with("extra_buffer");
   if (!extra) return 3;
   return launch[Field::disable_overlap_schedule].truthy() ? 4 : 5;
 }
@@ -130,7 +127,7 @@ double activation_reserve_gib(const Launch& launch) {
 
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const std::int64_t given = at_least_one(field(launch, Field::tp_size, 1));
-  const std::int64_t replicas = at_least_one(given / at_least_one(read_shape(launch).attention_tp));
+  const std::int64_t replicas = at_least_one(given / LaunchView(launch).attention_tp());
   if (tp <= 0) tp = given;
   const std::int64_t ep = at_least_one(field(launch, Field::ep_size, 1));
   const std::int64_t moe_dp = at_least_one(field(launch, Field::moe_dp_size, 1));
@@ -150,7 +147,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
 }
 
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
-  const DecodeShape shape = read_shape(launch);
+  const DecodeShape shape = read_shape(LaunchView(launch));
   if (!launch.accepted() || launch.model == nullptr) {
     why = shape.why_unknown;
     return std::nullopt;

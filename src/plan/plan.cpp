@@ -49,7 +49,8 @@ std::vector<KernelCase> Plan::all_cases() const {
 
 Plan derive_plan(const Launch& launch) {
   Plan plan;
-  const plan::DecodeShape shape = plan::read_shape(launch);
+  const LaunchView view(launch);
+  const plan::DecodeShape shape = plan::read_shape(view);
   plan.decode_backend = shape.decode_backend;
   plan.prefill_backend = shape.prefill_backend;
   if (!shape.why_unknown.empty()) {
@@ -57,7 +58,7 @@ Plan derive_plan(const Launch& launch) {
     return plan;
   }
   plan.sizes = derive_sizes(shape, *launch.model);
-  const plan::PlanContext context{launch, *launch.model, shape};
+  const plan::PlanContext context{view, *launch.model, shape};
   for (const plan::Planner planner : kPlanners) planner(context, plan);
   return plan;
 }

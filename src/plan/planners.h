@@ -8,7 +8,7 @@
 namespace preflight::plan {
 
 struct PlanContext {
-  const Launch& launch;
+  const LaunchView& view;
   const ModelFacts& model;
   const DecodeShape& shape;
 };

@@ -8,7 +8,7 @@
 namespace preflight::plan {
 
 void plan_several_queries(const PlanContext& context, Plan& plan) {
-  const Launch& launch = context.launch;
+  const Launch& launch = context.view.launch();
   if (const Value& algorithm = launch[Field::speculative_algorithm]; algorithm.is_string()) {
     const Value& drafted = launch[Field::speculative_num_draft_tokens];
     plan.skipped.push_back(

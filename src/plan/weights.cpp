@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "src/facts/kinds.h"
+
 namespace preflight::plan {
 namespace {
 
@@ -299,26 +301,6 @@ bool whole_table(const ModelFacts& m) {
 }
 
 }  // namespace
-
-std::int64_t routed_experts(const ModelFacts& model) {
-  // The configuration class of dense Qwen3.5 models carries the experts of its sibling as defaults.
-  const bool dense_sibling = std::any_of(model.architectures.begin(), model.architectures.end(), [](const auto& a) {
-    return a.starts_with("Qwen3_5") && a.find("Moe") == std::string::npos;
-  });
-  if (dense_sibling) return 0;
-  // So does Nemotron-H's: its layers say whether there are any.
-  const Value* letters = model.hf_text_config.find("hybrid_override_pattern");
-  if (letters != nullptr && letters->is_string() && letters->as_string().find('E') == std::string::npos) return 0;
-  const Value* types = model.hf_text_config.find("layers_block_type");
-  if (types != nullptr && types->is_list() && any_architecture(model, {"NemotronH"}) &&
-      std::none_of(types->as_list().begin(), types->as_list().end(),
-                   [](const Value& t) { return t == Value("moe"); })) {
-    return 0;
-  }
-  const std::int64_t count =
-      integer(model.hf_text_config, {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
-  return count > 1 ? count : 0;  // some dense configurations carry the key with 0 or 1
-}
 
 bool shares_head(const ModelFacts& model) {
   const Value tied = model.root("tie_word_embeddings");

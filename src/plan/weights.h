@@ -44,9 +44,6 @@ struct VisionWeights {
 };
 VisionWeights vision_weights(const ModelFacts& model);
 
-// Routed experts of the model, 0 when it is dense.
-std::int64_t routed_experts(const ModelFacts& model);
-
 // What the token table and an output head of its own take on one rank, whether the model shares them or not.
 struct TableBytes {
   double table = 0;

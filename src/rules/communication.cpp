@@ -1,9 +1,9 @@
 // DC: decode context parallelism and collectives.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

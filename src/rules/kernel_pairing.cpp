@@ -2,9 +2,9 @@
 // run when it is given. Dates are those of kernel commits.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

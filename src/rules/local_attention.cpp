@@ -1,9 +1,9 @@
 // LC: local (chunked), sliding-window and sink attention on intel_xpu.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

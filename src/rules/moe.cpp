@@ -1,9 +1,9 @@
 // MO: mixture-of-experts kernels. From 0.5.19 the XPU kernel package runs them unless --moe-runner-backend is triton.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

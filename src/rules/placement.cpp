@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

@@ -3,6 +3,7 @@
 // A refusal rule's check tells whether it explains this launch's refusal. The first that does wins, RF001 is the rest.
 // Refusals carry the exception type and function of the release; the conditions are read from the launch, so that a
 // function renamed between releases stays one rule.
+#include "src/facts/kinds.h"
 #include "src/rules/refusals.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include "src/args/option_index.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

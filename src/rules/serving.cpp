@@ -1,9 +1,9 @@
 // SA: sampling, grammar, LoRA, caches and disaggregation.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

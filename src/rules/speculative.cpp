@@ -1,9 +1,9 @@
 // SP: speculative decoding on Intel GPUs. It runs on triton from 0.5.15 and on intel_xpu from 0.5.20.
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
-#include "src/rules/model_kinds.h"
 
 namespace preflight::rules {
 namespace {

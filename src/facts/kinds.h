@@ -1,5 +1,5 @@
-// Families of models that rules speak of, told by architecture as SGLang tells them, and what their configuration says
-// about experts, heads of linear attention, and quantisation.
+// Kinds of models, told by architecture as SGLang tells them, and what their configuration says about experts, heads of
+// linear attention, and quantisation. In the namespace of ModelFacts, of which they are the questions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "preflight/facts.h"
 
-namespace preflight::rules {
+namespace preflight {
 
 // Linear attention. A hybrid keeps a recurrent state beside the KV cache.
 bool is_gdn(const ModelFacts& m);         // Qwen3-Next, Qwen3.5: gated delta rule
@@ -28,6 +28,7 @@ struct Experts {
   std::int64_t intermediate_size = 0;  // of one expert
 };
 Experts experts(const ModelFacts& m);
+std::int64_t routed_experts(const ModelFacts& m);  // 0 when it is dense
 
 // Quantisation of the checkpoint, by the method SGLang resolved.
 bool has_quantization(const ModelFacts& m, std::string_view method);                  // "awq" also matches "awq_marlin"
@@ -47,4 +48,4 @@ std::int64_t vision_head_dim(const ModelFacts& m);
 // An int of the text configuration, else of the root; fallback when neither has it.
 std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t fallback = 0);
 
-}  // namespace preflight::rules
+}  // namespace preflight

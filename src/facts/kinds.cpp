@@ -1,12 +1,10 @@
-// Model families by architecture; see model_kinds.h. Lists follow srt/configs/hybrid_arch.py and model_config.py.
-#include "src/rules/model_kinds.h"
+// Model families by architecture; see kinds.h. Lists follow srt/configs/hybrid_arch.py and model_config.py.
+#include "src/facts/kinds.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "src/plan/weights.h"
-
-namespace preflight::rules {
+namespace preflight {
 namespace {
 
 bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
@@ -69,9 +67,32 @@ bool is_deepseek_sparse(const ModelFacts& m) {
   return architecture_starts_with(m, {"DeepseekV32", "GlmMoeDsa", "DeepseekV3"}) && m.text("index_topk").is_int();
 }
 
+std::int64_t routed_experts(const ModelFacts& model) {
+  // The configuration class of dense Qwen3.5 models carries the experts of its sibling as defaults.
+  const bool dense_sibling = std::any_of(model.architectures.begin(), model.architectures.end(), [](const auto& a) {
+    return a.starts_with("Qwen3_5") && a.find("Moe") == std::string::npos;
+  });
+  if (dense_sibling) return 0;
+  // So does Nemotron-H's: its layers say whether there are any.
+  const Value* letters = model.hf_text_config.find("hybrid_override_pattern");
+  if (letters != nullptr && letters->is_string() && letters->as_string().find('E') == std::string::npos) return 0;
+  const Value* types = model.hf_text_config.find("layers_block_type");
+  if (types != nullptr && types->is_list() && architecture_starts_with(model, {"NemotronH"}) &&
+      std::none_of(types->as_list().begin(), types->as_list().end(),
+                   [](const Value& t) { return t == Value("moe"); })) {
+    return 0;
+  }
+  for (const auto key : {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"}) {
+    if (const Value* count = model.hf_text_config.find(key); count != nullptr && count->is_int()) {
+      return count->as_int() > 1 ? count->as_int() : 0;  // some dense configurations carry the key with 0 or 1
+    }
+  }
+  return 0;
+}
+
 Experts experts(const ModelFacts& m) {
   Experts e;
-  e.count = plan::routed_experts(m);
+  e.count = routed_experts(m);
   if (e.count == 0) return e;
   e.per_token = first_int(m, {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k"});
   e.intermediate_size = first_int(m, {"moe_intermediate_size", "intermediate_size"});
@@ -130,4 +151,4 @@ std::int64_t vision_head_dim(const ModelFacts& m) {
   return heads > 0 && width % heads == 0 ? width / heads : 0;
 }
 
-}  // namespace preflight::rules
+}  // namespace preflight

@@ -1,5 +1,5 @@
-// Answers about a resolved launch; see launch_facts.h.
-#include "src/rules/launch_facts.h"
+// Answers about a resolved launch; see launch_view.h.
+#include "src/launch/launch_view.h"
 
 #include <algorithm>
 #include <array>
@@ -7,108 +7,108 @@
 #include "src/base/ascii_case.h"
 #include "src/facts/device_profiles.h"
 
-namespace preflight::rules {
+namespace preflight {
 
-std::int64_t LaunchFacts::integer(Field f, std::int64_t fallback) const {
+std::int64_t LaunchView::integer(Field f, std::int64_t fallback) const {
   const Value& v = launch_[f];
   return v.is_int() || v.is_bool() ? v.as_int() : fallback;
 }
 
-double LaunchFacts::number(Field f, double fallback) const {
+double LaunchView::number(Field f, double fallback) const {
   const Value& v = launch_[f];
   return v.is_number() ? v.as_number() : fallback;
 }
 
-std::string_view LaunchFacts::text(Field f) const {
+std::string_view LaunchView::text(Field f) const {
   const Value& v = launch_[f];
   return v.is_string() ? std::string_view(v.as_string()) : std::string_view();
 }
 
-bool LaunchFacts::one_of(Field f, std::initializer_list<std::string_view> values) const {
+bool LaunchView::one_of(Field f, std::initializer_list<std::string_view> values) const {
   return std::find(values.begin(), values.end(), text(f)) != values.end();
 }
 
-bool LaunchFacts::env_on(std::string_view name) const {
+bool LaunchView::env_on(std::string_view name) const {
   const auto it = launch_.env.find(std::string(name));
   if (it == launch_.env.end()) return false;
   const std::string v = ascii_lower(it->second);
   return v == "1" || v == "true" || v == "yes" || v == "y" || v == "on";
 }
 
-std::string_view LaunchFacts::prefill_backend() const {
+std::string_view LaunchView::prefill_backend() const {
   const std::string_view split = text(Field::prefill_attention_backend);
   return split.empty() ? base_backend() : split;
 }
 
-std::string_view LaunchFacts::decode_backend() const {
+std::string_view LaunchView::decode_backend() const {
   const std::string_view split = text(Field::decode_attention_backend);
   return split.empty() ? base_backend() : split;
 }
 
-Field LaunchFacts::prefill_field() const {
+Field LaunchView::prefill_field() const {
   return text(Field::prefill_attention_backend).empty() ? Field::attention_backend : Field::prefill_attention_backend;
 }
 
-Field LaunchFacts::decode_field() const {
+Field LaunchView::decode_field() const {
   return text(Field::decode_attention_backend).empty() ? Field::attention_backend : Field::decode_attention_backend;
 }
 
-Field LaunchFacts::field_naming(std::string_view backend) const {
+Field LaunchView::field_naming(std::string_view backend) const {
   return decode_on(backend) ? decode_field() : prefill_field();
 }
 
-std::int64_t LaunchFacts::attention_dp() const {
+std::int64_t LaunchView::attention_dp() const {
   // From 0.5.22 a size of its own; dp_size returns to 1 there. Before, a switch over dp_size.
   if (since(22)) return std::max<std::int64_t>(1, integer(Field::attn_dp_size, 1));
   return on(Field::enable_dp_attention) ? std::max<std::int64_t>(1, integer(Field::dp_size, 1)) : 1;
 }
 
-std::int64_t LaunchFacts::ordinary_dp() const {
+std::int64_t LaunchView::ordinary_dp() const {
   const std::int64_t dp = std::max<std::int64_t>(1, integer(Field::dp_size, 1));
   return before(22) && on(Field::enable_dp_attention) ? 1 : dp;
 }
 
-std::int64_t LaunchFacts::attention_tp() const {
+std::int64_t LaunchView::attention_tp() const {
   const std::int64_t cp = std::max<std::int64_t>(1, integer(Field::attn_cp_size, 1));
   return std::max<std::int64_t>(1, tp() / attention_dp() / cp);
 }
 
-std::int64_t LaunchFacts::moe_tp() const {
+std::int64_t LaunchView::moe_tp() const {
   return std::max<std::int64_t>(1, tp() / std::max<std::int64_t>(1, ep()) / std::max<std::int64_t>(1, moe_dp()));
 }
 
-std::string LaunchFacts::algorithm() const { return ascii_upper(text(Field::speculative_algorithm)); }
+std::string LaunchView::algorithm() const { return ascii_upper(text(Field::speculative_algorithm)); }
 
-bool LaunchFacts::eagle_family() const {
+bool LaunchView::eagle_family() const {
   static constexpr std::array<std::string_view, 5> kFamily = {"EAGLE", "EAGLE3", "NEXTN", "STANDALONE",
                                                               "FROZEN_KV_MTP"};
   const std::string a = algorithm();
   return std::find(kFamily.begin(), kFamily.end(), a) != kFamily.end();
 }
 
-std::string_view LaunchFacts::verify_backend() const {
+std::string_view LaunchView::verify_backend() const {
   return is(Field::speculative_attention_mode, "decode") ? decode_backend() : prefill_backend();
 }
 
-std::string_view LaunchFacts::draft_decode_backend() const {
+std::string_view LaunchView::draft_decode_backend() const {
   const std::string_view own = text(Field::speculative_draft_attention_backend);
   return own.empty() ? decode_backend() : own;
 }
 
-std::string_view LaunchFacts::draft_extend_backend() const {
+std::string_view LaunchView::draft_extend_backend() const {
   const std::string_view own = text(Field::speculative_draft_attention_backend);
   return own.empty() ? verify_backend() : own;
 }
 
-std::string_view LaunchFacts::graph_backend(std::string_view phase) const {
+std::string_view LaunchView::graph_backend(std::string_view phase) const {
   const Value* p = launch_[Field::cuda_graph_config].find(phase);
   const Value* b = p == nullptr ? nullptr : p->find("backend");
   return b != nullptr && b->is_string() ? std::string_view(b->as_string()) : std::string_view();
 }
 
-bool LaunchFacts::decode_graph_full() const { return since(15) && graph_backend("decode") == "full"; }
+bool LaunchView::decode_graph_full() const { return since(15) && graph_backend("decode") == "full"; }
 
-bool LaunchFacts::any_graph() const {
+bool LaunchView::any_graph() const {
   if (before(15)) return false;
   const auto enabled = [&](std::string_view phase) {
     const std::string_view b = graph_backend(phase);
@@ -117,11 +117,11 @@ bool LaunchFacts::any_graph() const {
   return enabled("decode") || enabled("prefill");
 }
 
-std::string_view LaunchFacts::mamba_strategy() const {
+std::string_view LaunchView::mamba_strategy() const {
   return text(before(14) ? Field::mamba_scheduler_strategy : Field::mamba_radix_cache_strategy);
 }
 
-std::string LaunchFacts::kv_dtype() const {
+std::string LaunchView::kv_dtype() const {
   const std::string_view given_dtype = text(Field::kv_cache_dtype);
   if (given_dtype == "bf16") return "bfloat16";
   if (!given_dtype.empty() && given_dtype != "auto") return std::string(given_dtype);
@@ -143,14 +143,14 @@ std::string LaunchFacts::kv_dtype() const {
   return m.dtype;
 }
 
-std::string_view LaunchFacts::vision_backend() const {
+std::string_view LaunchView::vision_backend() const {
   const std::string_view chosen = text(Field::mm_attention_backend);
   if (!chosen.empty()) return chosen;
   if (since(19)) return "xpu_attn";
   return since(13) && env_on("SGLANG_USE_SGL_XPU") ? "xpu_attn" : "triton_attn";
 }
 
-bool LaunchFacts::is_battlemage_or_later() const {
+bool LaunchView::is_battlemage_or_later() const {
   for (const auto& p : facts::device_profiles()) {
     if (p.device.name == device().name) return p.architecture == "bmg" || p.architecture == "lnl";
   }
@@ -158,4 +158,4 @@ bool LaunchFacts::is_battlemage_or_later() const {
   return device().has_fp64 && device().name.find("Data Center GPU Max") == std::string::npos;
 }
 
-}  // namespace preflight::rules
+}  // namespace preflight
