@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
+
 namespace preflight {
 
 Result<std::string> read_whole(std::istream& in, const std::string& name) {
@@ -14,7 +16,7 @@ Result<std::string> read_whole(std::istream& in, const std::string& name) {
   std::array<char, 1U << 12U> block{};
   while (in.read(block.data(), block.size()) || in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMostText) return failure(fmt::format("longer than {} MiB", kMostText >> 20U), name);
+    if (text.size() > limits::kTextBytes) return failure(fmt::format("longer than {} MiB", limits::kTextBytes >> 20U), name);
   }
   if (in.bad()) return failure("cannot be read", name);
   return text;

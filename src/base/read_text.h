@@ -9,9 +9,6 @@
 
 namespace preflight {
 
-// Longer than any configuration; a device file never ends.
-inline constexpr std::size_t kMostText = std::size_t{64} << 20U;
-
 Result<std::string> read_whole(std::istream& in, const std::string& name);
 // "-" is standard input when `allow_stdin`. Errors name the path and say what it is instead of a readable file.
 Result<std::string> read_text(const std::string& path, bool allow_stdin = false);

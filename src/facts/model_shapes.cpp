@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/transformers/model_builder.h"
 #include "src/base/text.h"
@@ -248,6 +249,10 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
 void layer_counts(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   f.num_hidden_layers = present_int(b.text, "num_hidden_layers");
+  if (f.num_hidden_layers > limits::kLayers) {
+    raise("MemoryError", "get_num_hidden_layers",
+          fmt::format("num_hidden_layers is {}, and no model has more than {}", f.num_hidden_layers, limits::kLayers));
+  }
   f.num_attention_layers = f.num_hidden_layers;
   const auto times = [&](const char* key) { return f.num_hidden_layers * optional_int(b.text, key).value_or(1); };
   if (b.is_arch("LongcatFlashForCausalLM")) f.num_attention_layers = f.num_hidden_layers * 2;
@@ -320,7 +325,8 @@ void hybrid_layer_ids(ModelBuilder& b) {
       raise(b.text->has(name) ? "TypeError" : "AttributeError", "get_hybrid_layer_ids",
             fmt::format("{} is not in the configuration", name));
     }
-    const std::int64_t count = mtp ? optional_int(b.text, "num_nextn_predict_layers").value_or(0) : f.num_hidden_layers;
+    const std::int64_t count =
+        mtp ? std::min(optional_int(b.text, "num_nextn_predict_layers").value_or(0), limits::kLayers) : f.num_hidden_layers;
     for (std::int64_t i = 0; i < count; ++i) {
       const bool is_local = local.is_list() && std::find(local.as_list().begin(), local.as_list().end(), Value(i)) !=
                                                    local.as_list().end();

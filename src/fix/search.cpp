@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/fix/edits.h"
 
 namespace preflight::fix {
@@ -39,6 +40,7 @@ struct Later {
 constexpr int kDeepest = 9;
 constexpr double kNearlyAsSmall = 0.45;  // alternatives whose changes cost so much more than the least are told, too
 constexpr int kAdviceAgain = 4;          // first remedies tried again in place of one change
+constexpr std::size_t kStateCost = 8;    // a kept list's memory, against the length of its key
 constexpr int kForAlternatives = 40;     // attempts after the first fix
 
 std::string key_of(const State& s) {
@@ -139,8 +141,8 @@ std::string kind_of(const CheckedFix& fix) {
 
 class Search {
  public:
-  Search(const Question& question, const TryArguments& attempt, const Limits& limits)
-      : question_(question), attempt_(attempt), limits_(limits) {
+  Search(const Question& question, const TryArguments& attempt, const Limits& limit)
+      : question_(question), attempt_(attempt), limits_(limit) {
     given_ = group_arguments(question.release, question.words, question.where);
   }
 
@@ -219,8 +221,12 @@ class Search {
     const Situation situation{question_.release, s.groups, s.env, t.launch, wrong.front(), wrong};
     auto candidates = t.launch.outcome == Outcome::kUsage ? usage_candidates(situation) : value_candidates(situation);
     for (const Candidate& c : candidates) {
+      if (kept_bytes_ > limits::kFixBytes) return;  // a list so long that its variants alone fill the memory
       State next = s;
-      if (!apply(c, question_.release, next) || !seen_.insert(key_of(next)).second) continue;
+      if (!apply(c, question_.release, next)) continue;
+      const auto [key, first_sight] = seen_.insert(key_of(next));
+      if (!first_sight) continue;
+      kept_bytes_ += kStateCost * key->size();
       next.cost = s.cost + c.cost;
       next.order = 0.3 * s.cost + c.cost + stuck + left_undone(t);
       next.depth = s.depth + 1;
@@ -351,6 +357,7 @@ class Search {
   bool take_doubts_ = false;
   FixSearch result_;
   std::size_t number_ = 0;
+  std::size_t kept_bytes_ = 0;  // what the lists in open_ and seen_ take, about
   double first_cost_ = 0.0;
   double best_ = -1.0;  // cost of the smallest fix, negative: none yet
   std::vector<std::pair<double, CheckedFix>> found_;
@@ -358,8 +365,11 @@ class Search {
 
 }  // namespace
 
-FixSearch find_fixes(const Question& question, const TryArguments& attempt, const Limits& limits) {
-  return Search(question, attempt, limits).run();
+FixSearch find_fixes(const Question& question, const TryArguments& attempt, const Limits& limit) {
+  if (question.words.size() > limits::kFixWords) {
+    return {.none_because = fmt::format("fixes are not searched for in lists of more than {} words", limits::kFixWords)};
+  }
+  return Search(question, attempt, limit).run();
 }
 
 }  // namespace preflight::fix

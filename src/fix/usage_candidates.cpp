@@ -17,6 +17,7 @@ constexpr double kRenamed = 0.5;
 constexpr double kOtherValue = 0.8;
 constexpr double kDropped = 1.0;
 constexpr double kStep = 0.03;
+constexpr int kUnknownAtOnce = 8;
 
 // The group that holds word `index` of the list.
 std::optional<std::size_t> group_at(const Situation& s, int index) {
@@ -69,9 +70,13 @@ class UsageCandidates {
   std::vector<Candidate> make() {
     const auto at = group_at(s_, usage_.where.argv_index);
     if (usage_.kind == "unrecognized") {
-      for (std::size_t i = 0; i < s_.groups.size(); ++i) {
+      // The first of many: names close to each cost a look at every option, and no search cures more than a few.
+      int left = kUnknownAtOnce;
+      for (std::size_t i = 0; i < s_.groups.size() && left > 0; ++i) {
         const Group& g = s_.groups[i];
-        if (g.option == nullptr) unknown(i, at == i ? 0.0 : 0.1);
+        if (g.option != nullptr) continue;
+        unknown(i, at == i ? 0.0 : 0.1);
+        --left;
       }
       if (at && s_.groups[*at].option != nullptr) surplus(*at);
     } else if (usage_.kind == "ambiguous" && at) {

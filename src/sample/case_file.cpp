@@ -1,11 +1,23 @@
 // Files of case lines: comments, joined lines, braces. Tested by tests/sample_test.cpp.
 #include <algorithm>
+
 #include <fmt/format.h>
 
 #include "preflight/kernel_case.h"
+#include "src/base/limits.h"
 
 namespace preflight {
 namespace {
+
+// How many lines a line with braces stands for: braces multiply.
+double lines_of(std::string_view line) {
+  double lines = 1.0;
+  for (std::size_t open = line.find('{'); open != line.npos; open = line.find('{', open + 1)) {
+    const std::string_view inside = line.substr(open, line.find('}', open) - open);
+    lines *= 1.0 + static_cast<double>(std::count(inside.begin(), inside.end(), '|'));
+  }
+  return lines;
+}
 
 // The lines a line with braces stands for, the first brace varying slowest; empty when a brace is not closed.
 std::vector<std::string> expand(const std::string& line) {
@@ -29,6 +41,7 @@ std::vector<std::string> expand(const std::string& line) {
 Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file) {
   std::vector<KernelCase> cases;
   std::string joined;
+  double cases_in_all = 0.0;
   int line_number = 0;
   int first_line = 0;
   while (!text.empty()) {
@@ -44,6 +57,10 @@ Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_v
     joined += std::string(line) + " ";
     if (continues) continue;
     if (joined.find_first_not_of(" \t") != std::string::npos) {
+      cases_in_all += lines_of(joined);
+      if (cases_in_all * static_cast<double>(joined.size()) > static_cast<double>(limits::kCaseBytes)) {
+        return failure("braces stand for more cases than fit in memory", fmt::format("{}:{}", file, first_line));
+      }
       const auto lines = expand(joined);
       if (lines.empty()) return failure("a brace is not closed", fmt::format("{}:{}", file, first_line));
       for (const std::string& one : lines) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
+
 namespace preflight::facts::rules {
 
 const Attribute* find(const Arguments& arguments, std::string_view name) {
@@ -52,8 +54,16 @@ Value::List items_of(const Value& v) {
 
 namespace {
 
-Value repeated(const Value& items, const Value& count) {
+// Past this a list is as good as endless: Python ends with the same exception, later.
+void require_countable(const RuleFrame& f, double items) {
+  if (items > static_cast<double>(limits::kListItems)) {
+    rule_error("MemoryError", f.function, fmt::format("a list of {:.0f} items", items));
+  }
+}
+
+Value repeated(const RuleFrame& f, const Value& items, const Value& count) {
   Value::List list;
+  require_countable(f, static_cast<double>(items.as_list().size()) * (count.is_number() ? count.as_number() : 0.0));
   for (std::int64_t i = 0; count.is_number() && i < count.as_int(); ++i) {
     list.insert(list.end(), items.as_list().begin(), items.as_list().end());
   }
@@ -72,14 +82,14 @@ Value of_sets(std::string_view op, const Value& a, const Value& b) {
 }
 
 // Operators of texts, lists, dicts and sets; none where they are operators of numbers.
-std::optional<Value> of_containers(std::string_view op, const Value& a, const Value& b) {
+std::optional<Value> of_containers(const RuleFrame& f, std::string_view op, const Value& a, const Value& b) {
   if (op == "+" && a.is_string() && b.is_string()) return a.as_string() + b.as_string();
   if (op == "+" && a.is_list() && b.is_list()) {
     Value::List list = a.as_list();
     list.insert(list.end(), b.as_list().begin(), b.as_list().end());
     return Value::list(std::move(list));
   }
-  if (op == "*" && (a.is_list() || b.is_list())) return a.is_list() ? repeated(a, b) : repeated(b, a);
+  if (op == "*" && (a.is_list() || b.is_list())) return a.is_list() ? repeated(f, a, b) : repeated(f, b, a);
   if (op == "|" && a.is_dict() && b.is_dict()) {
     Value merged = a;
     for (const auto& [k, v] : b.as_dict()) merged = std::move(merged).with(k, v);
@@ -108,7 +118,7 @@ Value of_ints(std::string_view op, std::int64_t i, std::int64_t j) {
 }  // namespace
 
 Value arithmetic(const RuleFrame& f, std::string_view op, const Value& a, const Value& b) {
-  if (auto value = of_containers(op, a, b)) return *std::move(value);
+  if (auto value = of_containers(f, op, a, b)) return *std::move(value);
   if (!a.is_number() || !b.is_number()) {
     rule_error("TypeError", f.function, fmt::format("{} {} {} needs numbers", a.repr(), op, b.repr()));
   }
@@ -194,10 +204,12 @@ Value slice(const Value& v, const Value& low, const Value& high) {
 
 namespace {
 
-Value range(const std::vector<Value>& a) {
+Value range(const RuleFrame& f, const std::vector<Value>& a) {
   const std::int64_t from = a.size() > 1 ? a[0].as_int() : 0;
   const std::int64_t to = a.size() > 1 ? a[1].as_int() : a[0].as_int();
   const std::int64_t step = a.size() > 2 ? a[2].as_int() : 1;
+  if (step == 0) rule_error("ValueError", f.function, "a range with steps of zero");
+  require_countable(f, (static_cast<double>(to) - static_cast<double>(from)) / static_cast<double>(step));
   Value::List list;
   for (std::int64_t i = from; step > 0 ? i < to : i > to; i += step) list.emplace_back(i);
   return Value::list(std::move(list));
@@ -314,7 +326,7 @@ Value builtin(const RuleFrame& f, std::string_view name, const std::vector<Value
   if (name == "copy") return a[0];
   if (name == "range") {
     for (const auto& v : a) number(f, v);
-    return range(a);
+    return range(f, a);
   }
   if (name == "max" || name == "min") return extreme(f, name == "max", a);
   if (name == "len") return length(f, a[0]);

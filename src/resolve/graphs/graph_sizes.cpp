@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "src/base/limits.h"
 #include "src/python/integer.h"
 #include "src/python/operators.h"
 
@@ -17,9 +18,6 @@ struct Range {
   std::int64_t step;
 };
 
-// A list that no server lives to use: 4 GB in Python, at 40 bytes each.
-constexpr std::int64_t kMostSizes = 100'000'000;
-
 Value::List up_to(Resolution& r, const char* function, std::initializer_list<Range> ranges, const Value& max_size) {
   const std::int64_t most = max_size.as_int();
   const auto length = [&](const Range& range) {
@@ -29,7 +27,7 @@ Value::List up_to(Resolution& r, const char* function, std::initializer_list<Ran
   std::int64_t count = 1;  // the caller may add one
   for (const Range& range : ranges) {
     count += length(range);
-    if (count <= kMostSizes) continue;
+    if (count <= limits::kListItems) continue;
     // Python asks for the list's length first, which has to fit 64 bits.
     const bool countable = !integer::floor_div(max_size, range.step).is_long_int();
     r.refuse(countable ? "MemoryError" : "OverflowError", function, "the list of graph sizes does not fit in memory");
