@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "src/args/option_index.h"
 #include "src/base/ascii_case.h"
+#include "src/base/edit_distance.h"
 
 namespace preflight::args {
 namespace {
@@ -35,29 +35,6 @@ std::string squeezed(std::string_view word) {
   return out;
 }
 
-// Insertions, deletions, replacements and swaps that turn `a` into `b`; stops counting above `limit`.
-std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
-  const std::size_t gap = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
-  if (gap > limit) return limit + 1;
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    if (*std::min_element(row.begin(), row.end()) > limit) return limit + 1;
-    before.swap(last);
-    last.swap(row);
-  }
-  return last[b.size()];
-}
-
 }  // namespace
 
 std::string_view closest_choice(std::string_view value, std::span<const std::string_view> choices) {
@@ -69,7 +46,7 @@ std::string_view closest_choice(std::string_view value, std::span<const std::str
   std::string_view best;
   std::size_t nearest = std::max<std::size_t>(1, wanted.size() / 4) + 1;
   for (const std::string_view c : choices) {
-    const std::size_t distance = edits(wanted, squeezed(c), nearest);
+    const std::size_t distance = edit_distance(wanted, squeezed(c), nearest);
     if (distance >= nearest) continue;
     nearest = distance;
     best = c;
@@ -109,7 +86,7 @@ std::vector<std::string> closest_options(Release release, std::string_view word)
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const auto& [name, option] : OptionIndex::of(release).names()) {
     if (name.size() < 3) continue;  // -h
-    const std::size_t distance = edits(wanted, name, limit);
+    const std::size_t distance = edit_distance(wanted, name, limit);
     if (distance <= limit) near.emplace_back(distance, name);
   }
   std::sort(near.begin(), near.end());

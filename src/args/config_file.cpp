@@ -222,7 +222,7 @@ class Conversion {
 
 }  // namespace
 
-std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line) {
+std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line, const ConfigText* at_hand) {
   const auto first = std::find(line.words.begin(), line.words.end(), "--config");
   if (first == line.words.end()) return std::nullopt;
   const auto at = static_cast<std::size_t>(first - line.words.begin());
@@ -236,13 +236,14 @@ std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line
   }
   const std::string path = line.words[at + 1];
   if (path.empty()) return std::nullopt;
-  if (auto refused = refused_path(path)) {
+  const bool is_at_hand = at_hand != nullptr && at_hand->path == path;
+  if (auto refused = is_at_hand ? std::nullopt : refused_path(path)) {
     refused->where = line.where[at + 1];
     return refused;
   }
   Conversion conversion(release, path);
   try {
-    const YamlDocument document(read_text(path));
+    const YamlDocument document(is_at_hand ? yaml_text(at_hand->text) : read_text(path));
     const YamlObjects objects(document);
     const YamlObject* root = objects.root();
     if (root != nullptr && root->kind != YamlObject::kNone) {

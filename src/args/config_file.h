@@ -2,13 +2,20 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "src/args/argument_parser.h"
 
 namespace preflight::args {
 
+// A --config file whose text is at hand: the file of that name is not looked at.
+struct ConfigText {
+  std::string path;
+  std::string text;
+};
+
 // Replaces "--config PATH" in `line` by the file's options, which come first. Returns what SGLang raises instead,
 // with the lines logged before it.
-std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line);
+std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line, const ConfigText* at_hand = nullptr);
 
 }  // namespace preflight::args

@@ -45,9 +45,10 @@ void note_radix_eviction_policy(ServerArgs& args) {
 
 }  // namespace
 
-ParseOutcome parse(Release release, const std::vector<std::string>& argv, const std::vector<SourceRange>& positions) {
+ParseOutcome parse(Release release, const std::vector<std::string>& argv, const std::vector<SourceRange>& positions,
+                   const ConfigText* config) {
   CommandLine line = command_line(argv, positions);
-  if (auto refused = merge_config_file(release, line)) return std::move(*refused);
+  if (auto refused = merge_config_file(release, line, config)) return std::move(*refused);
   ParseOutcome outcome = parse_words(release, std::move(line));
   auto* args = std::get_if<ServerArgs>(&outcome);
   if (args == nullptr) return outcome;

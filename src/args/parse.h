@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "preflight/server_args.h"
+#include "src/args/config_file.h"
 
 namespace preflight::args {
 
-// `argv`: as after `python -m sglang.launch_server`. Reads the file of --config, nothing else.
-// `positions`, when not empty, holds one SourceRange per argv entry (where it stood in a pasted command or file).
+// `argv`: as after `python -m sglang.launch_server`. Reads the file of --config unless its text is at hand, nothing
+// else. `positions`, when not empty, holds one SourceRange per argv entry (where it stood in a pasted command or file).
 ParseOutcome parse(Release release, const std::vector<std::string>& argv,
-                   const std::vector<SourceRange>& positions = {});
+                   const std::vector<SourceRange>& positions = {}, const ConfigText* config = nullptr);
 
 }  // namespace preflight::args

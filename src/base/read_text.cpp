@@ -16,7 +16,8 @@ Result<std::string> read_whole(std::istream& in, const std::string& name) {
   std::array<char, 1U << 12U> block{};
   while (in.read(block.data(), block.size()) || in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > limits::kTextBytes) return failure(fmt::format("longer than {} MiB", limits::kTextBytes >> 20U), name);
+    if (text.size() > limits::kTextBytes)
+      return failure(fmt::format("longer than {} MiB", limits::kTextBytes >> 20U), name);
   }
   if (in.bad()) return failure("cannot be read", name);
   return text;

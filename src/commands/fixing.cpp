@@ -9,7 +9,6 @@
 #include "src/args/config_file.h"
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
-#include "src/intake/temporary_yaml.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
 #include "src/base/read_text.h"
@@ -30,15 +29,11 @@ fix::Question question_of(const LaunchInputs& inputs) {
   return {inputs.release, std::move(used.words), std::move(used.where), inputs.env};
 }
 
-// What SGLang's parser would see of `argv`, with `config` in place of its --config file when given.
-std::vector<std::string> merged_words(Release release, std::vector<std::string> argv, const std::string& config) {
-  if (!config.empty()) {
-    const auto at = std::find(argv.begin(), argv.end(), "--config");
-    if (at != argv.end() && at + 1 != argv.end()) *(at + 1) = config;
-  }
+// What SGLang's parser would see of `argv`, with `config` in place of its --config file's text when given.
+std::vector<std::string> merged_words(Release release, std::vector<std::string> argv, const args::ConfigText* config) {
   args::CommandLine line{std::move(argv), {}, 0};
   line.where.resize(line.words.size());
-  if (args::merge_config_file(release, line)) return {};
+  if (args::merge_config_file(release, line, config)) return {};
   return line.words;
 }
 
@@ -100,11 +95,10 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     auto edited = fix::edit_yaml(*text, config, fix, adds_to_yaml);
     if (!edited) return failure(edited.error().message, config);
     yaml = std::move(*edited);
-    const TemporaryYaml trial(yaml);  // read before anything is replaced
-    if (!trial.written()) return failure("no temporary file can be written");
-    words = merged_words(release, argv, trial.path());
+    const args::ConfigText trial{config, yaml};  // tried before anything is replaced
+    words = merged_words(release, argv, &trial);
   } else {
-    words = merged_words(release, argv, "");
+    words = merged_words(release, argv, nullptr);
   }
   std::vector<std::string> wanted = fix.arguments;
   std::sort(wanted.begin(), wanted.end());  // options of the file and of the command may trade places

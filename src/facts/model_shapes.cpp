@@ -326,7 +326,8 @@ void hybrid_layer_ids(ModelBuilder& b) {
             fmt::format("{} is not in the configuration", name));
     }
     const std::int64_t count =
-        mtp ? std::min(optional_int(b.text, "num_nextn_predict_layers").value_or(0), limits::kLayers) : f.num_hidden_layers;
+        mtp ? std::min(optional_int(b.text, "num_nextn_predict_layers").value_or(0), limits::kLayers)
+            : f.num_hidden_layers;
     for (std::int64_t i = 0; i < count; ++i) {
       const bool is_local = local.is_list() && std::find(local.as_list().begin(), local.as_list().end(), Value(i)) !=
                                                    local.as_list().end();

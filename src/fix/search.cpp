@@ -367,7 +367,8 @@ class Search {
 
 FixSearch find_fixes(const Question& question, const TryArguments& attempt, const Limits& limit) {
   if (question.words.size() > limits::kFixWords) {
-    return {.none_because = fmt::format("fixes are not searched for in lists of more than {} words", limits::kFixWords)};
+    return {.none_because =
+                fmt::format("fixes are not searched for in lists of more than {} words", limits::kFixWords)};
   }
   return Search(question, attempt, limit).run();
 }

@@ -15,11 +15,14 @@
 
 #include "src/args/config_file.h"
 #include "src/commands/commands.h"
-#include "src/intake/temporary_yaml.h"
+#include "src/base/ascii_case.h"
+#include "src/base/edit_distance.h"
 #include "src/base/replaced.h"
 
 namespace preflight::commands {
 namespace {
+
+constexpr std::string_view kConfigName = "{config}";
 
 std::string string_of(const Value& item, std::string_view key) {
   const Value* v = item.find(key);
@@ -64,10 +67,37 @@ std::string why_malformed(const Value& item) {
     }
     return {};
   };
+  // Other keys are the file's own (a theme, a note), but not one that all but names a key which is absent: read as a
+  // remark, it would leave the case with less than its author gave it.
+  const auto misspelt = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
+    constexpr std::size_t kNear = 2;
+    for (const auto& [name, value] : object.as_dict()) {
+      if (std::ranges::find(keys, std::string_view(name), &Key::name) != keys.end()) continue;
+      for (const Key& key : keys) {
+        const std::size_t near = std::min(kNear, key.name.size() / 2);
+        if (object.find(key.name) == nullptr && edit_distance(ascii_lower(name), key.name, near) <= near) {
+          return fmt::format("\"{}{}\": no such key; did you mean \"{}\"?", prefix, name, key.name);
+        }
+      }
+    }
+    return {};
+  };
+  if (std::string text = misspelt(item, kKeys, ""); !text.empty()) return text;
   if (std::string text = wrong(item, kKeys, ""); !text.empty()) return text;
   if (item.find("args") == nullptr) return "\"args\" is missing";
   const Value* device = item.find("device");
-  return device == nullptr || device->is_none() ? std::string() : wrong(*device, kDeviceKeys, "device.");
+  if (device == nullptr || device->is_none()) return {};
+  std::string text = misspelt(*device, kDeviceKeys, "device.");
+  return text.empty() ? wrong(*device, kDeviceKeys, "device.") : text;
+}
+
+bool names_a_model_directory(const Value& item) {
+  const auto names = [](const Value& v) {
+    return v.is_string() &&
+           (v.as_string().find("{model}") != std::string::npos || v.as_string().find("{models}") != std::string::npos);
+  };
+  const Value* config = item.find("config");
+  return std::ranges::any_of(item.find("args")->as_list(), names) || (config != nullptr && names(*config));
 }
 
 DeviceFacts device_of(const Value& item, DeviceFacts device) {
@@ -82,9 +112,10 @@ DeviceFacts device_of(const Value& item, DeviceFacts device) {
 }
 
 // The words with those of the --config file in place; as they are when the file is refused.
-std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
+std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv,
+                                           const args::ConfigText* config) {
   args::CommandLine expanded{argv, std::vector<SourceRange>(argv.size()), 0};
-  if (args::merge_config_file(release, expanded)) return argv;
+  if (args::merge_config_file(release, expanded, config)) return argv;
   return std::move(expanded.words);
 }
 
@@ -93,7 +124,7 @@ struct OpenCase {
   std::size_t line = 0;  // its number in the file
   ResolvedCase result;
   std::vector<std::string> argv;
-  std::optional<TemporaryYaml> config;
+  std::optional<args::ConfigText> config;
 };
 
 void open_case(const CaseFile& options, const Value& item, const std::shared_ptr<facts::ModelFiles>& models,
@@ -111,18 +142,19 @@ void open_case(const CaseFile& options, const Value& item, const std::shared_ptr
     return replaced(replaced(s, "{models}", models_dir), "{model}", model);
   };
   const Value* yaml = item.find("config");
-  if (yaml != nullptr && yaml->is_string()) open.config.emplace(with_paths(yaml->as_string()));
-  const std::string config_path = open.config && open.config->written() ? open.config->path() : std::string();
+  // Under the name that stands for it: the text is never a file.
+  if (yaml != nullptr && yaml->is_string()) open.config = {std::string(kConfigName), with_paths(yaml->as_string())};
   if (const Value* args = item.find("args"); args != nullptr && args->is_list()) {
     open.argv.reserve(args->as_list().size());
     for (const auto& a : args->as_list()) {
-      open.argv.push_back(replaced(with_paths(a.as_string()), "{config}", config_path));
+      open.argv.push_back(with_paths(a.as_string()));
     }
   }
-  out.names.reserve(3);
-  out.names.emplace_back(config_path, "{config}");
-  out.names.emplace_back(std::move(model), "{model}");
-  out.names.emplace_back(models_dir, "{models}");
+  out.names.reserve(2);
+  if (!models_dir.empty()) {  // without a directory the names stand for nothing
+    out.names.emplace_back(std::move(model), "{model}");
+    out.names.emplace_back(models_dir, "{models}");
+  }
   out.inputs.release = options.release;
   out.inputs.env = options.env;
   if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
@@ -146,7 +178,8 @@ void close_case(const CaseFile& options, ResolvedWords resolved, OpenCase& open)
   if (!has_config) {
     out.inputs.argv = std::move(open.argv);
   } else {
-    out.inputs.argv = accepted.empty() ? with_config_words(options.release, open.argv) : accepted;
+    const args::ConfigText* config = open.config ? &*open.config : nullptr;
+    out.inputs.argv = accepted.empty() ? with_config_words(options.release, open.argv, config) : accepted;
   }
   open.config.reset();
   out.unknown_model = std::move(resolved.unknown_model);
@@ -195,6 +228,9 @@ class CaseReader {
       const auto item = Value::parse_json(line);
       if (!item || !item->is_dict()) return stop(lines_, item ? "a case is a JSON object" : item.error().message);
       if (std::string wrong = why_malformed(*item); !wrong.empty()) return stop(lines_, std::move(wrong));
+      if (options_.models.empty() && names_a_model_directory(*item)) {
+        return stop(lines_, "{model} and {models} stand for directories below the one that --models names");
+      }
       OpenCase& open = open_.emplace_back();
       open.line = lines_;
       open_case(options_, *item, models_, open);
@@ -206,7 +242,8 @@ class CaseReader {
     static const std::vector<SourceRange> kNoPositions;
     std::vector<LaunchWords> words;
     words.reserve(open_.size());
-    for (const OpenCase& c : open_) words.push_back({c.result.inputs, c.argv, kNoPositions, c.result.inputs.env});
+    for (const OpenCase& c : open_)
+      words.push_back({c.result.inputs, c.argv, kNoPositions, c.result.inputs.env, c.config ? &*c.config : nullptr});
     auto resolved = resolve_words(words);
     for (std::size_t i = 0; i < open_.size(); ++i) {
       if (!resolved[i]) return stop(open_[i].line, resolved[i].error().text());

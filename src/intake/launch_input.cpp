@@ -339,7 +339,7 @@ std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> la
   parsed_launches.reserve(launches.size());
   for (const LaunchWords& words : launches) {
     const LaunchInputs& inputs = words.inputs;
-    ParseOutcome parsed = args::parse(inputs.release, words.argv, words.positions);
+    ParseOutcome parsed = args::parse(inputs.release, words.argv, words.positions, words.config);
     out.emplace_back();
     if (auto* args = std::get_if<ServerArgs>(&parsed)) {
       auto open = open_models(inputs, *args);

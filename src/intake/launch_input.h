@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "preflight/report.h"
+#include "src/args/config_file.h"
 #include "src/intake/model_options.h"
 #include "src/facts/model_files.h"
 #include "src/sources/launch_command.h"
@@ -62,6 +63,7 @@ struct LaunchWords {
   const std::vector<std::string>& argv;
   const std::vector<SourceRange>& positions;  // one per word, or none
   const Environment& env;
+  const args::ConfigText* config = nullptr;  // the --config file, when its text is at hand
 };
 // Parses and resolves launches of one release, abreast (resolve::resolve_abreast). Errors: a config.json or --config
 // file that is unusable.
