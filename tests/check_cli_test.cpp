@@ -45,6 +45,23 @@ TEST(CheckCommand, WhatSglangsParserRefusesIsAFindingWithACaret) {
   EXPECT_THAT(run.out, HasSubstr("--page-size"));
 }
 
+TEST(CheckCommand, AnAddressAsAModelIsRefusedWithoutNetworkAndNeverIncomplete) {
+  for (const char* model : {"https://huggingface.co/Qwen/Qwen3-8B", "HF://Qwen/Qwen3-8B", "Qwen/Qwen3-8B@main",
+                            "hf.co/Qwen/Qwen3-8B", "Qwen/Qwen3-8B/"}) {
+    const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", model});
+    EXPECT_EQ(run.status, 1) << model;
+    EXPECT_THAT(run.out, HasSubstr("RF018")) << model;
+    EXPECT_THAT(run.out, HasSubstr("--model-path Qwen/Qwen3-8B\n")) << model;
+    EXPECT_THAT(run.out, Not(HasSubstr("incomplete"))) << model;
+    const ToolRun draft = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B",
+                                    "--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", model});
+    EXPECT_EQ(draft.status, 1) << model;
+    EXPECT_THAT(draft.out, HasSubstr("RF018")) << model;
+  }
+  // A directory by its whole path may be there on the machine that serves.
+  EXPECT_THAT(run_tool({"check", "--no-kernel", "--", "--model-path", "/mnt/models/x"}).out, HasSubstr("incomplete"));
+}
+
 TEST(CheckCommand, FailOnDecidesWhichFindingsFail) {
   const Words launch = {"--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size",
                         "32"};

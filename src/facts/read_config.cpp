@@ -12,6 +12,7 @@
 
 #include "src/facts/transformers/config_rules.h"
 #include "src/facts/gguf/gguf_config.h"
+#include "src/facts/hub_name.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/transformers/dict_fields.h"
@@ -26,20 +27,6 @@ std::string first_name(const Value& architectures) {
   if (!architectures.is_list() || architectures.as_list().empty()) return "";
   const Value& first = architectures.as_list()[0];
   return first.is_string() ? first.as_string() : std::string();
-}
-
-// huggingface_hub's rule for "name" and "owner/name".
-bool is_hub_name(std::string_view path) {
-  constexpr std::size_t kLongest = 96;
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  if (path.empty() || path.size() > kLongest || std::count(path.begin(), path.end(), '/') > 1) return false;
-  if (contains(std::string(path), "--") || contains(std::string(path), "..") || path.ends_with(".git")) return false;
-  const auto slash = path.find('/');
-  const auto part = [&](std::string_view name) {
-    return !name.empty() && plain(name.front()) && plain(name.back()) &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return plain(c) || c == '-' || c == '.'; });
-  };
-  return slash == std::string_view::npos ? part(path) : part(path.substr(0, slash)) && part(path.substr(slash + 1));
 }
 
 class Reader {
@@ -62,6 +49,8 @@ class Reader {
       mistral_ = false;
     }
     if (gguf == GgufSource::kBeside) path_ = directory_of_gguf(path_);
+    // A store that nothing was fetched from names a folder that is not there.
+    if (is_remote_url(path_) && !is_azure_blob(release_, path_) && !is_object_store(path_)) refuse_address();
     if (parser_ != "auto" && parser_ != "hf" && parser_ != "mistral") {
       raise("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
     }
@@ -137,13 +126,38 @@ class Reader {
     raise("HFValidationError", "download_from_hf", message);
   }
 
+  // SGLang's connectors are chosen by what stands before "://", letter by letter; no network is asked until then.
+  [[noreturn]] void refuse_address() const {
+    const std::string_view type = connector_type(path_);
+    if (type == "redis") {
+      raise("ModuleNotFoundError", "__init__",
+            fmt::format("{} lies in a Redis store, which needs the Python package redis; give the model's id on the "
+                        "hub or its directory",
+                        path_));
+    }
+    if (type == "instance") {
+      raise("AttributeError", "__init__",
+            fmt::format("{} names another server's weights, which tell no configuration; give the model's id on the "
+                        "hub or its directory, and the server by --load-format remote_instance",
+                        path_));
+    }
+    raise("ValueError", "create_remote_connector",
+          fmt::format("{} is an address of a kind that SGLang does not read; give the model's id on the hub or its "
+                      "directory",
+                      path_));
+  }
+
   // A directory without config.json reads as an empty configuration; any other name is looked up on the hub, and
   // newer releases try a second file there when the name is one that the hub cannot have.
   [[noreturn]] void raise_missing(std::string_view opens) const {
     if (!path_.empty() && source_.has_file(path_, "."))
       raise("ValueError", parse(), fmt::format("{} has no config.json", path_));
     const bool second = release_ >= v0_5(23) && !is_hub_name(path_);
-    raise("OSError", second ? "load_pointer_head" : opens, fmt::format("no configuration is known for {}", path_));
+    const std::string message =
+        may_exist_elsewhere(release_, path_)
+            ? fmt::format("no configuration is known for {}", path_)
+            : fmt::format("{} is no id that a hub can have, and no such directory exists", path_);
+    raise("OSError", second ? "load_pointer_head" : opens, message);
   }
   [[nodiscard]] bool is_longcat(const Value& architectures) const {
     if (!architectures.is_list()) return false;

@@ -15,6 +15,7 @@
 #include "src/intake/conceal.h"
 #include "src/intake/model_options.h"
 #include "src/intake/vllm_words.h"
+#include "src/facts/hub_name.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
 #include "src/report/shell_words.h"
@@ -305,8 +306,12 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
     if (path.empty() || !inputs.unusable_files_are_errors) continue;
     if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
   }
-  if (open.model == "none" || open.model == "dummy" || model_is_known(*inputs.models, open.model)) open.model.clear();
-  if (open.draft.empty() || model_is_known(*inputs.models, open.draft)) open.draft.clear();
+  // What no hub and no other machine can hold is refused wherever it is launched: that is known.
+  const auto settled = [&](const std::string& path) {
+    return model_is_known(*inputs.models, path) || !facts::may_exist_elsewhere(inputs.release, path);
+  };
+  if (open.model == "none" || open.model == "dummy" || settled(open.model)) open.model.clear();
+  if (open.draft.empty() || settled(open.draft)) open.draft.clear();
   return open;
 }
 

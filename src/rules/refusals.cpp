@@ -7,12 +7,14 @@
 #include "src/rules/refusals.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
+#include "src/facts/hub_name.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -141,6 +143,26 @@ std::optional<Finding> unknown_architecture(const LaunchFacts& f) {
 std::optional<Finding> sparse_on_cuda_only(const LaunchFacts& f) {
   if (!raised(f, "AssertionError", {"no_cuda", "_lazy_init"})) return std::nullopt;
   return Finding{.field = Field::model_path};
+}
+
+// An address, or an id that no hub can have. The folder of that name is not here either.
+std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
+  if (!raised(f, "ValueError", {"create_remote_connector"}) && !raised(f, "", {"__init__"}) &&
+      f.launch().refusal->exception != "OSError") {
+    return std::nullopt;
+  }
+  const Field field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path;
+  const Value& path = f[field];
+  std::error_code ignored;
+  if (!path.is_string() || facts::may_exist_elsewhere(f.release(), path.as_string()) ||
+      facts::is_object_store(path.as_string()) || std::filesystem::exists(path.as_string(), ignored)) {
+    return std::nullopt;
+  }
+  const std::string id = facts::hub_name_within(path.as_string());
+  const std::string_view option = field == Field::model_path ? "--model-path" : "--speculative-draft-model-path";
+  return Finding{.field = field,
+                 .fix = id.empty() ? fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)
+                                   : fmt::format("{} {}", option, id)};
 }
 
 std::optional<Finding> pipeline_schedule(const LaunchFacts& f) {
@@ -354,6 +376,19 @@ const Rule kRules[] = {
      .check = sparse_on_cuda_only,
      .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu"}}}},
+    {.id = "RF018",
+     .field = Field::model_path,
+     .summary = "a model or draft by an address, or by an id that no hub can have",
+     .why =
+         "A model is a directory, or an id OWNER/NAME in letters, digits, '-', '_' and '.'. Addresses of the hub are "
+         "no ids, and a revision goes to --revision.",
+     .fix = "the id alone, or a directory",
+     .source = "sglang/srt/connector/__init__.py, huggingface_hub",
+     .need = RuleNeed::kNothing,
+     .check = no_model_by_that_name,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --model-path https://huggingface.co/Qwen/Qwen3-8B"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --model-path Qwen/Qwen3-8B@main"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --revision main"}}}},
     {.id = "RF001",
      .summary = "SGLang refuses the launch",
      .why = "An exception ends the launch while arguments are resolved.",

@@ -14,6 +14,7 @@
 #include "src/base/ascii_case.h"
 #include "src/facts/gguf/gguf_config.h"
 #include "src/facts/gguf/gguf_file.h"
+#include "src/facts/hub_name.h"
 #include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
@@ -28,17 +29,7 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-// Run:ai's model streamer reads these.
-bool is_object_store(const Value& path) {
-  if (!path.is_string()) return false;
-  const std::string lower = ascii_lower(std::string_view(path.as_string()).substr(0, 5));
-  return lower.starts_with("s3://") || lower.starts_with("gs://") || lower.starts_with("az://");
-}
-
-bool is_remote_url(const std::string& path) {
-  const auto at = path.find("://", 1);
-  return at != std::string::npos && path.find('\n') > at;
-}
+bool is_object_store(const Value& path) { return path.is_string() && facts::is_object_store(path.as_string()); }
 
 // A directory is told by what is remembered of it, without asking the disk.
 bool is_gguf(Resolution& r, const std::string& path) {
@@ -52,20 +43,6 @@ void download_from_object_store(Resolution& r, const Value& path) {
            fmt::format("{} lies in an object store, which needs the Python package runai_model_streamer; install it or "
                        "give a local directory.",
                        path.as_string()));
-}
-
-// resolve_hf_gguf_reference: whether only a hub could say what this names. OWNER/REPO alone counts as a model
-// directory of the hub: upstream's search for a single .gguf in it gives up silently without a network.
-bool names_gguf_on_hub(const std::string& path) {
-  if (path.empty() || is_remote_url(path)) return false;
-  if (const auto colon = path.rfind(':'); colon != std::string::npos) {
-    const auto slashes = std::count(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(colon), '/');
-    return slashes == 1 && colon + 1 < path.size() && !exists(path);
-  }
-  std::string_view inner = path;
-  while (inner.starts_with('/')) inner.remove_prefix(1);
-  while (inner.ends_with('/')) inner.remove_suffix(1);
-  return std::count(inner.begin(), inner.end(), '/') >= 2 && path.ends_with(".gguf") && !exists(path);
 }
 
 // Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them.
@@ -132,9 +109,9 @@ void resolve_format_of_path(Resolution& r) {
     if (facts::gguf_source(r.release(), path) == facts::GgufSource::kNative) r.unmodelled(Field::model_path);
   }
   if (r.is(Field::load_format, "auto") && is_mistral_native(r)) r.change(kLoadFormat, Field::load_format, "mistral");
-  if (is_object_store(path)) {
+  if (facts::is_object_store(path)) {
     r.change(kLoadFormat, Field::load_format, "runai_streamer");
-  } else if (is_remote_url(path)) {
+  } else if (facts::is_remote_url(path)) {
     r.change(kLoadFormat, Field::load_format, "remote");
   }
 }
@@ -148,11 +125,13 @@ void maybe_download_model_for_runai(Resolution& r) {
 
 void handle_model_source_paths(Resolution& r) {
   for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
-    if (names_gguf_on_hub(r.text(field))) r.unmodelled(field);
+    // OWNER/REPO alone counts as a model directory of the hub: upstream's search for a single .gguf in it gives up
+    // silently without a network.
+    if (facts::names_gguf_of_hub(r.release(), r.text(field)) && !exists(r.text(field))) r.unmodelled(field);
   }
-  for (const Field field : {Field::model_path, Field::tokenizer_path, Field::speculative_draft_model_path}) {
-    download_from_object_store(r, r[field]);
-  }
+  download_from_object_store(r, r[Field::model_path]);
+  download_from_object_store(r, r[Field::tokenizer_path]);
+  if (r.since(v0_5(17))) download_from_object_store(r, r[Field::speculative_draft_model_path]);
 }
 
 void handle_modelscope_paths(Resolution& r) {
