@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/report/complaint.h"
+#include "src/report/output_gate.h"
 #include "src/commands/commands.h"
 #include "src/commands/kernel_programs.h"
 #include "src/commands/launch_commands.h"
@@ -52,12 +54,14 @@ std::vector<Subcommand> subcommands(Flags& f) {
       {"check", "Check a launch and run its decode kernel on a sample batch",
        [&f](CLI::App& app) {
          add_launch_options(app, f.check.launch);
+         add_batch_options(app, f.check.launch);
          add_check_options(app, f.check);
        },
        [&f](Words launch) { return run_check(f.check, std::move(launch)); }},
       {"resolve", "Print the resolved configuration and what changed each value",
        [&f](CLI::App& app) {
          add_launch_options(app, f.resolve);
+         add_batch_options(app, f.resolve);
          app.add_flag("--all", f.resolve_all, "Every field, not only what was given or changed");
          app.add_option("--diff", f.diff, "A B: two launches (files, commands or arguments) side by side")->expected(2);
        },
@@ -102,6 +106,13 @@ std::vector<Subcommand> subcommands(Flags& f) {
   };
 }
 
+// No value of ours may be empty: "$RELEASE" of a variable that is not set would silently mean the default.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
+    option->check([](const std::string& value) { return value.empty() ? "the value is empty" : std::string(); });
+  }
+}
+
 // CLI11's complaint in one line; words it did not expect are told in the order they were typed.
 std::string usage_error(const CLI::ParseError& error, const CLI::App& app) {
   std::string text = error.what();
@@ -144,11 +155,12 @@ int run(int argc, char** argv) {
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
     s.add_options(*sub);
+    refuse_empty_values(*sub);
     asked = &s;
     asked_app = sub;
   }
   if (asked == nullptr && !own.empty() && !own.front().starts_with('-')) {
-    std::cerr << fmt::format("xpu-preflight: no command {}; the commands are {}\n", own.front(), known);
+    report::complain(fmt::format("no command {}; the commands are {}", own.front(), known));
     return kBadInput;
   }
   const std::string_view name = asked == nullptr ? "" : asked->name;
@@ -175,7 +187,7 @@ int run(int argc, char** argv) {
 // A report that nobody can read is no success: a full disk, a closed pipe.
 int written(int status) {
   if (std::cout.flush()) return status;
-  std::cerr << "xpu-preflight: cannot write to standard output\n";
+  report::complain("cannot write to standard output");
   return kInternalError;
 }
 
@@ -184,12 +196,14 @@ int written(int status) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  const preflight::report::OutputGate out(std::cout);
+  const preflight::report::OutputGate err(std::cerr, preflight::report::OutputGate::Returns::kPass);
   try {
     return preflight::commands::written(preflight::commands::run(argc, argv));
   } catch (const std::bad_alloc&) {
     std::cerr << "xpu-preflight: out of memory\n";
   } catch (const std::exception& e) {
-    std::cerr << "xpu-preflight: internal error: " << e.what() << '\n';
+    preflight::report::complain(std::string("internal error: ") + e.what());
   }
   return preflight::commands::kInternalError;
 }

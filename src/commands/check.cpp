@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "src/intake/conceal.h"
+#include "src/report/complaint.h"
 #include "src/commands/commands.h"
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
@@ -139,7 +141,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
 int check(const CheckCommand& command) {
   auto prepared = prepare_launch(command.input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   const Report report = make_report(std::move(*prepared), command);
@@ -154,16 +156,19 @@ int check(const CheckCommand& command) {
 
 int check_batch(const CheckCommand& command, const CaseFile& file) {
   Exit worst = kOk;
-  const int read = for_each_case(file, [&](const ResolvedCase& c) {
+  const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
     PreparedLaunch prepared;
     prepared.launch = c.launch;
     prepared.inputs = c.inputs;
     prepared.unknown_model = c.unknown_model;
+    conceal(prepared);
     const Report report = make_report(std::move(prepared), command);
     std::cout << report::batch_line(report, c.id);
     worst = heavier(worst, exit_status(report, command));
   });
-  return read != kOk ? read : worst;
+  if (!stopped) return worst;
+  report::complain(stopped->text());
+  return kBadInput;
 }
 
 }  // namespace preflight::commands

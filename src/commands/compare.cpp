@@ -1,4 +1,6 @@
 // Tested by tests/compare_test.cpp.
+#include "src/report/json_dump.h"
+#include "src/report/complaint.h"
 #include "src/commands/compare.h"
 
 #include <sys/stat.h>
@@ -225,7 +227,7 @@ void print_json(const Difference& d, const Side& a, const Side& b) {
       {"findings_gone", finding_list(d.gone)},
       {"findings_new", finding_list(d.added)},
       {"worse", d.worse}};
-  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << report::json_dump(out) << '\n';
 }
 
 void print_findings(const char* title, const std::vector<Diagnostic>& findings, const report::Style& style) {
@@ -277,7 +279,7 @@ int report_difference(const Difference& d, const Side& a, const Side& b, const O
 }
 
 int refuse(const Error& error) {
-  std::cerr << "xpu-preflight: " << error.text() << '\n';
+  report::complain(error.text());
   return kBadInput;
 }
 
@@ -292,6 +294,8 @@ Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
     if (!content) return tl::make_unexpected(content.error());
     input.command = std::move(*content);
     input.command_name = text;
+  } else if (text.find("--") == std::string::npos && text.find("sglang") == std::string::npos) {
+    return failure("neither a file nor a launch", text);
   } else if (text.find("sglang") == std::string::npos || text.starts_with("--")) {
     input.command = "python -m sglang.launch_server " + text;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "preflight/report.h"
+#include "src/report/complaint.h"
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/commands/explain.h"
@@ -201,7 +202,7 @@ void print_field(Field field, Release release, const OutputOptions& output) {
 int print_chain(Field field, const LaunchInput& input, const report::Style& style) {
   const auto prepared = prepare_launch(input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   const Launch& launch = prepared->launch;
@@ -226,7 +227,7 @@ int print_chain(Field field, const LaunchInput& input, const report::Style& styl
 int print_rule_in_launch(const Rule& rule, const LaunchInput& input, const report::Style& style) {
   const auto prepared = prepare_launch(input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   std::cout << '\n' << style.bold("in this launch") << '\n';
@@ -309,8 +310,7 @@ std::optional<Field> told(const std::string& what, Release release, const Output
   if (field) {
     print_field(*field, release, output);
   } else {
-    std::cerr << fmt::format("xpu-preflight: {} is no rule, field or option{}\n", report::printable(what),
-                             near_names(what, release));
+    report::complain(fmt::format("{} is no rule, field or option{}", what, near_names(what, release)));
     status = kBadInput;
   }
   return field;

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "preflight/kernel.h"
+#include "src/report/json_dump.h"
+#include "src/report/complaint.h"
 #include "src/commands/commands.h"
 #include "src/kernels/inject.h"
 #include "src/report/report_json.h"
@@ -16,7 +18,7 @@ namespace {
 
 // A line that nothing can be run from is bad input (2): no device or kernel was wrong, and nothing was shown.
 int refuse_case(const std::string& reason) {
-  std::cerr << "xpu-preflight: --case: nothing to run: " << reason << '\n';
+  report::complain(fmt::format("--case: nothing to run: {}", reason));
   return kBadInput;
 }
 
@@ -25,7 +27,7 @@ int refuse_case(const std::string& reason) {
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output) {
   const auto kernel_case = parse_case(case_line);
   if (!kernel_case) {
-    std::cerr << "xpu-preflight: --case: " << kernel_case.error().text() << '\n';
+    report::complain(fmt::format("--case: {}", kernel_case.error().text()));
     return kBadInput;
   }
   if (const Kernel* found = find_kernel(kernel_case->kernel); found != nullptr && found->why_not != nullptr) {
@@ -60,7 +62,7 @@ int list_defects(const KernelOptions& kernel, bool measure) {
   const auto table = defects::measure_table(DeviceChoice{kernel.device.value_or("")}, kernel.limits,
                                             [](const std::string& row) { std::cerr << row << '\n'; });
   if (!table) {
-    std::cerr << "xpu-preflight: " << table.error().message << '\n';
+    report::complain(table.error().message);
     return exit_of(table.error().kind);
   }
   std::cout << *table;
@@ -71,7 +73,8 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
   const auto devices = list_devices_apart(kernel.limits);
   if (!devices) {
     const DeviceError& error = devices.error();
-    std::cerr << "xpu-preflight: " << error.message << '\n' << error.log << (error.log.empty() ? "" : "\n");
+    report::complain(error.message);
+    std::cerr << error.log << (error.log.empty() ? "" : "\n");
     return exit_of(error.kind);
   }
   if (output.format == Format::kJson) {
@@ -85,7 +88,7 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
                       {"compute_units", d.compute_units},
                       {"global_memory_bytes", d.global_memory_bytes}});
     }
-    std::cout << rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    std::cout << report::json_dump(rows) << '\n';
     return kOk;
   }
   for (const auto& d : *devices) {

@@ -1,5 +1,6 @@
 // `kernels`: the kernel table; with --programs DIR, every program that the built-in cases build on an Intel GPU, for
 // compiling and reading it without one.
+#include "src/report/complaint.h"
 #include "src/commands/kernel_programs.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ Result<std::vector<KernelCase>> cases_in(const std::string& path) {
 int list_kernels(const std::string& programs, const std::string& case_file) {
   const auto cases = case_file.empty() ? built_in_cases() : cases_in(case_file);
   if (!cases) {
-    std::cerr << "xpu-preflight: " << cases.error().text() << '\n';
+    report::complain(cases.error().text());
     return kBadInput;
   }
   if (programs.empty()) {
@@ -62,7 +63,7 @@ int list_kernels(const std::string& programs, const std::string& case_file) {
   }
   const auto written = write_programs(programs, *cases);
   if (!written) {
-    std::cerr << "xpu-preflight: --programs: " << written.error().text() << '\n';
+    report::complain(fmt::format("--programs: {}", written.error().text()));
     return kBadInput;
   }
   std::cout << fmt::format("{} programs in {}/programs.tsv\n", *written, programs);

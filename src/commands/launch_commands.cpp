@@ -16,18 +16,35 @@ constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), 
 
 }  // namespace
 
+namespace {
+
+// CLI11's own takes nan for positive.
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double number = 0.0;
+        const bool holds = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0.0;
+        return holds ? std::string() : "expected a positive number, not " + text;
+      },
+      "POSITIVE");
+}
+
+}  // namespace
+
 void add_memory_options(CLI::App& app, MemoryFlags& flags) {
   add_launch_options(app, flags.launch);
   app.add_option("--weights-gib", flags.weights_gib,
                  "Weights of one GPU as the server's log told, instead of an estimate")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--draft-gib", flags.draft_gib, "The draft model's weights on one GPU")->check(CLI::PositiveNumber);
+      ->check(positive_number());
+  app.add_option("--draft-gib", flags.draft_gib, "The draft model's weights on one GPU")->check(positive_number());
   app.add_option("--free-gib", flags.free_gib, "Free memory before loading, instead of the card's")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
-  add_launch_options(app, flags.launch);
+  add_output_options(app, flags.launch);
+  add_source_options(app, flags.launch);
+  add_target_options(app, flags.launch);
   app.add_option("--from", flags.from, "The release the launch runs on now")->required();
   app.add_option("--to", flags.to, "The release it is to run on (default: the newest supported)");
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
@@ -41,7 +58,9 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
 }
 
 void add_nodes_options(CLI::App& app, NodesFlags& flags) {
-  add_launch_options(app, flags.launch);
+  add_output_options(app, flags.launch);
+  add_release_option(app, flags.launch);
+  add_target_options(app, flags.launch);
   app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")->required();
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }

@@ -1,4 +1,6 @@
 // Tested by tests/memory_sheet_test.cpp.
+#include "src/report/json_dump.h"
+#include "src/report/complaint.h"
 #include "src/commands/memory.h"
 
 #include <algorithm>
@@ -115,14 +117,14 @@ std::vector<MemoryRow> changes_that_fit(const PreparedLaunch& prepared, const Me
 int memory(const MemoryCommand& command) {
   const auto prepared = prepare_launch(command.input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   const Launch& launch = prepared->launch;
   const bool json = command.output.format == Format::kJson;
   const auto refuse = [&](const std::string& why) {
-    std::cerr << "xpu-preflight: no memory sheet: " << why << '\n';
-    if (json) std::cout << nlohmann::ordered_json{{"sheet", nullptr}, {"why", why}}.dump(2) << '\n';
+    report::complain(fmt::format("no memory sheet: {}", why));
+    if (json) std::cout << report::json_dump(nlohmann::ordered_json{{"sheet", nullptr}, {"why", why}}) << '\n';
     return kFindings;
   };
   if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);
@@ -135,7 +137,7 @@ int memory(const MemoryCommand& command) {
   if (!sheet->fits()) report.changes = changes_that_fit(*prepared, command.given, *sheet);
   report.devices = on_other_devices(prepared->inputs, command.given);
   if (json) {
-    std::cout << memory_json(report).dump(2) << '\n';
+    std::cout << report::json_dump(memory_json(report)) << '\n';
   } else {
     std::cout << memory_text(report, launch, report::Style(command.output.colour));
   }

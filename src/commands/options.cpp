@@ -1,4 +1,5 @@
 // Tested by tests/check_cli_test.cpp.
+#include "src/report/complaint.h"
 #include "src/commands/options.h"
 
 #include <sys/ioctl.h>
@@ -140,8 +141,6 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   input.release = *release;
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
-  if (!flags.command.empty() && !flags.command_file.empty())
-    return failure("give --command or --command-file, not both");
   input.arguments = std::move(arguments);
   if (!flags.command.empty()) input.command = flags.command;
   if (!flags.command_file.empty()) {
@@ -212,7 +211,7 @@ OutputOptions output_options(const LaunchFlags& flags) {
 }
 
 int refuse(const Error& error) {
-  std::cerr << "xpu-preflight: " << error.text() << '\n';
+  report::complain(error.text());
   return kBadInput;
 }
 
@@ -230,11 +229,13 @@ void add_output_options(CLI::App& app, LaunchFlags& flags) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
-void add_launch_options(CLI::App& app, LaunchFlags& flags) {
-  add_output_options(app, flags);
-  app.add_option("--sglang-version", flags.release, "SGLang release (default: the newest supported)");
-  app.add_option("--command", flags.command, "A pasted command line instead of arguments behind --");
-  app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input");
+void add_source_options(CLI::App& app, LaunchFlags& flags) {
+  auto* command = app.add_option("--command", flags.command, "A pasted command line instead of arguments behind --");
+  app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input")
+      ->excludes(command);
+}
+
+void add_target_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--set", flags.variables,
                  "NAME=VALUE of a shell variable in the command; '$(nproc)=8' of a substitution")
       ->allow_extra_args(false);
@@ -258,10 +259,26 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
                  "The host's memory (of one NUMA node), which counts with --device cpu (default: this host's)");
   app.add_option("--device-count", flags.device_count, "Number of devices (default: 8)");
   app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
+}
+
+void add_release_option(CLI::App& app, LaunchFlags& flags) {
+  app.add_option("--sglang-version", flags.release, "SGLang release (default: the newest supported)");
+}
+
+void add_launch_options(CLI::App& app, LaunchFlags& flags) {
+  add_output_options(app, flags);
+  add_release_option(app, flags);
+  add_source_options(app, flags);
+  add_target_options(app, flags);
+}
+
+void add_batch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--resolver", flags.resolver,
                  "builtin; python[:EXE] asks the SGLang installed there; both[:EXE] reports every difference");
-  app.add_option("--models", flags.models, "With --batch: directory of model directories, for {model} in cases");
-  app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each");
+  auto* batch =
+      app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each");
+  app.add_option("--models", flags.models, "With --batch: directory of model directories, for {model} in cases")
+      ->needs(batch);
 }
 
 void add_check_options(CLI::App& app, CheckFlags& flags) {
@@ -272,17 +289,20 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_flag("--details", flags.launch.details, "Notes too, and every kernel case");
   app.add_option("--kernel-date", flags.kernel_date,
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
-  app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too");
-  app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  auto* batch = app.get_option("--batch");
+  app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too")->needs(batch);
+  auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
   app.add_flag("--require-kernel", flags.require_kernel,
-               "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)");
+               "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)")
+      ->excludes(no_kernel);
   app.footer(exit_help());
-  app.add_flag(
-      "--fix", flags.fix,
-      "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail");
-  app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too");
+  app.add_flag("--fix", flags.fix,
+               "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail")
+      ->excludes(batch);
+  app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too")->needs(batch);
   app.add_flag("--no-fixes", flags.no_fixes, "Do not search for corrected arguments");
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
+      ->excludes(no_kernel)
       ->each([&flags](const std::string&) { flags.device_given = true; });
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
   app.add_option("--kernel-timeout", flags.kernel_timeout,
@@ -291,7 +311,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
       "--inject", flags.inject,
       "Plant a known defect (its id, or all; list shows them) into the kernels of this launch: is it caught?");
   app.add_option("--seed", flags.seed, "Seed of the sample batch");
-  app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it");
+  app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it")
+      ->excludes(no_kernel)
+      ->excludes(batch);
 }
 
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run) {
@@ -316,9 +338,6 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   if (flags.case_line.empty()) {
     if (auto error = not_for_a_batch(flags.launch, arguments)) return refuse(*error);
   }
-  if (flags.fix && !flags.launch.batch.empty()) {
-    return refuse({"--fix writes into one launch's file; with --batch, --fixes tells the fixes of each case"});
-  }
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   command.input = std::move(*input);
@@ -332,12 +351,6 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     if (flags.fail_on == name || (flags.fail_on.empty() && flags.launch.batch.empty() && name == "error")) {
       command.fail_on = severity;
     }
-  }
-  if (flags.no_kernel && flags.device_given) {
-    return refuse({"--no-kernel and --opencl-device contradict each other: give one of them"});
-  }
-  if (flags.no_kernel && flags.require_kernel) {
-    return refuse({"--no-kernel and --require-kernel contradict each other: give one of them"});
   }
   auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
@@ -375,10 +388,7 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     command.kernel.inject = flags.inject;
   }
   if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
-  if (!flags.case_line.empty() && flags.no_kernel) {
-    return refuse({"--case runs a kernel, --no-kernel forbids it: give one of them"});
-  }
-  if (!flags.case_line.empty() && (input_given || !flags.launch.batch.empty())) {
+  if (!flags.case_line.empty() && input_given) {
     return refuse({"--case runs one line by itself: leave the launch away"});
   }
   if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);

@@ -61,7 +61,15 @@ struct CheckFlags {
 };
 
 void add_output_options(CLI::App& app, LaunchFlags& flags);
+// The launch that a command looks at, in groups, so that each command offers what it acts on and nothing else:
+// where its arguments stand (source), what it runs on and with (target), and the release.
+void add_source_options(CLI::App& app, LaunchFlags& flags);
+void add_target_options(CLI::App& app, LaunchFlags& flags);
+void add_release_option(CLI::App& app, LaunchFlags& flags);
+// Those three and the output.
 void add_launch_options(CLI::App& app, LaunchFlags& flags);
+// --batch and what goes with it, and who resolves.
+void add_batch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.

@@ -1,4 +1,6 @@
 // Tested by tests/pages_test.cpp.
+#include "src/report/json_dump.h"
+#include "src/report/complaint.h"
 #include "src/commands/pages.h"
 
 #include <algorithm>
@@ -310,7 +312,7 @@ void print_json(const std::vector<Row>& rows, const Row* best, const std::option
       best == nullptr ? Json(nullptr)
                       : Json{{"backend", best->backend}, {"page_size", best->page}, {"reason", reason(*best, rows)}};
   out["picture"] = drawing ? picture_json(*drawing) : Json(nullptr);
-  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << report::json_dump(out) << '\n';
 }
 
 }  // namespace
@@ -318,7 +320,7 @@ void print_json(const std::vector<Row>& rows, const Row* best, const std::option
 int pages(const PagesCommand& command) {
   const auto prepared = prepare_launch(command.input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   KernelVerdicts kernels(command.kernel);
@@ -337,13 +339,13 @@ int pages(const PagesCommand& command) {
   const Row* best = recommended(rows);
   const std::optional<Drawn> drawing = drawn(*prepared, best);
   if (!command.svg.empty() && !drawing) {
-    std::cerr << "xpu-preflight: no picture is drawn: neither this launch nor another page size or backend works\n";
+    report::complain("no picture is drawn: neither this launch nor another page size or backend works");
   } else if (!command.svg.empty()) {
     std::ofstream file(command.svg, std::ios::binary);
     file << report::page_picture_svg(drawing->picture, title_of(*drawing));
     file.close();
     if (!file) {
-      std::cerr << fmt::format("xpu-preflight: {}: the picture cannot be written\n", command.svg);
+      report::complain(fmt::format("{}: the picture cannot be written", command.svg));
       return kBadInput;
     }
   }

@@ -4,6 +4,8 @@
 #include "src/intake/case_file.h"
 #include "src/commands/commands.h"
 
+#include "src/report/complaint.h"
+
 namespace preflight::commands {
 namespace {
 
@@ -38,8 +40,12 @@ class Lines {
 
 int resolve_batch(const CaseFile& file) {
   Lines lines;
-  return for_each_case(
+  const auto stopped = for_each_case(
       file, [&](const ResolvedCase& c) { lines.add(c); }, [&] { lines.flush(); });
+  if (!stopped) return kOk;
+  lines.flush();
+  report::complain(stopped->text());
+  return kBadInput;
 }
 
 }  // namespace preflight::commands

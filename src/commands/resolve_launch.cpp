@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/report/complaint.h"
 #include "src/commands/commands.h"
 #include "src/commands/findings.h"
 #include "src/report/outcome_json.h"
@@ -56,7 +57,7 @@ report::OutcomeRemarks remarks_on(const PreparedLaunch& prepared) {
 int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool all) {
   const auto prepared = prepare_launch(input);
   if (!prepared) {
-    std::cerr << "xpu-preflight: " << prepared.error().text() << '\n';
+    report::complain(prepared.error().text());
     return kBadInput;
   }
   const Launch& launch = prepared->launch;
@@ -71,10 +72,11 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
     std::cout << fmt::format("\n{} {}.\n", style.yellow("incomplete:"), left_open_by(*prepared->unknown_model));
   }
   if (launch.usage)
-    std::cout << fmt::format("{} {}\n", style.red("refused by the argument parser:"), launch.usage->message);
+    std::cout << fmt::format("{} {}\n", style.red("refused by the argument parser:"),
+                             report::printable(launch.usage->message));
   if (launch.refusal) {
     std::cout << fmt::format("\n{} {} in {}: {}\n", style.red("refused:"), launch.refusal->exception,
-                             launch.refusal->function, launch.refusal->message);
+                             launch.refusal->function, report::printable(launch.refusal->message));
   }
   return launch.accepted() ? kOk : kFindings;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "preflight/report.h"
+#include "src/report/json_dump.h"
 #include "src/commands/commands.h"
 #include "src/report/style.h"
 
@@ -49,7 +50,7 @@ int list_rules(const OutputOptions& output) {
                       {"since", in.front().text()},
                       {"until", in.back() == supported_releases().back() ? "" : r.until.text()}});
     }
-    std::cout << rows.dump(2) << '\n';
+    std::cout << report::json_dump(rows) << '\n';
     return kOk;
   }
   const report::Style style(output.colour);

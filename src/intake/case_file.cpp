@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "src/args/config_file.h"
-#include "src/commands/commands.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
 #include "src/base/replaced.h"
@@ -195,15 +194,14 @@ class CaseReader {
     open_.reserve(kAbreast);
   }
 
-  int run(const std::function<void(const ResolvedCase&)>& each, const std::function<void()>& idle) {
+  std::optional<Error> run(const std::function<void(const ResolvedCase&)>& each, const std::function<void()>& idle) {
     for (bool more = true; more;) {
       if (in_.rdbuf()->in_avail() <= 0) idle();
       more = read_group();
       if (!resolve_group(each)) break;
     }
-    if (why_not_.empty()) return kOk;
-    std::cerr << fmt::format("xpu-preflight: {}:{}: {}\n", options_.cases, number_, why_not_);
-    return kBadInput;
+    if (why_not_.empty()) return std::nullopt;
+    return Error{fmt::format("{}:{}: {}", options_.cases, number_, why_not_)};
   }
 
  private:
@@ -265,15 +263,14 @@ class CaseReader {
 
 }  // namespace
 
-int for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
-                  const std::function<void()>& idle) {
+std::optional<Error> for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
+                                   const std::function<void()>& idle) {
   std::ifstream file;
   if (options.cases != "-") {
     file.open(options.cases, std::ios::binary);
     // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.
     if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {
-      std::cerr << fmt::format("xpu-preflight: cannot read cases from {}\n", options.cases);
-      return kBadInput;
+      return Error{fmt::format("cannot read cases from {}", options.cases)};
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;

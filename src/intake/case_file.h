@@ -33,9 +33,9 @@ struct ResolvedCase {
 };
 
 // Calls `each` for every case in order, and `idle` before it waits for more of them: whoever writes the cases may be
-// waiting for answers. Memory stays flat. Returns an exit status: kOk, or kBadInput with one line on standard error
-// that names the place.
-int for_each_case(
+// waiting for answers. Memory stays flat. Returns why it ended before the last line, with the place; nullopt: it did
+// not.
+std::optional<Error> for_each_case(
     const CaseFile& file, const std::function<void(const ResolvedCase&)>& each,
     const std::function<void()>& idle = [] {});
 

@@ -1,4 +1,5 @@
 // Tested by tests/check_cli_test.cpp.
+#include "src/report/json_dump.h"
 #include "src/report/report_json.h"
 
 #include <nlohmann/json.hpp>
@@ -222,8 +223,6 @@ Json outcome_object(const Launch& launch) {
   return out;
 }
 
-std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
-
 Json memory_json(const Report& report) {
   if (!report.memory) return nullptr;
   const MemorySummary& m = *report.memory;
@@ -264,7 +263,7 @@ std::string report_json(const Report& report, int exit_status) {
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},
                 {"not_checked", std::move(not_checked)}}}};
-  return dump(out, 2) + "\n";
+  return json_dump(out, 2) + "\n";
 }
 
 std::string batch_line(const Report& report, const Value& id) {
@@ -286,7 +285,7 @@ std::string batch_line(const Report& report, const Value& id) {
     out["kernel_not_run"] = report.absence ? report.absence->message : report.kernel_not_run;
   }
   if (const DeviceError* fault = report.device_fault()) out["kernel_error"] = error_json(*fault);
-  return dump(out, -1) + "\n";
+  return json_dump(out, -1) + "\n";
 }
 
 }  // namespace preflight::report

@@ -1,4 +1,6 @@
 // Tested by tests/nodes_test.cpp.
+#include "src/report/json_dump.h"
+#include "src/report/complaint.h"
 #include "src/commands/nodes/nodes.h"
 
 #include <algorithm>
@@ -35,7 +37,7 @@ bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
 int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
                 const OutputOptions& output) {
   const auto refuse = [](const Error& error) {
-    std::cerr << "xpu-preflight: " << error.text() << '\n';
+    report::complain(error.text());
     return kBadInput;
   };
   const auto nodes = read_nodes(files, input.variables);
@@ -79,7 +81,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
                       {"findings", list(own[i])}});
     }
     const Json out = {{"nodes", std::move(each)}, {"together", list(shared)}, {"good", !bad}};
-    std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    std::cout << report::json_dump(out) << '\n';
     return bad ? kFindings : kOk;
   }
   const report::Style style(output.colour);

@@ -1,0 +1,11 @@
+// What the program says on standard error when it cannot do what was asked: one line, whatever names stand in it.
+#pragma once
+
+#include <string_view>
+
+namespace preflight::report {
+
+// "xpu-preflight: WHY", with line ends and other control characters of WHY made visible.
+void complain(std::string_view why);
+
+}  // namespace preflight::report

@@ -1,0 +1,150 @@
+#include "src/report/output_gate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace preflight::report {
+namespace {
+
+struct Step {
+  std::size_t size = 0;  // bytes taken; 0: the text ends inside a character or sequence
+  bool harmless = false;
+  bool is_character = false;  // `code` is one
+  std::uint32_t code = 0;
+};
+
+// The program's own sequences: colours (ESC [ digits ; m) and "clear to the end of the line".
+Step escape_sequence(std::string_view text) {
+  constexpr std::size_t kLongest = 8;
+  if (text.size() > 1 && text[1] != '[') return {1, false, true, 0x1B};
+  for (std::size_t i = 2; i < std::min(text.size(), kLongest); ++i) {
+    if (text[i] == 'm' || text[i] == 'K') return {i + 1, true};
+    if ((text[i] < '0' || text[i] > '9') && text[i] != ';') return {1, false, true, 0x1B};
+  }
+  return text.size() < kLongest ? Step{} : Step{1, false, true, 0x1B};
+}
+
+// One character of UTF-8: overlong forms, surrogates and what lies beyond Unicode are none.
+Step character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  if (size == 0) return {1};
+  std::uint32_t code = first & (0xFFU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if (i == text.size()) return {};
+    if ((byte(i) & 0xC0U) != 0x80U) return {1};
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[size] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return {1};
+  return {size, true, true, code};
+}
+
+// Characters that do something to the text around them, or that nobody sees.
+bool acts(std::uint32_t code) {
+  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> kRanges = {{{0x7F, 0x9F},      // DEL and C1
+                                                                                {0xAD, 0xAD},      // soft hyphen
+                                                                                {0x61C, 0x61C},    // direction
+                                                                                {0x180E, 0x180E},  // no width
+                                                                                {0x200B, 0x200F},  // no width, direction
+                                                                                {0x2028, 0x202E},  // separators, direction
+                                                                                {0x2060, 0x206F},  // no width, direction
+                                                                                {0xFEFF, 0xFEFF},  // byte order mark
+                                                                                {0xFFF9, 0xFFFB},  // annotations
+                                                                                {0xE0000, 0xE007F}}};  // tags
+  return std::ranges::any_of(kRanges, [&](const auto& r) { return code >= r.first && code <= r.second; });
+}
+
+Step next(std::string_view text, bool returns) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first == 0x1B) return escape_sequence(text);
+  if (first < 0x80) {
+    const bool harmless =
+        (first >= 0x20 && first < 0x7F) || first == '\n' || first == '\t' || (first == '\r' && returns);
+    return {1, harmless, true, first};
+  }
+  Step step = character(text);
+  if (step.is_character) step.harmless = !acts(step.code);
+  return step;
+}
+
+// Nothing but printable ASCII and line ends: nearly all text, and quickly told.
+bool is_plain(std::string_view text) {
+  unsigned bad = 0;
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    bad |= static_cast<unsigned>(static_cast<unsigned char>(u - 0x20) > 0x5E) & static_cast<unsigned>(u != '\n');
+  }
+  return bad == 0;
+}
+
+// Writes what passes to `out`; returns how much of `text` was dealt with.
+std::size_t filter(std::string_view text, bool is_end, bool returns, std::string& out) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    Step step = next(text.substr(at), returns);
+    if (step.size == 0 && !is_end) break;
+    step.size = std::max<std::size_t>(step.size, 1);
+    if (step.harmless) {
+      out += text.substr(at, step.size);
+    } else if (step.is_character && step.code > 0xFFFF) {
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (step.code >> 10U), 0xDC00 + (step.code & 0x3FFU));
+    } else if (step.is_character) {
+      out += fmt::format("\\u{:04x}", step.code);
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
+    }
+    at += step.size;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string gated(std::string_view text) {
+  std::string out;
+  filter(text, true, false, out);
+  return out;
+}
+
+OutputGate::OutputGate(std::ostream& stream, Returns returns)
+    : stream_(stream), target_(stream.rdbuf(this)), returns_(returns == Returns::kPass) {}
+
+OutputGate::~OutputGate() {
+  pass({}, true);
+  stream_.rdbuf(target_);
+}
+
+bool OutputGate::pass(std::string_view text, bool is_end) {
+  const auto write = [this](std::string_view part) {
+    return target_->sputn(part.data(), static_cast<std::streamsize>(part.size())) ==
+           static_cast<std::streamsize>(part.size());
+  };
+  if (held_.empty() && is_plain(text)) return write(text);
+  held_ += text;
+  std::string out;
+  held_.erase(0, filter(held_, is_end, returns_, out));
+  return write(out);
+}
+
+OutputGate::int_type OutputGate::overflow(int_type c) {
+  if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+  const char one = traits_type::to_char_type(c);
+  return pass({&one, 1}, false) ? c : traits_type::eof();
+}
+
+std::streamsize OutputGate::xsputn(const char* text, std::streamsize size) {
+  return pass({text, static_cast<std::size_t>(size)}, false) ? size : 0;
+}
+
+int OutputGate::sync() {
+  const bool passed = pass({}, true);
+  return target_->pubsync() == 0 && passed ? 0 : -1;
+}
+
+}  // namespace preflight::report
