@@ -88,6 +88,7 @@ std::optional<ParseRefusal> refused_path(const std::string& path) {
 std::u32string read_text(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) throw YamlFault{"IsADirectoryError", "a directory"};
+  if (!S_ISREG(status.st_mode) && !is_opened_for_us(path)) throw YamlFault{"OSError", "no regular file"};
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};

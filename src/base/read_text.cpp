@@ -11,6 +11,11 @@
 
 namespace preflight {
 
+bool is_opened_for_us(const std::string& path) {
+  return path == "/dev/null" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
+
 Result<std::string> read_whole(std::istream& in, const std::string& name) {
   std::string text;
   std::array<char, 1U << 12U> block{};
@@ -26,7 +31,9 @@ Result<std::string> read_whole(std::istream& in, const std::string& name) {
 Result<std::string> read_text(const std::string& path, bool allow_stdin) {
   if (allow_stdin && path == "-") return read_whole(std::cin, "standard input");
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return failure("a directory, not a file", path);
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) return failure("a directory, not a file", path);
+  if (std::filesystem::is_other(status) && !is_opened_for_us(path)) return failure("no regular file", path);
   std::ifstream in(path, std::ios::binary);
   if (!in) return failure("cannot be read", path);
   return read_whole(in, path);

@@ -9,6 +9,10 @@
 
 namespace preflight {
 
+// Standard input and process substitution, `<(command)`, by their names. Other pipes and devices are not read: nobody
+// may ever write to a pipe that has a name, and a device never ends.
+bool is_opened_for_us(const std::string& path);
+
 Result<std::string> read_whole(std::istream& in, const std::string& name);
 // "-" is standard input when `allow_stdin`. Errors name the path and say what it is instead of a readable file.
 Result<std::string> read_text(const std::string& path, bool allow_stdin = false);

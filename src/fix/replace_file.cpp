@@ -37,6 +37,7 @@ Result<std::string> replace_file(const std::string& path, const std::string& tex
   const std::string target = real.get();
   struct stat status {};
   if (stat(target.c_str(), &status) != 0) return failure(reason(), path);
+  if (status.st_nlink > 1) return failure("it has other names (hard links), which would keep the old text", path);
   auto old = read_text(target);
   if (!old) return tl::make_unexpected(old.error());
 
@@ -58,11 +59,16 @@ Result<std::string> replace_file(const std::string& path, const std::string& tex
   std::string temporary = target + ".XXXXXX";
   fd = mkstemp(temporary.data());
   if (fd < 0) return failure("no file can be made beside it: " + reason(), path);
-  const bool written = write_all(fd, text) && fchmod(fd, status.st_mode & 07777) == 0;
+  // Whoever owned the file owns it still, or nothing is written: a server may not be allowed to read it otherwise.
+  struct stat made {};
+  const bool owned = fstat(fd, &made) == 0 && ((made.st_uid == status.st_uid && made.st_gid == status.st_gid) ||
+                                               fchown(fd, status.st_uid, status.st_gid) == 0);
+  const bool written = owned && write_all(fd, text) && fchmod(fd, status.st_mode & 07777) == 0;
   close(fd);
   if (!written || rename(temporary.c_str(), target.c_str()) != 0) {
     unlink(temporary.c_str());
-    return failure("the new text cannot be written", path);
+    unlink(backup.c_str());
+    return failure(owned ? "the new text cannot be written" : "its owner cannot be kept", path);
   }
   return backup;
 }

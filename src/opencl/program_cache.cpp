@@ -1,6 +1,7 @@
 // Tested by tests/kernels/program_cache_test.cpp.
 #include "src/opencl/program_cache.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kMagic = "xpu-preflight program 1\n";
+constexpr std::string_view kExtension = ".program";
+
 // FNV-1a. It names files and finds torn ones; that two keys share a value is no harm, since keys are compared.
 std::uint64_t checksum(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325U;
@@ -26,14 +30,31 @@ std::uint64_t checksum(std::string_view text) {
 }
 
 std::string header_of(std::string_view key, std::string_view binary) {
-  return fmt::format("xpu-preflight program 1\n{} {} {:016x}\n{}", key.size(), binary.size(), checksum(binary), key);
+  return fmt::format("{}{} {} {:016x}\n{}", kMagic, key.size(), binary.size(), checksum(binary), key);
+}
+
+// A file of ours: named as file_of() names, whatever it holds. Nothing else in the directory is touched.
+bool is_program_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  constexpr std::size_t kDigits = 16;
+  if (name.size() <= kDigits || name.find_first_not_of("0123456789abcdef") != kDigits) return false;
+  std::ifstream in(path, std::ios::binary);
+  std::string head(kMagic.size(), '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return path.extension() == kExtension && in && head == kMagic;
+}
+
+// Ours alone to write: what is read from here runs as this user's code.
+bool is_private(const fs::path& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 void remove_oldest(const fs::path& directory) {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code ignored;  // another process may be doing the same
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    files.emplace_back(entry.last_write_time(ignored), entry.path());
+    if (is_program_file(entry.path())) files.emplace_back(entry.last_write_time(ignored), entry.path());
   }
   if (files.size() <= ProgramCache::kMostFiles) return;
   std::ranges::sort(files);
@@ -60,11 +81,11 @@ std::string ProgramCache::key(const DeviceInfo& device, std::string_view options
 }
 
 fs::path ProgramCache::file_of(std::string_view key) const {
-  return directory_ / fmt::format("{:016x}.program", checksum(key));
+  return directory_ / fmt::format("{:016x}{}", checksum(key), kExtension);
 }
 
 std::optional<std::string> ProgramCache::find(std::string_view key) const {
-  if (!is_on()) return std::nullopt;
+  if (!is_on() || !is_private(directory_) || !is_private(file_of(key))) return std::nullopt;
   auto text = read_text(file_of(key).string());
   if (!text) return std::nullopt;
   // The header says how long the binary is and what it adds up to: it must be the one of what follows it.
@@ -78,11 +99,10 @@ std::optional<std::string> ProgramCache::find(std::string_view key) const {
 void ProgramCache::store(std::string_view key, std::string_view binary) const {
   if (!is_on() || binary.empty()) return;
   std::error_code status;
-  fs::create_directories(directory_, status);
-  if (status) return;
-  // What is read from here runs as this user's code.
-  fs::permissions(directory_, fs::perms::owner_all, status);
-  if (status) return;
+  // A directory that we make is the user's alone; one that is there stays as it is, and is used when nobody else can
+  // write to it.
+  if (fs::create_directories(directory_, status)) fs::permissions(directory_, fs::perms::owner_all, status);
+  if (status || !is_private(directory_)) return;
   const fs::path target = file_of(key);
   const fs::path temporary = fmt::format("{}.{}", target.string(), getpid());
   bool written = false;

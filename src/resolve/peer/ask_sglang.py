@@ -9,6 +9,11 @@ and prints one JSON object: release, outcome, stage, exception/function/message,
 field), writes, trace. With "real_device" torch's own XPU is used; otherwise one is described to torch, and packages
 that an Intel installation does not have are hidden.
 """
+import sys
+
+# With -c Python looks into the current directory first: a json.py that lies there is none of ours.
+sys.path[:] = [folder for folder in sys.path if folder not in ("", ".")]
+
 import dataclasses
 import enum
 import importlib.abc
@@ -20,7 +25,6 @@ import json
 import logging
 import os
 import re
-import sys
 import traceback
 import types
 
