@@ -10,7 +10,7 @@
 #include "src/resolve/cache/kv_cache.h"
 #include "src/resolve/cache/memory.h"
 #include "src/resolve/core/platform.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 #include "tests/support/step_run.h"
 
@@ -36,10 +36,10 @@ bool run_to_memory_settings(StepRun& run) {
 }
 
 TEST(PythonNumbers, RoundingTakesTheExactBinaryValue) {
-  EXPECT_EQ(python::round_to(0.8125, 3), 0.812);  // a tie goes to even
-  EXPECT_EQ(python::round_to(0.8135, 3), 0.814);  // the double lies above the tie
-  EXPECT_EQ(python::round_to(2.675, 2), 2.67);    // and here below it
-  EXPECT_EQ(python::round_to(-0.0005, 3), -0.001);
+  EXPECT_EQ(operators::round_to(0.8125, 3), 0.812);  // a tie goes to even
+  EXPECT_EQ(operators::round_to(0.8135, 3), 0.814);  // the double lies above the tie
+  EXPECT_EQ(operators::round_to(2.675, 2), 2.67);    // and here below it
+  EXPECT_EQ(operators::round_to(-0.0005, 3), -0.001);
 }
 
 TEST(MemorySettings, DefaultsFollowTheDeviceMemoryAndTheTensorParallelSize) {

@@ -6,7 +6,7 @@
 #include "src/resolve/cache/hisparse.h"
 #include "src/resolve/cache/kv_events.h"
 #include "src/resolve/serving/lora.h"
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 #include "src/resolve/serving/serving.h"
 #include "src/resolve/serving/uuid5.h"
 #include "src/resolve/core/validation.h"
@@ -124,17 +124,17 @@ TEST(Buckets, RulesAreReadAsPythonNumbers) {
 }
 
 TEST(PythonText, IntegersAndFloatsAreReadAsPythonDoes) {
-  EXPECT_EQ(python_int(" +1_000 "), 1000);
-  EXPECT_EQ(python_int("-0"), 0);
-  EXPECT_EQ(python_int("1__0"), std::nullopt);
-  EXPECT_EQ(python_int("1.0"), std::nullopt);
-  EXPECT_EQ(python_int(""), std::nullopt);
-  EXPECT_EQ(python_float("1_0.5e1"), 105.0);
-  EXPECT_EQ(python_float(".5"), 0.5);
-  EXPECT_EQ(python_float("1."), 1.0);
-  EXPECT_EQ(python_float("0x1"), std::nullopt);
-  EXPECT_EQ(python_float("e5"), std::nullopt);
-  EXPECT_TRUE(python_float("-Infinity").has_value());
+  EXPECT_EQ(python::to_int(" +1_000 "), 1000);
+  EXPECT_EQ(python::to_int("-0"), 0);
+  EXPECT_EQ(python::to_int("1__0"), std::nullopt);
+  EXPECT_EQ(python::to_int("1.0"), std::nullopt);
+  EXPECT_EQ(python::to_int(""), std::nullopt);
+  EXPECT_EQ(python::to_float("1_0.5e1"), 105.0);
+  EXPECT_EQ(python::to_float(".5"), 0.5);
+  EXPECT_EQ(python::to_float("1."), 1.0);
+  EXPECT_EQ(python::to_float("0x1"), std::nullopt);
+  EXPECT_EQ(python::to_float("e5"), std::nullopt);
+  EXPECT_TRUE(python::to_float("-Infinity").has_value());
 }
 
 TEST(Lora, AdapterIdsAreThoseOfEveryNode) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 namespace preflight::fix {
 namespace {
@@ -12,7 +12,7 @@ using args::Option;
 using args::OptionIndex;
 
 bool looks_like_option(const std::string& word) {
-  return word.size() > 1 && word.front() == '-' && word != "--" && !args::looks_like_negative_number(word) &&
+  return word.size() > 1 && word.front() == '-' && word != "--" && !python::looks_like_negative_number(word) &&
          word.find(' ') == std::string::npos;
 }
 

@@ -11,7 +11,7 @@
 #include "src/args/convert.h"
 #include "src/python/json_text.h"
 #include "src/args/option_index.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 namespace preflight::args {
 namespace {
@@ -94,7 +94,7 @@ class ArgumentParser {
     if (candidates.size() + (attached != nullptr ? 1 : 0) > 1) return ambiguous(i, candidates);
     if (attached != nullptr) return is_option(*attached, 2);
     if (!candidates.empty()) return is_option(candidates.front(), is_long ? explicit_at : kNone);
-    if (looks_like_negative_number(text) || text.find(' ') != kNone) return true;
+    if (python::looks_like_negative_number(text) || text.find(' ') != kNone) return true;
     word.kind = Word::kOption;
     return true;
   }
@@ -108,7 +108,7 @@ class ArgumentParser {
     }
     if (candidates.size() > kListed) list += fmt::format(" and {} more", candidates.size() - kListed);
     // With a space inside, argparse's sentence no longer reads as one about an ambiguous option.
-    const bool plain = !has_space(text);
+    const bool plain = !python::has_space(text);
     return stop(plain ? "ambiguous" : "other", plain ? text : "",
                 fmt::format("{} is short for several options: {}", text, list), at(i));
   }
@@ -135,7 +135,7 @@ class ArgumentParser {
       if (option->arity != Arity::kNone) return take_explicit(*option, name, start, value);
       // "-hx" stands for "-h -x"; a long option without values refuses one.
       while (name[1] != '-' && !value.empty()) {
-        const std::size_t length = character_at(value, 0).length;
+        const std::size_t length = python::character_at(value, 0).length;
         const Option* next = index_.find("-" + std::string(value.substr(0, length)));
         if (next == nullptr) break;
         option = next;
@@ -271,17 +271,17 @@ class ArgumentParser {
   bool lora_paths(const Option& option, const Value& value, std::size_t start) {
     Value::List paths;
     for (const auto& item : value.as_list()) {
-      const std::string_view text = strip(item.as_string());
+      const std::string_view text = python::strip(item.as_string());
       if (!text.starts_with('{') || !text.ends_with('}')) {
         paths.emplace_back(text);
         continue;
       }
-      auto object = json_loads(text);
+      auto object = python::json_loads(text);
       if (!object) {
         const auto kind = object.error().kind;
-        return raise(kind == JsonFault::kTooDeep         ? "RecursionError"
-                     : kind == JsonFault::kTooManyDigits ? "ValueError"
-                                                         : "JSONDecodeError",
+        return raise(kind == python::JsonFault::kTooDeep         ? "RecursionError"
+                     : kind == python::JsonFault::kTooManyDigits ? "ValueError"
+                                                                 : "JSONDecodeError",
                      "__call__", fmt::format("--lora-paths: {} is not valid JSON", text.substr(0, 200)), at(start));
       }
       if (object->find("lora_path") == nullptr || object->find("lora_name") == nullptr) {
@@ -310,7 +310,7 @@ class ArgumentParser {
     }
     std::size_t run = 1;
     while (run < extras_.size() && extras_[run] == extras_.front() + run) ++run;
-    return stop("unrecognized", strip(words), fmt::format("nothing takes these arguments: {}", words),
+    return stop("unrecognized", python::strip(words), fmt::format("nothing takes these arguments: {}", words),
                 at(extras_.front(), run));
   }
 

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/python/yaml_objects.h"
 #include "src/base/ascii_case.h"
 #include "src/base/read_text.h"
@@ -84,17 +84,18 @@ std::optional<ParseRefusal> refused_path(const std::string& path) {
   return refusal(std::string(exception_of(errno)), kFunction, fmt::format("--config: {} cannot be looked up", path));
 }
 
-// The file's text, with Python's text mode: UTF-8, "\n" line ends. Throws YamlFault with Python's exception.
+// The file's text, with Python's text mode: UTF-8, "\n" line ends. Throws python::YamlFault with Python's exception.
 std::u32string read_text(const std::string& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) throw YamlFault{"IsADirectoryError", "a directory"};
-  if (!S_ISREG(status.st_mode) && !is_opened_for_us(path)) throw YamlFault{"OSError", "no regular file"};
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    throw python::YamlFault{"IsADirectoryError", "a directory"};
+  if (!S_ISREG(status.st_mode) && !is_opened_for_us(path)) throw python::YamlFault{"OSError", "no regular file"};
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
+  if (!file) throw python::YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
   auto text = read_whole(file, path);
-  if (!text) throw YamlFault{"MemoryError", text.error().message};
-  return yaml_text(*text);
+  if (!text) throw python::YamlFault{"MemoryError", text.error().message};
+  return python::yaml_text(*text);
 }
 
 // What the merger knows about the parser: the keys that stand for switches, and those it cannot convert.
@@ -164,41 +165,41 @@ class Conversion {
   std::vector<std::string> words;
   std::vector<SourceRange> where;
 
-  std::optional<ParseRefusal> convert(const YamlObject& root) {
+  std::optional<ParseRefusal> convert(const python::YamlObject& root) {
     for (const auto& [key, value] : root.pairs) {
       place_ = SourceRange{.file = path_, .line = key->mark.line + 1, .column = key->mark.column + 1};
       try {
         if (auto refused = option(*key, *value)) return refused;
-      } catch (const YamlFault& fault) {  // json.dumps
-        return refusal(fault.exception, kConvert, fmt::format("--config: {}: {}", yaml_str(*key), fault.message),
-                       place_);
+      } catch (const python::YamlFault& fault) {  // json.dumps
+        return refusal(fault.exception, kConvert,
+                       fmt::format("--config: {}: {}", python::yaml_str(*key), fault.message), place_);
       }
     }
     return std::nullopt;
   }
 
  private:
-  std::optional<ParseRefusal> option(const YamlObject& key, const YamlObject& value) {
-    if (key.kind != YamlObject::kText) {  // only text has the replace() that SGLang calls
-      const bool replaces = key.kind == YamlObject::kDate || key.kind == YamlObject::kBytes;
+  std::optional<ParseRefusal> option(const python::YamlObject& key, const python::YamlObject& value) {
+    if (key.kind != python::YamlObject::kText) {  // only text has the replace() that SGLang calls
+      const bool replaces = key.kind == python::YamlObject::kDate || key.kind == python::YamlObject::kBytes;
       return refusal(replaces ? "TypeError" : "AttributeError", kConvert,
-                     fmt::format("--config: the key {} is not text; quote it", yaml_str(key)), place_);
+                     fmt::format("--config: the key {} is not text; quote it", python::yaml_str(key)), place_);
     }
     const std::string name = normalized(key.text);
     if (keys_.is(name, ConfigKeys::kUnsupported)) {
       return refusal("ValueError", kConvert,
                      fmt::format("--config cannot hold {}; give it on the command line", key.text), place_);
     }
-    if (value.kind == YamlObject::kBool) {
+    if (value.kind == python::YamlObject::kBool) {
       const bool is_switch = keys_.is(name, ConfigKeys::kSwitch);
       if (!is_switch || value.boolean) add("--" + key.text);
       if (!is_switch) add(value.boolean ? "true" : "false");
-    } else if (value.kind == YamlObject::kList) {
+    } else if (value.kind == python::YamlObject::kList) {
       if (!value.items.empty()) add("--" + key.text);
-      for (const auto* item : value.items) add(yaml_str(*item));
+      for (const auto* item : value.items) add(python::yaml_str(*item));
     } else {
-      const bool as_json = dumps_dicts_ && value.kind == YamlObject::kDict;
-      std::string text = as_json ? yaml_json_dumps(value) : yaml_str(value);
+      const bool as_json = dumps_dicts_ && value.kind == python::YamlObject::kDict;
+      std::string text = as_json ? python::yaml_json_dumps(value) : python::yaml_str(value);
       add("--" + key.text);
       add(std::move(text));
     }
@@ -207,7 +208,7 @@ class Conversion {
 
   void add(std::string word) {
     length_ += word.size();
-    if (length_ > kLongestLine) throw YamlFault{"MemoryError", "aliases multiply without end"};
+    if (length_ > kLongestLine) throw python::YamlFault{"MemoryError", "aliases multiply without end"};
     words.push_back(std::move(word));
     where.push_back(place_);
   }
@@ -244,17 +245,17 @@ std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line
   }
   Conversion conversion(release, path);
   try {
-    const YamlDocument document(is_at_hand ? yaml_text(at_hand->text) : read_text(path));
-    const YamlObjects objects(document);
-    const YamlObject* root = objects.root();
-    if (root != nullptr && root->kind != YamlObject::kNone) {
-      if (root->kind != YamlObject::kDict) {
+    const python::YamlDocument document(is_at_hand ? python::yaml_text(at_hand->text) : read_text(path));
+    const python::YamlObjects objects(document);
+    const python::YamlObject* root = objects.root();
+    if (root != nullptr && root->kind != python::YamlObject::kNone) {
+      if (root->kind != python::YamlObject::kDict) {
         return refusal("ValueError", kParse, fmt::format("--config: {} holds no options at its top level", path),
                        line.where[at + 1]);
       }
       if (auto refused = conversion.convert(*root)) return refused;
     }
-  } catch (const YamlFault& fault) {
+  } catch (const python::YamlFault& fault) {
     const int row = fault.mark.line + 1;
     auto refused = refusal(fault.exception, kParse,
                            fmt::format("--config: {}:{}:{}: {}", path, row, fault.mark.column + 1, fault.message),

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "src/python/json_text.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/python/integer.h"
 
 namespace preflight::args {
@@ -38,13 +38,13 @@ struct Decimal {
 std::optional<Decimal> decimal(std::string_view s) {
   Decimal d;
   for (std::size_t i = 0; i < s.size();) {
-    const auto [code, length] = character_at(s, i);
+    const auto [code, length] = python::character_at(s, i);
     i += length;
     if (code == '.' && !d.has_point) {
       d.has_point = true;
       continue;
     }
-    const int digit = decimal_value(code);
+    const int digit = python::decimal_value(code);
     if (digit < 0) return std::nullopt;
     (d.has_point ? d.fraction : d.whole) += static_cast<char>('0' + digit);
   }
@@ -79,7 +79,7 @@ Value times_power_of_ten(const Decimal& d, int power) {
 }
 
 Converted human_readable_int(std::string_view text) {
-  const std::string_view s = strip(text);
+  const std::string_view s = python::strip(text);
   for (const auto& suffix : kSuffixes) {
     if (!s.ends_with(suffix.text)) continue;
     const auto number = decimal(s.substr(0, s.size() - suffix.text.size()));
@@ -88,20 +88,20 @@ Converted human_readable_int(std::string_view text) {
     if (number->has_point) return fault("a number with decimals, which binary suffixes such as Ki do not take");
     return Value(integer::times(Value::integer(number->whole), std::int64_t{1} << suffix.power_of_two));
   }
-  if (const auto v = python_integer(s)) return Value::integer(*v);
+  if (const auto v = python::to_integer(s)) return Value::integer(*v);
   return fault("not an integer; suffixes are k, M, G, T (decimal) and Ki, Mi, Gi, Ti (binary)");
 }
 
 Converted json(std::string_view text) {
-  auto value = json_loads(text);
+  auto value = python::json_loads(text);
   if (value) return std::move(*value);
-  if (value.error().kind == JsonFault::kTooDeep)
+  if (value.error().kind == python::JsonFault::kTooDeep)
     return fault("JSON nested too deeply", "RecursionError", "prepare_server_args");
   return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
 }
 
 Converted json_list(std::string_view text) {
-  auto value = json_loads(text, JsonReader::kOrjson);
+  auto value = python::json_loads(text, python::JsonReader::kOrjson);
   if (value) return std::move(*value);
   return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
 }
@@ -144,10 +144,10 @@ Converted convert(Converter converter, std::string_view text, Release /*release*
     case Converter::kText:
       return Value(text);
     case Converter::kInt:
-      if (const auto v = python_integer(text)) return Value::integer(*v);
+      if (const auto v = python::to_integer(text)) return Value::integer(*v);
       return fault("not an integer");
     case Converter::kFloat:
-      if (const auto v = python_float(text)) return Value(*v);
+      if (const auto v = python::to_float(text)) return Value(*v);
       return fault("not a number");
     case Converter::kHumanReadableInt:
       return human_readable_int(text);

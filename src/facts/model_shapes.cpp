@@ -9,6 +9,7 @@
 #include "src/facts/layer_shapes.h"
 #include "src/facts/transformers/model_builder.h"
 #include "src/base/text.h"
+#include "src/python/environment.h"
 #include "src/python/integer.h"
 
 namespace preflight::facts {
@@ -18,8 +19,7 @@ constexpr std::string_view kShapes = "_derive_model_shapes";
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b, std::string_view function) {
   if (b == 0) raise("ZeroDivisionError", function, "the model's configuration has 0 attention heads");
-  const std::int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+  return integer::floor_div(a, b);
 }
 
 std::int64_t hidden_per_head(const HfConfigPtr& config) {
@@ -64,13 +64,6 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
     return integer::bounded_whole(factor * value.as_number());
   }
   return 2048;
-}
-
-bool env_flag(const Environment& env, const char* name) {
-  const auto it = env.find(name);
-  if (it == env.end()) return false;
-  const std::string value = ascii_lower(it->second);
-  return value == "true" || value == "1" || value == "yes" || value == "y";
 }
 
 // yarn's correction of the softmax scale, once in q and once in k.
@@ -371,8 +364,8 @@ void derive_context_length(ModelBuilder& b) {
     f.context_len = asked;
     if (asked > derived) {
       const std::string text = fmt::format("context length {} is longer than the model's {}", asked, derived);
-      if (!env_flag(b.request.env, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") &&
-          !env_flag(b.request.env, "SGLANG_IS_IN_CI")) {
+      if (!python::environment_bool(b.request.env, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") &&
+          !python::environment_bool(b.request.env, "SGLANG_IS_IN_CI")) {
         raise("ValueError", kFunction, text + "; set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 to run it anyway");
       }
       b.warn(kFunction, text);

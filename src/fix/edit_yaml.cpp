@@ -17,7 +17,7 @@ std::string scalar(const std::string& word) {
   const bool safe = !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
                     word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-") ==
                         std::string::npos &&
-                    args::implicit_tag(word) == "str";
+                    python::implicit_tag(word) == "str";
   if (digits || safe) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("''") : std::string(1, c);

@@ -6,6 +6,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/facts/device_profiles.h"
+#include "src/python/environment.h"
 
 namespace preflight {
 
@@ -28,12 +29,7 @@ bool LaunchView::one_of(Field f, std::initializer_list<std::string_view> values)
   return std::find(values.begin(), values.end(), text(f)) != values.end();
 }
 
-bool LaunchView::env_on(std::string_view name) const {
-  const auto it = launch_.env.find(std::string(name));
-  if (it == launch_.env.end()) return false;
-  const std::string v = ascii_lower(it->second);
-  return v == "1" || v == "true" || v == "yes" || v == "y" || v == "on";
-}
+bool LaunchView::env_on(std::string_view name) const { return python::environment_bool(launch_.env, name); }
 
 std::string_view LaunchView::prefill_backend() const {
   const std::string_view split = text(Field::prefill_attention_backend);

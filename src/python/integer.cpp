@@ -35,21 +35,14 @@ bool less(const Value& a, const Value& b) {
 }
 
 Value floor_div(const Value& a, const Value& b) {
-  if (divides_short(a, b)) {
-    const std::int64_t x = a.as_int();
-    const std::int64_t y = b.as_int();
-    return x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
-  }
+  if (divides_short(a, b)) return floor_div(a.as_int(), b.as_int());
   mpz_class quotient;
   mpz_fdiv_q(quotient.get_mpz_t(), number_of(a).get_mpz_t(), number_of(b).get_mpz_t());
   return value_of(quotient);
 }
 
 Value modulo(const Value& a, const Value& b) {
-  if (divides_short(a, b)) {
-    const std::int64_t rest = a.as_int() % b.as_int();
-    return rest != 0 && (rest < 0) != (b.as_int() < 0) ? rest + b.as_int() : rest;
-  }
+  if (divides_short(a, b)) return modulo(a.as_int(), b.as_int());
   mpz_class rest;
   mpz_fdiv_r(rest.get_mpz_t(), number_of(a).get_mpz_t(), number_of(b).get_mpz_t());
   return value_of(rest);

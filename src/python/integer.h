@@ -19,6 +19,17 @@ bool less(const Value& a, const Value& b);
 Value floor_div(const Value& a, const Value& b);
 Value modulo(const Value& a, const Value& b);
 
+// The same of 64-bit numbers; what leaves 64 bits (the least number by -1) is held at the limit.
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  if (b == -1) return a == std::numeric_limits<std::int64_t>::min() ? std::numeric_limits<std::int64_t>::max() : -a;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+constexpr std::int64_t modulo(std::int64_t a, std::int64_t b) {
+  if (b == -1) return 0;
+  const std::int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 // a + b and a * b held at the limits of 64 bits: right for comparisons.
 inline std::int64_t bounded_plus(std::int64_t a, std::int64_t b) {
   using Limits = std::numeric_limits<std::int64_t>;

@@ -9,9 +9,9 @@
 #include <memory>
 #include <unordered_map>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 constexpr std::size_t kPythonDepth = 990;   // Python's recursion limit less the frames below
@@ -376,4 +376,4 @@ std::string json_dumps(const Value& value) {
   return out;
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python

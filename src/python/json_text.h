@@ -13,7 +13,7 @@
 
 #include "preflight/value.h"
 
-namespace preflight::args {
+namespace preflight::python {
 
 enum class JsonReader { kPython, kOrjson };
 
@@ -27,4 +27,4 @@ tl::expected<Value, JsonFault> json_loads(std::string_view text, JsonReader read
 // json.dumps(value) with Python's default separators and \u escapes.
 std::string json_dumps(const Value& value);
 
-}  // namespace preflight::args
+}  // namespace preflight::python

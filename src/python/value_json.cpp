@@ -7,7 +7,7 @@
 
 #include "preflight/value.h"
 #include "src/python/json_text.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 namespace preflight {
 
@@ -29,8 +29,8 @@ std::optional<Value> plain_scalar(std::string_view text) {
 Result<Value> Value::parse_json(std::string_view text) {
   if (auto scalar = plain_scalar(text)) return std::move(*scalar);
   // Python decodes a file before json.loads sees it, so bytes that are no text are refused here as well.
-  if (!args::is_valid_utf8(text)) return failure("not valid JSON: the text is not UTF-8");
-  auto value = args::json_loads(text);
+  if (!python::is_valid_utf8(text)) return failure("not valid JSON: the text is not UTF-8");
+  auto value = python::json_loads(text);
   if (value) return std::move(*value);
   const std::string_view before = text.substr(0, std::min(value.error().offset, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 constexpr std::string_view kStandard = "tag:yaml.org,2002:";
@@ -295,4 +295,4 @@ void YamlDocument::flow_mapping(YamlNode& out, YamlMark /*mark*/) {
   scanner_.take();
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -10,7 +10,7 @@
 
 #include "src/python/yaml_scanner.h"
 
-namespace preflight::args {
+namespace preflight::python {
 
 // Standard tags by their short names; other tags are full URIs.
 struct YamlNode {
@@ -73,4 +73,4 @@ class YamlDocument {
 // The tag of a plain scalar by YAML 1.1's rules, as PyYAML's resolver has them.
 std::string_view implicit_tag(std::string_view text);
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -9,10 +9,10 @@
 
 #include "preflight/value.h"
 #include "src/python/json_text.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/python/yaml_scalars.h"
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{16} << 20;  // of one str(): aliases can multiply without end
@@ -53,7 +53,7 @@ void append_text_repr(std::string& out, std::string_view s) {
       out += code == U'\n' ? "\\n" : code == U'\r' ? "\\r" : "\\t";
     } else if (code < 0x20 || (code >= 0x7F && code <= 0xA0) || code == 0xAD) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned>(code));
-    } else if ((is_python_space(code) && code > 0x20) || code == 0xFEFF) {
+    } else if ((is_space(code) && code > 0x20) || code == 0xFEFF) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
     } else {
       out += s.substr(i, length);
@@ -369,4 +369,4 @@ std::string yaml_json_dumps(const YamlObject& object) {
   return std::move(printer.out);
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python

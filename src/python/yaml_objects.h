@@ -13,7 +13,7 @@
 
 #include "src/python/yaml_document.h"
 
-namespace preflight::args {
+namespace preflight::python {
 
 struct YamlObject {
   enum Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kText, kBytes, kDate, kList, kTuple, kDict, kSet };
@@ -45,4 +45,4 @@ class YamlObjects {
 std::string yaml_str(const YamlObject& object);
 std::string yaml_json_dumps(const YamlObject& object);
 
-}  // namespace preflight::args
+}  // namespace preflight::python

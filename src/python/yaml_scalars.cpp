@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/base/ascii_case.h"
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -230,7 +230,7 @@ std::string int_digits(std::string_view s) {
       out = std::string(part.rbegin(), part.rend());
       out.resize(out.find_last_not_of('0') + 1);
     } else {
-      const auto v = python_int(part);
+      const auto v = to_int(part);
       multiply_add(out, 60, static_cast<unsigned>(std::min<std::int64_t>(*v, 1'000'000)));
     }
     if (colon == s.npos) return from_least(std::move(out));
@@ -265,7 +265,7 @@ void construct_float(std::string_view text, YamlObject& object) {
     std::vector<double> parts;
     for (;;) {
       const auto colon = body.find(':');
-      const auto v = python_float(body.substr(0, colon));
+      const auto v = to_float(body.substr(0, colon));
       if (!v) raise("ValueError", "not a number");
       parts.push_back(*v);
       if (colon == body.npos) break;
@@ -352,4 +352,4 @@ bool construct_scalar(std::string_view tag, std::string_view text, YamlObject& o
   return true;
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -7,7 +7,7 @@
 
 #include "src/python/yaml_objects.h"
 
-namespace preflight::args {
+namespace preflight::python {
 
 // Fills `object` from a scalar's tag and text. False when PyYAML has no constructor for the tag. Throws YamlFault
 // where the constructor raises (a month 13, "!!int x").
@@ -16,4 +16,4 @@ bool construct_scalar(std::string_view tag, std::string_view text, YamlObject& o
 // str() of an integer given by digits in another base; empty digits and bad digits give nullopt.
 std::optional<std::string> decimal_digits(std::string_view digits, unsigned base);
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 bool is_break(char32_t c) { return c == U'\n' || c == U'\r' || c == 0x85 || c == 0x2028 || c == 0x2029; }
@@ -643,4 +643,4 @@ bool YamlScanner::plain_spaces(std::u32string& out) {
   return true;
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace preflight::args {
+namespace preflight::python {
 
 struct YamlMark {
   int line = 0;    // 0-based
@@ -136,4 +136,4 @@ class YamlScanner {
 
 std::string to_utf8(std::u32string_view text);
 
-}  // namespace preflight::args
+}  // namespace preflight::python

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 namespace preflight::report {
 namespace {
@@ -54,7 +54,7 @@ bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const args::Character c = args::character_at(text, 0);  // a byte that begins none stands for itself
+    const python::Character c = python::character_at(text, 0);  // a byte that begins none stands for itself
     text.remove_prefix(c.length);
     columns += is_in(kCombining, c.code) ? 0U : is_in(kWide, c.code) ? 2U : 1U;
   }

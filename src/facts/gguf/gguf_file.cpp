@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -90,7 +90,7 @@ class Reader {
 
   // A UnicodeDecodeError, which transformers turns into this.
   void require_text(const std::string& text) const {
-    if (!args::is_valid_utf8(text)) fail("OSError", "the header holds a text that is not UTF-8");
+    if (!python::is_valid_utf8(text)) fail("OSError", "the header holds a text that is not UTF-8");
   }
 
   Value scalar(std::uint32_t type) {

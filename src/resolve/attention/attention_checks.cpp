@@ -10,7 +10,7 @@
 
 #include "src/resolve/models/model_questions.h"
 #include "src/resolve/core/naming.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -120,8 +120,8 @@ void constrain_in_passes(Resolution& r) {
 void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, std::int64_t dcp) {
   const std::string_view function = "_check_xpu_dcp";
   const auto kv_heads = [&](std::int64_t width, std::int64_t groups) {
-    const std::int64_t shards = python::floor_div(r, "get_num_kv_heads", width, groups);
-    return std::max<std::int64_t>(1, python::floor_div(r, "get_num_kv_heads", total_kv_heads(model), shards));
+    const std::int64_t shards = operators::floor_div(r, "get_num_kv_heads", width, groups);
+    return std::max<std::int64_t>(1, operators::floor_div(r, "get_num_kv_heads", total_kv_heads(model), shards));
   };
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
   const bool shards_by_group = arch == "Qwen3_5ForConditionalGeneration" ||
@@ -135,10 +135,10 @@ void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, st
                     dcp, tp));
   }
   const std::int64_t replicas = r.on(Field::enable_dp_attention) ? r.integer(Field::dp_size) : 1;
-  const std::int64_t attention_tp =
-      python::floor_div(r, function, python::floor_div(r, function, tp, replicas), r.integer(Field::attn_cp_size));
+  const std::int64_t attention_tp = operators::floor_div(r, function, operators::floor_div(r, function, tp, replicas),
+                                                         r.integer(Field::attn_cp_size));
   const std::int64_t q_heads =
-      std::max<std::int64_t>(1, python::floor_div(r, function, max_attention_heads(model), attention_tp));
+      std::max<std::int64_t>(1, operators::floor_div(r, function, max_attention_heads(model), attention_tp));
   const std::int64_t group = q_heads * dcp / kv_heads(attention_tp, dcp);
   if (group > kXpuDecodeMaxQueryGroup) {
     r.refuse("ValueError", std::string(function),

@@ -7,6 +7,7 @@
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/parallel/parallel.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -92,7 +93,8 @@ void assign_context_parallelism(Resolution& r) {
   }
   r.set(kContext, Field::enable_dp_attention, true);
   r.set(kContext, Field::moe_dense_tp_size, 1);
-  r.set(kContext, Field::attn_cp_size, floor_divide(r, kContext, r.integer(Field::tp_size), r.integer(Field::dp_size)));
+  r.set(kContext, Field::attn_cp_size,
+        operators::floor_div(r, kContext, r.integer(Field::tp_size), r.integer(Field::dp_size)));
   r.require(r[Field::dp_size] == Value(1), kContext, "round-robin-split needs --dp-size 1");
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
   r.warn(kContext, "context parallelism of DeepSeek V4 is on");
@@ -113,7 +115,7 @@ void check_v41_drafting_with_disaggregation(Resolution& r) {
                                 : r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"});
   const bool parallel =
       r[Field::dp_size] != Value(1) || r.on(Field::enable_dp_attention) || r[Field::attn_cp_size] != Value(1);
-  if (ragged_verify_mode(r) != "static" || !transfers || (narrow && parallel) ||
+  if (ragged_verify_mode(r) != RaggedVerify::kStatic || !transfers || (narrow && parallel) ||
       (!narrow && context_parallel && !interleaved_prefill) || r[Field::dcp_size] != Value(1)) {
     r.refuse(
         "ValueError", kFeatures,
@@ -175,7 +177,8 @@ void validate_deepseek_v4_cp(Resolution& r) {
     r.declare(kContext, {{Field::enable_dp_attention, true}});
   }
   r.declare(kContext, {{Field::moe_dense_tp_size, 1}});
-  r.declare(kContext, {{Field::attn_cp_size, floor_divide(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
+  r.declare(kContext,
+            {{Field::attn_cp_size, operators::floor_div(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
   r.require(attn_dp_size == 1, kContext, "interleaved context parallelism needs one attention data-parallel group");
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
   if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&

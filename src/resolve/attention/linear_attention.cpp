@@ -11,6 +11,7 @@
 #include "src/resolve/models/model_questions.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/speculative/speculative.h"
+#include "src/resolve/models/model_queries.h"
 
 namespace preflight::resolve {
 namespace {
@@ -56,12 +57,7 @@ void check_replayssm(Resolution& r, std::string_view decode) {
 
 // Only DSPARK and DFLASH write the ring of a ragged verification.
 void check_ragged_verify(Resolution& r) {
-  const std::string* given = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
-  const std::string mode = given == nullptr ? "static" : *given;
-  if (mode == "static") return;
-  if (mode != "compact" && mode != "cap-accept") {
-    r.refuse("ValueError", "read_ragged_verify_mode", fmt::format("SGLANG_RAGGED_VERIFY_MODE has no mode {}", mode));
-  }
+  if (ragged_verify_mode(r) == RaggedVerify::kStatic) return;
   const std::string algorithm = ascii_upper(r.text(Field::speculative_algorithm));
   check(r,
         (algorithm == "DSPARK" || algorithm == "DFLASH") &&

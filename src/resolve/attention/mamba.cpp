@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "src/resolve/models/model_queries.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -87,7 +88,7 @@ std::int64_t state_chunk(Resolution& r) {
   const Value given = r.model().root("mamba_chunk_size");
   const std::int64_t chunk = given.is_int() ? given.as_int() : 64;
   const std::int64_t page = r.integer(Field::page_size);
-  r.require(modulo(r, std::string(kFunction), std::max(chunk, page), std::min(chunk, page)) == 0, kFunction,
+  r.require(operators::modulo(r, std::string(kFunction), std::max(chunk, page), std::min(chunk, page)) == 0, kFunction,
             "neither --page-size nor the model's chunk of states is a multiple of the other");
   return std::max(chunk, page);
 }
@@ -104,7 +105,7 @@ void validate_extra_buffer(Resolution& r) {
   r.require(r.none(Field::speculative_num_draft_tokens) || interval >= r.integer(Field::speculative_num_draft_tokens),
             kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens");
   if (r.none(Field::page_size)) return;
-  r.require(modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0, kFunction,
+  r.require(operators::modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0, kFunction,
             "--mamba-track-interval is not a multiple of --page-size");
   const std::int64_t chunk = state_chunk(r);
   const Value& prefill = r[Field::chunked_prefill_size];

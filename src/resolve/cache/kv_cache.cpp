@@ -8,7 +8,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/resolve/core/naming.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -45,9 +45,9 @@ void check_tlru(Resolution& r, std::string_view function) {
   };
   const Value threshold = entry("threshold");
   const Value estimate = entry("next_prompt_estimate");
-  check(r, function, !python::less(r, function, threshold, 0) && !python::less(r, function, estimate, 0),
+  check(r, function, !operators::less(r, function, threshold, 0) && !operators::less(r, function, estimate, 0),
         "tlru needs a threshold and a next_prompt_estimate that are not negative");
-  check(r, function, python::less(r, function, estimate, threshold),
+  check(r, function, operators::less(r, function, estimate, threshold),
         "tlru needs a threshold above next_prompt_estimate in --radix-eviction-policy-config");
 }
 

@@ -12,7 +12,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -54,7 +54,7 @@ std::optional<Address> tcp_address(const std::string& endpoint) {
     if (is_ipv6(address.host)) return std::nullopt;  // an address has to stand in brackets
     port = text.substr(colon + 1);
   }
-  const auto number = python_int(port);
+  const auto number = python::to_int(port);
   if (!number || *number < 1 || *number > 65535) return std::nullopt;
   address.port = *number;
   return address;
@@ -71,7 +71,7 @@ bool is_lax_int(const Value& v) {
   if (v.is_bool() || v.is_int()) return true;
   if (v.is_float()) return std::isfinite(v.as_number()) && v.as_number() == std::floor(v.as_number());
   if (!v.is_string()) return false;
-  const auto number = python_float(v.as_string());
+  const auto number = python::to_float(v.as_string());
   return number && std::isfinite(*number) && *number == std::floor(*number) &&
          v.as_string().find_first_of("eE") == std::string::npos;
 }
@@ -142,7 +142,7 @@ std::string range_fault(const Publisher& kv, const std::string& mode, std::int64
 
 void check_load_publish_args(Resolution& r) {
   const std::string option = r.text(Field::load_publish_endpoint);
-  const std::string mode(python_strip(option));
+  const std::string mode(python::strip(option));
   if (mode.empty() || ascii_lower(mode) == "off") return;
   const auto refuse = [&](std::string_view why) {
     r.refuse("ValueError", "check_load_publish_args", fmt::format("--load-publish-endpoint: {}.", why));

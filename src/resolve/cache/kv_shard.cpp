@@ -10,7 +10,7 @@
 #include "src/resolve/cache/kv_cache.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_questions.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {

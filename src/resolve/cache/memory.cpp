@@ -12,7 +12,7 @@
 #include "src/resolve/graphs/graph_sizes.h"
 #include "src/resolve/cache/memory_detail.h"
 #include "src/resolve/core/naming.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -42,7 +42,7 @@ double reduced_for_vision(Resolution& r, double fraction) {
   const bool has_attributes = !r.model().root("vision_config is a dict").truthy();
   const auto setting = [&](std::string_view key, double fallback) {
     const Value* v = has_attributes ? vision.find(key) : nullptr;
-    return v == nullptr ? fallback : python::number(r, "adjust_mem_fraction_for_vlm", *v);
+    return v == nullptr ? fallback : operators::number(r, "adjust_mem_fraction_for_vlm", *v);
   };
   const double layers = setting("num_hidden_layers", 24);
   const double hidden = setting("hidden_size", 1024);
@@ -60,7 +60,7 @@ double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib
   if (memory_mib.is_none()) return unknown;
   const double mib = memory_mib.as_number();
   if (mib == 0) r.refuse("ZeroDivisionError", function_name(r, kSource), "the device is said to have no memory");
-  return python::round_to((mib - reserved_mib) / mib, 3);
+  return operators::round_to((mib - reserved_mib) / mib, 3);
 }
 
 }  // namespace memory
@@ -100,24 +100,24 @@ void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& cap
   }
   // The Qwen3-VL rule of 0.5.23 acts on Hopper only, but it compares first.
   if (!memory_mib.is_none() && !running.is_none() && running.as_int() <= 512) {
-    python::less(r, "expand_multimodal_decode_graph_to_running_limit", decode.get("max_bs"), running);
+    operators::less(r, "expand_multimodal_decode_graph_to_running_limit", decode.get("max_bs"), running);
   }
   if (!r.is(Field::device, "cpu")) {
     if (decode.get("bs").is_none()) {
       decode.set("bs", decode_graph_sizes(r, decode.get("max_bs")));
     } else {
-      decode.set("max_bs", python::max_of(r, function, decode.get("bs")));
+      decode.set("max_bs", operators::max_of(r, function, decode.get("bs")));
     }
     return;
   }
   if (!decode.get("bs").is_none()) {
-    r.declare(kSource, {{Field::torch_compile_max_bs, python::max_of(r, function, decode.get("bs"))}});
+    r.declare(kSource, {{Field::torch_compile_max_bs, operators::max_of(r, function, decode.get("bs"))}});
   } else {
     const Value& most = r[Field::torch_compile_max_bs];
     r.declare(kSource, {{Field::torch_compile_max_bs, most.truthy() ? most : decode.get("max_bs")}});
     decode.set("bs", cpu_graph_sizes(r));
   }
-  r.require(python::number(r, function, r[Field::torch_compile_max_bs]) > 0, function,
+  r.require(operators::number(r, function, r[Field::torch_compile_max_bs]) > 0, function,
             "graph batch sizes must be positive");
   decode.set("max_bs", r[Field::torch_compile_max_bs]);
 }
@@ -141,7 +141,7 @@ void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
   }
   if (r.before(v0_5(17)) && !r.none(Field::context_length)) {
     const Value most = prefill.get("max_bs");
-    if (python::less(r, settings_function(r), r[Field::context_length], most)) {
+    if (operators::less(r, settings_function(r), r[Field::context_length], most)) {
       prefill.set("max_bs", r[Field::context_length]);
     }
   }
@@ -155,16 +155,16 @@ double reserved_mib_for_graphs(Resolution& r) {
   double reserved = 0.0;
   const Value& max_bs = graph_setting(r, kDecode, "max_bs");
   if (decodes && !(by_role && graph_backend_is(r, kDecode, "disabled")))
-    reserved += python::number(r, function, max_bs) * 2;
+    reserved += operators::number(r, function, max_bs) * 2;
   if (attn_dp_enabled(r) && decodes) {
-    const double bs = python::number(r, function, max_bs);
+    const double bs = operators::number(r, function, max_bs);
     const double groups = r.number(Field::attn_dp_size);
     reserved += bs * groups * 3;
     if (bs > 300) reserved += bs * groups * 1.5;
   }
   if (!(by_role && r.is(Field::disaggregation_mode, "decode")) && !graph_backend_is(r, kPrefill, "disabled")) {
     reserved += use_mla(r) ? 1.5 * 1024
-                           : static_cast<double>(python::length(r, function, graph_setting(r, kPrefill, "bs"))) * 8;
+                           : static_cast<double>(operators::length(r, function, graph_setting(r, kPrefill, "bs"))) * 8;
     if (by_role && graph_backend_is(r, kPrefill, "breakable") && r.is(Field::moe_a2a_backend, "deepep"))
       reserved += 1024;
   }
@@ -178,7 +178,7 @@ double activation_tokens_by_role(Resolution& r) {
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
   const std::string_view function = settings_function(r);
   const double running =
-      python::number(r, function, first_truthy(r[Field::max_running_requests], graph_setting(r, kDecode, "max_bs")));
+      operators::number(r, function, first_truthy(r[Field::max_running_requests], graph_setting(r, kDecode, "max_bs")));
   const double drafts = first_truthy(r[Field::speculative_num_draft_tokens], Value(1)).as_number();
   return std::max(running * drafts, 2048.0);
 }

@@ -5,7 +5,7 @@
 
 #include "src/resolve/graphs/graph_sizes.h"
 #include "src/resolve/cache/memory_detail.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve::memory {
@@ -16,12 +16,12 @@ void default_decode_graph_flags(Resolution& r) {
     if (r.none(Field::cuda_graph_bs)) {
       r.set(kSource, Field::cuda_graph_bs, decode_graph_sizes(r, r[Field::cuda_graph_max_bs]));
     } else {
-      r.set(kSource, Field::cuda_graph_max_bs, python::max_of(r, kSource, r[Field::cuda_graph_bs]));
+      r.set(kSource, Field::cuda_graph_max_bs, operators::max_of(r, kSource, r[Field::cuda_graph_bs]));
     }
     return;
   }
   if (!r.none(Field::cuda_graph_bs)) {
-    r.set(kSource, Field::torch_compile_max_bs, python::max_of(r, kSource, r[Field::cuda_graph_bs]));
+    r.set(kSource, Field::torch_compile_max_bs, operators::max_of(r, kSource, r[Field::cuda_graph_bs]));
   } else {
     if (!r.on(Field::torch_compile_max_bs)) {
       r.set(kSource, Field::torch_compile_max_bs, r[Field::cuda_graph_max_bs]);

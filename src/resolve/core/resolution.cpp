@@ -4,33 +4,12 @@
 #include <algorithm>
 #include <span>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/base/ascii_case.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/read_config.h"
-#include "src/python/literal_text.h"
 
 namespace preflight::resolve {
-
-const std::string* Resolution::env_text(std::string_view name) const {
-  const auto it = env().find(name);
-  return it == env().end() ? nullptr : &it->second;
-}
-
-bool Resolution::env_bool(std::string_view name, bool fallback) const {
-  const std::string* text = env_text(name);
-  if (text == nullptr) return fallback;
-  const std::string value = ascii_lower(*text);
-  if (value == "true" || value == "1" || value == "yes" || value == "y") return true;
-  if (value == "false" || value == "0" || value == "no" || value == "n") return false;
-  return fallback;  // upstream warns of an unusable value and keeps the default
-}
-
-std::int64_t Resolution::env_int(std::string_view name, std::int64_t fallback) const {
-  const std::string* text = env_text(name);
-  if (text == nullptr) return fallback;
-  return python_int(*text).value_or(fallback);
-}
 
 bool Resolution::one_of(Field f, std::initializer_list<std::string_view> texts) const {
   return std::any_of(texts.begin(), texts.end(), [&](std::string_view t) { return is(f, t); });
@@ -258,7 +237,7 @@ std::shared_ptr<const ModelFacts> Resolution::build_model(const facts::ModelRequ
   full.release = release();
   full.env = env();
   const std::string given = text(request.is_draft ? Field::decrypted_draft_config_file : Field::decrypted_config_file);
-  const std::string file(args::strip(given));
+  const std::string file(python::strip(given));
   facts::ModelOutcome outcome =
       file.empty() ? facts::build_model(models_, full) : facts::build_model_from(models_, full, file);
   take_log(std::move(outcome.log));

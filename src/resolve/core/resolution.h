@@ -24,6 +24,7 @@
 
 #include "preflight/launch.h"
 #include "src/facts/model_source.h"
+#include "src/python/environment.h"
 
 namespace preflight::resolve {
 
@@ -52,10 +53,16 @@ class Resolution {
   [[nodiscard]] const Environment& env() const { return launch_.env; }
   Environment& env() { return launch_.env; }  // some steps set variables that later steps read
 
-  // Environment variables as sglang.srt.environ reads them.
-  [[nodiscard]] bool env_bool(std::string_view name, bool fallback) const;
-  [[nodiscard]] std::int64_t env_int(std::string_view name, std::int64_t fallback) const;
-  [[nodiscard]] const std::string* env_text(std::string_view name) const;  // nullptr when unset
+  // Environment variables as SGLang reads them.
+  [[nodiscard]] bool env_bool(std::string_view name, bool fallback) const {
+    return python::environment_bool(env(), name, fallback);
+  }
+  [[nodiscard]] std::int64_t env_int(std::string_view name, std::int64_t fallback) const {
+    return python::environment_int(env(), name, fallback);
+  }
+  [[nodiscard]] const std::string* env_text(std::string_view name) const {  // nullptr when unset
+    return python::environment_text(env(), name);
+  }
 
   // Fields.
   const Value& operator[](Field f) const { return launch_.resolved[f]; }

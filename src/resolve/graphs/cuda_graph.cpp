@@ -14,7 +14,7 @@
 
 #include "src/python/integer.h"
 #include "src/resolve/graphs/graph_sizes.h"
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -105,14 +105,14 @@ void apply_deepep_adjustments(Resolution& r) {
     const Value& most = graph_setting(r, kPrefill, "max_bs");
     sizes = prefill_graph_sizes(r, most.truthy() ? most : Value(2048));
   }
-  if (sizes.is_number()) python::type_error(r, "apply_deepep_adjustments", "the prefill sizes are not a list");
+  if (sizes.is_number()) operators::type_error(r, "apply_deepep_adjustments", "the prefill sizes are not a list");
   const std::string_view function = "<setcomp>";  // where Python rounds them
-  if (!sizes.is_list()) python::type_error(r, function, "the prefill sizes are not integers");
+  if (!sizes.is_list()) operators::type_error(r, function, "the prefill sizes are not integers");
   std::vector<std::int64_t> sorted;
   std::set<std::int64_t> aligned;
   for (const Value& size : sizes.as_list()) {
-    sorted.push_back(python::index(r, function, size));
-    aligned.insert(python::floor_div(r, function, integer::bounded_plus(sorted.back(), 7), 8) * 8);
+    sorted.push_back(operators::index(r, function, size));
+    aligned.insert(operators::floor_div(r, function, integer::bounded_plus(sorted.back(), 7), 8) * 8);
   }
   std::sort(sorted.begin(), sorted.end());
   if (std::equal(sorted.begin(), sorted.end(), aligned.begin(), aligned.end())) return;
@@ -245,7 +245,7 @@ void finalize_cuda_graph_prefill_max_context(Resolution& r) {
   r.require(!page.is_none() && page.as_int() > 0, "finalize_cuda_graph_prefill_max_context",
             "the page size is not positive");
   const std::int64_t context_len = r.model().context_len;
-  if (python::number(r, function, requested) <= 0) {
+  if (operators::number(r, function, requested) <= 0) {
     r.refuse("ValueError", std::string(function), "--cuda-graph-prefill-max-context must be a positive integer");
   }
   const Value aligned =

@@ -9,6 +9,7 @@
 #include "src/resolve/attention/mamba.h"
 #include "src/resolve/models/overrides/model_overrides.h"
 #include "src/resolve/models/model_queries.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -90,7 +91,7 @@ void check_mimo_v2(Resolution& r, const ModelFacts& model) {
     if (width.is_none()) r.refuse("ValueError", kWidth, "the configuration has no num_key_value_heads");
   }
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
-  const bool fits = split || (r.since(v0_5(17)) ? modulo(r, kStep, width.as_int(), attn_tp_size) == 0
+  const bool fits = split || (r.since(v0_5(17)) ? operators::modulo(r, kStep, width.as_int(), attn_tp_size) == 0
                                                 : width.as_int() == attn_tp_size);
   if (!fits) {
     refuse(r, "the attention TP size must divide the TP width this checkpoint's fused projection is laid out for");

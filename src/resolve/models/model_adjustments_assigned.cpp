@@ -8,6 +8,7 @@
 #include "src/resolve/attention/mamba.h"
 #include "src/resolve/models/overrides/model_overrides.h"
 #include "src/resolve/models/model_queries.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -23,7 +24,8 @@ void assign_mla_context_parallelism(Resolution& r) {
   r.warn(kStep,
          "prefill context parallelism of MLA models sets --moe-dense-tp-size 1, --moe-a2a-backend deepep and --ep-size "
          "to --tp-size");
-  r.set(kStep, Field::attn_cp_size, floor_divide(r, kStep, r.integer(Field::tp_size), r.integer(Field::dp_size)));
+  r.set(kStep, Field::attn_cp_size,
+        operators::floor_div(r, kStep, r.integer(Field::tp_size), r.integer(Field::dp_size)));
   r.set(kStep, Field::disable_piecewise_cuda_graph, true);
   r.warn(kStep, "prefill context parallelism of MLA models is on; the piecewise graph is off");
 }
@@ -90,8 +92,8 @@ void check_mimo_v2_projection(Resolution& r, const ModelFacts& model) {
     if (width.is_none()) r.refuse("ValueError", kWidth, "the configuration has no num_key_value_heads");
   }
   const std::int64_t groups = r.on(Field::enable_dp_attention) ? r.integer(Field::dp_size) : 1;
-  const std::int64_t per_group = floor_divide(r, kStep, r.integer(Field::tp_size), groups);
-  const std::int64_t attn_tp_size = floor_divide(r, kStep, per_group, r.integer(Field::attn_cp_size));
+  const std::int64_t per_group = operators::floor_div(r, kStep, r.integer(Field::tp_size), groups);
+  const std::int64_t attn_tp_size = operators::floor_div(r, kStep, per_group, r.integer(Field::attn_cp_size));
   if (!width.is_none() && width != Value(attn_tp_size)) {
     r.refuse("ValueError", kStep,
              "the attention TP size must be the TP width this checkpoint's fused projection is laid out for");

@@ -5,6 +5,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 
@@ -53,40 +54,19 @@ bool has_fp4_experts(const Resolution& r, const ModelFacts& model) {
          ascii_upper(store->as_string()) == "MXFP4";
 }
 
-std::string ragged_verify_mode(Resolution& r) {
-  const std::string* text = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
-  if (text == nullptr) return "static";
-  if (!contains({"static", "cap-accept", "compact"}, *text)) {
-    r.refuse("ValueError", "read_ragged_verify_mode",
-             "SGLANG_RAGGED_VERIFY_MODE is none of static, cap-accept, compact");
-  }
-  return *text;
+RaggedVerify ragged_verify_mode(Resolution& r) {
+  const std::string* mode = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
+  if (mode == nullptr || *mode == "static") return RaggedVerify::kStatic;
+  if (*mode == "cap-accept") return RaggedVerify::kCapAccept;
+  if (*mode == "compact") return RaggedVerify::kCompact;
+  r.refuse("ValueError", "read_ragged_verify_mode",
+           "SGLANG_RAGGED_VERIFY_MODE is " + *mode + "; it must be static, cap-accept or compact");
 }
 
 std::int64_t attention_tp_size(Resolution& r, std::string_view function) {
-  const std::int64_t per_group = floor_divide(r, function, r.integer(Field::tp_size), r.integer(Field::attn_dp_size));
-  return floor_divide(r, function, per_group, r.integer(Field::attn_cp_size));
-}
-
-std::int64_t floor_divide(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
-  if (b == 0) r.refuse("ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
-  if (b == -1) return integer::bounded_times(a, -1);
-  const std::int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
-std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
-  return b == -1 ? 0 : a - b * floor_divide(r, function, a, b);
-}
-
-Value floor_divide(Resolution& r, std::string_view function, const Value& a, const Value& b) {
-  if (!a.is_long_int() && !b.is_long_int()) return floor_divide(r, function, a.as_int(), b.as_int());
-  return b.truthy() ? integer::floor_div(a, b) : Value(floor_divide(r, function, 1, 0));
-}
-
-bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a) {
-  if (!a.is_long_int() && !b.is_long_int()) return modulo(r, function, a.as_int(), b.as_int()) == 0;
-  return b.truthy() ? !integer::modulo(a, b).truthy() : floor_divide(r, function, 1, 0) == 0;
+  const std::int64_t per_group =
+      operators::floor_div(r, function, r.integer(Field::tp_size), r.integer(Field::attn_dp_size));
+  return operators::floor_div(r, function, per_group, r.integer(Field::attn_cp_size));
 }
 
 }  // namespace preflight::resolve

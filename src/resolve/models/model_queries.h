@@ -26,18 +26,11 @@ bool has_hybrid_nvfp4_experts(const ModelFacts& model);
 // ModelConfig.is_fp4_experts: routed experts in MXFP4. DeepSeek V4 has them unless SGLANG_DSV4_FP4_EXPERTS denies it.
 bool has_fp4_experts(const Resolution& r, const ModelFacts& model);
 
-// SGLANG_RAGGED_VERIFY_MODE; an unknown value refuses.
-std::string ragged_verify_mode(Resolution& r);
+// Ragged verification (SGLANG_RAGGED_VERIFY_MODE); an unknown value refuses.
+enum class RaggedVerify { kStatic, kCapAccept, kCompact };
+RaggedVerify ragged_verify_mode(Resolution& r);
 
 // What is left of the TP group for attention after its data and context dimensions.
 std::int64_t attention_tp_size(Resolution& r, std::string_view function);
-
-// Python's // and %: they round to minus infinity, and a zero divisor raises ZeroDivisionError in `function`.
-std::int64_t floor_divide(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
-std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
-// Integers beyond 64 bits stay exact.
-Value floor_divide(Resolution& r, std::string_view function, const Value& a, const Value& b);
-// a % b == 0
-bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a);
 
 }  // namespace preflight::resolve

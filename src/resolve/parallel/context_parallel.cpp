@@ -5,6 +5,7 @@
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/core/naming.h"
 #include "src/resolve/parallel/parallel.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -60,7 +61,7 @@ void check_linear_heads(Resolution& r, const ModelFacts& model) {
   }
   for (const auto& [name, count] : heads) {
     if (!count.is_int()) r.refuse("TypeError", kFunction, name + " of the configuration is not a number");
-    if (modulo(r, kFunction, count.as_int(), r.integer(Field::tp_size)) != 0) {
+    if (operators::modulo(r, kFunction, count.as_int(), r.integer(Field::tp_size)) != 0) {
       r.refuse("ValueError", kFunction, name + " is not a multiple of --tp-size");
     }
   }
@@ -148,14 +149,15 @@ void check_sizes(Resolution& r) {
   const auto require = [&](bool condition, const char* message) { r.require(condition, function, message); };
   if (cp > 1) {
     const Value& ranks = r[Field::tp_size];
-    require(divides(r, function, r[Field::attn_cp_size], ranks), "--attn-cp-size does not divide --tp-size");
-    require(divides(r, function, integer::times(group_count, r[Field::attn_cp_size]), ranks),
+    require(operators::divides(r, function, r[Field::attn_cp_size], ranks), "--attn-cp-size does not divide --tp-size");
+    require(operators::divides(r, function, integer::times(group_count, r[Field::attn_cp_size]), ranks),
             "the attention data- and context-parallel sizes do not divide --tp-size");
     require(!r.on(Field::enable_aiter_allreduce_fusion),
             "context parallelism excludes --enable-aiter-allreduce-fusion");
   }
   if (moe_dp > 1) {
-    require(divides(r, function, r[Field::moe_dp_size], r[Field::tp_size]), "--moe-dp-size does not divide --tp-size");
+    require(operators::divides(r, function, r[Field::moe_dp_size], r[Field::tp_size]),
+            "--moe-dp-size does not divide --tp-size");
     require(integer::bounded_times(ep, moe_dp) <= tp, "--ep-size times --moe-dp-size is above --tp-size");
     require(r[Field::pp_size] == Value(1), "--moe-dp-size needs --pp-size 1");
     require(ep <= 1 || integer::bounded_times(ep, moe_dp) == tp, "--ep-size times --moe-dp-size is not --tp-size");

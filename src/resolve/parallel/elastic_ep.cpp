@@ -5,6 +5,7 @@
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/core/naming.h"
 #include "src/resolve/parallel/parallel.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -130,7 +131,7 @@ void check_scaling(Resolution& r, const Check& check) {
   check(r.is(Field::load_balance_method, "round_robin"), "scaling needs --load-balance-method round_robin");
   check(r.is(Field::elastic_ep_backend, "mooncake"), "scaling needs --elastic-ep-backend mooncake");
   check(r[Field::pp_size] == Value(1), "scaling needs --pp-size 1");
-  check(!whole_replicas || modulo(r, check.function(), attn_tp_size, r.integer(Field::dcp_size)) == 0,
+  check(!whole_replicas || operators::modulo(r, check.function(), attn_tp_size, r.integer(Field::dcp_size)) == 0,
         "--dcp-size does not divide the attention TP size");
   check_graphs(r, check);
   check(attn_dp_enabled(r), "scaling needs attention data parallelism (--attn-dp-size)");

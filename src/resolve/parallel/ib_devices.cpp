@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 
 namespace preflight::resolve {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 std::string normal_group(Resolution& r, const std::string& group, const std::string& whose) {
   std::vector<std::string> names;
   std::size_t given = 0;
-  for (const std::string& part : split(group, ',')) {
-    const std::string name(python_strip(part));
+  for (const std::string& part : python::split(group, ',')) {
+    const std::string name(python::strip(part));
     if (name.empty()) continue;
     ++given;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -65,14 +65,14 @@ Value validated_ib_devices(Resolution& r, Field field) {
     r.warn(function, "No InfiniBand device is named; mooncake searches for devices by itself.");
     return option;
   }
-  const std::string text(python_strip(option.as_string()));
+  const std::string text(python::strip(option.as_string()));
   if (text.empty()) r.refuse("ValueError", function, "The list of InfiniBand devices is empty; name devices.");
   if (r.before(v0_5(13)) || (!text.ends_with(".json") && !text.starts_with('{')))
     return normal_group(r, text, "all GPUs");
   Value normal = Value::dict({});
   const Value mapping = parsed_mapping(r, text);
   for (const auto& [gpu, devices] : mapping.as_dict()) {
-    const std::string number = std::to_string(python_int(gpu).value_or(0));  // "01" is GPU 1
+    const std::string number = std::to_string(python::to_int(gpu).value_or(0));  // "01" is GPU 1
     normal = std::move(normal).with(number, normal_group(r, devices.as_string(), "GPU " + number));
   }
   return normal.json();

@@ -232,11 +232,9 @@ void use_flashinfer(Resolution& r) {
 bool mori_uses_version_2(Resolution& r) {
   const char* const kVariable = "SGLANG_MORI_EP_V2";
   if (r.before(v0_5(22)) || !r.env_bool(kVariable, true)) return false;
-  const std::string* sdma = r.env_text("MORI_ENABLE_SDMA");
   const bool unsupported =
       r.integer(Field::tp_size) > 8 || !r.env_bool("SGLANG_USE_AITER", false) ||
-      (sdma != nullptr && contains({"TRUE", "1"}, ascii_upper(*sdma))) || model_is_remote_instance(r) ||
-      r.model().dtype != "bfloat16" ||
+      r.env_bool("MORI_ENABLE_SDMA", false) || model_is_remote_instance(r) || r.model().dtype != "bfloat16" ||
       !contains({"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", "DeepseekV4ForCausalLMDSpark"},
                 r.model().architectures.empty() ? "" : r.model().architectures.front());
   if (!unsupported) return true;

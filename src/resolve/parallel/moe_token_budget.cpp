@@ -8,6 +8,7 @@
 #include "src/resolve/parallel/moe.h"
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/speculative/speculative.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -21,8 +22,9 @@ std::int64_t decode_graph_tokens(Resolution& r) {
   const Value max_bs = graph_setting(r, kDecode, "max_bs");
   std::int64_t requests = max_bs.is_none() ? 0 : max_bs.as_int();
   if (!r.none(Field::max_running_requests)) {
-    const std::int64_t per_rank = floor_divide(r, "_decode_graph_dispatch_tokens_per_rank",
-                                               r.integer(Field::max_running_requests), r.integer(Field::attn_dp_size));
+    const std::int64_t per_rank =
+        operators::floor_div(r, "_decode_graph_dispatch_tokens_per_rank", r.integer(Field::max_running_requests),
+                             r.integer(Field::attn_dp_size));
     requests = std::min(requests, std::max<std::int64_t>(1, per_rank));
   }
   const Value drafted = r.on(Field::speculative_algorithm) ? max_speculative_num_draft_tokens(r) : Value();
@@ -109,11 +111,11 @@ void validate_deepep_v2(Resolution& r) {
   if (!r.is(Field::disaggregation_mode, "decode")) {
     std::int64_t ceiling = max_prefill_buffer_tokens(r);
     if (ceiling == 0 && !r.none(Field::max_prefill_tokens)) ceiling = r.integer(Field::max_prefill_tokens);
-    const std::int64_t ranks = r.before(v0_5(21))
-                                   ? 1
-                                   : std::max<std::int64_t>(1, floor_divide(r, kFunction, r.integer(Field::tp_size),
+    const std::int64_t ranks =
+        r.before(v0_5(21)) ? 1
+                           : std::max<std::int64_t>(1, operators::floor_div(r, kFunction, r.integer(Field::tp_size),
                                                                             r.integer(Field::attn_dp_size)));
-    if (-floor_divide(r, kFunction, -ceiling, ranks) > capacity) {
+    if (-operators::floor_div(r, kFunction, -ceiling, ranks) > capacity) {
       r.refuse("ValueError", kFunction,
                "a prefill chunk is above SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK per rank");
     }

@@ -8,6 +8,7 @@
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/core/naming.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -47,9 +48,9 @@ void split_among_attention_groups(Resolution& r, std::string_view function, Fiel
     r.declare(kSource, {{Field::enable_dp_attention_local_control_broadcast, true}});
   }
   const Value groups = r[group_count];
-  r.require(divides(r, function, groups, r[Field::tp_size]), function,
+  r.require(operators::divides(r, function, groups, r[Field::tp_size]), function,
             "the attention data-parallel groups do not divide --tp-size");
-  const Value chunk = floor_divide(r, function, r[Field::chunked_prefill_size], groups);
+  const Value chunk = operators::floor_div(r, function, r[Field::chunked_prefill_size], groups);
   r.change(kSource, Field::chunked_prefill_size, chunk);
   r.warn(function, "attention data parallelism divides the prefill chunk: it becomes " + chunk.repr());
   if (r.since(v0_5(16))) fit_prefill_graph(r);
@@ -243,7 +244,7 @@ void handle_shared_experts_tp(Resolution& r) {
   const auto refuse = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
   const std::int64_t size = r.integer(Field::shared_experts_tp_size);
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
-  if (size < 1 || modulo(r, kFunction, attn_tp_size, size) != 0) {
+  if (size < 1 || operators::modulo(r, kFunction, attn_tp_size, size) != 0) {
     refuse("--shared-experts-tp-size is not a divisor of the attention TP size");
   }
   if (model_is_remote_instance(r)) refuse("--shared-experts-tp-size needs the configuration of a Kimi K3 model");

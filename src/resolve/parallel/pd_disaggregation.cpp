@@ -143,11 +143,6 @@ void disable_decode_radix_cache(Resolution& r) {
   }
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t quotient = a / b;
-  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 // Slots for requests whose KV is still arriving: small batches get twice their size more.
 void default_extra_slots(Resolution& r) {
   constexpr Field kSlots = Field::disaggregation_decode_extra_slots;
@@ -159,7 +154,7 @@ void default_extra_slots(Resolution& r) {
                                    : std::max<std::int64_t>(1, r.integer(Field::dp_size));
     if (ranks == 0) r.refuse("ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
     const std::int64_t least = r.since(v0_5(23)) ? 1 : std::numeric_limits<std::int64_t>::min();
-    const std::int64_t per_worker = std::max(least, floor_div(most.as_int(), ranks));
+    const std::int64_t per_worker = std::max(least, integer::floor_div(most.as_int(), ranks));
     if (per_worker <= 32) extra = per_worker * 2;
   }
   r.change(kStep, kSlots, extra);

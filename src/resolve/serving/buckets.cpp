@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 
 namespace preflight::resolve {
 
@@ -21,9 +21,9 @@ void validate_buckets_rule(Resolution& r, Field field, std::string_view option) 
   require(rule == "tse" || rule == "default" || rule == "custom", "starts with tse, default or custom");
   if (rule == "tse") {
     require(words.size() == 4, "tse takes three numbers: middle, base and count");
-    const auto middle = python_float(words[1]);
-    const auto base = python_float(words[2]);
-    const auto count = python_int(words[3]);
+    const auto middle = python::to_float(words[1]);
+    const auto base = python::to_float(words[2]);
+    const auto count = python::to_int(words[3]);
     require(middle && base && count, "tse takes two floats and an integer");
     require(*base > 1, "tse needs a base above 1");
     require(*count > 0, "tse needs a positive count");
@@ -36,7 +36,7 @@ void validate_buckets_rule(Resolution& r, Field field, std::string_view option) 
     std::size_t not_numbers = 0;  // nan is unlike every other bucket, itself included
     bool negative = false;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto value = python_float(words[i]);
+      const auto value = python::to_float(words[i]);
       require(value.has_value(), "custom takes numbers");
       if (*value != *value) {
         ++not_numbers;

@@ -69,8 +69,8 @@ void check_edit_tokens(Resolution& r, const ModelFacts& model, const Architectur
 }
 
 // What safe_load made of a scalar: a block size is used as a number only, so text stays text.
-Value plain_value(const args::YamlObject& object) {
-  using Kind = args::YamlObject::Kind;
+Value plain_value(const python::YamlObject& object) {
+  using Kind = python::YamlObject::Kind;
   switch (object.kind) {
     case Kind::kNone:
       return {};
@@ -88,8 +88,8 @@ Value plain_value(const args::YamlObject& object) {
   }
 }
 
-bool truthy(const args::YamlObject& object) {
-  using Kind = args::YamlObject::Kind;
+bool truthy(const python::YamlObject& object) {
+  using Kind = python::YamlObject::Kind;
   switch (object.kind) {
     case Kind::kList:
     case Kind::kTuple:
@@ -105,8 +105,8 @@ bool truthy(const args::YamlObject& object) {
   }
 }
 
-Value block_size_in(Resolution& r, const args::YamlObject* root, Value fallback) {
-  if (root == nullptr || root->kind != args::YamlObject::kDict) {
+Value block_size_in(Resolution& r, const python::YamlObject* root, Value fallback) {
+  if (root == nullptr || root->kind != python::YamlObject::kDict) {
     if (r.before(v0_5(21))) {
       r.refuse("AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
     }
@@ -116,7 +116,7 @@ Value block_size_in(Resolution& r, const args::YamlObject* root, Value fallback)
     return fallback;
   }
   for (const auto& [key, value] : root->pairs) {
-    if (key->kind == args::YamlObject::kText && key->text == "block_size") return plain_value(*value);
+    if (key->kind == python::YamlObject::kText && key->text == "block_size") return plain_value(*value);
   }
   return fallback;
 }
@@ -131,9 +131,9 @@ Value configured_block_size(Resolution& r, Value fallback) {
              "--dllm-algorithm-config " + path + " cannot be read");
   }
   try {
-    const args::YamlObjects objects{args::YamlDocument(args::yaml_text(*text))};
+    const python::YamlObjects objects{python::YamlDocument(python::yaml_text(*text))};
     return block_size_in(r, objects.root(), std::move(fallback));
-  } catch (const args::YamlFault& fault) {
+  } catch (const python::YamlFault& fault) {
     r.refuse(fault.exception, std::string(kStep), "--dllm-algorithm-config: " + fault.message);
   }
 }

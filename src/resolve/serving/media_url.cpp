@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 #include "src/resolve/serving/serving.h"
 
 namespace preflight::resolve {
@@ -54,7 +54,7 @@ std::string normal_domain(Resolution& r, const std::string& given) {
         "ValueError", "_normalize_media_domain",
         fmt::format("--allowed-media-domains has \"{}\": {}; give host names such as media.example.com.", given, why));
   };
-  std::string_view domain = python_strip(given);
+  std::string_view domain = python::strip(given);
   while (!domain.empty() && domain.back() == '.') domain.remove_suffix(1);
   if (domain.empty()) refuse("a name is missing");
   if (domain.find("://") != std::string_view::npos || domain.find_first_of("/?#@") != std::string_view::npos) {
@@ -73,7 +73,7 @@ std::string normal_domain(Resolution& r, const std::string& given) {
     r.unmodelled(Field::allowed_media_domains);
     return name;
   }
-  const auto labels = split(name, '.');
+  const auto labels = python::split(name, '.');
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const bool empty = labels[i].empty() && i + 1 < labels.size();
     if (empty || labels[i].size() > 63) refuse("its labels have to be of 1 to 63 characters");

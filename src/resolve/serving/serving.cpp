@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/resolve/core/naming.h"
-#include "src/python/literal_text.h"
 
 namespace preflight::resolve {
 
@@ -82,13 +81,13 @@ void handle_prefill_delayer_env_compat(Resolution& r) {
   }
   constexpr std::string_view kPasses = "SGLANG_PREFILL_DELAYER_MAX_DELAY_PASSES";
   if (r.env_int(kPasses, 0) != 0) {
-    const auto digits = args::python_integer(*r.env_text(kPasses));
+    const auto digits = python::to_integer(*r.env_text(kPasses));
     r.change(kSource, Field::prefill_delayer_max_delay_passes,
              digits ? Value::integer(*digits) : r.env_int(kPasses, 0));
   }
   const std::string* watermark = r.env_text("SGLANG_PREFILL_DELAYER_TOKEN_USAGE_LOW_WATERMARK");
   if (watermark == nullptr) return;
-  if (const auto usage = python_float(*watermark); usage && *usage != 0.0) {
+  if (const auto usage = python::to_float(*watermark); usage && *usage != 0.0) {
     r.change(kSource, Field::prefill_delayer_token_usage_low_watermark, *usage);
   }
 }

@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "src/resolve/models/model_path.h"
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 #include "src/python/integer.h"
 #include "src/resolve/core/naming.h"
-#include "src/python/literal_text.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/serving/serving.h"
 
@@ -132,7 +131,7 @@ void check_sidecar(Resolution& r, std::string_view function, bool legacy_grpc) {
     if (!texts) refuse("--sidecar-args is no JSON array of strings; write it as [\"--flag\", \"value\"].");
   }
   if (r.none(Field::sidecar)) return;
-  if (python_strip(r.text(Field::sidecar)).empty()) refuse("--sidecar is empty; name the program to start.");
+  if (python::strip(r.text(Field::sidecar)).empty()) refuse("--sidecar is empty; name the program to start.");
   if (legacy_grpc) {
     refuse("--sidecar needs the native gRPC server, --smg-grpc-mode starts the old one; drop --smg-grpc-mode.");
   }
@@ -162,8 +161,7 @@ void resolve_grpc(Resolution& r, std::string_view function) {
   r.change(kDeprecated, Field::grpc_worker_threads, r.env_int("SGLANG_GRPC_WORKER_THREADS", 4));
   const std::string* env_port = r.env_text("SGLANG_GRPC_PORT");
   if (r.none(Field::grpc_port) && env_port != nullptr) {
-    if (const auto port = args::python_integer(*env_port))
-      r.change(kDeprecated, Field::grpc_port, Value::integer(*port));
+    if (const auto port = python::to_integer(*env_port)) r.change(kDeprecated, Field::grpc_port, Value::integer(*port));
   }
   const bool legacy = r.on(Field::smg_grpc_mode) || r.on(Field::grpc_mode);
   if (legacy && r.none(Field::grpc_port)) {
@@ -242,7 +240,7 @@ void handle_missing_default_values(Resolution& r) {
   if (r.none(Field::tokenizer_path)) r.change(kDefaults, Field::tokenizer_path, r[Field::model_path]);
   if (r.none(Field::served_model_name)) r.change(kDefaults, Field::served_model_name, r[Field::model_path]);
   if (r.none(Field::device)) r.change(kDefaults, Field::device, default_device(r));
-  r.change(kDefaults, Field::device, split(r.text(Field::device), ':').front());  // "xpu:1" is "xpu"
+  r.change(kDefaults, Field::device, python::split(r.text(Field::device), ':').front());  // "xpu:1" is "xpu"
   // Drawn anew by every launch, so there is no value to predict: the entry stands for the draw.
   if (r.none(Field::random_seed) && r.since(v0_5(15))) r.declare(kDefaults, {});
   if (r.none(Field::mm_process_config)) r.change(kDefaults, Field::mm_process_config, Value::dict({}));

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/resolve/core/naming.h"
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/serving/serving.h"
 
@@ -151,7 +151,7 @@ void construct_sampling_params(Resolution& r, std::string_view function, const V
     }
     for (const Value& id : each) {
       if (id.is_list() || id.is_dict()) refuse("TypeError", kComprehension, "stop_token_ids");
-      if (id.is_string() && !python_int(id.as_string())) refuse("ValueError", kComprehension, "stop_token_ids");
+      if (id.is_string() && !python::to_int(id.as_string())) refuse("ValueError", kComprehension, "stop_token_ids");
     }
   }
   const Value* temperature = params.find("temperature");

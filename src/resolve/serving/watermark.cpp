@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "src/python/literal_text.h"
+#include "src/python/text.h"
 #include "src/resolve/serving/serving.h"
 
 namespace preflight::resolve {
@@ -72,7 +72,7 @@ Value load_config(Resolution& r) {
     r.refuse("WatermarkConfigError", "load_watermark_config", fmt::format("--watermark-config: {}.", why));
   };
   const std::string source = r.text(Field::watermark_config);
-  const std::string payload = python_strip(source).starts_with('{') ? source : read_config_file(r, source);
+  const std::string payload = python::strip(source).starts_with('{') ? source : read_config_file(r, source);
   if (payload.size() > kMaxBytes) refuse("more than 4096 bytes");
   const auto parsed = Value::parse_json(payload);
   if (!parsed) refuse("no valid JSON, " + parsed.error().message);

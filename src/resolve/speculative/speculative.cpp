@@ -199,15 +199,6 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
   r.refuse("ValueError", "from_string", "no speculative algorithm is called " + text);
 }
 
-RaggedVerify ragged_verify_mode(Resolution& r) {
-  const std::string* mode = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
-  if (mode == nullptr || *mode == "static") return RaggedVerify::kStatic;
-  if (*mode == "cap-accept") return RaggedVerify::kCapAccept;
-  if (*mode == "compact") return RaggedVerify::kCompact;
-  r.refuse("ValueError", "read_ragged_verify_mode",
-           "SGLANG_RAGGED_VERIFY_MODE is " + *mode + "; it must be static, cap-accept or compact");
-}
-
 void cap_running_requests(Resolution& r, std::string_view function) {
   if (!r.none(Field::max_running_requests)) return;
   r.change(function, Field::max_running_requests, 48);

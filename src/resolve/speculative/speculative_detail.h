@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/resolve/core/resolution.h"
+#include "src/resolve/models/model_queries.h"
 
 namespace preflight::resolve::speculative {
 
@@ -29,10 +30,6 @@ void init_adaptive_parameters(Resolution& r);  // since 0.5.19: before the famil
 void validate_adaptive_steps(Resolution& r);   // before 0.5.19: after it
 // Union of the step counts in --speculative-adaptive-config (or the built-in table), ascending.
 std::vector<Value> adaptive_candidate_steps(Resolution& r);
-
-// Ragged verification (SGLANG_RAGGED_VERIFY_MODE).
-enum class RaggedVerify { kStatic, kCapAccept, kCompact };
-RaggedVerify ragged_verify_mode(Resolution& r);
 
 // Every family but UNO caps concurrency when the user did not.
 void cap_running_requests(Resolution& r, std::string_view function);

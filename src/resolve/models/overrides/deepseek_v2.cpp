@@ -2,6 +2,7 @@
 #include "src/resolve/models/overrides/model_overrides.h"
 #include "src/resolve/models/model_queries.h"
 #include "src/resolve/parallel/parallel.h"
+#include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
 namespace {
@@ -57,7 +58,7 @@ void mla_context_parallel_overrides(Resolution& r, Overrides& overrides) {
   r.warn(kProvider,
          "prefill context parallelism of MLA models sets --moe-dense-tp-size 1, --moe-a2a-backend deepep and "
          "--ep-size to --tp-size");
-  overrides.set(Field::attn_cp_size, floor_divide(r, kProvider, r.integer(Field::tp_size), attn_dp_size));
+  overrides.set(Field::attn_cp_size, operators::floor_div(r, kProvider, r.integer(Field::tp_size), attn_dp_size));
   r.warn(kProvider, "prefill context parallelism of MLA models is on; the prefill graph is off");
 }
 

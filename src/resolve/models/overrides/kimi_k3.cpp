@@ -17,7 +17,7 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
     overrides.set(Field::enable_symm_mem, false);
   }
   if (r.is(Field::speculative_algorithm, "DSPARK")) {
-    if (ragged_verify_mode(r) != "static") {
+    if (ragged_verify_mode(r) != RaggedVerify::kStatic) {
       r.refuse("ValueError", kProvider,
                "Kimi K3 with decode context parallelism and DSPARK needs SGLANG_RAGGED_VERIFY_MODE=static");
     }

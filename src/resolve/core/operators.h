@@ -1,5 +1,5 @@
-// Python arithmetic and comparisons where C++'s differ: rounding, floor division, max() of a list, and the exceptions
-// that values of the wrong kind raise. `function` is the SGLang function in which Python would raise.
+// Python's operators as steps use them: what src/python computes, and a refusal where Python raises (a zero divisor,
+// values of the wrong kind). `function` is the SGLang function in which Python would raise.
 // Tested by tests/resolve_memory_test.cpp.
 #pragma once
 
@@ -8,13 +8,17 @@
 
 #include "src/resolve/core/resolution.h"
 
-namespace preflight::resolve::python {
+namespace preflight::resolve::operators {
 
 // round(x, digits): the decimal nearest to the exact binary value, ties to even.
 double round_to(double x, int digits);
 
-// a // b for integers; ZeroDivisionError.
+// a // b and a % b for integers; ZeroDivisionError. Values stay exact beyond 64 bits.
 std::int64_t floor_div(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
+Value floor_div(Resolution& r, std::string_view function, const Value& a, const Value& b);
+std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b);
+// a % b == 0
+bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a);
 
 // a < b for numbers or strings; TypeError for anything else.
 bool less(Resolution& r, std::string_view function, const Value& a, const Value& b);
@@ -29,4 +33,4 @@ std::int64_t length(Resolution& r, std::string_view function, const Value& v);
 
 [[noreturn]] void type_error(Resolution& r, std::string_view function, std::string_view what);
 
-}  // namespace preflight::resolve::python
+}  // namespace preflight::resolve::operators

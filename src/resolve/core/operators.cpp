@@ -1,5 +1,5 @@
 // Tested by tests/resolve_memory_test.cpp.
-#include "src/python/operators.h"
+#include "src/resolve/core/operators.h"
 
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 
 #include "src/python/integer.h"
 
-namespace preflight::resolve::python {
+namespace preflight::resolve::operators {
 
 double round_to(double x, int digits) {
   // Correctly rounded decimal text of the exact value is what CPython's float.__round__ reads back.
@@ -18,11 +18,35 @@ void type_error(Resolution& r, std::string_view function, std::string_view what)
   r.refuse("TypeError", std::string(function), std::string(what));
 }
 
+namespace {
+
+// None and texts are no zero: the operation itself raises for them.
+void need_divisor(Resolution& r, std::string_view function, const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number() && !b.truthy()) {
+    r.refuse("ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
+  }
+}
+
+}  // namespace
+
 std::int64_t floor_div(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
-  if (b == 0) r.refuse("ZeroDivisionError", std::string(function), fmt::format("{} is divided by zero", a));
-  if (b == -1) return integer::bounded_times(a, -1);
-  const std::int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  need_divisor(r, function, a, b);
+  return integer::floor_div(a, b);
+}
+
+Value floor_div(Resolution& r, std::string_view function, const Value& a, const Value& b) {
+  need_divisor(r, function, a, b);
+  return integer::floor_div(a, b);
+}
+
+std::int64_t modulo(Resolution& r, std::string_view function, std::int64_t a, std::int64_t b) {
+  need_divisor(r, function, a, b);
+  return integer::modulo(a, b);
+}
+
+bool divides(Resolution& r, std::string_view function, const Value& b, const Value& a) {
+  need_divisor(r, function, a, b);
+  return !integer::modulo(a, b).truthy();
 }
 
 bool less(Resolution& r, std::string_view function, const Value& a, const Value& b) {
@@ -77,4 +101,4 @@ std::int64_t length(Resolution& r, std::string_view function, const Value& v) {
   type_error(r, function, fmt::format("{} has no length", v.repr()));
 }
 
-}  // namespace preflight::resolve::python
+}  // namespace preflight::resolve::operators

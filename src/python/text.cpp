@@ -1,5 +1,5 @@
 // Unicode tables are those of Unicode 14, which Python 3.11 carries.
-#include "src/python/python_text.h"
+#include "src/python/text.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-namespace preflight::args {
+namespace preflight::python {
 namespace {
 
 // First code point (the zero) of every run of ten decimal digits outside ASCII.
@@ -36,7 +36,7 @@ std::string plain_number_text(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     const auto [code, length] = character_at(s, i);
     i += length;
-    if (is_python_space(code)) {
+    if (is_space(code)) {
       out += ' ';
     } else if (const int digit = decimal_value(code); digit >= 0) {
       out += static_cast<char>('0' + digit);
@@ -129,7 +129,7 @@ bool is_valid_utf8(std::string_view s) {
   return true;
 }
 
-bool is_python_space(char32_t c) {
+bool is_space(char32_t c) {
   if (c < 0x80) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
          c == 0x202F || c == 0x205F || c == 0x3000;
@@ -148,7 +148,7 @@ std::string_view strip(std::string_view s) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < s.size();) {
     const auto [code, length] = character_at(s, i);
-    if (!is_python_space(code)) {
+    if (!is_space(code)) {
       begin = std::min(begin, i);
       end = i + length;
     }
@@ -160,10 +160,20 @@ std::string_view strip(std::string_view s) {
 bool has_space(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     const auto [code, length] = character_at(s, i);
-    if (is_python_space(code)) return true;
+    if (is_space(code)) return true;
     i += length;
   }
   return false;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const auto at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
 }
 
 bool looks_like_negative_number(std::string_view s) {
@@ -186,7 +196,7 @@ bool looks_like_negative_number(std::string_view s) {
   return point ? digits_after > 0 : digits_before > 0;
 }
 
-std::optional<std::string> python_integer(std::string_view s) {
+std::optional<std::string> to_integer(std::string_view s) {
   std::string text(strip_c(plain_number_text(s)));
   bool negative = false;
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
@@ -199,8 +209,8 @@ std::optional<std::string> python_integer(std::string_view s) {
   return text;
 }
 
-std::optional<std::int64_t> python_int(std::string_view s) {
-  const auto text = python_integer(s);
+std::optional<std::int64_t> to_int(std::string_view s) {
+  const auto text = to_integer(s);
   if (!text) return std::nullopt;
   std::int64_t value = 0;
   if (std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc::result_out_of_range) {
@@ -209,7 +219,7 @@ std::optional<std::int64_t> python_int(std::string_view s) {
   return value;
 }
 
-std::optional<double> python_float(std::string_view s) {
+std::optional<double> to_float(std::string_view s) {
   std::string text(strip_c(plain_number_text(s)));
   if (!drop_underscores(text)) return std::nullopt;
   std::string_view body = text;
@@ -230,4 +240,4 @@ std::optional<double> python_float(std::string_view s) {
   return sign * value;
 }
 
-}  // namespace preflight::args
+}  // namespace preflight::python
