@@ -1,12 +1,15 @@
 // What a model's architecture declares or refuses on an Intel GPU, and the radix cache of models with state.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "src/resolve/attention/deepseek_v4.h"
 #include "src/resolve/attention/mamba.h"
 #include "src/resolve/models/model_adjustments.h"
+#include "src/resolve/core/operators.h"
 #include "src/resolve/models/model_queries.h"
 #include "tests/support/midway.h"
 
@@ -269,10 +272,22 @@ TEST(Model, ZeroDivisorsAreRefusedAsPythonDoesAndQuotientsRoundDown) {
   Launch launch;
   preflight::testing::ModelTexts models;
   Resolution r(launch, models);
-  EXPECT_EQ(floor_divide(r, "f", 7, 2), 3);
-  EXPECT_EQ(floor_divide(r, "f", -1, 2), -1);
-  EXPECT_EQ(modulo(r, "f", -1, 4), 3);
-  EXPECT_THROW(floor_divide(r, "f", 1, 0), RefusedByStep);
+  EXPECT_EQ(operators::floor_div(r, "f", 7, 2), 3);
+  EXPECT_EQ(operators::floor_div(r, "f", -1, 2), -1);
+  EXPECT_EQ(operators::modulo(r, "f", -1, 4), 3);
+  EXPECT_EQ(operators::floor_div(r, "f", std::numeric_limits<std::int64_t>::min(), -1),
+            std::numeric_limits<std::int64_t>::max());  // no trap of the processor
+  const auto refused = [&](const auto& act) {
+    try {
+      act();
+    } catch (const RefusedByStep& e) {
+      return e.refusal.exception;
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(refused([&] { operators::floor_div(r, "f", 1, 0); }), "ZeroDivisionError");
+  EXPECT_EQ(refused([&] { operators::modulo(r, "f", 1, 0); }), "ZeroDivisionError");
+  EXPECT_EQ(refused([&] { operators::divides(r, "f", Value(0), Value(4)); }), "ZeroDivisionError");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::map<std::string, LayerShape> shapes_by_type(const Value& layers, const Valu
   for (const auto& [layer, given] : layers.as_dict()) {
     for (const auto& [name, value] : given.as_dict()) {
       if (name != "head_dim" && name != "num_key_value_heads") {
-        raise("ValueError", kFunction,
+        raise(RF::kOther, "ValueError", kFunction,
               fmt::format("layer {} has its own {}, which SGLang cannot express", layer, name));
       }
     }
@@ -47,7 +47,7 @@ std::map<std::string, LayerShape> shapes_by_type(const Value& layers, const Valu
     const Value& type = types.as_list()[i];
     const auto [at, first] = shapes.try_emplace(type.is_string() ? type.as_string() : type.repr(), shape);
     if (!first && at->second != shape) {
-      raise("ValueError", kFunction, fmt::format("{} layers have more than one shape", at->first));
+      raise(RF::kOther, "ValueError", kFunction, fmt::format("{} layers have more than one shape", at->first));
     }
   }
   return shapes;

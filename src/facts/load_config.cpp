@@ -40,7 +40,8 @@ HfConfigPtr read_hf_config(ModelBuilder& b) {
   // The override arguments are parsed before the file is looked at.
   const auto overrides = Value::parse_json(overridden ? request.override_args.as_string() : "{}");
   if (!overrides) {
-    raise("JSONDecodeError", "__init__", "--json-model-override-args is no JSON: " + overrides.error().text());
+    raise(RF::kOther, "JSONDecodeError", "__init__",
+          "--json-model-override-args is no JSON: " + overrides.error().text());
   }
   ConfigRequest plain;
   plain.release = request.release;

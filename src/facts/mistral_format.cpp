@@ -64,15 +64,15 @@ Value quantization(Value c) {
   constexpr std::string_view kFunction = "_remap_mistral_quantization_args";
   const Value given = field(c, "quantization");
   if (!given.truthy()) return c;
-  if (!given.is_dict()) raise("AttributeError", kFunction, "quantization in params.json is no object");
+  if (!given.is_dict()) raise(RF::kOther, "AttributeError", kFunction, "quantization in params.json is no object");
   c = without(c, "quantization");
   if (field(given, "qformat_weight") != Value("fp8_e4m3")) {
-    raise("ValueError", kFunction, "params.json names a weight format other than fp8_e4m3");
+    raise(RF::kOther, "ValueError", kFunction, "params.json names a weight format other than fp8_e4m3");
   }
   const Value activations = field(given, "qscheme_act");
   const bool dynamic = activations == Value("NO_SCALES");
   if (!dynamic && !activations.is_none() && activations != Value("TENSOR")) {
-    raise("AssertionError", kFunction, "qscheme_act in params.json is neither NO_SCALES nor TENSOR");
+    raise(RF::kOther, "AssertionError", kFunction, "qscheme_act in params.json is neither NO_SCALES nor TENSOR");
   }
   return c.with("quantization_config",
                 Value::dict({{"quant_method", "fp8"}, {"activation_scheme", dynamic ? "dynamic" : "static"}}));
@@ -120,7 +120,7 @@ Value large3(Value c, bool eagle) {
                         eagle ? "MistralLarge3ForCausalLMEagle" : "MistralLarge3ForCausalLM");
   const Value scaling = field(c, "llama_4_scaling");
   if (scaling.find("original_max_position_embeddings") == nullptr || scaling.find("beta") == nullptr) {
-    raise("AssertionError", "adapt_config_dict", "params.json lacks llama_4_scaling with its two values");
+    raise(RF::kOther, "AssertionError", "adapt_config_dict", "params.json lacks llama_4_scaling with its two values");
   }
   return c;
 }
@@ -136,7 +136,8 @@ Value yarn(Value c) {
               {"beta", "beta_fast"},
               {"alpha", "beta_slow"},
               {"apply_scale", "apply_yarn_scaling"}});
-  if (given.truthy()) raise("AssertionError", "_remap_mistral_yarn_args", "params.json has unknown yarn settings");
+  if (given.truthy())
+    raise(RF::kOther, "AssertionError", "_remap_mistral_yarn_args", "params.json has unknown yarn settings");
   return c.with("yarn", given).with("rope_scaling", rope);
 }
 
@@ -184,7 +185,8 @@ Value config_of_mistral_params(Value params, const std::string& path) {
     return with_vision(std::move(c));
   }
   if (field(field(media, "whisper_model_args"), "encoder_args").truthy()) {
-    raise("TypeError", "load_mistral_config", "SGLang cannot write the configuration of an audio checkpoint");
+    raise(RF::kOther, "TypeError", "load_mistral_config",
+          "SGLang cannot write the configuration of an audio checkpoint");
   }
   return c;
 }

@@ -12,8 +12,8 @@
 
 namespace preflight::facts {
 
-void raise(std::string exception, std::string_view function, std::string message, std::string rule) {
-  throw Raised{{std::move(exception), std::string(function), std::move(message), std::move(rule)}};
+void raise(RF rule, std::string exception, std::string_view function, std::string message) {
+  throw Raised{{std::move(exception), std::string(function), std::move(message), std::string(id_of(rule))}};
 }
 
 void ModelBuilder::set_architectures(std::vector<std::string> names) {
@@ -32,7 +32,7 @@ bool ModelBuilder::first_arch(std::string_view name) const {
 
 Value ModelBuilder::need(const HfConfigPtr& config, std::string_view name, std::string_view function) {
   if (!config->has(name)) {
-    raise("AttributeError", function, fmt::format("the model's configuration has no attribute {}", name));
+    raise(RF::kOther, "AttributeError", function, fmt::format("the model's configuration has no attribute {}", name));
   }
   return config->get(name);
 }
@@ -40,7 +40,7 @@ Value ModelBuilder::need(const HfConfigPtr& config, std::string_view name, std::
 std::int64_t ModelBuilder::need_int(const HfConfigPtr& config, std::string_view name, std::string_view function) {
   const Value value = need(config, name, function);
   if (value.is_none() || !value.is_number()) {
-    raise("TypeError", function,
+    raise(RF::kOther, "TypeError", function,
           fmt::format("{} of the model's configuration is {}, a number is needed", name, value.repr()));
   }
   return value.is_float() ? integer::bounded_whole(value.as_number()) : value.as_int();
@@ -59,9 +59,9 @@ void validate_quantize_and_serve(const ModelRequest& request) {
   const bool modelopt = method == "modelopt" || method == "modelopt_fp8" || method == "modelopt_fp4" ||
                         method == "modelopt_mixed" || (method == "nvfp4_online" && request.release >= v0_5(14));
   if (!modelopt) {
-    raise("ValueError", kFunction, "--quantize-and-serve needs a ModelOpt method in --quantization");
+    raise(RF::kOther, "ValueError", kFunction, "--quantize-and-serve needs a ModelOpt method in --quantization");
   }
-  raise("NotImplementedError", kFunction,
+  raise(RF::kOther, "NotImplementedError", kFunction,
         "--quantize-and-serve is switched off in this release; quantize first, then serve");
 }
 
@@ -82,7 +82,8 @@ std::vector<std::string> architecture_names(const HfConfigPtr& config) {
                                              std::string message) {
   const Value type = b.hf->get("model_type");
   std::string fix = type.is_string() ? architecture_advice(type.as_string(), b.request.override_args) : std::string();
-  throw Raised{{std::move(exception), std::string(function), std::move(message), {}, std::move(fix)}};
+  throw Raised{{std::move(exception), std::string(function), std::move(message), std::string(id_of(RF::kOther)),
+                std::move(fix)}};
 }
 
 bool enable_multimodal(const ModelBuilder& b) {
@@ -176,7 +177,8 @@ std::string derive_dtype(ModelBuilder& b) {
     return gemma ? "bfloat16" : "float16";
   }
   std::string dtype = torch_dtype_of(asked);
-  if (dtype.empty()) raise("ValueError", "_get_and_verify_dtype", fmt::format("--dtype {} is unknown", asked));
+  if (dtype.empty())
+    raise(RF::kOther, "ValueError", "_get_and_verify_dtype", fmt::format("--dtype {} is unknown", asked));
   if (!b.since(v0_5(13)) && dtype != config_dtype && dtype != "float32" && config_dtype != "float32") {
     b.warn("_get_and_verify_dtype", fmt::format("the checkpoint's {} becomes {}", config_dtype, dtype));
   }
@@ -195,7 +197,7 @@ void verify_dual_chunk_attention(const ModelBuilder& b) {
   if (!b.hf->has("dual_chunk_attention_config") || b.hf->get("dual_chunk_attention_config").is_dict()) return;
   const auto sparse = b.source.json_file(b.request.path, "sparse_attention_config.json");
   if (sparse && sparse->truthy()) {
-    raise("TypeError", "_verify_dual_chunk_attention_config", "dual_chunk_attention_config is no object");
+    raise(RF::kOther, "TypeError", "_verify_dual_chunk_attention_config", "dual_chunk_attention_config is no object");
   }
 }
 

@@ -110,7 +110,7 @@ Value unwrap_modelopt(const ModelBuilder& b, const Value& file) {
   const Value* inner = file.find("quantization");
   if (inner == nullptr) {
     if (!b.since(kNewer))
-      raise("KeyError", "_parse_modelopt_quant_config", "hf_quant_config.json has no 'quantization'");
+      raise(RF::kOther, "KeyError", "_parse_modelopt_quant_config", "hf_quant_config.json has no 'quantization'");
     return file;
   }
   if (!b.since(kNewer)) return *inner;
@@ -141,7 +141,7 @@ Value checkpoint_quantization(ModelBuilder& b) {
   constexpr const char* kFile = "hf_quant_config.json";
   if (!b.source.has_file(b.request.path, kFile)) return Value();
   const auto file = b.source.json_file(b.request.path, kFile);
-  if (!file) raise("JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kFile));
+  if (!file) raise(RF::kOther, "JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kFile));
   const Value inner = unwrap_modelopt(b, *file);
   return inner.truthy() ? parse_modelopt(b, inner) : Value();
 }
@@ -185,7 +185,7 @@ bool compatible(const ModelBuilder& b, std::string_view asked, std::string_view 
 void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& chosen) {
   const Value* named = config.find("quant_method");
   if (named != nullptr && !named->is_string())
-    raise("AttributeError", kVerify, "quant_method in config.json is not a text");
+    raise(RF::kOther, "AttributeError", kVerify, "quant_method in config.json is not a text");
   std::string stored = ascii_lower(named != nullptr ? named->as_string() : chosen.value_or(""));
   const bool requantizes = b.since(v0_5(17)) && chosen == "quark_mxfp4";
   const bool online_draft = b.since(v0_5(17)) && b.request.is_draft && chosen == "nvfp4_online" &&
@@ -200,7 +200,7 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
     if (b.request.is_draft) {
       chosen = stored;
     } else if (!requantizes) {
-      raise("ValueError", kVerify,
+      raise(RF::kQuantizationMismatch, "ValueError", kVerify,
             fmt::format("the checkpoint is quantized with {}, --quantization asks for {}", stored, *chosen));
     }
   }
@@ -221,7 +221,8 @@ void verify_quantization(ModelBuilder& b) {
   if (chosen) {
     const Method* method = find_method(*chosen, b.request.release);
     if (method == nullptr)
-      raise("ValueError", kVerify, fmt::format("quantization {} is not available on xpu in this release", *chosen));
+      raise(RF::kOther, "ValueError", kVerify,
+            fmt::format("quantization {} is not available on xpu in this release", *chosen));
     if (!method->optimized)
       b.warn(kVerify, fmt::format("{} quantization is not fully optimized; it can be slower than the unquantized model",
                                   *chosen));

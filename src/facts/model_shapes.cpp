@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kShapes = "_derive_model_shapes";
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b, std::string_view function) {
-  if (b == 0) raise("ZeroDivisionError", function, "the model's configuration has 0 attention heads");
+  if (b == 0) raise(RF::kOther, "ZeroDivisionError", function, "the model's configuration has 0 attention heads");
   return integer::floor_div(a, b);
 }
 
@@ -49,7 +49,8 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
   double factor = 1;
   if (rope.is_dict() && rope.truthy()) {
     if (const Value* f = rope.find("factor")) {
-      if (!f->is_number()) raise("TypeError", "get_context_length", "the factor of rope_scaling is not a number");
+      if (!f->is_number())
+        raise(RF::kOther, "TypeError", "get_context_length", "the factor of rope_scaling is not a number");
       factor = f->as_number();
     }
     const Value* type = rope.find("rope_type");
@@ -60,7 +61,8 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
        {"max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"}) {
     const Value value = text->get(key);
     if (value.is_none()) continue;
-    if (!value.is_number()) raise("ValueError", "get_context_length", fmt::format("{} is not a number", key));
+    if (!value.is_number())
+      raise(RF::kOther, "ValueError", "get_context_length", fmt::format("{} is not a number", key));
     return integer::bounded_whole(factor * value.as_number());
   }
   return 2048;
@@ -95,7 +97,7 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
 void init_mla_scaling(ModelBuilder& b, const Value& rope) {
   ModelFacts& f = b.facts;
   if (f.qk_nope_head_dim + f.qk_rope_head_dim == 0) {
-    raise("TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
+    raise(RF::kOther, "TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
   }
   f.scaling = mla_scaling(b, rope, 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim)));
 }
@@ -104,7 +106,8 @@ void init_mla_scaling(ModelBuilder& b, const Value& rope) {
 void init_mla_scaling(ModelBuilder& b, const HfConfigPtr& dims, const Value& rope) {
   for (const char* key : {"qk_nope_head_dim", "qk_rope_head_dim"}) {
     if (dims->is_none(key)) {
-      raise("TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, fmt::format("{} is not set", key));
+      raise(RF::kOther, "TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes,
+            fmt::format("{} is not set", key));
     }
   }
   init_mla_scaling(b, rope);
@@ -243,7 +246,7 @@ void layer_counts(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   f.num_hidden_layers = present_int(b.text, "num_hidden_layers");
   if (f.num_hidden_layers > limits::kLayers) {
-    raise("MemoryError", "get_num_hidden_layers",
+    raise(RF::kOther, "MemoryError", "get_num_hidden_layers",
           fmt::format("num_hidden_layers is {}, and no model has more than {}", f.num_hidden_layers, limits::kLayers));
   }
   f.num_attention_layers = f.num_hidden_layers;
@@ -271,7 +274,7 @@ void spec_hidden_size(ModelBuilder& b) {
 void layer_ids_by_type(ModelBuilder& b, std::int64_t limit) {
   const Value types = b.text->get("layer_types");
   if (!types.is_list()) {
-    if (b.text->has("layer_types")) raise("TypeError", "get_hybrid_layer_ids", "layer_types is not set");
+    if (b.text->has("layer_types")) raise(RF::kOther, "TypeError", "get_hybrid_layer_ids", "layer_types is not set");
     return;
   }
   std::int64_t i = 0;
@@ -283,10 +286,11 @@ void layer_ids_by_type(ModelBuilder& b, std::int64_t limit) {
 }
 
 void layer_ids_by_pattern(ModelBuilder& b, const Value& pattern) {
-  if (!pattern.is_list()) raise("TypeError", "<listcomp>", "hybrid_layer_pattern is missing");
+  if (!pattern.is_list()) raise(RF::kOther, "TypeError", "<listcomp>", "hybrid_layer_pattern is missing");
   for (std::int64_t i = 0; i < b.facts.num_hidden_layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (at >= pattern.as_list().size()) raise("IndexError", "<listcomp>", "hybrid_layer_pattern is too short");
+    if (at >= pattern.as_list().size())
+      raise(RF::kOther, "IndexError", "<listcomp>", "hybrid_layer_pattern is too short");
     if (pattern.as_list()[at] == Value(1)) b.facts.swa_layer_ids.push_back(i);
     if (pattern.as_list()[at] == Value(0)) b.facts.full_layer_ids.push_back(i);
   }
@@ -305,7 +309,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
     f.swa_layer_ids = {0};
   } else if (b.is_arch("Step3p5ForCausalLM") || (b.is_arch("Step3p7ForConditionalGeneration") && b.since(v0_5(13)))) {
     if (!b.text->has("layer_types")) {
-      raise("AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
+      raise(RF::kOther, "AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
     }
     layer_ids_by_type(b, f.num_hidden_layers);
   } else if (b.is_arch("UnlimitedOCRForCausalLM")) {
@@ -315,7 +319,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
     const char* name = mtp ? "mtp_local_layer_ids" : "local_layer_ids";
     const Value local = b.text->get(name);
     if (!local.is_list()) {
-      raise(b.text->has(name) ? "TypeError" : "AttributeError", "get_hybrid_layer_ids",
+      raise(RF::kOther, b.text->has(name) ? "TypeError" : "AttributeError", "get_hybrid_layer_ids",
             fmt::format("{} is not in the configuration", name));
     }
     const std::int64_t count =
@@ -366,7 +370,8 @@ void derive_context_length(ModelBuilder& b) {
       const std::string text = fmt::format("context length {} is longer than the model's {}", asked, derived);
       if (!python::environment_bool(b.request.env, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") &&
           !python::environment_bool(b.request.env, "SGLANG_IS_IN_CI")) {
-        raise("ValueError", kFunction, text + "; set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 to run it anyway");
+        raise(RF::kLongerContext, "ValueError", kFunction,
+              text + "; set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 to run it anyway");
       }
       b.warn(kFunction, text);
       if (b.request.is_draft) {
@@ -383,7 +388,7 @@ void derive_model_shapes(ModelBuilder& b) {
   const bool pure_ssm = b.arch_trait(ArchTrait::kPureSsm);
   // Left standing where get_config() does not copy the text part: a GGUF file's.
   if (b.since(v0_5(15)) && layer_overrides(b.text).truthy()) {
-    raise("AmbiguousGlobalPerLayerAttributeError", kShapes, "the configuration's shapes differ by layer");
+    raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", kShapes, "the configuration's shapes differ by layer");
   }
   common_head_dims(b, pure_ssm);
   attention_shapes(b, pure_ssm);

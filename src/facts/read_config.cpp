@@ -44,7 +44,7 @@ class Reader {
     const GgufSource gguf = gguf_source(release_, path_);
     if (gguf != GgufSource::kNone) {
       if (parser_ != "auto" && parser_ != "hf") {
-        raise("ValueError", "get_config", "--model-config-parser " + parser_ + " does not read GGUF files");
+        raise(RF::kOther, "ValueError", "get_config", "--model-config-parser " + parser_ + " does not read GGUF files");
       }
       mistral_ = false;
     }
@@ -52,7 +52,8 @@ class Reader {
     // A store that nothing was fetched from names a folder that is not there.
     if (is_remote_url(path_) && !is_azure_blob(release_, path_) && !is_object_store(path_)) refuse_address();
     if (parser_ != "auto" && parser_ != "hf" && parser_ != "mistral") {
-      raise("ValueError", "get_model_config_parser", "--model-config-parser is none of auto, hf and mistral");
+      raise(RF::kOther, "ValueError", "get_model_config_parser",
+            "--model-config-parser is none of auto, hf and mistral");
     }
     if (mistral_) return read_mistral();
     const std::string_view opens = newer() ? "_try_load_longcat_config" : parse();
@@ -84,9 +85,10 @@ class Reader {
 
   [[nodiscard]] Value stored(std::string_view opens) const {
     const auto content = source_.config_of(path_);
-    if (!content) raise("OSError", opens, content.error().text());
+    if (!content) raise(RF::kOther, "OSError", opens, content.error().text());
     if (!*content) raise_missing(opens);
-    if (!(*content)->is_dict()) raise(newer() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
+    if (!(*content)->is_dict())
+      raise(RF::kOther, newer() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
     return **content;
   }
 
@@ -94,7 +96,8 @@ class Reader {
   HfConfigPtr read_mistral() {
     const auto params = source_.json_file(path_, "params.json");
     if (!params) raise_without_params();
-    if (!params->is_dict()) raise("AssertionError", "_download_mistral_config_file", "params.json holds no object");
+    if (!params->is_dict())
+      raise(RF::kOther, "AssertionError", "_download_mistral_config_file", "params.json holds no object");
     if (field(*params, "max_position_embeddings").is_none()) {
       note_warning("parse", "params.json names no max_position_embeddings; SGLang takes 128000");
     }
@@ -107,41 +110,46 @@ class Reader {
       const Value type = field(part, "model_type");
       const ConfigClass* known = type.is_string() ? tables_.type(type.as_string()) : nullptr;
       if (known == nullptr)
-        raise("ValueError", "_ensure_sub_configs", fmt::format("unknown model type {}", type.repr()));
+        raise(RF::kUnknownArchitecture, "ValueError", "_ensure_sub_configs",
+              fmt::format("unknown model type {}", type.repr()));
       config->set(name, construct(*known, part, "_ensure_sub_configs"));
     }
     return config;
   }
 
+  [[nodiscard]] RF rule_of_missing() const {
+    return may_exist_elsewhere(release_, path_) || is_object_store(path_) ? RF::kOther : RF::kNoSuchModel;
+  }
+
   [[noreturn]] void raise_without_params() const {
     if (source_.has_file(path_, "params.json")) {
-      raise("JSONDecodeError", "get_hf_file_to_dict", "params.json is not valid JSON");
+      raise(RF::kOther, "JSONDecodeError", "get_hf_file_to_dict", "params.json is not valid JSON");
     }
     if (source_.has_file(path_, ".")) {
-      raise("FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
+      raise(RF::kOther, "FileNotFoundError", "get_hf_file_to_dict", fmt::format("{} has no params.json", path_));
     }
     const std::string message = fmt::format("nothing is known of {}", path_);
-    if (is_hub_name(path_)) raise("LocalEntryNotFoundError", "download_from_hf", message);
-    if (release_ >= v0_5(23)) raise("OSError", "load_pointer_head", message);
-    raise("HFValidationError", "download_from_hf", message);
+    if (is_hub_name(path_)) raise(RF::kOther, "LocalEntryNotFoundError", "download_from_hf", message);
+    if (release_ >= v0_5(23)) raise(rule_of_missing(), "OSError", "load_pointer_head", message);
+    raise(rule_of_missing(), "HFValidationError", "download_from_hf", message);
   }
 
   // SGLang's connectors are chosen by what stands before "://", letter by letter; no network is asked until then.
   [[noreturn]] void refuse_address() const {
     const std::string_view type = connector_type(path_);
     if (type == "redis") {
-      raise("ModuleNotFoundError", "__init__",
+      raise(RF::kNoSuchModel, "ModuleNotFoundError", "__init__",
             fmt::format("{} lies in a Redis store, which needs the Python package redis; give the model's id on the "
                         "hub or its directory",
                         path_));
     }
     if (type == "instance") {
-      raise("AttributeError", "__init__",
+      raise(RF::kNoSuchModel, "AttributeError", "__init__",
             fmt::format("{} names another server's weights, which tell no configuration; give the model's id on the "
                         "hub or its directory, and the server by --load-format remote_instance",
                         path_));
     }
-    raise("ValueError", "create_remote_connector",
+    raise(RF::kNoSuchModel, "ValueError", "create_remote_connector",
           fmt::format("{} is an address of a kind that SGLang does not read; give the model's id on the hub or its "
                       "directory",
                       path_));
@@ -151,13 +159,13 @@ class Reader {
   // newer releases try a second file there when the name is one that the hub cannot have.
   [[noreturn]] void raise_missing(std::string_view opens) const {
     if (!path_.empty() && source_.has_file(path_, "."))
-      raise("ValueError", parse(), fmt::format("{} has no config.json", path_));
+      raise(RF::kOther, "ValueError", parse(), fmt::format("{} has no config.json", path_));
     const bool second = release_ >= v0_5(23) && !is_hub_name(path_);
     const std::string message =
         may_exist_elsewhere(release_, path_)
             ? fmt::format("no configuration is known for {}", path_)
             : fmt::format("{} is no id that a hub can have, and no such directory exists", path_);
-    raise("OSError", second ? "load_pointer_head" : opens, message);
+    raise(rule_of_missing(), "OSError", second ? "load_pointer_head" : opens, message);
   }
   [[nodiscard]] bool is_longcat(const Value& architectures) const {
     if (!architectures.is_list()) return false;
@@ -181,7 +189,7 @@ class Reader {
     // transformers logs what it loaded as a dict, and takes what is no dict here for an object that becomes one.
     if (const Value quantization = made->get("quantization_config");
         !quantization.is_none() && !quantization.is_dict()) {
-      raise("AttributeError", frame, "quantization_config is no object: " + quantization.repr());
+      raise(RF::kOther, "AttributeError", frame, "quantization_config is no object: " + quantization.repr());
     }
     return made;
   }
@@ -199,11 +207,11 @@ class Reader {
     const Value map = field(dict_, "auto_map");
     if (map.is_dict() && map.find("AutoConfig") != nullptr) {
       if (known == nullptr && !trust_)
-        raise("ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
+        raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
       if (trust_ && (known == nullptr || !known->own))
-        raise("OSError", opens_, "the model's own configuration code is not in the directory");
+        raise(RF::kOther, "OSError", opens_, "the model's own configuration code is not in the directory");
     }
-    if (named == nullptr) raise("ValueError", opens_, "config.json has no model_type");
+    if (named == nullptr) raise(RF::kOther, "ValueError", opens_, "config.json has no model_type");
     if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {
       known = tables_.type("ministral");
       dict_ = dict_.with("model_type", "ministral");
@@ -214,7 +222,7 @@ class Reader {
       return make(*tables_.type("deepseek_v3"), dict_, "_load_deepseek_v32_model");
     }
     if (known == nullptr) {
-      raise("ValueError", opens_,
+      raise(RF::kUnknownArchitecture, "ValueError", opens_,
             fmt::format("this release's transformers does not know model type {}", named->repr()));
     }
     if (release_ >= v0_5(12)) return make(*known, dict_, opens_);
@@ -237,7 +245,8 @@ class Reader {
     if (pad.is_int() && vocab.is_int() && pad.as_int() > 1)
       vocab = (vocab.as_int() + pad.as_int() - 1) / pad.as_int() * pad.as_int();
     const Value state = field(field(dict_, "ssm_cfg"), "d_state");
-    if (dict_.find("n_layer") == nullptr) raise("KeyError", "_try_load_raw_mamba_config", "config.json lacks n_layer");
+    if (dict_.find("n_layer") == nullptr)
+      raise(RF::kOther, "KeyError", "_try_load_raw_mamba_config", "config.json lacks n_layer");
     const Value arguments = Value::dict({{"vocab_size", vocab},
                                          {"hidden_size", field(dict_, "d_model")},
                                          {"num_hidden_layers", field(dict_, "n_layer")},
@@ -249,7 +258,7 @@ class Reader {
   void repair_loaded(const HfConfigPtr& config) const {
     const std::string first = first_name(config->get("architectures"));
     if (!config->is_none("architectures") && first.empty() && config->get("architectures").is_list()) {
-      raise("IndexError", parse(), "architectures in config.json is empty");
+      raise(RF::kOther, "IndexError", parse(), "architectures in config.json is empty");
     }
     if (!newer() && release_ >= v0_5(13) && first == "GlmMoeDsaForCausalLM") {
       for (const char* key : {"qk_rope_head_dim", "index_topk_freq"}) {
@@ -274,7 +283,8 @@ class Reader {
     if (text == config) {
       // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
       if (newer() && layer_overrides(config).truthy()) {
-        raise("AmbiguousGlobalPerLayerAttributeError", parse(), "the configuration's shapes differ by layer");
+        raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", parse(),
+              "the configuration's shapes differ by layer");
       }
       return;
     }
@@ -329,7 +339,7 @@ class Reader {
   void gemma4_shapes(const HfConfigPtr& config) const {
     const HfConfigPtr text = config->sub("text_config");
     if (!text)
-      raise("AttributeError", newer() ? "_apply_gemma4_attention_overrides" : parse(),
+      raise(RF::kOther, "AttributeError", newer() ? "_apply_gemma4_attention_overrides" : parse(),
             "config.json has no text_config");
     LayerShape full{text->get("head_dim"), text->get("num_key_value_heads")};
     LayerShape swa = full;
@@ -338,7 +348,7 @@ class Reader {
         const auto shapes = shapes_by_type(layers, text->get("layer_types"), full);
         const auto last = shapes.find("full_attention");
         if (last == shapes.end()) {
-          raise("KeyError", "_apply_gemma4_attention_overrides", "no layer has full attention");
+          raise(RF::kOther, "KeyError", "_apply_gemma4_attention_overrides", "no layer has full attention");
         }
         full = last->second;
         const auto sliding = shapes.find("sliding_attention");
@@ -432,7 +442,7 @@ HfConfigPtr hf_text_config(const HfConfigPtr& config, std::string_view function)
   const auto require_heads = [&](const char* name) {
     text = config->sub(name);
     if (!text || !text->has("num_attention_heads")) {
-      raise("AssertionError", function,
+      raise(RF::kOther, "AssertionError", function,
             fmt::format("{} of the model's configuration has no num_attention_heads", name));
     }
   };
@@ -466,7 +476,8 @@ HfConfigPtr read_config(ModelSource& source, const ConfigRequest& request) { ret
 
 void override_config(Release release, const HfConfigPtr& config, const Value& overrides) {
   if (!overrides.truthy()) return;
-  if (!overrides.is_dict()) raise("AttributeError", "get_config", "--json-model-override-args holds no object");
+  if (!overrides.is_dict())
+    raise(RF::kOther, "AttributeError", "get_config", "--json-model-override-args holds no object");
   for (const auto& [key, value] : overrides.as_dict()) {
     const HfConfigPtr sub = config->sub(key);
     if (release >= kNewer && sub && value.is_dict()) {

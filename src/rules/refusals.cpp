@@ -1,18 +1,18 @@
 // RF: SGLang refuses the launch. The exception is reported as it is; where its cause is known, a rule names it.
 //
-// A refusal rule's check tells whether it explains this launch's refusal. The first that does wins, RF001 is the rest.
-// Refusals carry the exception type and function of the release; the conditions are read from the launch, so that a
-// function renamed between releases stays one rule.
-#include "src/facts/kinds.h"
+// The step that refuses names the rule (preflight/refusal_rule.h); a refusal of the real resolver finds its rule by
+// upstream's words (src/resolve/core/refusal_sites.h). A rule's check is asked for such a refusal alone and says what
+// the finding points at; RF001 has the rest.
 #include "src/rules/refusals.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <initializer_list>
+#include <cassert>
+#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "preflight/refusal_rule.h"
 #include "src/args/option_index.h"
 #include "src/facts/hub_name.h"
 #include "src/rules/families.h"
@@ -21,156 +21,41 @@
 namespace preflight::rules {
 namespace {
 
-bool raised(const LaunchFacts& f, std::string_view exception, std::initializer_list<std::string_view> functions) {
-  const Refusal& r = *f.launch().refusal;
-  return (exception.empty() || r.exception == exception) &&
-         std::any_of(functions.begin(), functions.end(), [&](std::string_view name) {
-           return r.function == name || (r.function.starts_with('_') && r.function.substr(1) == name);
-         });
-}
-
-// Up to 0.5.12 one method speaks for all algorithms; since then each family has a function.
-bool raised_by_family(const LaunchFacts& f, std::string_view exception, std::string_view function,
-                      std::initializer_list<std::string_view> algorithms) {
-  if (f.since(13)) return raised(f, exception, {function});
-  const std::string a = f.algorithm();
-  return raised(f, exception, {"handle_speculative_decoding"}) &&
-         std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
-}
-
-bool raised_by_eagle(const LaunchFacts& f, std::string_view exception) {
-  return raised_by_family(f, exception, "handle_eagle_family", {"EAGLE", "EAGLE3", "STANDALONE"});
-}
-
-std::optional<Finding> any_refusal(const LaunchFacts& /*f*/) { return Finding{}; }
-
-std::optional<Finding> mla_prefill(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"handle_attention_backend_compatibility"}) || !f.has_model()) return std::nullopt;
-  if (!f.model().is_mla() || !f.prefill_on_xpu() || f.since(20)) return std::nullopt;
-  return Finding{.field = f.prefill_field()};
-}
-
-std::optional<Finding> deterministic_backend(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"handle_deterministic_inference", "deterministic_attention_backend"})) {
-    return std::nullopt;
-  }
-  return Finding{.field = Field::attention_backend};
-}
+std::optional<Finding> mla_prefill(const LaunchFacts& f) { return Finding{.field = f.prefill_field()}; }
 
 std::optional<Finding> tree_with_pages(const LaunchFacts& f) {
-  if (!raised_by_eagle(f, "ValueError") || f.topk() <= 1 || f.page_size() <= 1) return std::nullopt;
   return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size};
-}
-
-std::optional<Finding> partial_tree(const LaunchFacts& f) {
-  const bool none = f[Field::speculative_num_steps].is_none() || f[Field::speculative_eagle_topk].is_none() ||
-                    f[Field::speculative_num_draft_tokens].is_none();
-  if (!raised_by_eagle(f, "") || !none) return std::nullopt;
-  if (f.launch().refusal->exception != "TypeError" && f.launch().refusal->exception != "AssertionError") {
-    return std::nullopt;
-  }
-  return Finding{.field = Field::speculative_num_steps};
 }
 
 std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
   const std::string a = f.algorithm();
-  const bool refused = raised_by_family(f, "ValueError", "handle_ngram", {"NGRAM"}) ||
-                       raised_by_family(f, "ValueError", "handle_dflash", {"DFLASH"}) ||
-                       raised(f, "ValueError", {"handle_dspark"});
-  if (!refused || a.empty()) return std::nullopt;
   const int first = a == "NGRAM" ? 21 : a == "DSPARK" ? 23 : 20;
-  if (f.since(first)) return std::nullopt;
-  return Finding{.field = Field::speculative_algorithm,
-                 .fix = fmt::format("SGLang 0.5.{} or later, or another algorithm", first)};
+  if (f.since(first)) return Finding{};  // refused for another device than XPU
+  return Finding{.fix = fmt::format("SGLang 0.5.{} or later, or another algorithm", first)};
 }
 
 std::optional<Finding> chunk_in_pages(const LaunchFacts& f) {
-  const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
-  if (!raised(f, "AssertionError", {"check_server_args"}) || chunk <= 0 || f.page_size() <= 0) return std::nullopt;
-  if (chunk % f.page_size() == 0) return std::nullopt;
-  return Finding{.field = Field::chunked_prefill_size,
-                 .fix = fmt::format("a --chunked-prefill-size that is a multiple of {}", f.page_size())};
-}
-
-std::optional<Finding> ranks_over_nodes(const LaunchFacts& f) {
-  const std::int64_t nodes = f.integer(Field::nnodes, 1);
-  if (!raised(f, "AssertionError", {"check_server_args"}) || nodes <= 0 || (f.tp() * f.pp()) % nodes == 0) {
-    return std::nullopt;
-  }
-  return Finding{.field = Field::nnodes};
-}
-
-std::optional<Finding> four_bit_cache(const LaunchFacts& f) {
-  if (!raised(f, "", {"handle_kv4_compatibility", "handle_mxfp8_kv_cache_compatibility"})) return std::nullopt;
-  return Finding{.field = Field::kv_cache_dtype};
-}
-
-std::optional<Finding> host_cache_without_tree(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"handle_cache_compatibility"})) return std::nullopt;
-  if (!f.on(Field::enable_hierarchical_cache) || f.radix_cache()) return std::nullopt;
-  return Finding{.field = Field::disable_radix_cache};
+  return Finding{.fix = fmt::format("a --chunked-prefill-size that is a multiple of {}", f.page_size())};
 }
 
 std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
-  if (!raised(f, "", {"validate_mamba_no_buffer", "validate_mamba_extra_buffer", "handle_mamba_radix_cache"})) {
-    return std::nullopt;
-  }
   Finding finding{.field = f.given(Field::page_size) ? Field::page_size : Field::disable_radix_cache};
-  if (f.launch().refusal->function == "validate_mamba_no_buffer" && f.page_size() > 1) finding.extra_refs = {"MB-7"};
+  if (f.page_size() > 1 && !f.mamba_strategy().starts_with("extra_buffer")) finding.extra_refs = {"MB-7"};
   return finding;
 }
 
-std::optional<Finding> context_parallel_decode(const LaunchFacts& f) {
-  if (!raised(f, "", {"check_xpu_dcp", "handle_decode_context_parallelism"})) return std::nullopt;
-  return Finding{.field = Field::dcp_size};
-}
+// Of the draft when the target's configuration was read.
+std::optional<Finding> model_or_draft(const LaunchFacts& f) {
+  return Finding{.field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path};
 
-std::optional<Finding> longer_context(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"derive_context_length"})) return std::nullopt;
-  return Finding{.field = Field::context_length};
-}
-
-std::optional<Finding> quantization_mismatch(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"verify_quantization"})) return std::nullopt;
-  return Finding{.field = Field::quantization};
-}
-
-std::optional<Finding> unknown_architecture(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"parse", "get_config"}) || !f.launch().refused_by_model) return std::nullopt;
-  return Finding{.field = Field::model_path};
-}
-
-std::optional<Finding> sparse_on_cuda_only(const LaunchFacts& f) {
-  if (!raised(f, "AssertionError", {"no_cuda", "_lazy_init"})) return std::nullopt;
-  return Finding{.field = Field::model_path};
-}
-
-// An address, or an id that no hub can have. The folder of that name is not here either.
 std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
-  if (!raised(f, "ValueError", {"create_remote_connector"}) && !raised(f, "", {"__init__"}) &&
-      f.launch().refusal->exception != "OSError") {
-    return std::nullopt;
-  }
   const Field field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path;
-  const Value& path = f[field];
-  std::error_code ignored;
-  if (!path.is_string() || facts::may_exist_elsewhere(f.release(), path.as_string()) ||
-      facts::is_object_store(path.as_string()) || std::filesystem::exists(path.as_string(), ignored)) {
-    return std::nullopt;
-  }
-  const std::string id = facts::hub_name_within(path.as_string());
+  const std::string id = facts::hub_name_within(f.text(field));
   const std::string_view option = field == Field::model_path ? "--model-path" : "--speculative-draft-model-path";
   return Finding{.field = field,
                  .fix = id.empty() ? fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)
                                    : fmt::format("{} {}", option, id)};
 }
-
-std::optional<Finding> pipeline_schedule(const LaunchFacts& f) {
-  if (!raised(f, "AssertionError", {"check_server_args", "check_pipeline_parallel_compat"}) || f.pp() <= 1) {
-    return std::nullopt;
-  }
-  if (f.algorithm().empty() && f.on(Field::disable_overlap_schedule)) return std::nullopt;
-  return Finding{.field = Field::pp_size};
 }
 
 // The option our own words name first, when it was given or exists: what the caret points at.
@@ -208,7 +93,6 @@ const Rule kRules[] = {
      .why = "intel_xpu is on the list from 0.5.19, triton always.",
      .fix = "--attention-backend triton",
      .source = kArgs,
-     .check = deterministic_backend,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --enable-deterministic-inference --attention-backend torch_native"}}},
      .quiet_on = {{{.model = "qwen3-0.6b",
@@ -238,7 +122,6 @@ const Rule kRules[] = {
      .fix =
          "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens, or none of them",
      .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
-     .check = partial_tree,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --speculative-algorithm EAGLE --speculative-draft-model-path "
                             "{models}/llama-3.1-8b-eagle --speculative-num-draft-tokens 8"}}},
@@ -273,7 +156,6 @@ const Rule kRules[] = {
      .why = "Each node runs the same number of ranks.",
      .fix = "--tp-size times --pp-size divisible by --nnodes",
      .source = kArgs,
-     .check = ranks_over_nodes,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --nnodes 2 --tp-size 1 --dist-init-addr n0:5000"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --nnodes 2 --tp-size 2 --dist-init-addr n0:5000"}}}},
     {.id = "RF009",
@@ -283,7 +165,6 @@ const Rule kRules[] = {
      .why = "The combination is refused.",
      .fix = "--disable-overlap-schedule, and no speculation",
      .source = kArgs,
-     .check = pipeline_schedule,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --pp-size 2 --speculative-algorithm NGRAM",
                     .since = v0_5(21)}}},
@@ -295,7 +176,6 @@ const Rule kRules[] = {
      .why = "Four-bit and MXFP8 caches are refused off CUDA.",
      .fix = "--kv-cache-dtype auto",
      .source = kArgs,
-     .check = four_bit_cache,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --kv-cache-dtype fp4_e2m1", .until = v0_5(14)},
                    {.model = "qwen3-0.6b", .args = "--device xpu --kv-cache-dtype mxfp8", .since = v0_5(20)}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --kv-cache-dtype fp8_e4m3"}}}},
@@ -306,7 +186,6 @@ const Rule kRules[] = {
      .why = "The host level extends the prefix tree.",
      .fix = "drop one of --enable-hierarchical-cache and --disable-radix-cache",
      .source = kArgs,
-     .check = host_cache_without_tree,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-hierarchical-cache --disable-radix-cache"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix-cache"}}}},
     {.id = "RF012",
@@ -329,7 +208,6 @@ const Rule kRules[] = {
      .why = "It runs on intel_xpu only, without MLA and without speculation, and with head counts that fit.",
      .fix = "drop --dcp-size",
      .source = kArgs,
-     .check = context_parallel_decode,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --tp-size 2 --dcp-size 2 --attention-backend triton",
                     .since = v0_5(22)}}},
@@ -344,7 +222,6 @@ const Rule kRules[] = {
             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 allows it.",
      .fix = "a smaller --context-length, or rope scaling in --json-model-override-args",
      .source = "sglang/srt/configs/model_config.py",
-     .check = longer_context,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 1000000"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 8192"}}}},
     {.id = "RF015",
@@ -354,7 +231,6 @@ const Rule kRules[] = {
      .why = "The checkpoint names its own method.",
      .fix = "drop --quantization",
      .source = "sglang/srt/configs/model_config.py",
-     .check = quantization_mismatch,
      .fires_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization fp8"}}},
      .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization awq --dtype float16"}}}},
     {.id = "RF016",
@@ -363,7 +239,7 @@ const Rule kRules[] = {
      .why = "The model type is not among those of the installed transformers package.",
      .fix = "a later release",
      .source = "transformers, as the release pins it",
-     .check = unknown_architecture,
+     .check = model_or_draft,
      .fires_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .until = v0_5(22)}}},
      .quiet_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .since = v0_5(22)}}}},
     {.id = "RF017",
@@ -373,7 +249,6 @@ const Rule kRules[] = {
      .fix = "SGLang 0.5.12",
      .source = "sglang/srt/server_args.py",
      .until = v0_5(12),
-     .check = sparse_on_cuda_only,
      .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu"}}}},
     {.id = "RF018",
@@ -395,7 +270,6 @@ const Rule kRules[] = {
      .fix = "",
      .source = kArgs,
      .need = RuleNeed::kNothing,
-     .check = any_refusal,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --schedule-conservativeness -1 --tp-size 0"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
     {.id = "US001",
@@ -436,29 +310,21 @@ const Rule kRules[] = {
 
 Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   const Refusal& refusal = *f.launch().refusal;
-  const Rule* rule = nullptr;
-  std::optional<Finding> finding;
-  for (const Rule& r : kRules) {
-    // Refused before there were fields to look at (a --config file): no condition can be read.
-    if (f.launch().resolved.empty() && r.id != "RF001") continue;
-    if (r.check == nullptr || (!refusal.rule.empty() && r.id != refusal.rule && r.id != "RF001")) continue;
-    finding = r.check(f);
-    if (finding) {
-      rule = &r;
-      break;
-    }
-  }
+  const Rule* rule = std::ranges::find(kRules, refusal.rule.empty() ? id_of(RF::kOther) : refusal.rule, &Rule::id);
+  assert(rule != std::end(kRules));
+  // Refused before there were fields to look at (a --config file): nothing to point at can be read.
+  const Finding finding = rule->check == nullptr || f.launch().resolved.empty() ? Finding{} : *rule->check(f);
   Diagnostic d;
   d.rule = rule->id;
   for (const auto ref : rule->refs) {
     if (!ref.empty()) d.refs.emplace_back(ref);
   }
-  for (const auto ref : finding->extra_refs) d.refs.emplace_back(ref);
+  for (const auto ref : finding.extra_refs) d.refs.emplace_back(ref);
   d.message = refusal.message.empty() ? std::string(rule->summary) : refusal.message;
   d.why = fmt::format("SGLang {} ends with {} in {}. {}", f.release().text(), refusal.exception, refusal.function,
                       rule->id == "RF001" ? std::string_view() : rule->why);
   while (d.why.ends_with(' ')) d.why.pop_back();
-  d.fix = !refusal.fix.empty() ? refusal.fix : finding->fix.empty() ? std::string(rule->fix) : finding->fix;
+  d.fix = !refusal.fix.empty() ? refusal.fix : finding.fix.empty() ? std::string(rule->fix) : finding.fix;
   if (d.fix.empty() && f.launch().refused_by_model) {
     d.fix = "a model directory whose config.json is complete";
   }
@@ -466,7 +332,7 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
                                  : std::string(rule->source);
   // What the message names beats the rule's usual suspect.
   const std::optional<Field> named = field_in(refusal.message, f);
-  const std::optional<Field> usual = finding->field ? finding->field : rule->field;
+  const std::optional<Field> usual = finding.field ? finding.field : rule->field;
   d.field = named && (f.given(*named) || !usual) ? named : usual;
   if (d.field) {
     if (const GivenOption* given = f.launch().args.last_given(*d.field)) d.where = given->where;

@@ -31,15 +31,17 @@ class Converter {
 
   Value convert() {
     const Value* named = file_.metadata.find("general.architecture");
-    if (named == nullptr) raise("IndexError", frame_, "the file names no general.architecture");
-    if (!flat(*named).is_string()) raise("TypeError", frame_, "general.architecture is no text");
+    if (named == nullptr) raise(RF::kOther, "IndexError", frame_, "the file names no general.architecture");
+    if (!flat(*named).is_string()) raise(RF::kOther, "TypeError", frame_, "general.architecture is no text");
     written_ = flat(*named).as_string();
     if (tables_.release() >= kOwnReader && (written_ == "qwen35" || written_ == "qwen35moe")) return qwen35();
-    if (!file_.repeated.empty()) raise("KeyError", frame_, "the file has the key " + file_.repeated + " twice");
+    if (!file_.repeated.empty())
+      raise(RF::kOther, "KeyError", frame_, "the file has the key " + file_.repeated + " twice");
     name_architecture();
     const Value* defaults = tables_.setting("gguf_defaults").find(architecture_);
     if (keys_of(written_) == nullptr && keys_of(architecture_) == nullptr) {
-      raise("ValueError", frame_, fmt::format("transformers cannot read GGUF files of the architecture {}", written_));
+      raise(RF::kUnknownArchitecture, "ValueError", frame_,
+            fmt::format("transformers cannot read GGUF files of the architecture {}", written_));
     }
     const bool output = std::find(file_.tensors.begin(), file_.tensors.end(), "output.weight") != file_.tensors.end();
     set("tie_word_embeddings", !output || written_ == "falcon" || written_ == "bloom");
@@ -122,7 +124,7 @@ class Converter {
     if (type == Value("lfm2")) attention_layers_of_lfm2();
     // The text's length field is taken for the text, and no configuration takes that.
     if (architecture_ == "gpt_oss" && file_.metadata.find("gpt-oss.rope.scaling.type") != nullptr) {
-      raise("TypeError", tables_.release() >= v0_5(14) ? "parse" : "patched",
+      raise(RF::kOther, "TypeError", tables_.release() >= v0_5(14) ? "parse" : "patched",
             "transformers cannot read the file's rope.scaling.type");
     }
   }
@@ -130,8 +132,8 @@ class Converter {
   // Heads by layer, 0 where a layer is a convolution.
   void attention_layers_of_lfm2() {
     const Value* heads = config_.find("num_key_value_heads");
-    if (heads == nullptr) raise("KeyError", frame_, "the file has no lfm2.attention.head_count_kv");
-    if (!heads->is_list()) raise("TypeError", frame_, "lfm2.attention.head_count_kv is no list");
+    if (heads == nullptr) raise(RF::kOther, "KeyError", frame_, "the file has no lfm2.attention.head_count_kv");
+    if (!heads->is_list()) raise(RF::kOther, "TypeError", frame_, "lfm2.attention.head_count_kv is no list");
     Value::List full;
     Value most;
     for (std::size_t i = 0; i < heads->as_list().size(); ++i) {
@@ -139,7 +141,7 @@ class Converter {
       if (most.is_none() || n.as_number() > most.as_number()) most = n;
       if (n.as_number() > 0) full.emplace_back(static_cast<std::int64_t>(i));
     }
-    if (most.is_none()) raise("ValueError", frame_, "lfm2.attention.head_count_kv is empty");
+    if (most.is_none()) raise(RF::kOther, "ValueError", frame_, "lfm2.attention.head_count_kv is empty");
     set("num_key_value_heads", most);
     set("block_auto_adjust_ff_dim", false);
     set("full_attn_idxs", Value::list(std::move(full)));
@@ -148,7 +150,7 @@ class Converter {
   [[nodiscard]] Value need(std::string_view name) const {
     const std::string key = fmt::format("{}.{}", written_, name);
     const Value* value = file_.metadata.find(key);
-    if (value == nullptr) raise("KeyError", frame_, "the file has no " + key);
+    if (value == nullptr) raise(RF::kOther, "KeyError", frame_, "the file has no " + key);
     return *value;
   }
   [[nodiscard]] Value optional(const std::string& key) const {
@@ -160,11 +162,11 @@ class Converter {
     const bool sparse = written_ == "qwen35moe";
     const Value value_heads = need("ssm.time_step_rank");
     const Value inner = need("ssm.inner_size");
-    if (value_heads == Value(0)) raise("ZeroDivisionError", frame_, "ssm.time_step_rank is 0");
+    if (value_heads == Value(0)) raise(RF::kOther, "ZeroDivisionError", frame_, "ssm.time_step_rank is 0");
     const Value mtp = optional(written_ + ".nextn_predict_layers");
     const Value tokens = [&]() -> Value {
       const auto count = file_.texts.find("tokenizer.ggml.tokens");
-      if (count == file_.texts.end()) raise("KeyError", frame_, "the file has no tokenizer.ggml.tokens");
+      if (count == file_.texts.end()) raise(RF::kOther, "KeyError", frame_, "the file has no tokenizer.ggml.tokens");
       return static_cast<std::int64_t>(count->second);
     }();
     Value::List sections;
@@ -241,9 +243,9 @@ GgufSource gguf_source(Release release, const std::string& path) {
 
 Value config_of_gguf(const ConfigTables& tables, const std::string& path, std::string_view frame) {
   // Python's pathlib drops a slash at the end, and finds a file; whoever opens the path as given does not.
-  if (path.ends_with('/')) raise("OSError", frame, path + " is not the name of a file");
+  if (path.ends_with('/')) raise(RF::kOther, "OSError", frame, path + " is not the name of a file");
   const auto file = read_gguf(path, readers_of(tables.release()));
-  if (!file) raise(file.error().exception, frame, file.error().message);
+  if (!file) raise(RF::kOther, file.error().exception, frame, file.error().message);
   return Converter(tables, *file, frame).convert();
 }
 
@@ -251,7 +253,8 @@ void name_gguf_architecture(const ConfigTables& tables, const HfConfigPtr& confi
   const Value type = config->get("model_type");
   const Value* name = type.is_string() ? tables.setting("causal_models").find(type.as_string()) : nullptr;
   if (name == nullptr) {
-    raise("RuntimeError", "get_config", fmt::format("no causal model is known for the GGUF file's {}", type.repr()));
+    raise(RF::kOther, "RuntimeError", "get_config",
+          fmt::format("no causal model is known for the GGUF file's {}", type.repr()));
   }
   config->set("architectures", Value::list({*name}));
 }

@@ -51,7 +51,7 @@ WarningSink::WarningSink(std::vector<LogLine>& log) : before_(warnings) { warnin
 WarningSink::~WarningSink() { warnings = before_; }
 
 void rule_error(std::string exception, std::string_view frame, std::string message) {
-  raise(std::move(exception), frame, std::move(message));
+  raise(RF::kOther, std::move(exception), frame, std::move(message));
 }
 
 bool attribute_truthy(const Attribute& attribute) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "preflight/refusal_rule.h"
 #include "preflight/facts.h"
 #include "src/facts/architectures.h"
 #include "src/facts/hf_config.h"
@@ -20,7 +21,7 @@ namespace preflight::facts {
 struct Raised {
   Refusal refusal;
 };
-[[noreturn]] void raise(std::string exception, std::string_view function, std::string message, std::string rule = {});
+[[noreturn]] void raise(RF rule, std::string exception, std::string_view function, std::string message);
 
 struct ModelBuilder {
   ModelSource& source;

@@ -101,7 +101,7 @@ void constrain_intel_xpu_pages(Resolution& r) {
   const bool takes_mla_prefill = r.since(v0_5(20));
   const bool mla = r.before(v0_5(15)) || backends.uses("intel_xpu") ? use_mla(r) : false;
   if (!takes_mla_prefill && mla && is_text(backends.prefill, "intel_xpu")) {
-    r.refuse("ValueError", function_name(r, "_handle_attention_backend_compatibility"),
+    r.refuse(RF::kMlaPrefill, "ValueError", function_name(r, "_handle_attention_backend_compatibility"),
              "intel_xpu runs MLA models for decode only: set --decode-attention-backend intel_xpu, prefill on triton");
   }
   const bool applies = takes_mla_prefill ? backends.uses("intel_xpu") : is_text(backends.decode, "intel_xpu");
@@ -117,7 +117,7 @@ void require_dual_chunk_backend(Resolution& r) {
   if (r.since(v0_5(20))) return;
   const bool dual = attention_is(r, "dual_chunk_flash_attn");
   if (!r.model().root("dual_chunk_attention_config").is_none() && !dual) {
-    r.refuse("ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
+    r.refuse(RF::kOther, "ValueError", r.since(v0_5(15)) ? "_attention_backend_dual_chunk" : std::string(kSource),
              "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn");
   }
   if (!dual) return;

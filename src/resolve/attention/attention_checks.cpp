@@ -38,7 +38,7 @@ std::string page_warning(std::string_view backend, const Value& page, std::int64
 // ---- up to 0.5.18: one handler, refusing and changing pages backend by backend ----
 
 [[noreturn]] void refuse_backend(Resolution& r, std::string_view function, std::string_view backend) {
-  r.refuse("ValueError", std::string(function),
+  r.refuse(RF::kOther, "ValueError", std::string(function),
            fmt::format("{} runs on NVIDIA GPUs only; use intel_xpu or triton", backend));
 }
 
@@ -129,7 +129,7 @@ void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, st
                                arch == "Qwen3_5MoeForCausalLM";
   if (!shards_by_group && kv_heads(tp, dcp) != kv_heads(tp, 1)) {
     r.refuse(
-        "ValueError", std::string(function),
+        RF::kContextParallelDecode, "ValueError", std::string(function),
         fmt::format("with --dcp-size {} and --tp-size {} the ranks of a group would hold different KV heads; use a "
                     "smaller --dcp-size",
                     dcp, tp));
@@ -141,7 +141,7 @@ void check_dcp_heads(Resolution& r, const ModelFacts& model, std::int64_t tp, st
       std::max<std::int64_t>(1, operators::floor_div(r, function, max_attention_heads(model), attention_tp));
   const std::int64_t group = q_heads * dcp / kv_heads(attention_tp, dcp);
   if (group > kXpuDecodeMaxQueryGroup) {
-    r.refuse("ValueError", std::string(function),
+    r.refuse(RF::kContextParallelDecode, "ValueError", std::string(function),
              fmt::format("--dcp-size {} gives query groups of {}, the intel_xpu decode kernel takes {}; use a smaller "
                          "--dcp-size or a larger --tp-size",
                          dcp, group, kXpuDecodeMaxQueryGroup));
@@ -161,7 +161,7 @@ void constrain_nvidia_backends(Resolution& r) {
 void check_xpu_dcp(Resolution& r) {
   if (r.before(v0_5(22)) || r.integer(Field::dcp_size) <= 1) return;
   const auto check = [&](bool holds, std::string_view message) {
-    if (!holds) r.refuse("ValueError", "_check_xpu_dcp", std::string(message));
+    if (!holds) r.refuse(RF::kContextParallelDecode, "ValueError", "_check_xpu_dcp", std::string(message));
   };
   const AttentionBackends backends = attention_backends(r);
   check(is_text(backends.prefill, "intel_xpu") && is_text(backends.decode, "intel_xpu"),

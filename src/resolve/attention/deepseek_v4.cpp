@@ -69,7 +69,7 @@ void assign_defaults(Resolution& r) {
     r.set(kDefaults, Field::swa_full_tokens_ratio, 0.1);
   }
   if (r.before(v0_5(13)) && !r.is(Field::disaggregation_mode, "null") && r.integer(Field::pp_size) > 1) {
-    r.refuse("ValueError", kDefaults, "DeepSeek V4 under disaggregation needs --pp-size 1 in this release");
+    r.refuse(RF::kOther, "ValueError", kDefaults, "DeepSeek V4 under disaggregation needs --pp-size 1 in this release");
   }
   if (later && r.is(Field::moe_runner_backend, "auto") && has_fp4_experts(r, r.model())) {
     r.set(kDefaults, Field::moe_runner_backend, "flashinfer_trtllm_routed");
@@ -81,12 +81,12 @@ void assign_context_parallelism(Resolution& r) {
     const bool dsa = r.since(v0_5(13));
     if (!r.on(dsa ? Field::enable_dsa_prefill_context_parallel : Field::enable_nsa_prefill_context_parallel)) return;
     if (!r.is(dsa ? Field::dsa_prefill_cp_mode : Field::nsa_prefill_cp_mode, "round-robin-split")) {
-      r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill in the mode round-robin-split only");
+      r.refuse(RF::kOther, "ValueError", kContext, "DeepSeek V4 splits prefill in the mode round-robin-split only");
     }
   } else {
     if (!r.on(Field::enable_prefill_cp)) return;
     if (!r.is(Field::cp_strategy, "interleave")) {
-      r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave only");
+      r.refuse(RF::kOther, "ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave only");
     }
     r.set(kContext, Field::enable_dsa_prefill_context_parallel, true);
     r.set(kContext, Field::dsa_prefill_cp_mode, "round-robin-split");
@@ -118,7 +118,7 @@ void check_v41_drafting_with_disaggregation(Resolution& r) {
   if (ragged_verify_mode(r) != RaggedVerify::kStatic || !transfers || (narrow && parallel) ||
       (!narrow && context_parallel && !interleaved_prefill) || r[Field::dcp_size] != Value(1)) {
     r.refuse(
-        "ValueError", kFeatures,
+        RF::kOther, "ValueError", kFeatures,
         "DeepSeek V4.1 drafts under disaggregation only with static verification, mooncake or nixl, and no context "
         "parallelism but an interleaved one on prefill servers");
   }
@@ -126,7 +126,7 @@ void check_v41_drafting_with_disaggregation(Resolution& r) {
 
 void refuse_unsupported(Resolution& r, std::initializer_list<std::pair<bool, const char*>> uses, const char* with) {
   for (const auto& [used, what] : uses) {
-    if (used) r.refuse("ValueError", kFeatures, std::string(with) + " does not go with " + what);
+    if (used) r.refuse(RF::kOther, "ValueError", kFeatures, std::string(with) + " does not go with " + what);
   }
 }
 
@@ -164,10 +164,11 @@ void validate_deepseek_v4_cp(Resolution& r) {
   }
   if (!r.on(Field::enable_prefill_cp)) return;
   if (!r.one_of(Field::cp_strategy, {"interleave", "zigzag"})) {
-    r.refuse("ValueError", kContext, "DeepSeek V4 needs --cp-strategy interleave");
+    r.refuse(RF::kOther, "ValueError", kContext, "DeepSeek V4 needs --cp-strategy interleave");
   }
   if (r.is(Field::cp_strategy, "zigzag")) {
-    r.refuse("ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave; zigzag is for Ascend");
+    r.refuse(RF::kOther, "ValueError", kContext,
+             "DeepSeek V4 splits prefill with --cp-strategy interleave; zigzag is for Ascend");
   }
   const bool groups = r.since(v0_5(22));  // before, --dp-size counts them
   const std::int64_t attn_dp_size = groups ? context_parallel_attn_dp_size(r) : r.integer(Field::dp_size);
@@ -183,7 +184,7 @@ void validate_deepseek_v4_cp(Resolution& r) {
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
   if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&
       (r.before(v0_5(19)) || !r.is(Field::moe_a2a_backend, "mori"))) {
-    r.refuse("ValueError", kContext,
+    r.refuse(RF::kOther, "ValueError", kContext,
              "context parallelism of DeepSeek V4 needs --moe-a2a-backend none, deepep, megamoe or mori");
   }
   if (!is_v41(r)) {
@@ -200,7 +201,7 @@ void validate_deepseek_v41_encoder_replay_budget(Resolution& r) {
   if (!requests_bounded || !r.on(Field::chunked_prefill_size) ||
       r.integer(Field::chunked_prefill_size) < integer::bounded_plus(page, 128)) {
     r.refuse(
-        "ValueError", "validate_deepseek_v41_encoder_replay_budget",
+        RF::kOther, "ValueError", "validate_deepseek_v41_encoder_replay_budget",
         "--enable-encoder-swa-bounded-replay needs --max-running-requests and prefill chunks of 128 tokens and one "
         "page at least");
   }
@@ -209,12 +210,12 @@ void validate_deepseek_v41_encoder_replay_budget(Resolution& r) {
 void validate_deepseek_v41_features(Resolution& r) {
   if (!is_v41(r)) {
     if (r.on(Field::enable_encoder_swa_bounded_replay)) {
-      r.refuse("ValueError", kFeatures, "--enable-encoder-swa-bounded-replay is for DeepSeek V4.1 only");
+      r.refuse(RF::kOther, "ValueError", kFeatures, "--enable-encoder-swa-bounded-replay is for DeepSeek V4.1 only");
     }
     return;
   }
   if (r.on(Field::enable_encoder_swa_bounded_replay)) {
-    r.refuse("ValueError", kFeatures, "--enable-encoder-swa-bounded-replay needs an NVIDIA or AMD device");
+    r.refuse(RF::kOther, "ValueError", kFeatures, "--enable-encoder-swa-bounded-replay needs an NVIDIA or AMD device");
   }
   const bool drafts_otherwise =
       !r.none(Field::speculative_algorithm) && ascii_upper(r.text(Field::speculative_algorithm)) != "DSPARK";

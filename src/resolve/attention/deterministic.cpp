@@ -82,7 +82,7 @@ void check_attention_backend(Resolution& r) {
                             (r.since(v0_5(16)) && r.is(Field::attention_backend, "fa4")) ||
                             (r.since(v0_5(19)) && r.is(Field::attention_backend, "intel_xpu"));
   if (!reproducible) {
-    r.refuse("ValueError", std::string(step),
+    r.refuse(RF::kDeterministicBackend, "ValueError", std::string(step),
              fmt::format("attention backend {} is not deterministic", r.text(Field::attention_backend)));
   }
 }
@@ -92,10 +92,12 @@ void check_deepseek_backend(Resolution& r) {
   const bool fits = r.one_of(Field::attention_backend, {"fa3", "triton"}) ||
                     (takes_fa4 && r.one_of(Field::attention_backend, {"ascend", "fa4"}));
   if (!fits) {
-    r.refuse("ValueError", handler(r), "deterministic inference of DeepSeek models needs --attention-backend triton");
+    r.refuse(RF::kDeterministicBackend, "ValueError", handler(r),
+             "deterministic inference of DeepSeek models needs --attention-backend triton");
   }
   if (takes_fa4 && r.is(Field::attention_backend, "fa4")) {
-    r.refuse("ValueError", handler(r), "deterministic fa4 for DeepSeek models needs a Blackwell GPU");
+    r.refuse(RF::kDeterministicBackend, "ValueError", handler(r),
+             "deterministic fa4 for DeepSeek models needs a Blackwell GPU");
   }
 }
 

@@ -28,7 +28,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
   if (r.since(v0_5(14)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
-    r.refuse("TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+    r.refuse(RF::kOther, "TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
              "index_topk_freq of the configuration is not a number");
   }
   if (frequency.as_number() > 1) return true;
@@ -48,7 +48,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
 void refuse_two_batch_overlap(Resolution& r, const ModelFacts& model) {
   if (!r.on(Field::enable_two_batch_overlap) || !shares_topk_between_layers(r, model)) return;
   r.refuse(
-      "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+      RF::kOther, "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
       "--enable-two-batch-overlap does not pass the top-k indices between layers that this model shares them with");
 }
 
@@ -81,7 +81,7 @@ void disable_unported_topk(Resolution& r) {
 
 void check_cache_layer_split(Resolution& r) {
   if (!r.on(Field::enable_dsa_cache_layer_split)) return;
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", step_name(r), message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", step_name(r), message); };
   if (!r.is(Field::disaggregation_mode, "prefill")) {
     refuse("--enable-dsa-cache-layer-split is for prefill servers of a disaggregated deployment only");
   }
@@ -112,7 +112,8 @@ void check_cache_layer_split(Resolution& r) {
   }
   r.warn(step, "the page size of sparse attention is 64");
   constexpr const char* kTorch = "no_cuda";  // the name that describing an Intel GPU gives torch's own refusal
-  r.refuse("AssertionError", kTorch, "SGLang 0.5.11 asks torch for a CUDA device for this model; 0.5.12 does not");
+  r.refuse(RF::kSparseOnCudaOnly, "AssertionError", kTorch,
+           "SGLang 0.5.11 asks torch for a CUDA device for this model; 0.5.12 does not");
 }
 
 }  // namespace

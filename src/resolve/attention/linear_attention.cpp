@@ -20,7 +20,7 @@ constexpr std::string_view kSource = "_handle_linear_attn_backend";
 constexpr std::string_view kFunction = "handle_linear_attn_backend";
 
 [[noreturn]] void refuse(Resolution& r, std::string message) {
-  r.refuse("ValueError", std::string(kFunction), std::move(message));
+  r.refuse(RF::kOther, "ValueError", std::string(kFunction), std::move(message));
 }
 
 void check(Resolution& r, bool holds, std::string_view message) {
@@ -121,7 +121,7 @@ void validate_gdn_replayssm_spec_ring(Resolution& r) {
   const Value drafted = max_speculative_num_draft_tokens(r);
   if (drafted.is_none() || r.integer(Field::linear_replayssm_cache_len) >= integer::bounded_times(drafted.as_int(), 2))
     return;
-  r.refuse("ValueError", "_validate_gdn_replayssm_spec_ring",
+  r.refuse(RF::kOther, "ValueError", "_validate_gdn_replayssm_spec_ring",
            "--linear-replayssm-cache-len is below twice the number of draft tokens");
 }
 

@@ -96,17 +96,18 @@ std::int64_t state_chunk(Resolution& r) {
 void validate_extra_buffer(Resolution& r) {
   constexpr std::string_view kFunction = "validate_mamba_extra_buffer";
   r.require(has_extra_buffer(r, kFunction), kFunction,
-            "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer");
+            "--mamba-radix-cache-strategy extra_buffer does not work here; use no_buffer", RF::kHybridCache);
   r.require(r.since(v0_5(18)), kFunction,
-            "the extra state buffer of hybrid models needs another device; use --mamba-radix-cache-strategy no_buffer");
+            "the extra state buffer of hybrid models needs another device; use --mamba-radix-cache-strategy no_buffer",
+            RF::kHybridCache);
   r.require(!r.is(Field::mamba_radix_cache_strategy, "extra_buffer_lazy") || r.is(Field::disaggregation_mode, "null"),
-            kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer");
+            kFunction, "extra_buffer_lazy does not go with --disaggregation-mode; use extra_buffer", RF::kHybridCache);
   const std::int64_t interval = r.integer(Field::mamba_track_interval);
   r.require(r.none(Field::speculative_num_draft_tokens) || interval >= r.integer(Field::speculative_num_draft_tokens),
-            kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens");
+            kFunction, "--mamba-track-interval is below --speculative-num-draft-tokens", RF::kHybridCache);
   if (r.none(Field::page_size)) return;
   r.require(operators::modulo(r, std::string(kFunction), interval, r.integer(Field::page_size)) == 0, kFunction,
-            "--mamba-track-interval is not a multiple of --page-size");
+            "--mamba-track-interval is not a multiple of --page-size", RF::kHybridCache);
   const std::int64_t chunk = state_chunk(r);
   const Value& prefill = r[Field::chunked_prefill_size];
   if (prefill.is_int() && prefill.as_int() > 0 && prefill.as_int() < chunk) {
@@ -116,11 +117,12 @@ void validate_extra_buffer(Resolution& r) {
 
 void validate_no_buffer(Resolution& r, std::string_view function = "validate_mamba_no_buffer") {
   r.require(r.none(Field::page_size) || r[Field::page_size] == Value(1), function,
-            "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it");
+            "the radix cache of this model (no_buffer) needs --page-size 1; --disable-radix-cache frees it",
+            RF::kHybridCache);
   r.require(r.on(Field::disable_overlap_schedule), function,
-            "the radix cache of this model (no_buffer) needs --disable-overlap-schedule");
+            "the radix cache of this model (no_buffer) needs --disable-overlap-schedule", RF::kHybridCache);
   r.require(!r.is(Field::attention_backend, "trtllm_mha"), function,
-            "the radix cache of this model (no_buffer) does not go with trtllm_mha");
+            "the radix cache of this model (no_buffer) does not go with trtllm_mha", RF::kHybridCache);
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ bool has_mamba_layer(Resolution& r, const ModelFacts& model, std::string_view fu
   if (!has_attribute(model, "layer_types")) return false;
   const Value types = model.root("layer_types");
   if (!types.is_list()) {
-    r.refuse("TypeError", std::string(function), "layer_types of the configuration is not a list");
+    r.refuse(RF::kOther, "TypeError", std::string(function), "layer_types of the configuration is not a list");
   }
   return std::find(types.as_list().begin(), types.as_list().end(), Value("mamba")) != types.as_list().end();
 }
@@ -146,7 +148,7 @@ void handle_mamba_radix_cache(Resolution& r) {
   resolve_radix_cache(r);
   if (!r.on(Field::uses_mamba_radix_cache)) {
     if (r.since(v0_5(21)) && mamba_extra_buffer(r)) {
-      r.refuse("ValueError", "handle_mamba_radix_cache",
+      r.refuse(RF::kOther, "ValueError", "handle_mamba_radix_cache",
                "--mamba-radix-cache-strategy " + r.text(Field::mamba_radix_cache_strategy) +
                    " is for models with Mamba state");
     }
@@ -154,7 +156,7 @@ void handle_mamba_radix_cache(Resolution& r) {
   }
   if (mamba_extra_buffer(r) && r.before(v0_5(20))) return validate_extra_buffer(r);
   if (mamba_extra_buffer(r)) {
-    r.refuse("AssertionError", "validate_mamba_extra_buffer",
+    r.refuse(RF::kHybridCache, "AssertionError", "validate_mamba_extra_buffer",
              "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");
   }
   validate_no_buffer(r);
@@ -166,7 +168,7 @@ void choose_mamba_radix_cache(Resolution& r) {
   if (r.on(Field::disable_radix_cache)) return;
   r.declare(kFunction, chosen_strategy(r, kFunction));
   if (mamba_extra_buffer(r)) {
-    r.refuse("AssertionError", "_validate_mamba_extra_buffer",
+    r.refuse(RF::kHybridCache, "AssertionError", "_validate_mamba_extra_buffer",
              "XPU has no kernels for --mamba-radix-cache-strategy extra_buffer; use no_buffer");
   }
   validate_no_buffer(r, "_validate_mamba_no_buffer");
@@ -183,13 +185,13 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
   }
   const bool extra_buffer = r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
   r.require(support.extra_buffer || !extra_buffer, kFunction,
-            "--mamba-scheduler-strategy extra_buffer does not work with this architecture");
+            "--mamba-scheduler-strategy extra_buffer does not work with this architecture", RF::kHybridCache);
   if (extra_buffer) {
     if (r.on(Field::disable_radix_cache)) {
-      r.refuse("ValueError", std::string(kFunction),
+      r.refuse(RF::kOther, "ValueError", std::string(kFunction),
                "--mamba-scheduler-strategy extra_buffer has no use with --disable-radix-cache; use no_buffer");
     }
-    r.refuse("AssertionError", std::string(kFunction),
+    r.refuse(RF::kHybridCache, "AssertionError", std::string(kFunction),
              "XPU has no kernels for --mamba-scheduler-strategy extra_buffer");
   }
   if (r.on(Field::disable_radix_cache)) return;
@@ -198,7 +200,7 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
     r.set(kFunction, Field::page_size, 1);
   }
   if (!r.none(Field::speculative_algorithm)) {
-    r.refuse("ValueError", std::string(kFunction),
+    r.refuse(RF::kHybridCache, "ValueError", std::string(kFunction),
              "speculative decoding of this model does not go with its radix cache (no_buffer); use "
              "--disable-radix-cache");
   }
@@ -213,7 +215,7 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
 
 void handle_mamba_backend(Resolution& r) {
   const std::string function = r.since(v0_5(19)) ? "handle_mamba_backend" : "_handle_mamba_backend";
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", function, message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", function, message); };
   if (r.since(v0_5(15))) {
     if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");
     const Value& states = r[Field::mamba_max_states_per_path];
@@ -233,7 +235,9 @@ void handle_mamba_backend(Resolution& r) {
 
 void handle_int8_mamba_checkpoint(Resolution& r) {
   if (!r.on(Field::enable_int8_mamba_checkpoint)) return;
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", "handle_int8_mamba_checkpoint", message); };
+  const auto refuse = [&](const char* message) {
+    r.refuse(RF::kOther, "ValueError", "handle_int8_mamba_checkpoint", message);
+  };
   if (r.on(Field::enable_hierarchical_cache)) {
     refuse("--enable-int8-mamba-checkpoint does not go with --enable-hierarchical-cache");
   }

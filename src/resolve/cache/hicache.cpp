@@ -58,21 +58,22 @@ void validate_host_memory_mode(Resolution& r) {
   const std::string function = "validate_hicache_host_memory_mode";
   const bool decodes = r.is(Field::disaggregation_mode, "decode");
   if (r.integer(Field::hicache_size) <= 0 && r.none(Field::hicache_ratio) && !decodes) {
-    r.refuse("ValueError", function, "the host pool has no size: give --hicache-size or --hicache-ratio");
+    r.refuse(RF::kOther, "ValueError", function, "the host pool has no size: give --hicache-size or --hicache-ratio");
   }
   if (r.is(Field::hicache_host_memory_mode, "cache")) return;
   if (r.none(Field::hicache_storage_backend)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--hicache-host-memory-mode buffer_only keeps nothing on the host: give --hicache-storage-backend");
   }
   if (r.is(Field::hicache_write_policy, "write_back") && r.before(v0_5(22))) {
-    r.refuse("ValueError", function, "--hicache-host-memory-mode buffer_only does not write back");
+    r.refuse(RF::kOther, "ValueError", function, "--hicache-host-memory-mode buffer_only does not write back");
   }
   if (r.is(Field::hicache_write_policy, "write_back")) {
     r.declare("_validate_hicache_host_memory_mode", {{Field::hicache_write_policy, "write_through"}});
   }
   if (decodes) {
-    r.refuse("ValueError", function, "--hicache-host-memory-mode buffer_only does not run on a PD decode server");
+    r.refuse(RF::kOther, "ValueError", function,
+             "--hicache-host-memory-mode buffer_only does not run on a PD decode server");
   }
 }
 
@@ -90,7 +91,7 @@ void resolve_unified_memory_io(Resolution& r) {
 void check_decode_context_parallelism(Resolution& r) {
   if (r.integer(Field::dcp_size) <= 1 || !r.on(Field::enable_hierarchical_cache)) return;
   const auto check = [&](bool holds, std::string_view message) {
-    if (!holds) r.refuse("NotImplementedError", "resolve_hicache_dcp_compatibility", std::string(message));
+    if (!holds) r.refuse(RF::kOther, "NotImplementedError", "resolve_hicache_dcp_compatibility", std::string(message));
   };
   const bool any_storage = r.before(v0_5(23));
   check(
@@ -108,7 +109,7 @@ void check_decode_context_parallelism(Resolution& r) {
 void validate_linker_config(Resolution& r, const Value& config) {
   const auto check = [&](bool holds, std::string_view message) {
     if (!holds) {
-      r.refuse("ValueError", "from_dict", "--unified-cache-external-linker-config " + std::string(message));
+      r.refuse(RF::kOther, "ValueError", "from_dict", "--unified-cache-external-linker-config " + std::string(message));
     }
   };
   check(config.is_dict(), "must be a JSON object");
@@ -129,7 +130,7 @@ void validate_linker_config(Resolution& r, const Value& config) {
 bool external_linker_takes_over(Resolution& r) {
   const std::string function = "handle_hicache";
   const auto check = [&](bool holds, std::string_view message) {
-    if (!holds) r.refuse("ValueError", function, std::string(message));
+    if (!holds) r.refuse(RF::kOther, "ValueError", function, std::string(message));
   };
   const bool linked = r.on(Field::enable_unified_cache_external_linker);
   const Value config = r[Field::unified_cache_external_linker_config];
@@ -162,7 +163,7 @@ void handle_hicache_by_flags(Resolution& r) {
 void handle_hicache_ratio_default(Resolution& r) {
   const Value fraction = r[Field::hicache_host_memory_fraction];
   if (!fraction.is_none() && !(fraction.as_number() > 0 && fraction.as_number() <= 1)) {
-    r.refuse("ValueError", "handle_hicache_ratio_default",
+    r.refuse(RF::kOther, "ValueError", "handle_hicache_ratio_default",
              "--hicache-host-memory-fraction must be above 0 and at most 1");
   }
   std::vector<FieldValue> fields;
@@ -199,7 +200,7 @@ void handle_hicache(Resolution& r) {
   resolve_storage_layout(r);
   resolve_unified_memory_io(r);
   if (receives_on_host && !r.is(Field::hicache_mem_layout, "layer_first")) {
-    r.refuse("ValueError", "handle_hicache",
+    r.refuse(RF::kOther, "ValueError", "handle_hicache",
              "the storage layout cannot share the decode host pool, which is layer_first");
   }
   check_decode_context_parallelism(r);

@@ -39,22 +39,24 @@ bool is_minimax_sparse(const Resolution& r, const ModelFacts& model) {
 void check_features(Resolution& r) {
   if (r.before(v0_5(22))) return;
   if (r.on(Field::enable_mixed_chunk)) {
-    r.refuse("ValueError", "validate_hisparse_feature_combos",
+    r.refuse(RF::kOther, "ValueError", "validate_hisparse_feature_combos",
              "--enable-hisparse does not work with --enable-mixed-chunk; drop one of them.");
   }
   if (r.none(Field::speculative_algorithm) || r.is(Field::speculative_algorithm, "NONE")) return;
   const Value& topk = r[Field::speculative_eagle_topk];
   if (topk.truthy() && topk.as_int() != 1) {
-    r.refuse("ValueError", kFunction, "--enable-hisparse speculates along one chain; use --speculative-eagle-topk 1.");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--enable-hisparse speculates along one chain; use --speculative-eagle-topk 1.");
   }
   if (r.on(Field::speculative_adaptive)) {
-    r.refuse("ValueError", kFunction, "--enable-hisparse sizes its state once; drop --speculative-adaptive.");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--enable-hisparse sizes its state once; drop --speculative-adaptive.");
   }
 }
 
 void check_kv_cache_dtype(Resolution& r) {
   if (r.one_of(Field::kv_cache_dtype, {"bfloat16", "auto", "fp8_e4m3"})) return;
-  r.refuse("ValueError", r.since(v0_5(14)) ? "validate_hisparse_kv_cache_dtype" : kFunction,
+  r.refuse(RF::kOther, "ValueError", r.since(v0_5(14)) ? "validate_hisparse_kv_cache_dtype" : kFunction,
            fmt::format("--enable-hisparse keeps its cache in bfloat16 or fp8_e4m3, not in {}; set --kv-cache-dtype.",
                        r.text(Field::kv_cache_dtype)));
 }
@@ -67,14 +69,14 @@ void check_backend(Resolution& r, Field field, std::string_view phase) {
   if (!r.is(Field::kv_cache_dtype, "bfloat16")) allowed.emplace_back("flashmla_kv");
   if (!r.is(Field::kv_cache_dtype, "bfloat16") && later) allowed.emplace_back("flashinfer_sparse_mla");
   if (among(r.text(field), allowed)) return;
-  r.refuse("ValueError", later ? "validate_hisparse_dsa_backend" : kFunction,
+  r.refuse(RF::kOther, "ValueError", later ? "validate_hisparse_dsa_backend" : kFunction,
            fmt::format("--enable-hisparse with --kv-cache-dtype {} cannot use --dsa-{}-backend {}; leave it out.",
                        r.text(Field::kv_cache_dtype), phase, r.text(field)));
 }
 
 // 0.5.11: one backend and one type, in this order.
 void check_first_form(Resolution& r) {
-  const auto refuse = [&r](const char* message) { r.refuse("ValueError", kFunction, message); };
+  const auto refuse = [&r](const char* message) { r.refuse(RF::kOther, "ValueError", kFunction, message); };
   for (const Field backend : {Field::nsa_prefill_backend, Field::nsa_decode_backend}) {
     if (!r.none(backend) && !r.is(backend, "flashmla_sparse")) {
       refuse("--enable-hisparse runs on flashmla_sparse alone; leave the NSA backends out.");

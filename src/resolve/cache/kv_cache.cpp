@@ -15,8 +15,8 @@ namespace preflight::resolve {
 namespace {
 
 void check(Resolution& r, std::string_view function, bool holds, std::string_view message,
-           std::string_view exception = "ValueError") {
-  if (!holds) r.refuse(std::string(exception), std::string(function), std::string(message));
+           std::string_view exception = "ValueError", RF rule = RF::kOther) {
+  if (!holds) r.refuse(rule, std::string(exception), std::string(function), std::string(message));
 }
 
 bool is_fp4_cache(const Resolution& r) {
@@ -140,12 +140,13 @@ void handle_nvfp4_prefill_kv_dequant_dtype(Resolution& r) {
 void handle_kv4_compatibility(Resolution& r) {
   if (!is_fp4_cache(r)) return;
   use_mla(r);
-  r.refuse("RuntimeError", function_name(r, "_handle_kv4_compatibility"), "an FP4 KV cache runs on NVIDIA GPUs only");
+  r.refuse(RF::kCacheForOthers, "RuntimeError", function_name(r, "_handle_kv4_compatibility"),
+           "an FP4 KV cache runs on NVIDIA GPUs only");
 }
 
 void handle_mxfp8_kv_cache_compatibility(Resolution& r) {
   check(r, "handle_mxfp8_kv_cache_compatibility", !r.is(Field::kv_cache_dtype, "mxfp8"),
-        "an MXFP8 KV cache needs an NVIDIA GPU of SM100 or newer");
+        "an MXFP8 KV cache needs an NVIDIA GPU of SM100 or newer", "ValueError", RF::kCacheForOthers);
 }
 
 void handle_prefill_only_disable_kv_cache(Resolution& r) {
@@ -162,7 +163,8 @@ void handle_cache_compatibility(Resolution& r) {
   check_host_pool_retraction(r, function);
   check_tlru(r, function);
   check(r, function, !r.on(Field::enable_hierarchical_cache) || !r.on(Field::disable_radix_cache),
-        "--enable-hierarchical-cache and --disable-radix-cache exclude each other");
+        "--enable-hierarchical-cache and --disable-radix-cache exclude each other", "ValueError",
+        RF::kHostCacheWithoutTree);
   check_decode_offload(r, function);
   check(r, function,
         r.since(v0_5(17)) || !r.on(Field::enable_session_radix_cache) || r.is(Field::radix_eviction_policy, "priority"),

@@ -145,7 +145,7 @@ void check_load_publish_args(Resolution& r) {
   const std::string mode(python::strip(option));
   if (mode.empty() || ascii_lower(mode) == "off") return;
   const auto refuse = [&](std::string_view why) {
-    r.refuse("ValueError", "check_load_publish_args", fmt::format("--load-publish-endpoint: {}.", why));
+    r.refuse(RF::kOther, "ValueError", "check_load_publish_args", fmt::format("--load-publish-endpoint: {}.", why));
   };
   if (!r.on(Field::kv_events_config)) refuse("it needs --kv-events-config, by which routers find it");
   const auto publisher = parsed_publisher(r.text(Field::kv_events_config));

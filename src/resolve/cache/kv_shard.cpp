@@ -21,7 +21,7 @@ constexpr std::string_view kTreeCore = "SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND";
 
 void check(Resolution& r, bool holds, std::string_view message) {
   if (!holds) {
-    r.refuse("ValueError", std::string(kFunction), fmt::format("--enable-kv-cache-sharding {}", message));
+    r.refuse(RF::kOther, "ValueError", std::string(kFunction), fmt::format("--enable-kv-cache-sharding {}", message));
   }
 }
 
@@ -78,7 +78,7 @@ void check_other_features(Resolution& r) {
 void check_backend(Resolution& r) {
   const Value prefill = attention_backends(r).prefill;
   const auto refuse = [&](std::string message) {
-    r.refuse("ValueError", "validate_kv_shard_attention_backend", std::move(message));
+    r.refuse(RF::kOther, "ValueError", "validate_kv_shard_attention_backend", std::move(message));
   };
   const bool takes_dsa = r.since(v0_5(23));
   if (takes_dsa && is_text(prefill, "dsa")) {

@@ -59,7 +59,8 @@ double activation_tokens(const Resolution& r) {
 double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown) {
   if (memory_mib.is_none()) return unknown;
   const double mib = memory_mib.as_number();
-  if (mib == 0) r.refuse("ZeroDivisionError", function_name(r, kSource), "the device is said to have no memory");
+  if (mib == 0)
+    r.refuse(RF::kOther, "ZeroDivisionError", function_name(r, kSource), "the device is said to have no memory");
   return operators::round_to((mib - reserved_mib) / mib, 3);
 }
 
@@ -235,20 +236,20 @@ void settings_by_graph_config(Resolution& r, const Value& memory_mib) {
 void handle_offload_compatibility(Resolution& r) {
   const bool offloads_table = r.on(Field::ple_offload_embedding);
   if (offloads_table && (r.integer(Field::cpu_offload_gb) > 0 || r.integer(Field::offload_group_size) > 0)) {
-    r.refuse("ValueError", "handle_offload_compatibility",
+    r.refuse(RF::kOther, "ValueError", "handle_offload_compatibility",
              "--ple-offload-embedding cannot run with --cpu-offload-gb or --offload-group-size, which would move the "
              "table back to the device");
   }
   const Value& offload = r[Field::ple_offload_embedding];
   if (r.is(Field::ple_offload_backend, "file") && offload.is_bool() && !offload.as_bool()) {
-    r.refuse("ValueError", "handle_offload_compatibility",
+    r.refuse(RF::kOther, "ValueError", "handle_offload_compatibility",
              "--ple-offload-backend file needs --ple-offload-embedding, whose table it stores");
   }
 }
 
 void handle_gpu_memory_settings(Resolution& r) {
   if (r.is(Field::device, "xpu") && r.device().count <= 0) {
-    r.refuse("ValueError", "get_xpu_memory_capacity", "torch sees no XPU, so its memory is not known");
+    r.refuse(RF::kOther, "ValueError", "get_xpu_memory_capacity", "torch sees no XPU, so its memory is not known");
   }
   const Value memory_mib = device_memory_mib(r);
   if (r.before(v0_5(14))) {

@@ -15,7 +15,7 @@ double round_to(double x, int digits) {
 }
 
 void type_error(Resolution& r, std::string_view function, std::string_view what) {
-  r.refuse("TypeError", std::string(function), std::string(what));
+  r.refuse(RF::kOther, "TypeError", std::string(function), std::string(what));
 }
 
 namespace {
@@ -23,7 +23,7 @@ namespace {
 // None and texts are no zero: the operation itself raises for them.
 void need_divisor(Resolution& r, std::string_view function, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number() && !b.truthy()) {
-    r.refuse("ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
+    r.refuse(RF::kOther, "ZeroDivisionError", std::string(function), "a parallel size or page size is 0");
   }
 }
 
@@ -76,7 +76,8 @@ Value max_of(Resolution& r, std::string_view function, const Value& list) {
   } else {
     type_error(r, function, fmt::format("{} is not a list", list.repr()));
   }
-  if (items.empty()) r.refuse("ValueError", std::string(function), "the list is empty, so it has no largest entry");
+  if (items.empty())
+    r.refuse(RF::kOther, "ValueError", std::string(function), "the list is empty, so it has no largest entry");
   Value most = items.front();
   for (std::size_t i = 1; i < items.size(); ++i) {
     if (less(r, function, most, items[i])) most = items[i];

@@ -9,7 +9,7 @@ namespace preflight::resolve {
 void validate_mps_runtime(Resolution& r) {
   const std::string device = r.text(Field::device);
   if (device.substr(0, device.find(':')) != "mps") return;
-  r.refuse("RuntimeError", "validate_mps_runtime", "--device mps needs an Apple GPU");
+  r.refuse(RF::kOther, "RuntimeError", "validate_mps_runtime", "--device mps needs an Apple GPU");
 }
 
 void handle_hpu_backends(Resolution& r) {
@@ -20,7 +20,7 @@ void handle_hpu_backends(Resolution& r) {
 
 void handle_npu_backends(Resolution& r) {
   if (!r.is(Field::device, "npu")) return;
-  r.refuse("ImportError", "get_npu_memory_capacity", "--device npu needs torch_npu and an Ascend device");
+  r.refuse(RF::kOther, "ImportError", "get_npu_memory_capacity", "--device npu needs torch_npu and an Ascend device");
 }
 
 void handle_mps_backends(Resolution& r) {
@@ -29,10 +29,10 @@ void handle_mps_backends(Resolution& r) {
 
 void require_device_tools(Resolution& r) {
   if (r.is(Field::device, "hpu")) {
-    r.refuse("RuntimeError", "get_hpu_memory_capacity", "--device hpu needs hl-smi and a Habana device");
+    r.refuse(RF::kOther, "RuntimeError", "get_hpu_memory_capacity", "--device hpu needs hl-smi and a Habana device");
   }
   if (r.is(Field::device, "musa")) {
-    r.refuse("ValueError", "get_mtgpu_memory_capacity", "--device musa needs a Moore Threads GPU");
+    r.refuse(RF::kOther, "ValueError", "get_mtgpu_memory_capacity", "--device musa needs a Moore Threads GPU");
   }
 }
 

@@ -233,7 +233,7 @@ bool is_dummy_model(const Resolution& r) {
 [[noreturn]] void refuse_kind(const PipelineStep& step, Resolution& r) {
   std::string function(step.name);
   if (r.before(v0_5(19)) && !function.starts_with('_')) function.insert(0, 1, '_');
-  r.refuse("TypeError", std::move(function),
+  r.refuse(RF::kOther, "TypeError", std::move(function),
            "an argument has no value, or one of another kind, where a number is needed");
 }
 

@@ -12,7 +12,8 @@ namespace preflight::resolve {
 
 void handle_hardware_runtime_validation(Resolution& r) {
   if (r.env_bool("SGLANG_USE_MLX", false)) {
-    r.refuse("RuntimeError", "_validate_runtime", "SGLANG_USE_MLX asks for the MLX runtime, which needs Apple silicon");
+    r.refuse(RF::kOther, "RuntimeError", "_validate_runtime",
+             "SGLANG_USE_MLX asks for the MLX runtime, which needs Apple silicon");
   }
 }
 
@@ -89,11 +90,12 @@ void handle_nccl_pre_warm(Resolution& r) {
 
 void handle_kernel_plugins(Resolution& r) {
   if (r.on(Field::enable_nvidia_megakernel)) {
-    r.refuse("ValueError", "handle_nvidia_megakernel", "--enable-nvidia-megakernel needs a plugin for NVIDIA GPUs");
+    r.refuse(RF::kOther, "ValueError", "handle_nvidia_megakernel",
+             "--enable-nvidia-megakernel needs a plugin for NVIDIA GPUs");
   }
   if (r.on(Field::enable_amd_monokernel)) {
     r.model();
-    r.refuse("ValueError", "handle_amd_monokernel", "--enable-amd-monokernel needs an AMD GPU");
+    r.refuse(RF::kOther, "ValueError", "handle_amd_monokernel", "--enable-amd-monokernel needs an AMD GPU");
   }
 }
 

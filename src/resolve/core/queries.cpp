@@ -34,7 +34,7 @@ bool is_attention_backend_not_set(const Resolution& r) {
 const std::string& first_architecture(Resolution& r, std::string_view function) {
   const auto& architectures = r.model().architectures;
   if (architectures.empty()) {
-    r.refuse("IndexError", std::string(function), "the model's configuration names no architecture");
+    r.refuse(RF::kOther, "IndexError", std::string(function), "the model's configuration names no architecture");
   }
   return architectures.front();
 }

@@ -175,22 +175,20 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
   launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
 }
 
-void Resolution::refuse(std::string_view exception, std::string_view function, std::string message,
-                        std::string_view rule) {
+void Resolution::refuse(RF rule, std::string_view exception, std::string_view function, std::string message) {
   throw RefusedByStep{
-      {std::string(exception), name_in_release(release(), function), std::move(message), std::string(rule)}};
+      {std::string(exception), name_in_release(release(), function), std::move(message), std::string(id_of(rule))}};
 }
 
 // Texts become strings here and not in every step that logs or refuses.
 void Resolution::warn(std::string_view function, const char* message) { warn(function, std::string(message)); }
 
-void Resolution::refuse(std::string_view exception, std::string_view function, const char* message,
-                        std::string_view rule) {
-  refuse(exception, function, std::string(message), rule);
+void Resolution::refuse(RF rule, std::string_view exception, std::string_view function, const char* message) {
+  refuse(rule, exception, function, std::string(message));
 }
 
-void Resolution::require(bool condition, std::string_view function, std::string_view message) {
-  if (!condition) refuse("AssertionError", function, std::string(message));
+void Resolution::require(bool condition, std::string_view function, std::string_view message, RF rule) {
+  if (!condition) refuse(rule, "AssertionError", function, std::string(message));
 }
 
 facts::ModelRequest Resolution::model_request() const {

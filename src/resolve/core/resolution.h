@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "preflight/launch.h"
+#include "preflight/refusal_rule.h"
 #include "src/facts/model_source.h"
 #include "src/python/environment.h"
 
@@ -94,12 +95,11 @@ class Resolution {
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
-  [[noreturn]] void refuse(std::string_view exception, std::string_view function, std::string message,
-                           std::string_view rule = {});
-  [[noreturn]] void refuse(std::string_view exception, std::string_view function, const char* message,
-                           std::string_view rule = {});
+  // `rule` is what the finding is reported under.
+  [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, std::string message);
+  [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, const char* message);
   // assert condition
-  void require(bool condition, std::string_view function, std::string_view message);
+  void require(bool condition, std::string_view function, std::string_view message, RF rule = RF::kOther);
 
   // The target model as SGLang's get_model_config() / model_config_of() sees it; built once, at first use, with
   // the fields' values at that moment. Its warnings go to the log; its exceptions refuse.

@@ -25,12 +25,14 @@ namespace {
 constexpr auto kCheck = "check_server_args";
 
 void check_sizes(Resolution& r) {
-  const auto require = [&](bool condition, std::string_view message) { r.require(condition, kCheck, message); };
+  const auto require = [&](bool condition, std::string_view message, RF rule = RF::kOther) {
+    r.require(condition, kCheck, message, rule);
+  };
   if (!r.is(Field::ep_join_mode, "scale")) {
     const std::int64_t nodes = r.integer(Field::nnodes);
-    if (nodes == 0) r.refuse("ZeroDivisionError", kCheck, "--nnodes is 0; it has to be 1 or more.");
+    if (nodes == 0) r.refuse(RF::kOther, "ZeroDivisionError", kCheck, "--nnodes is 0; it has to be 1 or more.");
     require(!integer::modulo(integer::times(r[Field::tp_size], r[Field::pp_size]), r[Field::nnodes]).truthy(),
-            "--tp-size times --pp-size has to be a multiple of --nnodes.");
+            "--tp-size times --pp-size has to be a multiple of --nnodes.", RF::kRanksOverNodes);
   }
   require(r.none(Field::pp_max_micro_batch_size) || r.integer(Field::pp_max_micro_batch_size) >= 1,
           "--pp-max-micro-batch-size has to be 1 or more.");
@@ -42,7 +44,7 @@ void check_sizes(Resolution& r) {
 // Speculation under pipeline parallelism: known for 0.5.23.
 void check_pipeline_speculation(Resolution& r) {
   const auto require = [&](bool condition, std::string_view message) {
-    r.require(condition, "check_pipeline_parallel_compat", message);
+    r.require(condition, "check_pipeline_parallel_compat", message, RF::kPipelineSchedule);
   };
   if (r.none(Field::speculative_algorithm)) return;
   const bool gated = r.env_bool("SGLANG_ENABLE_PP_SPEC", false);
@@ -69,12 +71,13 @@ void check_pipeline_parallelism(Resolution& r) {
   constexpr auto kOverlap = "--pp-size above 1 needs --disable-overlap-schedule.";
   if (r.before(v0_5(21))) {
     r.require(r.on(Field::disable_overlap_schedule) && r.none(Field::speculative_algorithm), kCheck,
-              "--pp-size above 1 works without overlap schedule and without speculative decoding.");
+              "--pp-size above 1 works without overlap schedule and without speculative decoding.",
+              RF::kPipelineSchedule);
     r.require(r.before(v0_5(18)) || r.none(Field::min_free_slots_delay), kCheck,
               "--min-free-slots-delay may wait for ever under --pp-size; drop it.");
     return;
   }
-  r.require(r.on(Field::disable_overlap_schedule), "check_pipeline_parallel_compat", kOverlap);
+  r.require(r.on(Field::disable_overlap_schedule), "check_pipeline_parallel_compat", kOverlap, RF::kPipelineSchedule);
   check_pipeline_speculation(r);
   r.require(r.none(Field::min_free_slots_delay), "check_pipeline_parallel_compat",
             "--min-free-slots-delay may wait for ever under --pp-size; drop it.");
@@ -100,7 +103,7 @@ bool is_object_store_uri(std::string_view name) {
 // A colon separates model and adapter in requests. A dummy model has no name at all, which Python cannot search.
 void check_served_name(Resolution& r) {
   if (r.none(Field::served_model_name)) {
-    r.refuse("TypeError", kCheck, "The model has no served name; give --served-model-name.");
+    r.refuse(RF::kOther, "TypeError", kCheck, "The model has no served name; give --served-model-name.");
   }
   const std::string name = r.text(Field::served_model_name);
   r.require(is_object_store_uri(name) || name.find(':') == std::string::npos, kCheck,
@@ -119,7 +122,7 @@ void check_mixed_chunk(Resolution& r) {
 // Python refuses to compare None: the launch of a dummy model without sizes ends so.
 std::int64_t require_integer(Resolution& r, Field field) {
   if (r.none(field)) {
-    r.refuse("TypeError", kCheck, fmt::format("{} has no value to compare; set it.", field_name(field)));
+    r.refuse(RF::kOther, "TypeError", kCheck, fmt::format("{} has no value to compare; set it.", field_name(field)));
   }
   return r.integer(field);
 }
@@ -128,10 +131,11 @@ void check_chunked_prefill(Resolution& r) {
   const std::int64_t chunk = require_integer(r, Field::chunked_prefill_size);
   if (chunk > 0 && !r.is(Field::disaggregation_mode, "decode")) {
     const std::int64_t page = require_integer(r, Field::page_size);
-    if (page == 0) r.refuse("ZeroDivisionError", kCheck, "--page-size is 0; it has to be 1 or more.");
+    if (page == 0) r.refuse(RF::kOther, "ZeroDivisionError", kCheck, "--page-size is 0; it has to be 1 or more.");
     const Value& tokens = r[Field::chunked_prefill_size];
     r.require(!integer::modulo(tokens, r[Field::page_size]).truthy(), kCheck,
-              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", tokens.repr(), page));
+              fmt::format("--chunked-prefill-size {} is no multiple of --page-size {}.", tokens.repr(), page),
+              RF::kChunkInPages);
   }
   if (!r.on(Field::enable_pdmux)) return;
   r.require(r.integer(Field::pp_size) == 1, kCheck, "--enable-pdmux works without pipeline parallelism.");
@@ -166,13 +170,13 @@ void check_priorities(Resolution& r) {
     if (r.on(Field::disable_priority_preemption)) r.warn(kCheck, fmt::format(kIdle, "--disable-priority-preemption"));
     if (!r.none(Field::default_priority_value)) r.warn(kCheck, fmt::format(kIdle, "--default-priority-value"));
     if (r.is(Field::retraction_policy, "priority")) {
-      r.refuse("ValueError", kCheck, "--retraction-policy priority needs --enable-priority-scheduling.");
+      r.refuse(RF::kOther, "ValueError", kCheck, "--retraction-policy priority needs --enable-priority-scheduling.");
     }
   }
 }
 
 void check_loading_and_metrics(Resolution& r) {
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", kCheck, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", kCheck, std::move(message)); };
   r.require(r.number(Field::schedule_conservativeness) >= 0, kCheck,
             "--schedule-conservativeness must not be negative.");
   r.require(!r.is(Field::model_impl, "mindspore"), kCheck, "--model-impl mindspore runs on Ascend devices only.");
@@ -192,28 +196,30 @@ void check_two_batch_overlap(Resolution& r) {
   const bool no_a2a = r.is(Field::moe_a2a_backend, "none");
   if (r.since(v0_5(15))) {  // the way through attention data parallelism: known for 0.5.23
     if (!no_a2a || attn_dp_enabled(r)) return;
-    r.refuse("ValueError", "check_two_batch_overlap",
+    r.refuse(RF::kOther, "ValueError", "check_two_batch_overlap",
              "--enable-two-batch-overlap needs a --moe-a2a-backend or attention data parallelism.");
   }
-  if (no_a2a) r.refuse("ValueError", kCheck, "--enable-two-batch-overlap needs a --moe-a2a-backend.");
+  if (no_a2a) r.refuse(RF::kOther, "ValueError", kCheck, "--enable-two-batch-overlap needs a --moe-a2a-backend.");
   if (r.since(v0_5(12)) && r.before(v0_5(14)) && r.on(Field::enforce_shared_experts_fusion)) {
-    r.refuse("ValueError", kCheck,
+    r.refuse(RF::kOther, "ValueError", kCheck,
              "--enable-two-batch-overlap and --enforce-shared-experts-fusion exclude each other; drop one of them.");
   }
 }
 
 void check_communication(Resolution& r) {
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", kCheck, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", kCheck, std::move(message)); };
   if (r.on(Field::enable_quant_communications) && (r[Field::tp_size] == Value(1) || !r.is(Field::device, "npu"))) {
     refuse("--enable-quant-communications works on Ascend devices with --tp-size above 1 only.");
   }
   if (r.is(Field::sampling_backend, "intel_xpu") && !r.is(Field::device, "xpu") && r.since(v0_5(21))) {
-    r.refuse("ValueError", "validate_device_sampling_backend", "--sampling-backend intel_xpu needs --device xpu.");
+    r.refuse(RF::kOther, "ValueError", "validate_device_sampling_backend",
+             "--sampling-backend intel_xpu needs --device xpu.");
   }
   const bool field = field_exists(Field::grpc_port, r.release());
   const Value grpc_port = field ? r[Field::grpc_port] : r.attribute("grpc_port");
   if (!field && grpc_port.is_none()) {  // 0.5.13 sets the port in a step that a dummy model does not reach
-    r.refuse("AttributeError", kCheck, "SGLang looks for a gRPC port that no step has set; give a real model.");
+    r.refuse(RF::kOther, "AttributeError", kCheck,
+             "SGLang looks for a gRPC port that no step has set; give a real model.");
   }
   const bool native = field ? !r.on(Field::smg_grpc_mode) && !r.on(Field::grpc_mode)
                             : r.env_bool("SGLANG_ENABLE_GRPC", false);  // 0.5.13
@@ -233,7 +239,8 @@ void check_communication(Resolution& r) {
 void validate_prefill_decode_interval(Resolution& r) {
   const auto check = [&](Field field, std::string_view option) {
     if (!r.none(field) && r.number(field) < 0) {
-      r.refuse("ValueError", "validate_prefill_decode_interval", fmt::format("{} must not be negative.", option));
+      r.refuse(RF::kOther, "ValueError", "validate_prefill_decode_interval",
+               fmt::format("{} must not be negative.", option));
     }
   };
   check(Field::prefill_decode_interval, "--prefill-decode-interval");
@@ -248,26 +255,26 @@ void default_unset_prefill_decode_interval(Resolution& r) {
 
 void validate_response_store(Resolution& r) {
   if (!r.on(Field::enable_response_store) || r.is(Field::disaggregation_mode, "null")) return;
-  r.refuse("ValueError", "validate_response_store",
+  r.refuse(RF::kOther, "ValueError", "validate_response_store",
            "--enable-response-store does not work with --disaggregation-mode; drop one of them.");
 }
 
 void validate_sampling_mask_max_tokens(Resolution& r) {
   constexpr auto kFunction = "validate_sampling_mask_max_tokens";
   if (r.env_text("SGLANG_DISAGGREGATION_SAMPLING_MASK_MAX_TOKENS") != nullptr) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "SGLANG_DISAGGREGATION_SAMPLING_MASK_MAX_TOKENS is gone; unset it and use --sampling-mask-max-tokens.");
   }
   const Value& most = r[Field::sampling_mask_max_tokens];
   if (!most.is_none() && most.as_number() <= 0) {
-    r.refuse("ValueError", kFunction, "--sampling-mask-max-tokens has to be positive.");
+    r.refuse(RF::kOther, "ValueError", kFunction, "--sampling-mask-max-tokens has to be positive.");
   }
 }
 
 // Capturing hidden states without a draft model: --speculative-algorithm only names the convention and is taken back.
 void handle_aux_hidden_state_capture(Resolution& r) {
   constexpr auto kFunction = "handle_aux_hidden_state_capture";
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", kFunction, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", kFunction, std::move(message)); };
   const Value& layers = r[Field::return_aux_hidden_state_layer_ids];
   if (!r.on(Field::enable_return_aux_hidden_states)) {
     if (!layers.is_none()) refuse("--return-aux-hidden-state-layer-ids needs --enable-return-aux-hidden-states.");
@@ -301,7 +308,7 @@ void handle_aux_hidden_state_capture(Resolution& r) {
 void validate_experimental_sgl_marlin(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "experimental_sgl_marlin")) return;
   const auto refuse = [&](std::string_view what) {
-    r.refuse("ValueError", "validate_experimental_sgl_marlin_server_args",
+    r.refuse(RF::kOther, "ValueError", "validate_experimental_sgl_marlin_server_args",
              fmt::format("--moe-runner-backend experimental_sgl_marlin {}.", what));
   };
   const bool parallel = r.integer(Field::ep_size) > 1;

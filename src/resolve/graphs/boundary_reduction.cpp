@@ -37,7 +37,8 @@ Value language_part(Resolution& r, const Value& config) {
     const Value part = member(config, key);
     if (part.is_none()) continue;
     if (!found.is_none()) {
-      r.refuse("ValueError", "model_boundary_reduction", "the configuration nests more than one language model");
+      r.refuse(RF::kOther, "ValueError", "model_boundary_reduction",
+               "the configuration nests more than one language model");
     }
     found = part;
   }
@@ -81,7 +82,7 @@ const char* draft_boundary_reduction(Resolution& r) {
   auto outcome = r.load_config(std::move(request));
   if (auto* refused = std::get_if<Refusal>(&outcome)) {
     const std::string function = refused->function.empty() ? "resolve_boundary_reduction" : refused->function;
-    r.refuse(refused->exception, function, refused->message, refused->rule);
+    throw RefusedByStep{{refused->exception, std::string(function), refused->message, refused->rule, refused->fix}};
   }
   return model_boundary_reduction(r, std::get<Value>(outcome));
 }

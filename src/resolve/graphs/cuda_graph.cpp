@@ -137,12 +137,12 @@ void validate_cuda_graph_config(Resolution& r) {
   for (const std::string_view phase : {kDecode, kPrefill}) {
     const Value& backend = graph_setting(r, phase, "backend");
     if (is_text(backend, "full") && r.before(v0_5(15)) && phase == kPrefill) {
-      r.refuse("ValueError", function,
+      r.refuse(RF::kOther, "ValueError", function,
                "--cuda-graph-config: prefill graphs are breakable, tc_piecewise or disabled, not full");
     }
     if (is_text(backend, "full") || is_text(backend, "breakable") || is_text(backend, "disabled")) continue;
     if (r.before(v0_5(22)) && is_text(backend, "tc_piecewise")) continue;
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              fmt::format("--cuda-graph-config: {} is no graph backend for {}; full, breakable and disabled are",
                          backend.repr(), phase));
   }
@@ -246,7 +246,8 @@ void finalize_cuda_graph_prefill_max_context(Resolution& r) {
             "the page size is not positive");
   const std::int64_t context_len = r.model().context_len;
   if (operators::number(r, function, requested) <= 0) {
-    r.refuse("ValueError", std::string(function), "--cuda-graph-prefill-max-context must be a positive integer");
+    r.refuse(RF::kOther, "ValueError", std::string(function),
+             "--cuda-graph-prefill-max-context must be a positive integer");
   }
   const Value aligned =
       requested.is_float()
@@ -254,7 +255,7 @@ void finalize_cuda_graph_prefill_max_context(Resolution& r) {
                 std::floor((requested.as_number() + page.as_number() - 1) / page.as_number()) * page.as_number()))
           : integer::times(integer::floor_div(integer::plus(requested, page.as_int() - 1), page), page);
   if (context_len > 0 && aligned.as_int() > context_len) {
-    r.refuse("ValueError", std::string(function),
+    r.refuse(RF::kOther, "ValueError", std::string(function),
              fmt::format("--cuda-graph-prefill-max-context, rounded to pages, is {} tokens; the model reads {}",
                          aligned.repr(), context_len));
   }

@@ -30,7 +30,8 @@ Value::List up_to(Resolution& r, const char* function, std::initializer_list<Ran
     if (count <= limits::kListItems) continue;
     // Python asks for the list's length first, which has to fit 64 bits.
     const bool countable = !integer::floor_div(max_size, range.step).is_long_int();
-    r.refuse(countable ? "MemoryError" : "OverflowError", function, "the list of graph sizes does not fit in memory");
+    r.refuse(RF::kOther, countable ? "MemoryError" : "OverflowError", function,
+             "the list of graph sizes does not fit in memory");
   }
   Value::List sizes;
   sizes.reserve(static_cast<std::size_t>(count));

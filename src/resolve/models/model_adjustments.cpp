@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kStep = "handle_model_specific_adjustments";
 constexpr const char* kSource = "_handle_model_specific_adjustments";  // its name in the chain
 
-void refuse(Resolution& r, const char* message) { r.refuse("ValueError", kStep, message); }
+void refuse(Resolution& r, const char* message) { r.refuse(RF::kOther, "ValueError", kStep, message); }
 
 void check_flags_of_few_architectures(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (arch == "InternS2MobiusForConditionalGeneration" &&
@@ -83,12 +83,12 @@ void check_mimo_v2(Resolution& r, const ModelFacts& model) {
   Value width;
   if (!split) {
     if (!is_text(layout, "fused_qkv")) {
-      r.refuse("ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
+      r.refuse(RF::kOther, "ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
     }
     width = model.root("num_key_value_heads");
     const Value nested = model.root("text_config");
     if (const Value* heads = nested.find("num_key_value_heads"); width.is_none() && heads != nullptr) width = *heads;
-    if (width.is_none()) r.refuse("ValueError", kWidth, "the configuration has no num_key_value_heads");
+    if (width.is_none()) r.refuse(RF::kOther, "ValueError", kWidth, "the configuration has no num_key_value_heads");
   }
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
   const bool fits = split || (r.since(v0_5(17)) ? operators::modulo(r, kStep, width.as_int(), attn_tp_size) == 0

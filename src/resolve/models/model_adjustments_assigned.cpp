@@ -68,7 +68,8 @@ void adjust_multi_layer_drafting(Resolution& r, bool unified_tree = false) {
   if (!r.on(Field::enable_hierarchical_cache)) return;
   if (unified_tree) {
     if (r.env_bool("SGLANG_ENABLE_UNIFIED_RADIX_TREE", false)) return;
-    r.refuse("ValueError", kStep, "--enable-hierarchical-cache of this model needs SGLANG_ENABLE_UNIFIED_RADIX_TREE=1");
+    r.refuse(RF::kOther, "ValueError", kStep,
+             "--enable-hierarchical-cache of this model needs SGLANG_ENABLE_UNIFIED_RADIX_TREE=1");
   }
   r.set(kStep, Field::swa_full_tokens_ratio, 1.0);
   r.warn(kStep, "with --enable-hierarchical-cache this model keeps as many sliding-window tokens as full ones");
@@ -84,18 +85,18 @@ void check_mimo_v2_projection(Resolution& r, const ModelFacts& model) {
   Value width;
   if (!layout.is_none()) {
     if (!is_text(layout, "fused_qkv")) {
-      r.refuse("ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
+      r.refuse(RF::kOther, "ValueError", kWidth, "attention_projection_layout of the configuration is unknown");
     }
     width = model.root("num_key_value_heads");
     const Value nested = model.root("text_config");
     if (const Value* heads = nested.find("num_key_value_heads"); width.is_none() && heads != nullptr) width = *heads;
-    if (width.is_none()) r.refuse("ValueError", kWidth, "the configuration has no num_key_value_heads");
+    if (width.is_none()) r.refuse(RF::kOther, "ValueError", kWidth, "the configuration has no num_key_value_heads");
   }
   const std::int64_t groups = r.on(Field::enable_dp_attention) ? r.integer(Field::dp_size) : 1;
   const std::int64_t per_group = operators::floor_div(r, kStep, r.integer(Field::tp_size), groups);
   const std::int64_t attn_tp_size = operators::floor_div(r, kStep, per_group, r.integer(Field::attn_cp_size));
   if (!width.is_none() && width != Value(attn_tp_size)) {
-    r.refuse("ValueError", kStep,
+    r.refuse(RF::kOther, "ValueError", kStep,
              "the attention TP size must be the TP width this checkpoint's fused projection is laid out for");
   }
 }

@@ -71,7 +71,7 @@ void adjust_joint_head(Resolution& r, const ModelFacts& model) {
   const bool qwen = model.architectures == std::vector<std::string>{"Qwen3_5ForConditionalGeneration"};
   if (r.before(v0_5(22)) || !qwen || !r.models().has_file(r.text(Field::model_path), "joint_head_config.json")) return;
   if (r[Field::tp_size] != Value(1) || r[Field::pp_size] != Value(1)) {
-    r.refuse("ValueError", "handle_model_capability_adjustments",
+    r.refuse(RF::kOther, "ValueError", "handle_model_capability_adjustments",
              "a checkpoint with a joint schema head runs with --tp-size 1 and --pp-size 1 only");
   }
   r.declare(kSource, {{Field::is_embedding, true}});
@@ -96,7 +96,7 @@ void handle_model_capability_adjustments(Resolution& r) {
   if (model.model_type == "deepseek_v41") {
     validate_deepseek_v41_encoder_replay_budget(r);
   } else if (r.on(Field::enable_encoder_swa_bounded_replay)) {
-    r.refuse("ValueError", "handle_model_capability_adjustments",
+    r.refuse(RF::kOther, "ValueError", "handle_model_capability_adjustments",
              "--enable-encoder-swa-bounded-replay is for DeepSeek V4.1 only");
   }
 }

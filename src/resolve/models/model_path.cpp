@@ -39,7 +39,7 @@ bool is_gguf(Resolution& r, const std::string& path) {
 // ObjectStorageModel.download_and_get_path: needs a package that an XPU installation does not have.
 void download_from_object_store(Resolution& r, const Value& path) {
   if (!is_object_store(path)) return;
-  r.refuse("ModuleNotFoundError", "__init__",
+  r.refuse(RF::kOther, "ModuleNotFoundError", "__init__",
            fmt::format("{} lies in an object store, which needs the Python package runai_model_streamer; install it or "
                        "give a local directory.",
                        path.as_string()));
@@ -71,7 +71,7 @@ bool names_modelexpress_url(Resolution& r) {
   if (!r.on(Field::modelexpress_config)) return false;
   const auto config = Value::parse_json(r.text(Field::modelexpress_config));
   if (!config) {
-    r.refuse("JSONDecodeError", "_parsed_modelexpress_config", "--modelexpress-config is no JSON");
+    r.refuse(RF::kOther, "JSONDecodeError", "_parsed_modelexpress_config", "--modelexpress-config is no JSON");
   }
   const Value* url = config->find("url");
   return url != nullptr && !url->is_none();
@@ -156,11 +156,11 @@ void handle_load_format(Resolution& r) {
   if (r.on(kSeed)) r.change(kLoadFormat, kSeed, transfer_engine_available(r));
   // Options of later releases, known for 0.5.23.
   if (r.is(Field::load_format, "ipc_cache")) {
-    r.refuse("ValueError", function, "--load-format ipc_cache is internal; use --weight-cache-mode.");
+    r.refuse(RF::kOther, "ValueError", function, "--load-format ipc_cache is internal; use --weight-cache-mode.");
   }
   const bool cached = !r.none(Field::weight_cache_mode) && !r.is(Field::weight_cache_mode, "off");
   if (cached && !r.none(Field::speculative_algorithm)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--weight-cache-mode does not hold draft models; turn it off or drop --speculative-algorithm.");
   }
 }

@@ -59,7 +59,7 @@ RaggedVerify ragged_verify_mode(Resolution& r) {
   if (mode == nullptr || *mode == "static") return RaggedVerify::kStatic;
   if (*mode == "cap-accept") return RaggedVerify::kCapAccept;
   if (*mode == "compact") return RaggedVerify::kCompact;
-  r.refuse("ValueError", "read_ragged_verify_mode",
+  r.refuse(RF::kOther, "ValueError", "read_ragged_verify_mode",
            "SGLANG_RAGGED_VERIFY_MODE is " + *mode + "; it must be static, cap-accept or compact");
 }
 

@@ -17,10 +17,10 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
   const bool nemotron = is_text(model_type, "nemotron_h") || is_text(model_type, "nemotron_h_puzzle");
   const bool longcat = is_text(model_type, "longcat_flash");
   if (nemotron && r.integer(Field::attn_cp_size) > 1) {
-    r.refuse("ValueError", kFunction, "Nemotron-H has no context parallelism (--attn-cp-size)");
+    r.refuse(RF::kOther, "ValueError", kFunction, "Nemotron-H has no context parallelism (--attn-cp-size)");
   }
   if (longcat && r.on(Field::enable_prefill_cp) && r.integer(Field::attn_cp_size) > 1) {
-    r.refuse("ValueError", kFunction, "LongCat-Flash has no prefill context parallelism");
+    r.refuse(RF::kOther, "ValueError", kFunction, "LongCat-Flash has no prefill context parallelism");
   }
   const bool inkling = contains({"InklingForConditionalGeneration", "InklingForConditionalGenerationMTP"}, arch);
   const bool never_scattered =
@@ -35,15 +35,15 @@ void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std:
   if (!r.on(Field::enable_prefill_cp)) return;
   const std::string_view function = function_name(r, "_handle_context_parallelism");
   if (r.since(v0_5(20)) && arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
-    r.refuse("ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
+    r.refuse(RF::kOther, "ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
   if (r.before(v0_5(16)) || !contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) return;
   if (r.before(v0_5(20)) && !r.env_bool("SGLANG_ENABLE_CP_V2", false)) return;
   if (!r.is(Field::cp_strategy, "zigzag")) {
-    r.refuse("ValueError", function, "MiMo V2 splits prefill with --cp-strategy zigzag only");
+    r.refuse(RF::kOther, "ValueError", function, "MiMo V2 splits prefill with --cp-strategy zigzag only");
   }
   if (model.is_multimodal && !r.on(Field::language_only) && !r.on(Field::language_model_only)) {
-    r.refuse("ValueError", function, "MiMo V2 splits text prefill only; add --language-only");
+    r.refuse(RF::kOther, "ValueError", function, "MiMo V2 splits text prefill only; add --language-only");
   }
 }
 
@@ -60,9 +60,9 @@ void check_linear_heads(Resolution& r, const ModelFacts& model) {
     heads.emplace_back("num_heads", count == nullptr ? Value() : *count);
   }
   for (const auto& [name, count] : heads) {
-    if (!count.is_int()) r.refuse("TypeError", kFunction, name + " of the configuration is not a number");
+    if (!count.is_int()) r.refuse(RF::kOther, "TypeError", kFunction, name + " of the configuration is not a number");
     if (operators::modulo(r, kFunction, count.as_int(), r.integer(Field::tp_size)) != 0) {
-      r.refuse("ValueError", kFunction, name + " is not a multiple of --tp-size");
+      r.refuse(RF::kOther, "ValueError", kFunction, name + " is not a multiple of --tp-size");
     }
   }
 }
@@ -70,14 +70,16 @@ void check_linear_heads(Resolution& r, const ModelFacts& model) {
 void check_group_sharing_drafts(Resolution& r, bool glm) {
   constexpr const char* kFunction = "resolve_cp_tp_group_sharing";
   if (r.none(Field::speculative_algorithm)) return;
-  if (!glm) r.refuse("ValueError", kFunction, "speculative decoding does not go with a shared CP and TP group");
+  if (!glm)
+    r.refuse(RF::kOther, "ValueError", kFunction, "speculative decoding does not go with a shared CP and TP group");
   if (r.since(v0_5(23)) && r.is(Field::speculative_algorithm, "DFLASH")) return;
   const bool native = contains({"EAGLE", "NEXTN"}, ascii_upper(r.text(Field::speculative_algorithm)));
   const bool own_draft =
       r.none(Field::speculative_draft_model_path) || r[Field::speculative_draft_model_path] == r[Field::model_path];
   const bool one_branch = r.none(Field::speculative_eagle_topk) || r[Field::speculative_eagle_topk] == Value(1);
   if (!native || !own_draft || !one_branch) {
-    r.refuse("ValueError", kFunction, "a shared CP and TP group drafts with DFLASH or the model's own layers, top-k 1");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "a shared CP and TP group drafts with DFLASH or the model's own layers, top-k 1");
   }
 }
 
@@ -110,7 +112,7 @@ void refuse_beside_group_sharing(Resolution& r, bool glm) {
   };
   for (const auto& [used, what] : uses) {
     if (used) {
-      r.refuse("ValueError", "resolve_cp_tp_group_sharing",
+      r.refuse(RF::kOther, "ValueError", "resolve_cp_tp_group_sharing",
                std::string("a shared CP and TP group does not go with ") + what);
     }
   }
@@ -122,7 +124,7 @@ void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::st
   const bool glm = arch == "Glm5NextForConditionalGeneration";
   if (r.before(v0_5(22)) || !r.on(Field::enable_prefill_cp) || r.integer(Field::attn_cp_size) <= 1) return;
   if (!glm && (r.before(v0_5(23)) || arch != "Qwen4ExpForConditionalGeneration")) return;
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", kFunction, message); };
   if (r[Field::attn_cp_size] != r[Field::tp_size]) refuse("this model needs --attn-cp-size equal to --tp-size");
   if (!r.is(Field::cp_strategy, glm ? "interleave" : "zigzag")) {
     refuse(glm ? "this model needs --cp-strategy interleave" : "this model needs --cp-strategy zigzag");
@@ -189,11 +191,11 @@ void handle_context_parallelism(Resolution& r) {
     resolve_group_sharing(r, model, arch);
   }
   if (r.on(Field::enable_prefill_cp) && r.none(Field::cp_strategy)) {
-    r.refuse("ValueError", function, "--enable-prefill-cp needs --cp-strategy");
+    r.refuse(RF::kOther, "ValueError", function, "--enable-prefill-cp needs --cp-strategy");
   }
   if (r.since(v0_5(13)) && r.before(v0_5(20)) && r.on(Field::enable_prefill_context_parallel) &&
       r.on(Field::enable_dsa_prefill_context_parallel)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--enable-prefill-context-parallel and --enable-dsa-prefill-context-parallel exclude each other");
   }
   check_sizes(r);

@@ -56,7 +56,8 @@ void check_graphs(Resolution& r, Faults& faults) {
   for (const auto& [phase, field] : kPhases) {
     const Value* settings = r[Field::cuda_graph_config].find(phase);
     if (settings != nullptr && !settings->is_dict()) {
-      r.refuse("AttributeError", kStep, fmt::format("--cuda-graph-config \"{}\" has to be an object.", phase));
+      r.refuse(RF::kOther, "AttributeError", kStep,
+               fmt::format("--cuda-graph-config \"{}\" has to be an object.", phase));
     }
     const Value* given = settings == nullptr ? nullptr : settings->find("backend");
     const Value backend = given == nullptr ? r[field] : *given;
@@ -175,7 +176,8 @@ void handle_expert_pack(Resolution& r) {
   const std::string kind = check_model(r, faults);
   check_companions(r, config, kind, pack, faults);
   if (faults.any()) {
-    r.refuse("ValueError", kStep, fmt::format("--load-format expert_pack cannot be used: {}.", faults.list()));
+    r.refuse(RF::kOther, "ValueError", kStep,
+             fmt::format("--load-format expert_pack cannot be used: {}.", faults.list()));
   }
   r.declare(kStep, {{Field::disable_cuda_graph, true}, {Field::disable_shared_experts_fusion, true}});
   if (kind == kDeepseek) r.env()["SGLANG_OPT_FP8_WO_A_GEMM"] = "False";

@@ -23,7 +23,8 @@ std::string normal_group(Resolution& r, const std::string& group, const std::str
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   if (names.empty()) {
-    r.refuse("ValueError", "_normalize_device_group", fmt::format("The InfiniBand devices name none for {}.", whose));
+    r.refuse(RF::kOther, "ValueError", "_normalize_device_group",
+             fmt::format("The InfiniBand devices name none for {}.", whose));
   }
   if (given != names.size()) {
     r.warn("_normalize_device_group", fmt::format("The InfiniBand devices repeat a name for {}.", whose));
@@ -33,7 +34,7 @@ std::string normal_group(Resolution& r, const std::string& group, const std::str
 
 Value parsed_mapping(Resolution& r, const std::string& text) {
   const auto refuse = [&](const char* exception, std::string_view why) {
-    r.refuse(exception, "parse_ib_device_config", fmt::format("InfiniBand devices {}: {}.", text, why));
+    r.refuse(RF::kOther, exception, "parse_ib_device_config", fmt::format("InfiniBand devices {}: {}.", text, why));
   };
   const bool is_file = text.ends_with(".json");
   std::string json = text;
@@ -66,7 +67,8 @@ Value validated_ib_devices(Resolution& r, Field field) {
     return option;
   }
   const std::string text(python::strip(option.as_string()));
-  if (text.empty()) r.refuse("ValueError", function, "The list of InfiniBand devices is empty; name devices.");
+  if (text.empty())
+    r.refuse(RF::kOther, "ValueError", function, "The list of InfiniBand devices is empty; name devices.");
   if (r.before(v0_5(13)) || (!text.ends_with(".json") && !text.starts_with('{')))
     return normal_group(r, text, "all GPUs");
   Value normal = Value::dict({});

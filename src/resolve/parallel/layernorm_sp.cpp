@@ -9,7 +9,9 @@ namespace {
 constexpr const char* kStep = "handle_layernorm_sp";
 
 void validate_muse_spark(Resolution& r, bool mega_moe) {
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", "validate_layernorm_sp", message); };
+  const auto refuse = [&](const char* message) {
+    r.refuse(RF::kOther, "ValueError", "validate_layernorm_sp", message);
+  };
   const std::int64_t tp = r.integer(Field::tp_size);
   if (r[Field::ep_size] != Value(tp) || (tp != 4 && tp != 8)) {
     refuse("Muse Spark with --enable-layernorm-sp needs --tp-size and --ep-size both 4 or both 8");
@@ -30,7 +32,9 @@ void validate_muse_spark(Resolution& r, bool mega_moe) {
 }
 
 void validate(Resolution& r, const std::string& arch, bool mega_moe) {
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", "validate_layernorm_sp", message); };
+  const auto refuse = [&](const char* message) {
+    r.refuse(RF::kOther, "ValueError", "validate_layernorm_sp", message);
+  };
   const bool muse = r.since(v0_5(23)) && arch == "MuseSparkForConditionalGeneration";
   if (mega_moe && !muse) refuse("--enable-megamoe-for-layernorm-sp is for Muse Spark only");
   if (!muse && arch != "Qwen3ForCausalLM") refuse("--enable-layernorm-sp is for Qwen3 and Muse Spark only");
@@ -49,7 +53,7 @@ void check_mega_moe_budget(Resolution& r) {
   const std::int64_t budget = chunk > 0 ? chunk : r.integer(Field::max_prefill_tokens);
   const std::int64_t capacity = r.env_int("SGLANG_OPT_DEEPGEMM_MEGA_MOE_NUM_MAX_TOKENS_PER_RANK", 8192);
   const auto refuse = [&](const char* message) {
-    r.refuse("ValueError", "validate_muse_megamoe_token_budget", message);
+    r.refuse(RF::kOther, "ValueError", "validate_muse_megamoe_token_budget", message);
   };
   if (capacity <= 0 || budget <= 0) refuse("MegaMoE of Muse Spark needs positive token budgets");
   const std::int64_t tp = r.integer(Field::tp_size);
@@ -59,7 +63,7 @@ void check_mega_moe_budget(Resolution& r) {
 }
 
 void run_mega_moe(Resolution& r) {
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", kStep, message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", kStep, message); };
   if (r.on(Field::enable_mixed_chunk)) refuse("--enable-megamoe-for-layernorm-sp excludes --enable-mixed-chunk");
   check_mega_moe_budget(r);
   if (r[Field::pp_size] != Value(1)) refuse("--enable-megamoe-for-layernorm-sp needs --pp-size 1");
@@ -84,7 +88,7 @@ void handle_layernorm_sp(Resolution& r) {
   const bool mega_moe = r.on(Field::enable_megamoe_for_layernorm_sp);
   if (!r.on(Field::enable_layernorm_sp)) {
     if (mega_moe) {
-      r.refuse("ValueError", kStep, "--enable-megamoe-for-layernorm-sp needs --enable-layernorm-sp");
+      r.refuse(RF::kOther, "ValueError", kStep, "--enable-megamoe-for-layernorm-sp needs --enable-layernorm-sp");
     }
     return;
   }
@@ -95,7 +99,8 @@ void handle_layernorm_sp(Resolution& r) {
   if (mega_moe) {
     run_mega_moe(r);
   } else if (r.env_bool("SGLANG_MOE_NVFP4_DISPATCH", false)) {
-    r.refuse("ValueError", kStep, "Muse Spark with --enable-layernorm-sp needs SGLANG_MOE_NVFP4_DISPATCH=0");
+    r.refuse(RF::kOther, "ValueError", kStep,
+             "Muse Spark with --enable-layernorm-sp needs SGLANG_MOE_NVFP4_DISPATCH=0");
   }
 }
 

@@ -16,7 +16,7 @@ void fit_runner_to_quantization(Resolution& r) {
   const bool declares = r.since(v0_5(15));
   const std::string_view function = declares ? kQuantPass : "_handle_moe_kernel_config";
   if (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online")) {
-    r.refuse("ValueError", function, "--quantization nvfp4_online needs an NVIDIA SM100 device");
+    r.refuse(RF::kOther, "ValueError", function, "--quantization nvfp4_online needs an NVIDIA SM100 device");
   }
   if (!r.is(Field::quantization, "mxfp8")) return;
   const bool mega_moe = declares && r.is(Field::moe_a2a_backend, "flashinfer_megamoe");
@@ -58,7 +58,8 @@ void check_cutedsl(Resolution& r, std::string_view function) {
   if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
       (r.is(Field::quantization, "nvfp4_online") ||
        r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false))) {
-    r.refuse("ValueError", function, "per-token NVFP4 activations need --moe-a2a-backend none or flashinfer");
+    r.refuse(RF::kOther, "ValueError", function,
+             "per-token NVFP4 activations need --moe-a2a-backend none or flashinfer");
   }
 }
 
@@ -122,7 +123,8 @@ void resolve_mega_moe_alias(Resolution& r) {
 void handle_mega_moe(Resolution& r) {
   resolve_mega_moe_alias(r);
   if (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "megamoe")) {
-    r.refuse("ValueError", "check_mega_moe_compat", "--moe-a2a-backend megamoe needs an NVIDIA or AMD device");
+    r.refuse(RF::kOther, "ValueError", "check_mega_moe_compat",
+             "--moe-a2a-backend megamoe needs an NVIDIA or AMD device");
   }
 }
 

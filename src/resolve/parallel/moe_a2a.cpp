@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kStep = "handle_a2a_moe";
 constexpr std::string_view kSource = "_handle_a2a_moe";
 
-void refuse(Resolution& r, const char* message) { r.refuse("ValueError", kStep, message); }
+void refuse(Resolution& r, const char* message) { r.refuse(RF::kOther, "ValueError", kStep, message); }
 
 // DeepEP's balancing of experts by the shared one, and of MegaMoE's since 0.5.16.
 bool fills_with_water(const Resolution& r) {
@@ -60,12 +60,12 @@ void validate_mega_moe_model(Resolution& r) {
                       "NemotronHPuzzleForCausalLM", "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM"},
                      arch);
   }
-  if (!known) r.refuse("ValueError", kFunction, "this architecture does not run on FlashInfer MegaMoE");
+  if (!known) r.refuse(RF::kOther, "ValueError", kFunction, "this architecture does not run on FlashInfer MegaMoE");
   const bool w4a16 = r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false);
   const bool quantized = r.one_of(Field::quantization, {"mxfp8", "modelopt_fp4"}) ||
                          (r.is(Field::quantization, "nvfp4_online") && w4a16) || has_fp4_experts(r, model) ||
                          has_hybrid_nvfp4_experts(model);
-  if (!quantized) r.refuse("ValueError", kFunction, "FlashInfer MegaMoE needs experts in MXFP8 or FP4");
+  if (!quantized) r.refuse(RF::kOther, "ValueError", kFunction, "FlashInfer MegaMoE needs experts in MXFP8 or FP4");
 }
 
 void validate_mega_moe_variables(Resolution& r) {
@@ -75,13 +75,15 @@ void validate_mega_moe_variables(Resolution& r) {
   dtype.erase(0, dtype.find_first_not_of(" \t\n"));
   dtype.erase(dtype.find_last_not_of(" \t\n") + 1);
   if (r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false) && dtype != "BF16") {
-    r.refuse("ValueError", kFunction, "SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16 needs combining in bf16");
+    r.refuse(RF::kOther, "ValueError", kFunction, "SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16 needs combining in bf16");
   }
   if (!contains({"BF16", "MXFP8", "NVFP4"}, dtype)) {
-    r.refuse("ValueError", kFunction, "SGLANG_FLASHINFER_MEGAMOE_COMBINE_DTYPE is none of bf16, mxfp8, nvfp4");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "SGLANG_FLASHINFER_MEGAMOE_COMBINE_DTYPE is none of bf16, mxfp8, nvfp4");
   }
   if (dtype != "BF16" && r.env_bool("SGLANG_FLASHINFER_MEGAMOE_IN_KERNEL_FC2_REDUCE", false)) {
-    r.refuse("ValueError", kFunction, "SGLANG_FLASHINFER_MEGAMOE_IN_KERNEL_FC2_REDUCE needs combining in bf16");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "SGLANG_FLASHINFER_MEGAMOE_IN_KERNEL_FC2_REDUCE needs combining in bf16");
   }
 }
 
@@ -130,7 +132,8 @@ void use_deepep(Resolution& r) {
 void validate_deepep_v2_model(Resolution& r) {
   constexpr const char* kFunction = "validate_deepep_v2_model_architecture";
   if (model_is_remote_instance(r)) {
-    r.refuse("ValueError", kFunction, "--moe-a2a-backend deepep_v2 needs a model path with a configuration");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--moe-a2a-backend deepep_v2 needs a model path with a configuration");
   }
   const ModelFacts& model = r.model();
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
@@ -139,7 +142,7 @@ void validate_deepep_v2_model(Resolution& r) {
       {"Glm5NextForConditionalGeneration", "GlmMoeDsaForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"},
       arch);
   if (!first && !(later && r.since(v0_5(21)))) {
-    r.refuse("ValueError", kFunction, "this architecture does not run with --moe-a2a-backend deepep_v2");
+    r.refuse(RF::kOther, "ValueError", kFunction, "this architecture does not run with --moe-a2a-backend deepep_v2");
   }
 }
 
@@ -172,7 +175,7 @@ void use_deepep_v2(Resolution& r) {
 // --flashinfer-a2a-dispatch-type: what the tokens travel as.
 void resolve_dispatch_type(Resolution& r) {
   constexpr const char* kFunction = "handle_flashinfer_a2a_dispatch_type";
-  const auto refuse_type = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
+  const auto refuse_type = [&](const char* message) { r.refuse(RF::kOther, "ValueError", kFunction, message); };
   if (r.env_text("SGLANG_MOE_NVFP4_DISPATCH") != nullptr) {
     refuse_type("SGLANG_MOE_NVFP4_DISPATCH and --flashinfer-a2a-dispatch-type exclude each other");
   }

@@ -35,7 +35,8 @@ void validate_flashinfer(Resolution& r) {
   constexpr const char* kFunction = "validate_flashinfer_a2a_token_budget";
   const bool prefills = !r.is(Field::disaggregation_mode, "decode");
   if (prefills && r.integer(Field::chunked_prefill_size) <= 0) {
-    r.refuse("ValueError", kFunction, "--moe-a2a-backend flashinfer needs a positive --chunked-prefill-size");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--moe-a2a-backend flashinfer needs a positive --chunked-prefill-size");
   }
   const std::int64_t prefill = max_prefill_buffer_tokens(r);
   std::int64_t required = decode_graph_tokens(r);
@@ -48,7 +49,7 @@ void validate_flashinfer(Resolution& r) {
   const std::int64_t capacity =
       r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", std::max<std::int64_t>(prefill, 4096));
   if (required > capacity) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "the largest forward pass is above SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK");
   }
 }
@@ -77,7 +78,7 @@ void validate_cutedsl(Resolution& r) {
       std::max(required, (by_config ? setting(kDecode, "max_bs") : or_zero(Field::cuda_graph_max_bs)) * per_request);
   const std::int64_t per_rank = r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024);
   if (per_rank * r.integer(Field::ep_size) < required) {
-    r.refuse("ValueError",
+    r.refuse(RF::kOther, "ValueError",
              r.since(v0_5(15)) ? "validate_cutedsl_a2a_token_budget" : "_validate_cutedsl_a2a_token_budget",
              "the largest forward pass is above SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK times --ep-size");
   }
@@ -103,7 +104,8 @@ void validate_deepep_v2(Resolution& r) {
     draft = r[Field::moe_a2a_backend];
   }
   if (is_text(draft, "deepep_v2")) {
-    r.refuse("ValueError", "validate_deepep_v2_speculative_draft", "a draft model does not run with deepep_v2");
+    r.refuse(RF::kOther, "ValueError", "validate_deepep_v2_speculative_draft",
+             "a draft model does not run with deepep_v2");
   }
   if (!r.is(Field::moe_a2a_backend, "deepep_v2")) return;
   constexpr const char* kFunction = "validate_deepep_v2_dispatch_token_budget";
@@ -116,12 +118,12 @@ void validate_deepep_v2(Resolution& r) {
                            : std::max<std::int64_t>(1, operators::floor_div(r, kFunction, r.integer(Field::tp_size),
                                                                             r.integer(Field::attn_dp_size)));
     if (-operators::floor_div(r, kFunction, -ceiling, ranks) > capacity) {
-      r.refuse("ValueError", kFunction,
+      r.refuse(RF::kOther, "ValueError", kFunction,
                "a prefill chunk is above SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK per rank");
     }
   }
   if (decode_graph_tokens(r) > capacity) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "the decode graph is above SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK per rank");
   }
 }

@@ -152,15 +152,16 @@ void handle_decode_context_parallelism(Resolution& r) {
     const bool gathers = r.integer(Field::dcp_size) <= 1 || r.before(v0_5(22));
     r.declare("_dcp_comm_backend_default", {{Field::dcp_comm_backend, gathers ? "ag_rs" : "a2a"}});
   }
-  const auto refuse = [&](const char* message) {
-    r.refuse("ValueError", r.since(v0_5(20)) ? "handle_decode_context_parallelism" : "handle_dcp_validation", message);
+  const auto refuse = [&](const char* message, RF rule = RF::kOther) {
+    r.refuse(rule, "ValueError", r.since(v0_5(20)) ? "handle_decode_context_parallelism" : "handle_dcp_validation",
+             message);
   };
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
   const bool all_to_all = r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"});
   if (dcp_size < 1) refuse("--dcp-size is below 1");
   if (dcp_size > 1 && r.before(v0_5(17))) refuse("--dcp-size above 1 needs AMD devices");
   if (dcp_size > 1 && r.on(Field::enable_prefill_cp) && r.since(v0_5(22)))
-    refuse("--dcp-size does not go with --enable-prefill-cp");
+    refuse("--dcp-size does not go with --enable-prefill-cp", RF::kContextParallelDecode);
   if (all_to_all && dcp_size <= 1) refuse("--dcp-comm-backend a2a has a use with --dcp-size above 1 only");
   if (r.is(Field::dcp_comm_backend, "fi_a2a")) refuse("--dcp-comm-backend fi_a2a needs NVIDIA devices; use a2a");
   if (r.on(Field::dcp_replicate_q_proj)) {
@@ -204,9 +205,10 @@ void handle_dwdp(Resolution& r) {
 namespace {
 
 void default_attention_groups(Resolution& r, std::string_view function) {
-  if (r.integer(Field::attn_dp_size) < 1) r.refuse("ValueError", function, "--attn-dp-size is not positive");
+  if (r.integer(Field::attn_dp_size) < 1)
+    r.refuse(RF::kOther, "ValueError", function, "--attn-dp-size is not positive");
   if (r.integer(Field::attn_dp_size) > 1 && r.integer(Field::dp_size) > 1) {
-    r.refuse("ValueError", function, "--dp-size replicas do not go with --attn-dp-size");
+    r.refuse(RF::kOther, "ValueError", function, "--dp-size replicas do not go with --attn-dp-size");
   }
   if (integer::bounded_times(r.integer(Field::dp_size), r.integer(Field::attn_dp_size)) == 1 &&
       !r.is(Field::ep_join_mode, "scale")) {
@@ -241,7 +243,7 @@ void handle_data_parallelism(Resolution& r) {
 void handle_shared_experts_tp(Resolution& r) {
   if (r.none(Field::shared_experts_tp_size)) return;
   constexpr const char* kFunction = "handle_shared_experts_tp";
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", kFunction, message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", kFunction, message); };
   const std::int64_t size = r.integer(Field::shared_experts_tp_size);
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
   if (size < 1 || operators::modulo(r, kFunction, attn_tp_size, size) != 0) {
@@ -270,7 +272,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
     r.change(kSource, Field::ep_dispatch_algorithm, same_on_all_ranks ? "dynamic" : "static");
   }
   if (same_on_all_ranks && r.one_of(Field::ep_dispatch_algorithm, {"static", "lp"})) {
-    r.refuse("ValueError", function, "without --moe-a2a-backend use --ep-dispatch-algorithm dynamic");
+    r.refuse(RF::kOther, "ValueError", function, "without --moe-a2a-backend use --ep-dispatch-algorithm dynamic");
   }
   const bool joins_by_scaling = r.since(v0_5(15)) && r.is(Field::ep_join_mode, "scale");
   if (balances && !joins_by_scaling) {
@@ -281,7 +283,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
 void handle_expert_distribution_metrics(Resolution& r) {
   constexpr std::string_view kSource = "_handle_expert_distribution_metrics";
   if (r.since(v0_5(18)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
-    r.refuse("ValueError", function_name(r, "_handle_expert_distribution_metrics"),
+    r.refuse(RF::kOther, "ValueError", function_name(r, "_handle_expert_distribution_metrics"),
              "SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC is gone; use --expert-balancedness-report-mode");
   }
   const bool reports = r.since(v0_5(18)) ? !r.is(Field::expert_balancedness_report_mode, "off")

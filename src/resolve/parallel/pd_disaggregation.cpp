@@ -66,7 +66,7 @@ void validate_prefill_complete(Resolution& r) {
   add(unsupported, r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false), "SGLANG_DISAGG_STAGING_BUFFER");
   add(unsupported, rust_server(r), "SGLANG_RUST_SERVER");
   if (!unsupported.empty()) {
-    r.refuse("ValueError", "_validate_prefill_complete",
+    r.refuse(RF::kOther, "ValueError", "_validate_prefill_complete",
              fmt::format("--disaggregation-decode-allocation-policy prefill_complete does not work with {}; use early.",
                          unsupported));
   }
@@ -81,15 +81,16 @@ void check_host_receive_and_dcp(Resolution& r) {
   if (!threshold.is_none()) {
     const double share = threshold.as_number();
     if (!(0 <= share && share <= 1)) {
-      r.refuse("ValueError", kStep, "--disaggregation-decode-host-receive-threshold is a share between 0 and 1.");
+      r.refuse(RF::kOther, "ValueError", kStep,
+               "--disaggregation-decode-host-receive-threshold is a share between 0 and 1.");
     }
     if (r.since(v0_5(22)) ? share < 1 : share > 0) {
       if (r.on(Field::enable_hisparse) || r.on(Field::enable_pd_role_switch)) {
-        r.refuse("ValueError", kStep,
+        r.refuse(RF::kOther, "ValueError", kStep,
                  "Receiving into host memory does not work with --enable-hisparse or --enable-pd-role-switch.");
       }
       if (r.is(Field::disaggregation_decode_retraction_backup, "cpu_tensor")) {
-        r.refuse("ValueError", kStep,
+        r.refuse(RF::kOther, "ValueError", kStep,
                  "Receiving into host memory needs --disaggregation-decode-retraction-backup host_pool.");
       }
       r.change(kStep, Field::disaggregation_decode_retraction_backup, "host_pool");
@@ -99,20 +100,22 @@ void check_host_receive_and_dcp(Resolution& r) {
       !r.one_of(Field::disaggregation_transfer_backend, {"mooncake", "nixl"}) &&
       (r.before(v0_5(19)) || !r.is(Field::disaggregation_transfer_backend, "fake")) &&
       (r.before(v0_5(22)) || !r.one_of(Field::disaggregation_transfer_backend, {"mori", "ascend"}))) {
-    r.refuse("ValueError", kStep,
+    r.refuse(RF::kOther, "ValueError", kStep,
              fmt::format("--dcp-size on a decode server does not work with --disaggregation-transfer-backend {}.",
                          r.text(Field::disaggregation_transfer_backend)));
   }
   const bool caches = r.on(Field::disaggregation_decode_enable_radix_cache) || r.on(Field::enable_hierarchical_cache);
   if (is_decode(r) && width(r, Field::dcp_size) > 1 && caches && r.before(v0_5(21))) {
-    r.refuse("ValueError", kStep, "--dcp-size on a decode server works without radix and hierarchical cache.");
+    r.refuse(RF::kOther, "ValueError", kStep,
+             "--dcp-size on a decode server works without radix and hierarchical cache.");
   }
 }
 
 void enable_decode_radix_cache(Resolution& r) {
   constexpr auto kOption = "--disaggregation-decode-enable-radix-cache";
   const auto refuse = [&](std::string_view with) {
-    r.refuse("ValueError", kStep, fmt::format("{} does not work with {}; drop one of them.", kOption, with));
+    r.refuse(RF::kOther, "ValueError", kStep,
+             fmt::format("{} does not work with {}; drop one of them.", kOption, with));
   };
   if (r.on(Field::enable_hisparse)) refuse("--enable-hisparse");
   const std::string backend = r.text(Field::disaggregation_transfer_backend);
@@ -152,7 +155,7 @@ void default_extra_slots(Resolution& r) {
     const std::int64_t ranks = r.since(v0_5(22))
                                    ? integer::bounded_times(r.integer(Field::dp_size), width(r, Field::attn_dp_size))
                                    : std::max<std::int64_t>(1, r.integer(Field::dp_size));
-    if (ranks == 0) r.refuse("ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
+    if (ranks == 0) r.refuse(RF::kOther, "ZeroDivisionError", kStep, "--dp-size is 0; it has to be 1 or more.");
     const std::int64_t least = r.since(v0_5(23)) ? 1 : std::numeric_limits<std::int64_t>::min();
     const std::int64_t per_worker = std::max(least, integer::floor_div(most.as_int(), ranks));
     if (per_worker <= 32) extra = per_worker * 2;
@@ -166,12 +169,13 @@ void alias_bootstrap_port(Resolution& r) {
   constexpr Field kPort = Field::disaggregation_bootstrap_port;
   if (r.since(v0_5(23)) &&
       r.is(Field::disaggregation_transfer_backend, "mori")) {  // its bootstrap server comes with the package
-    r.refuse("ModuleNotFoundError", "find_spec", "The Python package mori is missing; install it or use mooncake.");
+    r.refuse(RF::kOther, "ModuleNotFoundError", "find_spec",
+             "The Python package mori is missing; install it or use mooncake.");
   }
   const Value& port = r[kPort];
   const Value& api = r[Field::port];
   if (port != field_default(kPort, r.release()) && port != api) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              fmt::format("SGLANG_RUST_SERVER bootstraps on --port {}; drop --disaggregation-bootstrap-port {}.",
                          api.repr(), port.repr()));
   }
@@ -193,7 +197,8 @@ void check_role_switch(Resolution& r) {
   add(unsupported, width(r, Field::dcp_size) > 1, "--dcp-size above 1");
   add(unsupported, !r.none(Field::speculative_algorithm), "speculative decoding");
   if (!unsupported.empty()) {
-    r.refuse("ValueError", kStep, fmt::format("--enable-pd-role-switch does not work with {}.", unsupported));
+    r.refuse(RF::kOther, "ValueError", kStep,
+             fmt::format("--enable-pd-role-switch does not work with {}.", unsupported));
   }
 }
 
@@ -226,7 +231,7 @@ void handle_roles(Resolution& r) {
   const bool staged = r.is(Field::disaggregation_transfer_backend, "mooncake") ||
                       (r.is(Field::disaggregation_transfer_backend, "nixl") && r.since(v0_5(12)));
   if (r.env_bool("SGLANG_DISAGG_STAGING_BUFFER", false) && !staged) {
-    r.refuse("ValueError", kStep,
+    r.refuse(RF::kOther, "ValueError", kStep,
              fmt::format("SGLANG_DISAGG_STAGING_BUFFER works with mooncake (and nixl since 0.5.12), not with {}.",
                          r.text(Field::disaggregation_transfer_backend)));
   }
@@ -245,20 +250,20 @@ void handle_language_model_only(Resolution& r) {
       {Field::mm_enable_dp_encoder, "--mm-enable-dp-encoder"}};
   for (const auto& [field, option] : kOthers) {
     if (r.on(field)) {
-      r.refuse("ValueError", kFunction,
+      r.refuse(RF::kOther, "ValueError", kFunction,
                fmt::format("--language-model-only has no encoder for {}; drop one of them.", option));
     }
   }
   const ModelFacts& model = r.model();
   if (!r.is(Field::disaggregation_mode, "null") &&
       (r.before(v0_5(22)) || !is_text(model.root("model_type"), "deepseek_v41"))) {
-    r.refuse("ValueError", kFunction, "--language-model-only does not work with --disaggregation-mode.");
+    r.refuse(RF::kOther, "ValueError", kFunction, "--language-model-only does not work with --disaggregation-mode.");
   }
   for (const char* name : {"DeepseekV4ForCausalLM", "MuseGlimmerForConditionalGeneration",
                            "Cosmos3ForConditionalGeneration", "Cosmos3EdgeForConditionalGeneration"}) {
     if (model.has_architecture(name)) return;
   }
-  r.refuse("ValueError", kFunction, "--language-model-only is not offered for this architecture; drop it.");
+  r.refuse(RF::kOther, "ValueError", kFunction, "--language-model-only is not offered for this architecture; drop it.");
 }
 
 bool supports_encoder_disaggregation(const Resolution& r, std::string_view architecture) {
@@ -282,7 +287,7 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
 }
 
 void check_encoder_options(Resolution& r, std::string_view function) {
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", function, std::move(message)); };
   if (r.on(Field::enable_prefix_mm_cache) && !r.on(Field::encoder_only)) {
     refuse("--enable-prefix-mm-cache caches encoder outputs; it needs --encoder-only.");
   }
@@ -322,7 +327,7 @@ void handle_encoder_disaggregation(Resolution& r) {
   }
   const ModelFacts& model = r.model();
   if (model.architectures.empty()) {
-    r.refuse("TypeError", function, "config.json names no architecture; add \"architectures\".");
+    r.refuse(RF::kOther, "TypeError", function, "config.json names no architecture; add \"architectures\".");
   }
   const std::string architecture = model.architectures.front();
   if (r.since(v0_5(17)) && r.is(Field::encoder_transfer_backend, "auto")) {
@@ -331,13 +336,13 @@ void handle_encoder_disaggregation(Resolution& r) {
   }
   const bool disaggregated = r.on(Field::encoder_only) || r.on(Field::language_only);
   if (disaggregated && !supports_encoder_disaggregation(r, architecture)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              fmt::format("{} cannot be split into --encoder-only and --language-only servers; drop the option.",
                          architecture));
   }
   if (r.since(v0_5(23)) && architecture == "MuseSparkForConditionalGeneration" && r.on(Field::language_only) &&
       r.on(Field::enable_adaptive_dispatch_to_encoder)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "A --language-only server of Muse has no encoder for --enable-adaptive-dispatch-to-encoder.");
   }
 }

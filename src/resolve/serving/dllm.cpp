@@ -20,7 +20,9 @@ std::string_view logging_name(const Resolution& r) {
 // Gemma4Renoise.configure_server_args.
 void configure_renoising(Resolution& r) {
   static constexpr std::string_view kHere = "configure_server_args";
-  const auto refuse = [&r](std::string message) { r.refuse("ValueError", std::string(kHere), std::move(message)); };
+  const auto refuse = [&r](std::string message) {
+    r.refuse(RF::kOther, "ValueError", std::string(kHere), std::move(message));
+  };
   if (!r.is(Field::device, "cuda")) refuse("Gemma4Renoise needs CUDA or ROCm");
   const ModelFacts& model = r.model();
   if (r.integer(Field::pp_size) > 1) refuse("DiffusionGemma does not work with pipeline parallelism");
@@ -29,7 +31,7 @@ void configure_renoising(Resolution& r) {
   }
   if (model.quantization) refuse("DiffusionGemma cannot be quantized");
   if (model.root("tie_word_embeddings").truthy() && model.root("text_config").is_none()) {
-    r.refuse("AttributeError", std::string(kHere), "the model's config.json has no text_config");
+    r.refuse(RF::kOther, "AttributeError", std::string(kHere), "the model's config.json has no text_config");
   }
   const Value* tied = model.root("text_config").find("tie_word_embeddings");
   if (!model.root("tie_word_embeddings").truthy() || tied == nullptr || !tied->truthy()) {
@@ -84,10 +86,10 @@ void disable_overlap(Resolution& r) {
 // page_size % block == 0, as Python computes it for whatever the YAML file held.
 bool divides(Resolution& r, const Value& block, std::string_view function) {
   if (!block.is_number()) {
-    r.refuse("TypeError", std::string(function), "block_size in --dllm-algorithm-config is not a number");
+    r.refuse(RF::kOther, "TypeError", std::string(function), "block_size in --dllm-algorithm-config is not a number");
   }
   if (block.as_number() == 0) {
-    r.refuse("ZeroDivisionError", std::string(function), "block_size in --dllm-algorithm-config is 0");
+    r.refuse(RF::kOther, "ZeroDivisionError", std::string(function), "block_size in --dllm-algorithm-config is 0");
   }
   return std::fmod(r.number(Field::page_size), block.as_number()) == 0;
 }
@@ -104,7 +106,7 @@ void fit_page_size(Resolution& r) {
   }
   if (!declares) return;
   if (!block.is_number()) {
-    r.refuse("TypeError", std::string(step), "block_size in --dllm-algorithm-config is not a number");
+    r.refuse(RF::kOther, "TypeError", std::string(step), "block_size in --dllm-algorithm-config is not a number");
   }
   if (r.number(Field::page_size) > block.as_number()) {
     r.warn(step, "a page must not be larger than the diffusion block; it becomes " + block.repr());

@@ -29,14 +29,15 @@ constexpr Architecture kArchitectures[] = {
 
 const Architecture& architecture_of(Resolution& r, const ModelFacts& model) {
   if (model.architectures.empty()) {
-    r.refuse(r.before(v0_5(21)) ? "TypeError" : "RuntimeError", std::string(kStep),
+    r.refuse(RF::kOther, r.before(v0_5(21)) ? "TypeError" : "RuntimeError", std::string(kStep),
              "the model's config.json names no architecture");
   }
   const std::string& name = model.architectures.front();
   const auto* found = std::find_if(std::begin(kArchitectures), std::end(kArchitectures),
                                    [&](const Architecture& a) { return a.name == name && r.since(a.since); });
   if (found == std::end(kArchitectures)) {
-    r.refuse("RuntimeError", std::string(kStep), name + " is not a diffusion language model that SGLang knows");
+    r.refuse(RF::kOther, "RuntimeError", std::string(kStep),
+             name + " is not a diffusion language model that SGLang knows");
   }
   return *found;
 }
@@ -45,7 +46,8 @@ void check_pairing(Resolution& r, const Architecture& arch) {
   check_algorithm(r, r.text(Field::dllm_algorithm));
   const bool gemma = arch.name == "DiffusionGemmaForBlockDiffusion";
   if (gemma != r.is(Field::dllm_algorithm, "Gemma4Renoise")) {
-    r.refuse("ValueError", std::string(kStep), "Gemma4Renoise and DiffusionGemma go together, and only together");
+    r.refuse(RF::kOther, "ValueError", std::string(kStep),
+             "Gemma4Renoise and DiffusionGemma go together, and only together");
   }
 }
 
@@ -55,16 +57,17 @@ void check_edit_tokens(Resolution& r, const ModelFacts& model, const Architectur
   const Value remove = model.root("delete_token_id");
   const Value split = model.root("split_token_id");
   if (remove.is_none() || split.is_none()) {
-    r.refuse("RuntimeError", std::string(kStep),
+    r.refuse(RF::kOther, "RuntimeError", std::string(kStep),
              "JointThresholdInDel needs delete_token_id and split_token_id in the model's config.json");
   }
   for (const Value& token : {remove, split}) {
     if (!token.is_int() || token.as_int() < 0 || token.as_int() >= model.vocab_size) {
-      r.refuse("ValueError", std::string(kStep), "delete_token_id and split_token_id must be tokens of the vocabulary");
+      r.refuse(RF::kOther, "ValueError", std::string(kStep),
+               "delete_token_id and split_token_id must be tokens of the vocabulary");
     }
   }
   if (remove == split || remove == Value(arch.mask_id) || split == Value(arch.mask_id)) {
-    r.refuse("ValueError", std::string(kStep), "the mask, delete and split tokens must be three");
+    r.refuse(RF::kOther, "ValueError", std::string(kStep), "the mask, delete and split tokens must be three");
   }
 }
 
@@ -108,10 +111,10 @@ bool truthy(const python::YamlObject& object) {
 Value block_size_in(Resolution& r, const python::YamlObject* root, Value fallback) {
   if (root == nullptr || root->kind != python::YamlObject::kDict) {
     if (r.before(v0_5(21))) {
-      r.refuse("AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
+      r.refuse(RF::kOther, "AttributeError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
     }
     if (root != nullptr && truthy(*root)) {
-      r.refuse("ValueError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
+      r.refuse(RF::kOther, "ValueError", std::string(kStep), "--dllm-algorithm-config must hold a mapping");
     }
     return fallback;
   }
@@ -127,14 +130,14 @@ Value configured_block_size(Resolution& r, Value fallback) {
   const auto text = r.models().text_of(path);
   if (!text) {
     const bool directory = !path.empty() && r.models().has_file(path, ".");
-    r.refuse(directory ? "IsADirectoryError" : "FileNotFoundError", std::string(kStep),
+    r.refuse(RF::kOther, directory ? "IsADirectoryError" : "FileNotFoundError", std::string(kStep),
              "--dllm-algorithm-config " + path + " cannot be read");
   }
   try {
     const python::YamlObjects objects{python::YamlDocument(python::yaml_text(*text))};
     return block_size_in(r, objects.root(), std::move(fallback));
   } catch (const python::YamlFault& fault) {
-    r.refuse(fault.exception, std::string(kStep), "--dllm-algorithm-config: " + fault.message);
+    r.refuse(RF::kOther, fault.exception, std::string(kStep), "--dllm-algorithm-config: " + fault.message);
   }
 }
 
@@ -144,7 +147,7 @@ void check_algorithm(Resolution& r, std::string_view name) {
   for (const std::string_view known : {"LowConfidence", "JointThreshold", "JointThresholdInDel", "Gemma4Renoise"}) {
     if (name == known) return;
   }
-  r.refuse("RuntimeError", "get_algorithm_cls", "no diffusion algorithm is called " + std::string(name));
+  r.refuse(RF::kOther, "RuntimeError", "get_algorithm_cls", "no diffusion algorithm is called " + std::string(name));
 }
 
 Value block_size(Resolution& r) {
@@ -158,7 +161,7 @@ Value block_size(Resolution& r) {
   check_edit_tokens(r, *model, arch);
   Value size = configured_block_size(r, own);
   if (!model->root("expert_capacity").is_none() && size != model->root("block_size")) {
-    r.refuse("ValueError", std::string(kStep), "block routing needs the checkpoint's own block_size");
+    r.refuse(RF::kOther, "ValueError", std::string(kStep), "block routing needs the checkpoint's own block_size");
   }
   return size;
 }

@@ -37,7 +37,7 @@ void check_v2_modes(Resolution& r, const std::string& option) {
       {r.env_bool("SGLANG_EXPERIMENTAL_LORA_OPTI", false), "SGLANG_EXPERIMENTAL_LORA_OPTI"}};
   for (const auto& [given, mode] : unsupported) {
     if (given) {
-      r.refuse("ValueError", "_check_v2_lora_modes",
+      r.refuse(RF::kOther, "ValueError", "_check_v2_lora_modes",
                fmt::format("{} does not work with {}; drop one of them.", option, mode));
     }
   }
@@ -58,12 +58,13 @@ void check_speculation(Resolution& r) {
   if (r.none(Field::speculative_algorithm) || r.is(Field::speculative_algorithm, "NGRAM")) return;
   const std::string algorithm = r.text(Field::speculative_algorithm);
   if (r.before(v0_5(19))) {
-    r.refuse("ValueError", kStep, fmt::format("LoRA works with NGRAM speculation only, not with {}.", algorithm));
+    r.refuse(RF::kOther, "ValueError", kStep,
+             fmt::format("LoRA works with NGRAM speculation only, not with {}.", algorithm));
   }
   constexpr auto kFunction = "check_lora_speculative_compatibility";
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK"})) {
     r.refuse(
-        "ValueError", kFunction,
+        RF::kOther, "ValueError", kFunction,
         fmt::format("LoRA works with NGRAM, EAGLE, EAGLE3, DFLASH and DSPARK speculation, not with {}.", algorithm));
   }
   const std::string* ragged = r.env_text("SGLANG_RAGGED_VERIFY_MODE");
@@ -77,7 +78,7 @@ void check_speculation(Resolution& r) {
       {r.env_bool("SGLANG_ENABLE_OVERLAP_PLAN_STREAM", false), "SGLANG_ENABLE_OVERLAP_PLAN_STREAM"}};
   for (const auto& [given, what] : unsupported) {
     if (given) {
-      r.refuse("ValueError", kFunction,
+      r.refuse(RF::kOther, "ValueError", kFunction,
                fmt::format("LoRA with {} speculation does not work with {}; drop it.", algorithm, what));
     }
   }
@@ -103,7 +104,7 @@ Value parsed_path(Resolution& r, const Value& entry) {
     return lora_ref(r, text.substr(0, at), text.substr(at + 1), false);
   }
   if (!entry.is_dict()) {
-    r.refuse("ValueError", kStep,
+    r.refuse(RF::kOther, "ValueError", kStep,
              fmt::format("--lora-paths has {}; write NAME=PATH, PATH or a JSON object.", entry.repr()));
   }
   const Value* name = entry.find("lora_name");
@@ -123,7 +124,8 @@ void parse_paths(Resolution& r) {
   } else if (paths.is_dict()) {
     for (const auto& [name, path] : paths.as_dict()) parsed.push_back(lora_ref(r, name, path, false));
   } else if (!paths.is_none()) {
-    r.refuse("ValueError", kStep, fmt::format("--lora-paths is {}; give a list of adapters.", paths.repr()));
+    r.refuse(RF::kOther, "ValueError", kStep,
+             fmt::format("--lora-paths is {}; give a list of adapters.", paths.repr()));
   }
   if (paths.is_list() && r.before(v0_5(15))) {
     r.set_silently(Field::lora_paths, Value::list(std::move(parsed)));  // upstream fills the empty list in place
@@ -170,7 +172,7 @@ void check_limits(Resolution& r) {
 // The LoRA MoE runner (0.5.23): what it can run beside.
 void check_moe_runner(Resolution& r) {
   const auto refuse = [&](std::string message) {
-    r.refuse("ValueError", "check_lora_moe_runner_args", std::move(message));
+    r.refuse(RF::kOther, "ValueError", "check_lora_moe_runner_args", std::move(message));
   };
   if (!r.none(Field::speculative_algorithm) && is_lora_runner(r[Field::speculative_moe_runner_backend])) {
     refuse("--speculative-moe-runner-backend names a LoRA runner, but adapters act on the target model only.");

@@ -51,7 +51,7 @@ std::string ipv6_text(const in6_addr& address) {
 std::string normal_domain(Resolution& r, const std::string& given) {
   const auto refuse = [&](std::string_view why) {
     r.refuse(
-        "ValueError", "_normalize_media_domain",
+        RF::kOther, "ValueError", "_normalize_media_domain",
         fmt::format("--allowed-media-domains has \"{}\": {}; give host names such as media.example.com.", given, why));
   };
   std::string_view domain = python::strip(given);
@@ -86,7 +86,7 @@ std::string normal_domain(Resolution& r, const std::string& given) {
 
 void handle_media_url_security(Resolution& r) {
   if (r.integer(Field::media_url_max_file_size_mb) < 0) {
-    r.refuse("ValueError", "configure_media_url_security",
+    r.refuse(RF::kOther, "ValueError", "configure_media_url_security",
              "--media-url-max-file-size-mb is negative; give MiB, or 0 for no limit.");
   }
   std::set<std::string> domains;

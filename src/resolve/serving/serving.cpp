@@ -16,7 +16,7 @@ namespace preflight::resolve {
 void handle_return_hidden_states_mode(Resolution& r) {
   constexpr auto kSource = "_handle_return_hidden_states_mode";
   if (!r.none(Field::return_hidden_states_mode) && !r.one_of(Field::return_hidden_states_mode, {"last", "full"})) {
-    r.refuse("ValueError", function_name(r, kSource),
+    r.refuse(RF::kOther, "ValueError", function_name(r, kSource),
              "--return-hidden-states-mode takes last or full; use one of them or leave it out.");
   }
   if (!r.none(Field::return_hidden_states_mode)) {
@@ -30,17 +30,17 @@ void handle_multimodal(Resolution& r) {
   const std::string_view function = function_name(r, "_handle_multimodal");
   const Value& cache = r[Field::mm_preprocess_cache_size_mb];
   if (!cache.is_none() && cache.as_number() < 0) {
-    r.refuse("ValueError", function, "--mm-preprocess-cache-size-mb is negative; give 0 or more MiB.");
+    r.refuse(RF::kOther, "ValueError", function, "--mm-preprocess-cache-size-mb is negative; give 0 or more MiB.");
   }
   const Value& config = r[Field::mm_process_config];
   if (config.is_none()) return;
   if (!config.is_dict()) {
-    r.refuse("TypeError", function, "--mm-process-config is no JSON object; write it as {\"image\": {…}}.");
+    r.refuse(RF::kOther, "TypeError", function, "--mm-process-config is no JSON object; write it as {\"image\": {…}}.");
   }
   for (const std::string_view key : {"image", "video", "audio"}) {
     const Value* part = config.find(key);
     if (part != nullptr && !part->is_dict()) {
-      r.refuse("TypeError", function,
+      r.refuse(RF::kOther, "TypeError", function,
                fmt::format("\"{}\" in --mm-process-config is {}, where an object of settings is needed.", key,
                            part->repr()));
     }
@@ -51,7 +51,8 @@ void handle_asr_validation(Resolution& r) {
   const std::string_view function = function_name(r, "_handle_asr_validation");
   const auto require_positive = [&](Field field, std::string_view option) {
     if (!r.none(field) && r.number(field) <= 0) {
-      r.refuse("ValueError", function, fmt::format("{} is {}; it has to be positive.", option, r[field].repr()));
+      r.refuse(RF::kOther, "ValueError", function,
+               fmt::format("{} is {}; it has to be positive.", option, r[field].repr()));
     }
   };
   require_positive(Field::asr_max_buffer_seconds, "--asr-max-buffer-seconds");
@@ -61,7 +62,7 @@ void handle_asr_validation(Resolution& r) {
 void handle_load_balance_method(Resolution& r) {
   constexpr auto kSource = "_handle_load_balance_method";
   if (!r.one_of(Field::disaggregation_mode, {"null", "prefill", "decode"})) {
-    r.refuse("ValueError", function_name(r, kSource),
+    r.refuse(RF::kOther, "ValueError", function_name(r, kSource),
              fmt::format("--disaggregation-mode {} is unknown; use null, prefill or decode.",
                          r[Field::disaggregation_mode].repr()));
   }
@@ -96,7 +97,7 @@ void handle_tokenizer_batching(Resolution& r) {
   constexpr auto kSource = "_handle_tokenizer_batching";
   const std::string_view function = function_name(r, kSource);
   if (r.on(Field::enable_tokenizer_batch_encode) && r.on(Field::enable_dynamic_batch_tokenizer)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--enable-tokenizer-batch-encode and --enable-dynamic-batch-tokenizer are two ways to batch the "
              "tokenizer; keep one of them.");
   }

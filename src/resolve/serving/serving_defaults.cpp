@@ -29,7 +29,7 @@ void rename_image_processor(Resolution& r, std::string_view function) {
   // In 0.5.13 the switch stands alone; the backend that replaces it was seen first in 0.5.18.
   if (!r.on(Field::disable_fast_image_processor) || !field_exists(Field::image_processor_backend, r.release())) return;
   if (!r.one_of(Field::image_processor_backend, {"auto", "pil"})) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              fmt::format("--disable-fast-image-processor asks for the PIL processor, --image-processor-backend for {}; "
                          "keep one of the two options.",
                          r.text(Field::image_processor_backend)));
@@ -107,7 +107,7 @@ void rename_attention_backends(Resolution& r, std::string_view function) {
 void require_grpc_port_range(Resolution& r, std::string_view function, const Value& port) {
   if (port.as_int() >= 1 && port.as_int() <= 65535) return;
   r.refuse(
-      "ValueError", function,
+      RF::kOther, "ValueError", function,
       fmt::format("The gRPC port is {}, outside 1…65535. Without SGLANG_GRPC_PORT it is --port + 10000.", port.repr()));
 }
 
@@ -120,7 +120,7 @@ void derive_grpc_port(Resolution& r, std::string_view function) {
 }
 
 void check_sidecar(Resolution& r, std::string_view function, bool legacy_grpc) {
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", function, std::move(message)); };
   const Value& args = r[Field::sidecar_args];
   if (!args.is_none()) {
     if (r.none(Field::sidecar)) refuse("--sidecar-args has no meaning without --sidecar.");
@@ -142,7 +142,7 @@ void check_sidecar(Resolution& r, std::string_view function, bool legacy_grpc) {
 }
 
 void check_native_grpc(Resolution& r, std::string_view function) {
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", function, std::move(message)); };
   if (r.on(Field::use_ray)) refuse("--grpc-port does nothing under --use-ray; drop one of them.");
   if (r.on(Field::encoder_only)) refuse("--encoder-only runs its own server, without gRPC; drop --grpc-port.");
   if (r.integer(Field::tokenizer_worker_num) > 1) {
@@ -168,12 +168,12 @@ void resolve_grpc(Resolution& r, std::string_view function) {
     r.change(kDeprecated, Field::grpc_port, integer::plus(r[Field::port], 10000));
   }
   if (!r.none(Field::grpc_response_timeout_secs) && r.number(Field::grpc_response_timeout_secs) <= 0) {
-    r.refuse("ValueError", function, "--grpc-response-timeout-secs has to be positive.");
+    r.refuse(RF::kOther, "ValueError", function, "--grpc-response-timeout-secs has to be positive.");
   }
   if (!r.none(Field::grpc_port)) {
     require_grpc_port_range(r, function, r[Field::grpc_port]);
     if (r.integer(Field::grpc_worker_threads) < 1) {
-      r.refuse("ValueError", function, "SGLANG_GRPC_WORKER_THREADS has to be 1 or more.");
+      r.refuse(RF::kOther, "ValueError", function, "SGLANG_GRPC_WORKER_THREADS has to be 1 or more.");
     }
   }
   check_sidecar(r, function, legacy);
@@ -185,7 +185,7 @@ void resolve_grpc(Resolution& r, std::string_view function) {
 std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
   const bool by_platform = r.since(v0_5(15));
-  r.refuse(by_platform ? "AttributeError" : "RuntimeError",
+  r.refuse(RF::kOther, by_platform ? "AttributeError" : "RuntimeError",
            by_platform ? function_name(r, kDefaults) : std::string("get_device"),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
 }

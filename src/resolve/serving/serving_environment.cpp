@@ -39,7 +39,8 @@ void handle_multimodal_feature_transport(Resolution& r) {
   const bool keeps = r.on(Field::keep_mm_feature_on_device);  // an old option, gone in 0.5.21
   if (keeps) {
     if (!transport.empty() && transport != "cuda_ipc") {
-      r.refuse("ValueError", function, "--keep-mm-feature-on-device means --mm-feature-transport cuda_ipc.");
+      r.refuse(RF::kOther, "ValueError", function,
+               "--keep-mm-feature-on-device means --mm-feature-transport cuda_ipc.");
     }
     transport = "cuda_ipc";
     r.warn(function, "--keep-mm-feature-on-device is old; --mm-feature-transport cuda_ipc says the same.");
@@ -54,7 +55,7 @@ void handle_multimodal_feature_transport(Resolution& r) {
     r.warn(function, "An encoder sends its outputs by --encoder-transfer-backend; --mm-feature-transport becomes cpu.");
     transport = "cpu";
   } else if (needs_cuda) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              fmt::format("--mm-feature-transport {} shares NVIDIA memory, which an Intel GPU has not; use cpu or drop "
                          "the option and SGLANG_USE_CUDA_IPC_TRANSPORT.",
                          transport));
@@ -114,7 +115,7 @@ void handle_environment_variables(Resolution& r) {
     r.change(kSource, Field::debug_cuda_graph, false);
   }
   if (r.on(Field::enable_deepseek_v4_fp4_indexer)) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--enable-deepseek-v4-fp4-indexer needs a GPU with FP4 indexer kernels, which no Intel GPU has; drop it.");
   }
   // SGLANG_OPT_FP8_WO_A_GEMM is looked at on CUDA only.
@@ -141,7 +142,7 @@ void handle_crash_dump_env(Resolution& r) {
     if (given) return;
     const std::string error = makedirs_error((std::filesystem::path(folder) / host_name()).string());
     if (!error.empty()) {
-      r.refuse(error, function,
+      r.refuse(RF::kOther, error, function,
                fmt::format("--crash-dump-folder {} cannot hold a folder per host; name a writable one.", folder));
     }
     return;

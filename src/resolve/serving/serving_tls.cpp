@@ -21,19 +21,19 @@ void check_http2(Resolution& r, std::string_view function) {
   if (field_exists(Field::http2_max_concurrent_streams, r.release())) {
     const auto streams = r.integer(Field::http2_max_concurrent_streams);
     if (streams <= 0 || streams >= (std::int64_t{1} << 32)) {
-      r.refuse("ValueError", function,
+      r.refuse(RF::kOther, "ValueError", function,
                fmt::format("--http2-max-concurrent-streams is {}; it has to lie in 1…4294967295.", streams));
     }
   }
   if (field_exists(Field::http2_initial_connection_window_size, r.release())) {
     const auto window = r.integer(Field::http2_initial_connection_window_size);
     if (window < 1024 || window >= (std::int64_t{1} << 31)) {
-      r.refuse("ValueError", function,
+      r.refuse(RF::kOther, "ValueError", function,
                fmt::format("--http2-initial-connection-window-size is {}; it has to lie in 1024…2147483647.", window));
     }
   }
   // Upstream's later HTTP/2 checks (certificate refresh, tokenizer workers) come after this import and are not reached.
-  r.refuse("ValueError", function,
+  r.refuse(RF::kOther, "ValueError", function,
            "--enable-http2 needs the Python package granian, which an XPU installation does not bring; install "
            "\"sglang[http2]\" or drop the option.");
 }
@@ -42,7 +42,7 @@ void check_http2(Resolution& r, std::string_view function) {
 
 void handle_ssl_validation(Resolution& r) {
   const std::string_view function = function_name(r, "_handle_ssl_validation");
-  const auto refuse = [&](std::string message) { r.refuse("ValueError", function, std::move(message)); };
+  const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", function, std::move(message)); };
   const bool key = r.on(Field::ssl_keyfile);
   const bool certificate = r.on(Field::ssl_certfile);
   if (key && !certificate) refuse("--ssl-keyfile is given without --ssl-certfile; TLS needs both.");

@@ -52,7 +52,7 @@ void check_optimistic_prefill(Resolution& r, std::string_view function) {
   }
   if (r.is(Field::disaggregation_decode_allocation_policy, "prefill_complete") &&
       r.is(Field::disaggregation_mode, "prefill") && !on()) {
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              "--disaggregation-decode-allocation-policy prefill_complete needs optimistic prefill, which is off here.");
   }
 }
@@ -73,7 +73,7 @@ void disable_graphs(Resolution& r) {
 Value parsed_json(Resolution& r, std::string_view function, Field field, std::string_view option) {
   auto value = Value::parse_json(r.text(field));
   if (!value) {
-    r.refuse("JSONDecodeError", function, fmt::format("{} is no JSON: {}.", option, value.error().message));
+    r.refuse(RF::kOther, "JSONDecodeError", function, fmt::format("{} is no JSON: {}.", option, value.error().message));
   }
   r.change(kSource, field, *value);
   return *value;
@@ -88,7 +88,7 @@ void check_modalities(Resolution& r, std::string_view function) {
   if (!limits.is_dict()) return;
   for (const auto& [modality, ignored] : limits.as_dict()) {
     if (modality == "image" || modality == "video" || modality == "audio") continue;
-    r.refuse("ValueError", function,
+    r.refuse(RF::kOther, "ValueError", function,
              fmt::format("--limit-mm-data-per-request names \"{}\"; image, video and audio can be limited.", modality));
   }
 }
@@ -129,14 +129,16 @@ constexpr std::array kSamplingParams = {"max_new_tokens",
 
 // Constructing SamplingParams: unknown names, and the comparisons its constructor makes.
 void construct_sampling_params(Resolution& r, std::string_view function, const Value& params) {
-  if (!params.is_dict()) r.refuse("TypeError", function, "--preferred-sampling-params has to be a JSON object.");
+  if (!params.is_dict())
+    r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   for (const auto& [name, ignored] : params.as_dict()) {
     if (std::find(kSamplingParams.begin(), kSamplingParams.end(), name) == kSamplingParams.end()) {
-      r.refuse("TypeError", function, fmt::format("--preferred-sampling-params has no parameter \"{}\".", name));
+      r.refuse(RF::kOther, "TypeError", function,
+               fmt::format("--preferred-sampling-params has no parameter \"{}\".", name));
     }
   }
   const auto refuse = [&](std::string_view exception, std::string_view frame, std::string_view name) {
-    r.refuse(std::string(exception), std::string(frame),
+    r.refuse(RF::kOther, std::string(exception), std::string(frame),
              fmt::format("\"{}\" in --preferred-sampling-params has a value of the wrong kind.", name));
   };
   const Value* ids = params.find("stop_token_ids");
@@ -167,31 +169,32 @@ void normalize_sampling_params(Resolution& r, const Value& params) {
     if (value == nullptr || value->is_none()) return 0;
     if (value->is_list()) return static_cast<std::int64_t>(value->as_list().size());
     if (value->is_string()) return 1;
-    r.refuse("TypeError", "normalize", fmt::format("\"{}\" has to be a string or a list of strings.", name));
+    r.refuse(RF::kOther, "TypeError", "normalize",
+             fmt::format("\"{}\" has to be a string or a list of strings.", name));
   };
   constexpr std::int64_t kMaxStops = 32;
   constexpr std::size_t kMaxRegexBytes = 256;
   const std::int64_t stops = count("stop");
-  if (stops > kMaxStops) r.refuse("ValueError", "normalize", "At most 32 stop strings are allowed.");
+  if (stops > kMaxStops) r.refuse(RF::kOther, "ValueError", "normalize", "At most 32 stop strings are allowed.");
   const std::int64_t regexes = count("stop_regex");
-  if (regexes > kMaxStops) r.refuse("ValueError", "normalize", "At most 32 stop patterns are allowed.");
+  if (regexes > kMaxStops) r.refuse(RF::kOther, "ValueError", "normalize", "At most 32 stop patterns are allowed.");
   if (const Value* regex = params.find("stop_regex"); regexes > 0) {
     const Value::List patterns = regex->is_list() ? regex->as_list() : Value::List{*regex};
     for (const Value& pattern : patterns) {
       if (pattern.is_string() && pattern.as_string().size() > kMaxRegexBytes) {
-        r.refuse("ValueError", "normalize", "A stop pattern has at most 256 bytes.");
+        r.refuse(RF::kOther, "ValueError", "normalize", "A stop pattern has at most 256 bytes.");
       }
     }
   }
   const Value* fewest = params.find("min_new_tokens");
   if (fewest != nullptr && fewest->is_number() && fewest->as_number() <= 0) fewest = nullptr;
   if (stops > 0 || regexes > 0 || (fewest != nullptr && fewest->is_number())) {
-    r.refuse("ValueError", "raise_if_tokenizer_required",
+    r.refuse(RF::kOther, "ValueError", "raise_if_tokenizer_required",
              "--preferred-sampling-params asks for stop strings or min_new_tokens, which need the tokenizer that "
              "--skip-tokenizer-init leaves out.");
   }
   if (fewest != nullptr && !fewest->is_none()) {
-    r.refuse("TypeError", "raise_if_tokenizer_required", "\"min_new_tokens\" has to be a number.");
+    r.refuse(RF::kOther, "TypeError", "raise_if_tokenizer_required", "\"min_new_tokens\" has to be a number.");
   }
 }
 
@@ -203,14 +206,15 @@ void check_sampling_params(Resolution& r, std::string_view function) {
   }
   if (r.before(v0_5(14))) return;  // known for 0.5.13: parsed, not looked at
   const bool container = params.is_dict() || params.is_list() || params.is_string();
-  if (!container) r.refuse("TypeError", function, "--preferred-sampling-params has to be a JSON object.");
+  if (!container) r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   const auto is_watermark = [](const Value& v) { return is_text(v, "watermark"); };
   const bool watermark =
       params.find("watermark") != nullptr ||
       (params.is_list() && std::any_of(params.as_list().begin(), params.as_list().end(), is_watermark)) ||
       (params.is_string() && params.as_string().find("watermark") != std::string::npos);
   if (watermark && r.since(v0_5(22))) {
-    r.refuse("ValueError", function, "A watermark cannot be a preferred sampling parameter; requests ask for it.");
+    r.refuse(RF::kOther, "ValueError", function,
+             "A watermark cannot be a preferred sampling parameter; requests ask for it.");
   }
   if (!r.on(Field::skip_tokenizer_init)) return;
   construct_sampling_params(r, function, params);
@@ -223,7 +227,7 @@ void handle_other_validations(Resolution& r) {
   const std::string_view function = function_name(r, kSource);
   const Value& template_kwargs = r[Field::default_chat_template_kwargs];
   if (!template_kwargs.is_none() && !template_kwargs.is_dict()) {
-    r.refuse("ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");
+    r.refuse(RF::kOther, "ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");
   }
   check_optimistic_prefill(r, function);
   if (!r.none(Field::debug_tensor_dump_output_folder)) {

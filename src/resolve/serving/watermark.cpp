@@ -53,7 +53,8 @@ std::string expanded(const std::string& path) {
 std::string read_config_file(Resolution& r, const std::string& source) {
   const std::string path = expanded(source);
   const auto refuse = [&](std::string_view why) {
-    r.refuse("WatermarkConfigError", "_read_config_file", fmt::format("--watermark-config {}: {}.", path, why));
+    r.refuse(RF::kOther, "WatermarkConfigError", "_read_config_file",
+             fmt::format("--watermark-config {}: {}.", path, why));
   };
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) refuse("there is no such file");
@@ -69,7 +70,7 @@ std::string read_config_file(Resolution& r, const std::string& source) {
 // load_watermark_config: a JSON object, inline or in a file.
 Value load_config(Resolution& r) {
   const auto refuse = [&](std::string why) {
-    r.refuse("WatermarkConfigError", "load_watermark_config", fmt::format("--watermark-config: {}.", why));
+    r.refuse(RF::kOther, "WatermarkConfigError", "load_watermark_config", fmt::format("--watermark-config: {}.", why));
   };
   const std::string source = r.text(Field::watermark_config);
   const std::string payload = python::strip(source).starts_with('{') ? source : read_config_file(r, source);
@@ -101,11 +102,11 @@ Value load_config(Resolution& r) {
 
 void check_values(Resolution& r) {
   const auto refuse = [&](const std::string& why) {
-    r.refuse("ValueError", "check_watermark_server_args", "--enable-watermark: " + why);
+    r.refuse(RF::kOther, "ValueError", "check_watermark_server_args", "--enable-watermark: " + why);
   };
   for (const Field field : {Field::watermark_key, Field::watermark_key_b}) {
     if (!r.none(field) && !is_key(r[field])) {
-      r.refuse("ValueError", "parse_watermark_key", "A watermark key has 1 to 16 hexadecimal digits.");
+      r.refuse(RF::kOther, "ValueError", "parse_watermark_key", "A watermark key has 1 to 16 hexadecimal digits.");
     }
   }
   if (!is_window(r[Field::watermark_context_window])) refuse("context_window is 1 to 64.");
@@ -122,7 +123,7 @@ void check_values(Resolution& r) {
 
 void check_combinations(Resolution& r) {
   const auto refuse = [&](std::string_view with) {
-    r.refuse("ValueError", "check_watermark_server_args",
+    r.refuse(RF::kOther, "ValueError", "check_watermark_server_args",
              fmt::format("--enable-watermark does not work with {}; drop one of them.", with));
   };
   if (r.on(Field::enable_custom_logit_processor)) refuse("--enable-custom-logit-processor");
@@ -158,11 +159,13 @@ void handle_watermark_config(Resolution& r) {
 void check_watermark_server_args(Resolution& r) {
   constexpr auto kFunction = "check_watermark_server_args";
   if (!r.none(Field::watermark_config) && !r.on(Field::enable_watermark)) {
-    r.refuse("ValueError", kFunction, "--watermark-config does nothing without --enable-watermark; add it.");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--watermark-config does nothing without --enable-watermark; add it.");
   }
   if (!r.on(Field::enable_watermark)) return;
   if (!r.is(Field::device, "cuda")) {
-    r.refuse("ValueError", kFunction, "--enable-watermark works on CUDA devices only; drop it on an Intel GPU.");
+    r.refuse(RF::kOther, "ValueError", kFunction,
+             "--enable-watermark works on CUDA devices only; drop it on an Intel GPU.");
   }
   check_values(r);
   check_combinations(r);

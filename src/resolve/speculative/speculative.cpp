@@ -46,7 +46,8 @@ Value algorithm_behind_alias(Resolution& r) {
     gemma4_draft = is_gemma4_assistant(r, std::get<Value>(config));
   }
   if (r.is(Field::speculative_algorithm, "EAGLE3") && gemma4_draft) {
-    r.refuse("ValueError", std::string(kHere), "a Gemma 4 assistant drafts with NEXTN or EAGLE, not with EAGLE3");
+    r.refuse(RF::kOther, "ValueError", std::string(kHere),
+             "a Gemma 4 assistant drafts with NEXTN or EAGLE, not with EAGLE3");
   }
   if (r.one_of(Field::speculative_algorithm, {"NEXTN", "EAGLE"})) return gemma4_draft ? "FROZEN_KV_MTP" : "EAGLE";
   return r[Field::speculative_algorithm];
@@ -71,7 +72,8 @@ void default_moe_runner(Resolution& r) {
   }
   if (r.before(v0_5(15))) return r.set(kStep, Field::speculative_moe_runner_backend, std::move(runner));
   constexpr std::string_view kPass = "_speculative_moe_runner_default";
-  if (!runner.is_string()) r.refuse("AttributeError", std::string(kPass), "--moe-runner-backend has no value");
+  if (!runner.is_string())
+    r.refuse(RF::kOther, "AttributeError", std::string(kPass), "--moe-runner-backend has no value");
   if (r.since(v0_5(22)) && is_text(runner, "flashinfer_megamoe")) {
     runner = "flashinfer_trtllm";
   } else if (r.since(v0_5(23)) && runner.as_string().starts_with("lora_")) {
@@ -86,7 +88,7 @@ void check_decode_radix_cache(Resolution& r) {
   if (!r.is(Field::disaggregation_mode, "decode") || !r.on(Field::disaggregation_decode_enable_radix_cache)) return;
   if (r.none(Field::speculative_algorithm)) return;
   if (r.one_of(Field::speculative_algorithm, {"DSPARK", "EAGLE", "EAGLE3"})) return;
-  r.refuse("ValueError", std::string(kStep),
+  r.refuse(RF::kOther, "ValueError", std::string(kStep),
            "a decode server's radix cache works with EAGLE, EAGLE3 and DSPARK only, not with " +
                r.text(Field::speculative_algorithm));
 }
@@ -94,10 +96,11 @@ void check_decode_radix_cache(Resolution& r) {
 void check_block_verification(Resolution& r) {
   if (!r.on(Field::speculative_use_block_verification)) return;
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK"})) {
-    r.refuse("ValueError", std::string(kStep), "block verification works with EAGLE, EAGLE3, NEXTN, DFLASH and DSPARK");
+    r.refuse(RF::kOther, "ValueError", std::string(kStep),
+             "block verification works with EAGLE, EAGLE3, NEXTN, DFLASH and DSPARK");
   }
   if (!r.is(Field::device, "cuda")) {
-    r.refuse("ValueError", std::string(kStep), "block verification needs CUDA or ROCm");
+    r.refuse(RF::kOther, "ValueError", std::string(kStep), "block verification needs CUDA or ROCm");
   }
   // It verifies sampled proposals; EAGLE has them only under rejection sampling.
   if (r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"}) && !r.on(Field::speculative_use_rejection_sampling)) {
@@ -113,7 +116,7 @@ void check_draft_window(Resolution& r) {
   if (!r.none(Field::speculative_draft_window_size) && r.since(v0_5(13))) {
     const std::int64_t window = r.integer(Field::speculative_draft_window_size);
     if (window <= 0) {
-      r.refuse("ValueError", std::string(kStep), "--speculative-draft-window-size must be positive");
+      r.refuse(RF::kOther, "ValueError", std::string(kStep), "--speculative-draft-window-size must be positive");
     }
     r.change(kStep, Field::speculative_draft_window_size, whole(r[Field::speculative_draft_window_size]));
     const bool honoured = r.one_of(Field::speculative_algorithm, {"EAGLE3", "DFLASH"}) ||
@@ -122,9 +125,11 @@ void check_draft_window(Resolution& r) {
   }
   if (!r.none(Field::speculative_draft_sink_size)) {
     const std::int64_t sink = r.integer(Field::speculative_draft_sink_size);
-    if (sink < 0) r.refuse("ValueError", std::string(kStep), "--speculative-draft-sink-size must not be negative");
+    if (sink < 0)
+      r.refuse(RF::kOther, "ValueError", std::string(kStep), "--speculative-draft-sink-size must not be negative");
     if (r.none(Field::speculative_draft_window_size)) {
-      r.refuse("ValueError", std::string(kStep), "--speculative-draft-sink-size needs --speculative-draft-window-size");
+      r.refuse(RF::kOther, "ValueError", std::string(kStep),
+               "--speculative-draft-sink-size needs --speculative-draft-window-size");
     }
     r.change(kStep, Field::speculative_draft_sink_size, whole(r[Field::speculative_draft_sink_size]));
   }
@@ -137,7 +142,7 @@ void check_prefill_coordination(Resolution& r) {
   if (drafts && !r.on(Field::enable_multi_layer_eagle)) {
     return;
   }
-  r.refuse("ValueError", std::string(kStep),
+  r.refuse(RF::kOther, "ValueError", std::string(kStep),
            "SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION needs EAGLE, EAGLE3 or DSPARK with one draft layer");
 }
 
@@ -196,7 +201,7 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
       if (text == known) return algorithm;
     }
   }
-  r.refuse("ValueError", "from_string", "no speculative algorithm is called " + text);
+  r.refuse(RF::kOther, "ValueError", "from_string", "no speculative algorithm is called " + text);
 }
 
 void cap_running_requests(Resolution& r, std::string_view function) {
@@ -227,7 +232,9 @@ void force_one(Resolution& r, Field field, std::string_view function) {
 
 bool greater(Resolution& r, Field field, std::int64_t limit, std::string_view function) {
   if (r.none(field)) {
-    r.refuse("TypeError", std::string(function),
+    const bool of_the_draft = field == Field::speculative_eagle_topk || field == Field::speculative_num_steps ||
+                              field == Field::speculative_num_draft_tokens;
+    r.refuse(of_the_draft ? RF::kPartialTree : RF::kOther, "TypeError", std::string(function),
              std::string(field_name(field)) + " has no value, and SGLang compares it with a number");
   }
   return r.number(field) > static_cast<double>(limit);
@@ -286,7 +293,7 @@ Value max_speculative_num_draft_tokens(Resolution& r) {
   if (tokens.is_none() || !r.on(Field::speculative_adaptive)) return tokens;
   const Value widest = integer::plus(adaptive_candidate_steps(r).back(), 1);
   if (r.since(v0_5(19)) && integer::less(widest, tokens)) {
-    r.refuse("ValueError", "max_speculative_num_draft_tokens",
+    r.refuse(RF::kOther, "ValueError", "max_speculative_num_draft_tokens",
              "the adaptive configuration drafts fewer tokens than --speculative-num-draft-tokens");
   }
   return widest;

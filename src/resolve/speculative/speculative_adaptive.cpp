@@ -28,7 +28,7 @@ std::string why_not_adaptive(Resolution& r) {
 }
 
 [[noreturn]] void bad_config(Resolution& r, std::string_view exception, std::string message) {
-  r.refuse(exception, std::string(kLoad), "--speculative-adaptive-config: " + std::move(message));
+  r.refuse(RF::kOther, exception, std::string(kLoad), "--speculative-adaptive-config: " + std::move(message));
 }
 
 Value built_in_config(const Resolution& r) {
@@ -112,7 +112,7 @@ void init_adaptive_parameters(Resolution& r) {
   }
   const Value& steps = r[Field::speculative_num_steps];
   if (std::find(candidates.begin(), candidates.end(), steps) == candidates.end()) {
-    r.refuse("ValueError", std::string(kHere),
+    r.refuse(RF::kOther, "ValueError", std::string(kHere),
              "--speculative-num-steps is not one of the adaptive configuration's steps");
   }
   r.declare(kHere, {{Field::speculative_num_draft_tokens, integer::plus(steps, 1)}});
@@ -121,7 +121,7 @@ void init_adaptive_parameters(Resolution& r) {
 void validate_adaptive_steps(Resolution& r) {
   const std::vector<Value> candidates = adaptive_candidate_steps(r);
   if (std::find(candidates.begin(), candidates.end(), r[Field::speculative_num_steps]) != candidates.end()) return;
-  r.refuse("ValueError", "validate_adaptive_initial_steps",
+  r.refuse(RF::kOther, "ValueError", "validate_adaptive_initial_steps",
            "--speculative-num-steps is not one of the adaptive configuration's steps");
 }
 

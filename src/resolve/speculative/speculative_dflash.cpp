@@ -11,15 +11,18 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_dflash";
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
+  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
+}
 
 void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);
   const bool cuda = device.starts_with("cuda");
   const bool npu = device == "npu";
-  if (r.since(v0_5(15)) && !cuda && !npu && device != "xpu") refuse(r, "DFLASH does not run on device " + device);
-  if (attn_dp_enabled(r) && r.before(v0_5(15))) refuse(r, "DFLASH does not work with data-parallel attention");
-  if (attn_dp_enabled(r) && !npu) {
+  const bool runs = cuda || (npu && r.since(v0_5(17))) || (device == "xpu" && r.since(v0_5(20)));
+  if (r.since(v0_5(16)) && !runs) refuse(r, "DFLASH does not run on device " + device, RF::kAlgorithmForOthers);
+  if (attn_dp_enabled(r) && (r.before(v0_5(20)) || !npu)) {
+    if (r.before(v0_5(23))) refuse(r, "DFLASH does not work with data-parallel attention");
     if (!cuda) refuse(r, "DFLASH with data-parallel attention needs CUDA");
     if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DFLASH with data-parallel attention needs --enable-dp-lm-head");
     if (r.integer(Field::attn_cp_size) != 1) refuse(r, "DFLASH has no context parallelism under data parallelism");
@@ -58,7 +61,7 @@ void take_window(Resolution& r) {
 void infer_block_size(Resolution& r) {
   if (!r.none(Field::speculative_num_draft_tokens)) return;
   if (auto overrides = Value::parse_json(r.text(Field::json_model_override_args)); !overrides) {
-    r.refuse("JSONDecodeError", std::string(kStep), "--json-model-override-args is not JSON");
+    r.refuse(RF::kOther, "JSONDecodeError", std::string(kStep), "--json-model-override-args is not JSON");
   }
   const auto config = load_draft_config(r, DraftConfig::kWithOverrides);
   BlockDraft draft;
@@ -94,7 +97,7 @@ bool suits_trtllm_mha(Resolution& r, std::string_view function) {
   Value types = member(text, "layer_types");
   if (text.find("layer_types") == nullptr) types = member(config, "layer_types");
   if (!types.is_none() && !types.is_list()) {
-    r.refuse("ValueError", "get_dflash_layer_types", "the draft's layer_types must be a list");
+    r.refuse(RF::kOther, "ValueError", "get_dflash_layer_types", "the draft's layer_types must be a list");
   }
   const bool all_slide =
       types.truthy() && Value(static_cast<std::int64_t>(types.as_list().size())) == member(text, "num_hidden_layers") &&

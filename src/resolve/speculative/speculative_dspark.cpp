@@ -12,7 +12,9 @@ namespace {
 constexpr std::string_view kStep = "_handle_dspark";
 constexpr std::int64_t kDefaultGamma = 7;
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
+  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
+}
 
 // Data-parallel attention narrows what DSPARK works with (Ascend devices are exempt from most of it).
 void check_data_parallel(Resolution& r, bool npu) {
@@ -40,7 +42,7 @@ void check_placement(Resolution& r) {
   const bool npu = device.starts_with("npu");
   const bool xpu = r.since(v0_5(23)) && device.starts_with("xpu");
   if (!device.starts_with("cuda") && !npu && !xpu) {
-    refuse(r, "DSPARK does not run on device " + device);
+    refuse(r, "DSPARK does not run on device " + device, RF::kAlgorithmForOthers);
   }
   check_data_parallel(r, npu);
   const bool prefills = r.since(v0_5(21)) && r.is(Field::disaggregation_mode, "prefill");

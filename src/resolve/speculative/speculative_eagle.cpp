@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_eagle_family";
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
+  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
+}
 
 bool contains(std::initializer_list<std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -21,7 +23,8 @@ bool contains(std::initializer_list<std::string_view> names, std::string_view na
 
 std::string architecture(Resolution& r) {
   const auto& names = r.model().architectures;
-  if (names.empty()) r.refuse("TypeError", std::string(kStep), "the model's config.json names no architecture");
+  if (names.empty())
+    r.refuse(RF::kOther, "TypeError", std::string(kStep), "the model's config.json names no architecture");
   return names.front();
 }
 
@@ -83,7 +86,8 @@ void choose_shape(Resolution& r, std::string_view arch) {
   const bool adaptive_chose = r.since(v0_5(14)) && r.on(Field::speculative_adaptive);
   if (adaptive_chose || !r.none(Field::speculative_num_steps)) return;
   r.require(r.none(Field::speculative_eagle_topk) && r.none(Field::speculative_num_draft_tokens), kStep,
-            "--speculative-eagle-topk and --speculative-num-draft-tokens need --speculative-num-steps");
+            "--speculative-eagle-topk and --speculative-num-draft-tokens need --speculative-num-steps",
+            RF::kPartialTree);
   const Shape shape = automatic_shape(r, arch);
   if (r.before(v0_5(14))) {
     r.set(kStep, Field::speculative_num_steps, shape.steps);
@@ -109,10 +113,12 @@ void check_trtllm_mha(Resolution& r) {
 void check_rejection_sampling(Resolution& r) {
   if (!r.on(Field::speculative_use_rejection_sampling)) return;
   if (!r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3"})) {
-    r.refuse("NotImplementedError", std::string(kStep), "rejection sampling works with EAGLE, EAGLE3 and NEXTN only");
+    r.refuse(RF::kOther, "NotImplementedError", std::string(kStep),
+             "rejection sampling works with EAGLE, EAGLE3 and NEXTN only");
   }
   if (r.before(v0_5(16)) && r.on(Field::enable_multi_layer_eagle)) {
-    r.refuse("NotImplementedError", std::string(kStep), "rejection sampling does not go with multi-layer EAGLE");
+    r.refuse(RF::kOther, "NotImplementedError", std::string(kStep),
+             "rejection sampling does not go with multi-layer EAGLE");
   }
   if (r[Field::speculative_eagle_topk] != Value(1)) {
     refuse(r, "rejection sampling needs --speculative-eagle-topk 1");
@@ -131,7 +137,7 @@ void check_rejection_sampling(Resolution& r) {
 void fit_draft_tokens(Resolution& r) {
   if (r[Field::speculative_eagle_topk] != Value(1)) return;
   if (r.none(Field::speculative_num_steps)) {
-    r.refuse("TypeError", std::string(kStep), "--speculative-num-steps has no value");
+    r.refuse(RF::kPartialTree, "TypeError", std::string(kStep), "--speculative-num-steps has no value");
   }
   const Value& steps = r[Field::speculative_num_steps];
   const Value chain = steps.is_int() ? integer::plus(steps, 1) : Value(r.integer(Field::speculative_num_steps) + 1);
@@ -144,7 +150,8 @@ void check_tree_pages(Resolution& r) {
   if (greater(r, Field::speculative_eagle_topk, 1, kStep) && greater(r, Field::page_size, 1, kStep) &&
       !r.one_of(Field::attention_backend, {"flashinfer", "fa3"}) &&
       !(r.since(v0_5(13)) && r.is(Field::attention_backend, "triton"))) {
-    refuse(r, "--speculative-eagle-topk above 1 needs --page-size 1, or the triton attention backend");
+    refuse(r, "--speculative-eagle-topk above 1 needs --page-size 1, or the triton attention backend",
+           RF::kTreeWithPages);
   }
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_iquest_q1_mtp_draft";
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message) {
+  r.refuse(RF::kOther, "ValueError", std::string(kStep), std::move(message));
+}
 
 Value member(const Value& config, std::string_view key) {
   const Value* value = config.find(key);

@@ -10,13 +10,16 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_ngram";
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
+  r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
+}
 
 void check_device(Resolution& r) {
   if (r.before(v0_5(16))) {
-    if (!r.text(Field::device).starts_with("cuda")) refuse(r, "NGRAM speculative decoding needs CUDA");
+    if (!r.text(Field::device).starts_with("cuda"))
+      refuse(r, "NGRAM speculative decoding needs CUDA", RF::kAlgorithmForOthers);
   } else if (!r.one_of(Field::device, {"cuda", "cpu"}) && !(r.since(v0_5(21)) && r.is(Field::device, "xpu"))) {
-    refuse(r, "NGRAM speculative decoding needs CUDA, CPU or XPU");
+    refuse(r, "NGRAM speculative decoding needs CUDA, CPU or XPU", RF::kAlgorithmForOthers);
   }
 }
 
@@ -29,7 +32,7 @@ void default_sizes(Resolution& r) {
   if (r.before(v0_5(14)) || !r.none(Field::speculative_num_steps)) return;
   const std::int64_t breadth = r.integer(Field::speculative_eagle_topk);
   if (breadth == 0) {
-    r.refuse("ZeroDivisionError", std::string(kStep), "--speculative-ngram-max-bfs-breadth must not be 0");
+    r.refuse(RF::kOther, "ZeroDivisionError", std::string(kStep), "--speculative-ngram-max-bfs-breadth must not be 0");
   }
   r.declare(kStep,
             {{Field::speculative_num_steps, integer::floor_div(r[Field::speculative_num_draft_tokens], breadth)}});

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kStep = "_handle_uno";
 
-void refuse(Resolution& r, std::string message) { r.refuse("ValueError", std::string(kStep), std::move(message)); }
+void refuse(Resolution& r, std::string message) {
+  r.refuse(RF::kOther, "ValueError", std::string(kStep), std::move(message));
+}
 
 void check_inputs(Resolution& r) {
   if (!r.text(Field::device).starts_with("cuda")) refuse(r, "UNO needs CUDA");

@@ -13,16 +13,16 @@ void sparse_mla_decode_context_overrides(Resolution& r, Overrides& overrides) {
   if (r.integer(Field::dcp_size) <= 1) return;
   constexpr const char* kFunction = "_dsa_dcp_overrides";
   if (r.on(Field::enable_hisparse) || r.on(Field::enable_hierarchical_cache)) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "decode context parallelism of sparse attention does not go with --enable-hisparse or "
              "--enable-hierarchical-cache");
   }
   if (!r.is(Field::disaggregation_mode, "null")) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "decode context parallelism of sparse attention does not go with prefill/decode disaggregation");
   }
   if (!r.none(Field::speculative_eagle_topk) && r[Field::speculative_eagle_topk] != Value(1)) {
-    r.refuse("ValueError", kFunction,
+    r.refuse(RF::kOther, "ValueError", kFunction,
              "decode context parallelism of sparse attention needs --speculative-eagle-topk 1");
   }
   for (const Field backend : {Field::dsa_prefill_backend, Field::dsa_decode_backend}) {
@@ -35,10 +35,11 @@ void sparse_mla_decode_context_overrides(Resolution& r, Overrides& overrides) {
 
 void refuse_hyv4_context_parallelism(Resolution& r) {
   if (r.on(Field::enable_prefill_cp)) {
-    r.refuse("ValueError", std::string(kProvider), "HYV4 models have no prefill context parallelism");
+    r.refuse(RF::kOther, "ValueError", std::string(kProvider), "HYV4 models have no prefill context parallelism");
   }
   if (r.integer(Field::dcp_size) > 1) {
-    r.refuse("ValueError", std::string(kProvider), "HYV4 models have no decode context parallelism (--dcp-size)");
+    r.refuse(RF::kOther, "ValueError", std::string(kProvider),
+             "HYV4 models have no decode context parallelism (--dcp-size)");
   }
 }
 

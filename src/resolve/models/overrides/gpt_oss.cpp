@@ -8,7 +8,7 @@ void require_gpt_oss_dtype(Resolution& r, std::string_view function) {
   if (r.is(Field::dtype, "auto")) {
     r.warn(function, "gpt-oss on XPU computes in bfloat16 only");
   } else if (!r.is(Field::dtype, "bfloat16")) {
-    r.refuse("NotImplementedError", std::string(function),
+    r.refuse(RF::kOther, "NotImplementedError", std::string(function),
              "gpt-oss on XPU computes in bfloat16 only; --dtype is " + r.text(Field::dtype));
   }
 }

@@ -9,7 +9,7 @@
 namespace preflight::resolve {
 
 Overrides iquest_q1_overrides(Resolution& r, const ModelFacts& /*model*/) {
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", "_iquest_q1_overrides", message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", "_iquest_q1_overrides", message); };
   const auto other_than_fa3 = [&](Field f) { return !r.none(f) && !r.is(f, "fa3"); };
   if (other_than_fa3(Field::attention_backend) || other_than_fa3(Field::prefill_attention_backend) ||
       other_than_fa3(Field::decode_attention_backend)) {

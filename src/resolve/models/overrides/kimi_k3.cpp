@@ -18,7 +18,7 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
   }
   if (r.is(Field::speculative_algorithm, "DSPARK")) {
     if (ragged_verify_mode(r) != RaggedVerify::kStatic) {
-      r.refuse("ValueError", kProvider,
+      r.refuse(RF::kOther, "ValueError", kProvider,
                "Kimi K3 with decode context parallelism and DSPARK needs SGLANG_RAGGED_VERIFY_MODE=static");
     }
     overrides.set(Field::speculative_attention_mode, "decode");
@@ -26,11 +26,11 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
   const Value decode = attention_backends(r).decode;
   // Both accepted decode backends need packages that an XPU installation does not have.
   if (decode.is_none() || is_text(decode, "cutedsl_mla")) {
-    r.refuse("RuntimeError", "_require_kimi_k3_cutedsl_dcp_support",
+    r.refuse(RF::kOther, "RuntimeError", "_require_kimi_k3_cutedsl_dcp_support",
              "Kimi K3 with decode context parallelism decodes with cutedsl_mla, which needs FlashInfer");
   }
   if (is_text(decode, "aiter")) {
-    r.refuse("RuntimeError", "_require_kimi_k3_aiter_gluon_dcp_support",
+    r.refuse(RF::kOther, "RuntimeError", "_require_kimi_k3_aiter_gluon_dcp_support",
              "Kimi K3 with decode context parallelism and aiter needs AMD's aiter kernels");
   }
   if (r.before(v0_5(23)) && is_text(decode, "tokenspeed_mla")) {
@@ -39,7 +39,7 @@ Overrides kimi_k3_overrides(Resolution& r, const ModelFacts& /*model*/) {
     overrides.set(Field::kv_cache_dtype, "fp8_e4m3");
     return overrides;
   }
-  r.refuse("AssertionError", kProvider,
+  r.refuse(RF::kOther, "AssertionError", kProvider,
            "Kimi K3 with decode context parallelism decodes with cutedsl_mla or aiter only");
 }
 

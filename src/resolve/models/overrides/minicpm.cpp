@@ -28,7 +28,7 @@ void dense_backends(Resolution& r, Overrides& overrides) {
 }  // namespace
 
 Overrides minicpm_sala_overrides(Resolution& r, const ModelFacts& model) {
-  if (attn_dp_enabled(r)) r.refuse("ValueError", kProvider, "MiniCPM has no attention data parallelism");
+  if (attn_dp_enabled(r)) r.refuse(RF::kOther, "ValueError", kProvider, "MiniCPM has no attention data parallelism");
   const bool hybrid_class = model.model_type == "minicpm_sala";
   const bool sparse = hybrid_class && !model.root("sparse_config").is_none() &&
                       has_mixer(model, {"minicpm4", "minicpm", "standard", "attention", "attn"});
@@ -37,7 +37,7 @@ Overrides minicpm_sala_overrides(Resolution& r, const ModelFacts& model) {
   Overrides overrides;
   if (sparse || lightning) {
     if (r.on(Field::enable_hierarchical_cache)) {
-      r.refuse("ValueError", kProvider, "MiniCPM-SALA does not go with --enable-hierarchical-cache");
+      r.refuse(RF::kOther, "ValueError", kProvider, "MiniCPM-SALA does not go with --enable-hierarchical-cache");
     }
     overrides.set(Field::disable_radix_cache, true);
   }
@@ -49,7 +49,8 @@ Overrides minicpm_sala_overrides(Resolution& r, const ModelFacts& model) {
                                      is_sparse_backend(Field::prefill_attention_backend) ||
                                      is_sparse_backend(Field::decode_attention_backend);
     if (uses_sparse_backend && !r.is(Field::disaggregation_mode, "null")) {
-      r.refuse("ValueError", kProvider, "MiniCPM sparse attention does not go with prefill/decode disaggregation");
+      r.refuse(RF::kOther, "ValueError", kProvider,
+               "MiniCPM sparse attention does not go with prefill/decode disaggregation");
     }
     if (is_attention_backend_not_set(r)) overrides.set(Field::attention_backend, "minicpm_flashattn");
   }

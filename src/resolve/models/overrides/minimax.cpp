@@ -23,16 +23,18 @@ Value m3_quant_method(const Resolution& r, const ModelFacts& model) {
 
 void nvfp4_overrides(Resolution& r, const ModelFacts& model, Overrides& overrides) {
   if (!r.none(Field::speculative_algorithm) && !r.one_of(Field::speculative_algorithm, {"DSPARK", "DFLASH"})) {
-    r.refuse("ValueError", kProvider, "MiniMax M3.1 in NVFP4 drafts with DSPARK or DFLASH only");
+    r.refuse(RF::kOther, "ValueError", kProvider, "MiniMax M3.1 in NVFP4 drafts with DSPARK or DFLASH only");
   }
   if (!r.none(Field::speculative_algorithm)) {
     if (model.architectures.front() != "MiniMaxM3SparseForConditionalGeneration") {
-      r.refuse("ValueError", kProvider, "drafting for MiniMax M3.1 in NVFP4 needs its vision-language architecture");
+      r.refuse(RF::kOther, "ValueError", kProvider,
+               "drafting for MiniMax M3.1 in NVFP4 needs its vision-language architecture");
     }
-    r.refuse("ValueError", kProvider, "drafting for MiniMax M3.1 in NVFP4 needs an NVIDIA Blackwell device");
+    r.refuse(RF::kOther, "ValueError", kProvider,
+             "drafting for MiniMax M3.1 in NVFP4 needs an NVIDIA Blackwell device");
   }
   if (!r.none(Field::page_size) && r[Field::page_size] != Value(128)) {
-    r.refuse("ValueError", kProvider, "MiniMax M3.1 in NVFP4 needs --page-size 128");
+    r.refuse(RF::kOther, "ValueError", kProvider, "MiniMax M3.1 in NVFP4 needs --page-size 128");
   }
   overrides.set(Field::page_size, 128);
   if (r.is(Field::moe_runner_backend, "auto")) overrides.set(Field::moe_runner_backend, "marlin");

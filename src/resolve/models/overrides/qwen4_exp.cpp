@@ -18,11 +18,12 @@ bool has_compressed_indexer(Resolution& r, const Value& text_config) {
   for (const std::string_view key :
        {"indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget", "indexer_compress_ratio"}) {
     if (get(key).is_none()) {
-      r.refuse("ValueError", "_require_fields", "the sparse indexer's configuration lacks " + std::string(key));
+      r.refuse(RF::kOther, "ValueError", "_require_fields",
+               "the sparse indexer's configuration lacks " + std::string(key));
     }
     positive = positive && get(key).is_number() && get(key).as_number() > 0;
   }
-  const auto refuse = [&](const char* message) { r.refuse("ValueError", "_parse_compressed", message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", "_parse_compressed", message); };
   if (!positive) refuse("the sparse indexer's sizes must be positive");
   if (get("indexer_kv_heads") != Value(1)) refuse("the sparse indexer needs indexer_kv_heads 1");
   const auto ratio = static_cast<std::int64_t>(get("indexer_compress_ratio").as_number());
@@ -40,10 +41,10 @@ bool has_compressed_indexer(Resolution& r, const Value& text_config) {
 Overrides qwen4_exp_overrides(Resolution& r, const ModelFacts& model) {
   if (!r.is(Field::disaggregation_mode, "null") && r.is(Field::disaggregation_transfer_backend, "mori") &&
       r.integer(Field::pp_size) > 1) {
-    r.refuse("ValueError", kProvider, "Qwen4-Exp with disaggregation over mori needs --pp-size 1");
+    r.refuse(RF::kOther, "ValueError", kProvider, "Qwen4-Exp with disaggregation over mori needs --pp-size 1");
   }
   if (r.on(Field::enable_unified_memory)) {
-    r.refuse("ValueError", kProvider, "Qwen4-Exp does not go with --enable-unified-memory");
+    r.refuse(RF::kOther, "ValueError", kProvider, "Qwen4-Exp does not go with --enable-unified-memory");
   }
   Overrides overrides;
   if (r.none(Field::ple_offload_embedding)) overrides.set(Field::ple_offload_embedding, false);
@@ -55,7 +56,7 @@ Overrides qwen4_exp_overrides(Resolution& r, const ModelFacts& model) {
   }
   const bool compressed = has_compressed_indexer(r, text_config);
   if (r.is(Field::qsa_indexer_dtype, "fp8_e4m3")) {
-    r.refuse("ValueError", kProvider, "--qsa-indexer-dtype fp8_e4m3 needs an NVIDIA SM90 or SM100 device");
+    r.refuse(RF::kOther, "ValueError", kProvider, "--qsa-indexer-dtype fp8_e4m3 needs an NVIDIA SM90 or SM100 device");
   }
   if (compressed) overrides.set(Field::page_size, 64);
   return overrides;

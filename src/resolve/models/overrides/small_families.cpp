@@ -14,14 +14,14 @@ void eagle_means_multi_layer(const Resolution& r, Overrides& overrides) {
 
 Overrides ernie45_vl_overrides(Resolution& r, const ModelFacts& /*model*/) {
   if (attn_dp_enabled(r)) {
-    r.refuse("ValueError", "_ernie45_vl_overrides", "ERNIE 4.5 VL MoE has no attention data parallelism");
+    r.refuse(RF::kOther, "ValueError", "_ernie45_vl_overrides", "ERNIE 4.5 VL MoE has no attention data parallelism");
   }
   return {};
 }
 
 bool exaone_uses_sliding_window(Resolution& r, const ModelFacts& model, std::string_view function) {
   if (!has_attribute(model, "sliding_window_pattern")) {
-    r.refuse("AttributeError", std::string(function), "the configuration has no sliding_window_pattern");
+    r.refuse(RF::kOther, "AttributeError", std::string(function), "the configuration has no sliding_window_pattern");
   }
   return !model.root("sliding_window_pattern").is_none();
 }
