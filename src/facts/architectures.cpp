@@ -7,13 +7,13 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kLast = v0_5(9999);
+constexpr Release kOpen = v0_5(9999);
 
 struct Row {
   std::string_view architecture;
   ArchTrait trait;
-  Release first = kFirst;
-  Release last = kLast;
+  Release since = kFirst;
+  Release until = kOpen;  // exclusive
 };
 
 constexpr Row kRows[] = {
@@ -247,7 +247,7 @@ constexpr Row kRows[] = {
 
 bool has_trait(std::string_view architecture, ArchTrait trait, Release release) {
   return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-    return row.trait == trait && row.first <= release && release <= row.last && row.architecture == architecture;
+    return row.trait == trait && row.since <= release && release < row.until && row.architecture == architecture;
   });
 }
 

@@ -12,19 +12,19 @@ struct DraftRow {
   std::string_view target;
   std::string_view draft;
   bool one_layer = false;  // num_nextn_predict_layers becomes 1
-  Release first = kFirst;
-  Release last = v0_5(9999);
+  Release since = kFirst;
+  Release until = v0_5(9999);  // exclusive
 };
 
 // In upstream's order; a renamed model matches no later row.
 constexpr DraftRow kRows[] = {
     {"DeepseekV3ForCausalLM", "DeepseekV3ForCausalLMNextN"},
     {"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN", false, v0_5(12)},
-    {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(15)},
+    {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(16)},
     {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN", false, v0_5(16)},
     {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", true, v0_5(12)},
     {"Glm4MoeForCausalLM", "Glm4MoeForCausalLMNextN"},
-    {"Glm4MoeLiteForCausalLM", "Glm4MoeForCausalLMNextN", false, kFirst, v0_5(12)},
+    {"Glm4MoeLiteForCausalLM", "Glm4MoeForCausalLMNextN", false, kFirst, v0_5(13)},
     {"Glm4MoeLiteForCausalLM", "Glm4MoeLiteForCausalLMNextN", false, v0_5(13)},
     {"Glm5NextForConditionalGeneration", "Glm5NextForConditionalGenerationNextN", false, v0_5(20)},
     {"GlmOcrForConditionalGeneration", "GlmOcrForConditionalGenerationNextN"},
@@ -61,7 +61,7 @@ constexpr DraftRow kRows[] = {
 
 const DraftRow* find_row(const ModelBuilder& b) {
   for (const DraftRow& row : kRows) {
-    if (b.first_arch(row.target) && row.first <= b.request.release && b.request.release <= row.last) return &row;
+    if (b.first_arch(row.target) && row.since <= b.request.release && b.request.release < row.until) return &row;
   }
   return nullptr;
 }

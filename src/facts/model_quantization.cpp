@@ -13,15 +13,15 @@ namespace {
 
 constexpr Release kFirst = v0_5(11);
 constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
-constexpr Release kLast = v0_5(9999);
+constexpr Release kOpen = v0_5(9999);
 constexpr std::string_view kVerify = "_verify_quantization";
 
 struct Method {
   std::string_view name;
   bool optimized = false;  // no speed warning
   bool registered = true;  // in QUANTIZATION_METHODS on xpu
-  Release first = kFirst;
-  Release last = kLast;
+  Release since = kFirst;
+  Release until = kOpen;  // exclusive
 };
 
 constexpr Method kMethods[] = {
@@ -44,13 +44,13 @@ constexpr Method kMethods[] = {
     {"gptq_marlin", true},
     {"moe_wna16", true},
     {"compressed-tensors", true},
-    {"qoq", true, true, kFirst, v0_5(15)},
+    {"qoq", true, true, kFirst, v0_5(16)},
     {"w4afp8", true},
     {"petit_nvfp4", true},
-    {"fbgemm_fp8", true, true, kFirst, v0_5(15)},
+    {"fbgemm_fp8", true, true, kFirst, v0_5(16)},
     {"quark", true},
     {"quark_mxfp4", true, true, v0_5(13)},
-    {"auto-round", false, true, kFirst, v0_5(17)},
+    {"auto-round", false, true, kFirst, v0_5(18)},
     {"auto-round", true, true, v0_5(18)},
     {"auto-round-int8", false, true, v0_5(15)},
     {"modelslim", true},
@@ -62,7 +62,7 @@ constexpr Method kMethods[] = {
 
 const Method* find_method(std::string_view name, Release release) {
   for (const Method& m : kMethods) {
-    if (m.name == name && m.first <= release && release <= m.last) return m.registered ? &m : nullptr;
+    if (m.name == name && m.since <= release && release < m.until) return m.registered ? &m : nullptr;
   }
   return nullptr;
 }

@@ -139,8 +139,8 @@ using Step = void (*)(Resolution&);
 struct PipelineStep {
   std::string_view name;  // upstream's function
   Step run;
-  Release first = v0_5(0);
-  Release last = v0_5(9999);
+  Release since = v0_5(0);
+  Release until = v0_5(9999);  // exclusive, as everywhere
   std::string_view note = {};
 };
 

@@ -13,7 +13,7 @@ struct Provider {
   std::string_view source;  // as recorded in the chain
   Overrides (*declare)(Resolution& r, const ModelFacts& model);
   std::initializer_list<std::string_view> architectures;
-  Release first = v0_5(15);
+  Release since = v0_5(15);
 };
 
 const std::initializer_list<std::string_view> kNemotronH = {"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM",
@@ -83,7 +83,7 @@ void declare_model_overrides(Resolution& r) {
   const std::string& arch = model.architectures.front();  // the caller has looked at it
   std::vector<std::pair<std::string_view, Overrides>> collected;
   for (const Provider& provider : providers()) {
-    if (r.before(provider.first) || !contains(provider.architectures, arch)) continue;
+    if (r.before(provider.since) || !contains(provider.architectures, arch)) continue;
     collected.emplace_back(provider.source, provider.declare(r, model));
   }
   // The one provider that upstream finds by a predicate on the name.
