@@ -36,10 +36,11 @@ TEST(RefusalRules, AreEachRaisedSomewhere) {
       sources.append(std::istreambuf_iterator<char>(file), {});
     }
   }
-  for (const char* name : {"kMlaPrefill", "kDeterministicBackend", "kTreeWithPages", "kPartialTree",
-                           "kAlgorithmForOthers", "kChunkInPages", "kRanksOverNodes", "kPipelineSchedule",
-                           "kCacheForOthers", "kHostCacheWithoutTree", "kHybridCache", "kContextParallelDecode",
-                           "kLongerContext", "kQuantizationMismatch", "kUnknownArchitecture", "kSparseOnCudaOnly"}) {
+  for (const char* name :
+       {"kMlaPrefill", "kDeterministicBackend", "kTreeWithPages", "kPartialTree", "kAlgorithmForOthers",
+        "kChunkInPages", "kRanksOverNodes", "kPipelineSchedule", "kCacheForOthers", "kHostCacheWithoutTree",
+        "kHybridCache", "kContextParallelDecode", "kLongerContext", "kQuantizationMismatch", "kUnknownArchitecture",
+        "kSparseOnCudaOnly", "kNoSuchModel"}) {
     EXPECT_NE(sources.find("RF::" + std::string(name)), std::string::npos) << name;
   }
 }

@@ -418,6 +418,23 @@ TEST(Dflash, DraftsWithABackendItKnows) {
   }
 }
 
+// 0.5.16 to 0.5.19 keep it from XPU; before, nobody asked for the device.
+TEST(Dflash, IsOpenToXpuByRelease) {
+  for (const int patch : {13, 15, 16, 19, 20, 23}) {
+    Midway m = drafting(v0_5(patch), "DFLASH", kDflashDraft);
+    const bool refused = patch >= 16 && patch < 20;
+    EXPECT_EQ(m.run(handle_speculative_decoding), refused ? "ValueError in _handle_dflash" : "ok") << patch;
+  }
+}
+
+TEST(Dflash, DoesNotDividePrefillAttention) {
+  for (const int patch : {15, 20, 22, 23}) {
+    Midway m = drafting(v0_5(patch), "DFLASH", kDflashDraft);
+    m.set(patch < 22 ? Field::enable_dp_attention : Field::attn_dp_size, patch < 22 ? Value(true) : Value(2));
+    EXPECT_EQ(m.run(handle_speculative_decoding), "ValueError in _handle_dflash") << patch;
+  }
+}
+
 TEST(Dflash, NeedsADraftModel) {
   Midway m = eagle(kNew);
   EXPECT_EQ(m.set(Field::speculative_algorithm, "DFLASH").run(handle_speculative_decoding),

@@ -47,7 +47,9 @@ std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
 // Of the draft when the target's configuration was read.
 std::optional<Finding> model_or_draft(const LaunchFacts& f) {
   return Finding{.field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path};
+}
 
+// An address, or an id that no hub can have.
 std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
   const Field field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path;
   const std::string id = facts::hub_name_within(f.text(field));
@@ -55,7 +57,6 @@ std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
   return Finding{.field = field,
                  .fix = id.empty() ? fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)
                                    : fmt::format("{} {}", option, id)};
-}
 }
 
 // The option our own words name first, when it was given or exists: what the caret points at.
@@ -137,7 +138,11 @@ const Rule kRules[] = {
      .fix = "a later release, or another algorithm",
      .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
      .check = algorithm_for_others,
-     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --speculative-algorithm NGRAM", .until = v0_5(21)}}},
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --speculative-algorithm NGRAM", .until = v0_5(21)},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --speculative-algorithm DFLASH",
+                    .since = v0_5(16),
+                    .until = v0_5(20)}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --speculative-algorithm NGRAM", .since = v0_5(21)}}}},
     {.id = "RF007",
      .refs = {"CK-8"},

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "src/resolve/attention/attention_checks.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -45,7 +44,7 @@ void fill_attention_backend(Resolution& r) {
 void disable_graphs_for_torch_backends(Resolution& r) {
   const bool flex = attention_is(r, "flex_attention");
   if (!flex && !attention_is(r, "torch_native")) return;
-  const std::string_view function = function_name(r, "_handle_attention_backend_compatibility");
+  const std::string_view function = "_handle_attention_backend_compatibility";
   r.warn(function, fmt::format("graphs are turned off, since {} cannot be captured", r.text(Field::attention_backend)));
   if (r.since(v0_5(14))) {
     turn_graph_off(r, kSource, kDecode);
@@ -101,7 +100,7 @@ void constrain_intel_xpu_pages(Resolution& r) {
   const bool takes_mla_prefill = r.since(v0_5(20));
   const bool mla = r.before(v0_5(15)) || backends.uses("intel_xpu") ? use_mla(r) : false;
   if (!takes_mla_prefill && mla && is_text(backends.prefill, "intel_xpu")) {
-    r.refuse(RF::kMlaPrefill, "ValueError", function_name(r, "_handle_attention_backend_compatibility"),
+    r.refuse(RF::kMlaPrefill, "ValueError", "_handle_attention_backend_compatibility",
              "intel_xpu runs MLA models for decode only: set --decode-attention-backend intel_xpu, prefill on triton");
   }
   const bool applies = takes_mla_prefill ? backends.uses("intel_xpu") : is_text(backends.decode, "intel_xpu");
@@ -121,7 +120,7 @@ void require_dual_chunk_backend(Resolution& r) {
              "the model uses dual chunk attention, which needs --attention-backend dual_chunk_flash_attn");
   }
   if (!dual) return;
-  r.warn(function_name(r, "_handle_attention_backend_compatibility"),
+  r.warn("_handle_attention_backend_compatibility",
          "dual_chunk_flash_attn runs without mixed chunks and without the radix cache");
   r.change(kSource, Field::enable_mixed_chunk, false);
   r.change(kSource, Field::disable_radix_cache, true);
@@ -156,7 +155,7 @@ void page_size_default(Resolution& r) {
 void handle_multi_item_scoring(Resolution& r) {
   if (!r.on(Field::enable_mis)) return;
   const std::string_view source = "_handle_multi_item_scoring";
-  const std::string_view function = function_name(r, "_handle_multi_item_scoring");
+  const std::string_view function = "_handle_multi_item_scoring";
   if (r.since(v0_5(14))) {
     if (!graph_backend_is(r, kDecode, "disabled")) r.warn(function, "--enable-mis runs without graphs");
     turn_graph_off(r, source, kDecode);

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "src/resolve/models/model_questions.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
@@ -112,7 +111,7 @@ void constrain_in_passes(Resolution& r) {
     refuse_backend(r, function, "cutedsl_mla");
   }
   if (attention_backends(r).uses("trtllm_mha")) {
-    refuse_backend(r, function_name(r, "_handle_attention_backend_compatibility"), "trtllm_mha");
+    refuse_backend(r, "_handle_attention_backend_compatibility", "trtllm_mha");
   }
 }
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "src/resolve/attention/attention.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -16,14 +15,12 @@ namespace {
 
 constexpr std::string_view kSource = "_handle_deterministic_inference";
 
-std::string_view handler(const Resolution& r) { return function_name(r, "_handle_deterministic_inference"); }
-
 // Name of a pass since 0.5.15, when the handler was cut up; the handler before.
 std::string_view pass(const Resolution& r, std::string_view name) { return r.since(v0_5(15)) ? name : kSource; }
 
 void enable_for_reinforcement_learning(Resolution& r) {
   if (r.none(Field::rl_on_policy_target)) return;
-  r.warn(handler(r), "--rl-on-policy-target turns deterministic inference on");
+  r.warn(kSource, "--rl-on-policy-target turns deterministic inference on");
   r.change(kSource, Field::enable_deterministic_inference, true);
   r.env()["SGLANG_VLM_CACHE_SIZE_MB"] = "0";
   r.env()["SGLANG_ENABLE_DETERMINISTIC_INFERENCE"] = "True";
@@ -31,7 +28,7 @@ void enable_for_reinforcement_learning(Resolution& r) {
 
 void disable_allreduce_fusion(Resolution& r) {
   if (r.on(Field::enable_aiter_allreduce_fusion)) {
-    r.warn(handler(r), "--enable-aiter-allreduce-fusion is not deterministic and is turned off");
+    r.warn(kSource, "--enable-aiter-allreduce-fusion is not deterministic and is turned off");
     r.change(kSource, Field::enable_aiter_allreduce_fusion, false);
   }
   if (r.before(v0_5(12))) return;
@@ -92,11 +89,11 @@ void check_deepseek_backend(Resolution& r) {
   const bool fits = r.one_of(Field::attention_backend, {"fa3", "triton"}) ||
                     (takes_fa4 && r.one_of(Field::attention_backend, {"ascend", "fa4"}));
   if (!fits) {
-    r.refuse(RF::kDeterministicBackend, "ValueError", handler(r),
+    r.refuse(RF::kDeterministicBackend, "ValueError", kSource,
              "deterministic inference of DeepSeek models needs --attention-backend triton");
   }
   if (takes_fa4 && r.is(Field::attention_backend, "fa4")) {
-    r.refuse(RF::kDeterministicBackend, "ValueError", handler(r),
+    r.refuse(RF::kDeterministicBackend, "ValueError", kSource,
              "deterministic fa4 for DeepSeek models needs a Blackwell GPU");
   }
 }
@@ -115,14 +112,14 @@ void handle_deterministic_inference(Resolution& r) {
                                (r.since(v0_5(16)) && r.is(Field::attention_backend, "fa4"));
   if (!radix_supported) {
     r.change(kSource, Field::disable_radix_cache, true);
-    r.warn(handler(r), fmt::format("the radix cache is turned off: {} is not deterministic with it",
-                                   r.text(Field::attention_backend)));
+    r.warn(kSource, fmt::format("the radix cache is turned off: {} is not deterministic with it",
+                                r.text(Field::attention_backend)));
   }
   if (r.integer(Field::tp_size) <= 1) return;
   r.env()["NCCL_ALGO"] = "allreduce:tree";
   r.change(kSource, Field::disable_custom_all_reduce, true);
   if (r.since(v0_5(20))) r.change(kSource, Field::enable_torch_symm_mem, false);
-  r.warn(handler(r), "tensor parallelism runs tree all-reduce without the custom one, to stay deterministic");
+  r.warn(kSource, "tensor parallelism runs tree all-reduce without the custom one, to stay deterministic");
 }
 
 void deterministic_enforces_no_allreduce_fusion(Resolution& r) {

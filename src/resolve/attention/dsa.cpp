@@ -9,26 +9,24 @@
 namespace preflight::resolve {
 namespace {
 
-const char* step_name(const Resolution& r) {
-  return r.since(v0_5(19)) ? "handle_model_specific_adjustments" : "_handle_model_specific_adjustments";
-}
+constexpr const char* kStep = "_handle_model_specific_adjustments";
 
 void set_dense_threshold(Resolution& r, const ModelFacts& model) {
   const std::string variable = std::string(r.since(v0_5(13)) ? "SGLANG_DSA" : "SGLANG_NSA") +  // the older name
                                "_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD";
   if (r.env_text(variable) != nullptr) {
-    r.warn(step_name(r), variable + " is set by hand; above the model's index_topk it costs speed");
+    r.warn(kStep, variable + " is set by hand; above the model's index_topk it costs speed");
     return;
   }
   r.env()[variable] = model.root("index_topk").repr();
-  r.warn(step_name(r), "prompts shorter than the model's index_topk attend densely");
+  r.warn(kStep, "prompts shorter than the model's index_topk attend densely");
 }
 
 bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
   Value frequency = has_attribute(model, "index_topk_freq") ? model.root("index_topk_freq") : Value(1);
   if (r.since(v0_5(14)) && !frequency.truthy()) frequency = 1;
   if (!frequency.is_number()) {
-    r.refuse(RF::kOther, "TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+    r.refuse(RF::kOther, "TypeError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : kStep,
              "index_topk_freq of the configuration is not a number");
   }
   if (frequency.as_number() > 1) return true;
@@ -48,7 +46,7 @@ bool shares_topk_between_layers(Resolution& r, const ModelFacts& model) {
 void refuse_two_batch_overlap(Resolution& r, const ModelFacts& model) {
   if (!r.on(Field::enable_two_batch_overlap) || !shares_topk_between_layers(r, model)) return;
   r.refuse(
-      RF::kOther, "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : step_name(r),
+      RF::kOther, "ValueError", r.since(v0_5(20)) ? "_validate_dsa_tbo_index_sharing" : kStep,
       "--enable-two-batch-overlap does not pass the top-k indices between layers that this model shares them with");
 }
 
@@ -73,7 +71,7 @@ void default_split_backends(Resolution& r) {
 // The fused and the JIT top-k kernels exist for CUDA only.
 void disable_unported_topk(Resolution& r) {
   if (r.env_text("SGLANG_DSA_FUSE_TOPK") != nullptr && r.env_bool("SGLANG_DSA_FUSE_TOPK", true)) {
-    r.warn(step_name(r), "SGLANG_DSA_FUSE_TOPK is turned off: XPU has no fused top-k kernel");
+    r.warn(kStep, "SGLANG_DSA_FUSE_TOPK is turned off: XPU has no fused top-k kernel");
   }
   r.env()["SGLANG_DSA_FUSE_TOPK"] = "False";
   r.env()["SGLANG_OPT_USE_TOPK_V2"] = "False";
@@ -81,7 +79,7 @@ void disable_unported_topk(Resolution& r) {
 
 void check_cache_layer_split(Resolution& r) {
   if (!r.on(Field::enable_dsa_cache_layer_split)) return;
-  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", step_name(r), message); };
+  const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", kStep, message); };
   if (!r.is(Field::disaggregation_mode, "prefill")) {
     refuse("--enable-dsa-cache-layer-split is for prefill servers of a disaggregated deployment only");
   }
@@ -97,7 +95,7 @@ void check_cache_layer_split(Resolution& r) {
 // 0.5.11 takes every device but Ascend's for CUDA here, and torch refuses: sparse attention never starts. What is
 // assigned on the way is lost.
 [[noreturn]] void ask_for_cuda(Resolution& r) {
-  const char* step = step_name(r);
+  const char* step = kStep;
   if (r.on(Field::enable_nsa_prefill_context_parallel)) {
     r.warn(step, "prefill context parallelism was tried on Hopper only");
     if (r.is(Field::nsa_prefill_cp_mode, "in-seq-split")) {
@@ -121,7 +119,7 @@ void check_cache_layer_split(Resolution& r) {
 void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
   set_dense_threshold(r, model);
   if (r.before(v0_5(15)) && is_attention_backend_not_set(r)) {
-    r.set(step_name(r), Field::attention_backend, r.since(v0_5(13)) ? "dsa" : "nsa");
+    r.set(kStep, Field::attention_backend, r.since(v0_5(13)) ? "dsa" : "nsa");
   }
   if (r.before(v0_5(12))) ask_for_cuda(r);
   if (r.since(v0_5(13))) refuse_two_batch_overlap(r, model);
@@ -134,7 +132,7 @@ void adjust_for_sparse_attention(Resolution& r, const ModelFacts& model) {
                            : r.since(v0_5(13)) ? Field::enable_dsa_prefill_context_parallel
                                                : Field::enable_nsa_prefill_context_parallel;
   if (r.on(prefill_cp)) {
-    r.require(!r.is(Field::disaggregation_mode, "decode"), step_name(r),
+    r.require(!r.is(Field::disaggregation_mode, "decode"), kStep,
               "prefill context parallelism has no use on a decode server of a disaggregated deployment");
   }
   if (r.since(v0_5(15))) check_cache_layer_split(r);

@@ -214,7 +214,7 @@ void assign_mamba_radix_cache(Resolution& r, MambaSupport support) {
 }
 
 void handle_mamba_backend(Resolution& r) {
-  const std::string function = r.since(v0_5(19)) ? "handle_mamba_backend" : "_handle_mamba_backend";
+  constexpr std::string_view function = "handle_mamba_backend";
   const auto refuse = [&](const char* message) { r.refuse(RF::kOther, "ValueError", function, message); };
   if (r.since(v0_5(15))) {
     if (r.integer(Field::mamba_cache_philox_rounds) < 0) refuse("--mamba-cache-philox-rounds is negative");

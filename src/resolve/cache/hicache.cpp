@@ -6,14 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
 namespace {
 
 void resolve_layout_io(Resolution& r) {
-  const std::string_view function = function_name(r, "_resolve_layout_io_compatibility");
+  const std::string_view function = "_resolve_layout_io_compatibility";
   const std::string_view source = "_resolve_layout_io_compatibility";
   if (r.is(Field::hicache_mem_layout, "page_first_direct") && r.is(Field::hicache_io_backend, "kernel")) {
     r.change(source, Field::hicache_io_backend, "direct");
@@ -35,7 +34,7 @@ void resolve_storage_layout(Resolution& r) {
                        : r.is(Field::hicache_io_backend, "kernel") ? Value("page_first")
                                                                    : r[Field::hicache_mem_layout];
   r.change("_resolve_storage_layout_compatibility", Field::hicache_mem_layout, layout);
-  r.warn(function_name(r, "_resolve_storage_layout_compatibility"),
+  r.warn("_resolve_storage_layout_compatibility",
          fmt::format("this storage backend stores whole pages; the layout becomes {}", layout.as_string()));
 }
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
@@ -95,7 +94,7 @@ void check_swa_ratio(Resolution& r, std::string_view function) {
 
 void validate_prefill_only_disable_kv_cache_args(Resolution& r) {
   if (!r.on(Field::prefill_only_disable_kv_cache)) return;
-  const std::string_view function = function_name(r, "_validate_prefill_only_disable_kv_cache_args");
+  const std::string_view function = "_validate_prefill_only_disable_kv_cache_args";
   const auto needs = [&](bool holds, std::string_view what) {
     check(r, function, holds, fmt::format("--prefill-only-disable-kv-cache {}", what));
   };
@@ -140,7 +139,7 @@ void handle_nvfp4_prefill_kv_dequant_dtype(Resolution& r) {
 void handle_kv4_compatibility(Resolution& r) {
   if (!is_fp4_cache(r)) return;
   use_mla(r);
-  r.refuse(RF::kCacheForOthers, "RuntimeError", function_name(r, "_handle_kv4_compatibility"),
+  r.refuse(RF::kCacheForOthers, "RuntimeError", "_handle_kv4_compatibility",
            "an FP4 KV cache runs on NVIDIA GPUs only");
 }
 
@@ -151,7 +150,7 @@ void handle_mxfp8_kv_cache_compatibility(Resolution& r) {
 
 void handle_prefill_only_disable_kv_cache(Resolution& r) {
   if (!r.on(Field::prefill_only_disable_kv_cache)) return;
-  const std::string_view function = function_name(r, "_handle_prefill_only_disable_kv_cache");
+  const std::string_view function = "_handle_prefill_only_disable_kv_cache";
   r.require(!r.none(Field::attention_backend), function, "the attention backend is not settled");
   const Value prefill = attention_backends(r).prefill;
   check(r, function, is_text(prefill, "fa3") || is_text(prefill, "fa4"),
@@ -159,7 +158,7 @@ void handle_prefill_only_disable_kv_cache(Resolution& r) {
 }
 
 void handle_cache_compatibility(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_cache_compatibility");
+  const std::string_view function = "_handle_cache_compatibility";
   check_host_pool_retraction(r, function);
   check_tlru(r, function);
   check(r, function, !r.on(Field::enable_hierarchical_cache) || !r.on(Field::disable_radix_cache),

@@ -11,7 +11,6 @@
 #include "src/python/integer.h"
 #include "src/resolve/graphs/graph_sizes.h"
 #include "src/resolve/cache/memory_detail.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"
 
@@ -59,8 +58,7 @@ double activation_tokens(const Resolution& r) {
 double fraction_left(Resolution& r, double reserved_mib, const Value& memory_mib, double unknown) {
   if (memory_mib.is_none()) return unknown;
   const double mib = memory_mib.as_number();
-  if (mib == 0)
-    r.refuse(RF::kOther, "ZeroDivisionError", function_name(r, kSource), "the device is said to have no memory");
+  if (mib == 0) r.refuse(RF::kOther, "ZeroDivisionError", kSource, "the device is said to have no memory");
   return operators::round_to((mib - reserved_mib) / mib, 3);
 }
 
@@ -72,13 +70,13 @@ using memory::Capacity;
 using memory::kGiB;
 using memory::kSource;
 
-std::string_view settings_function(const Resolution& r) { return function_name(r, "_handle_gpu_memory_settings"); }
+constexpr std::string_view kSettings = "_handle_gpu_memory_settings";
 
 // Symmetric memory is refused on XPU since 0.5.20; before, only its pool size is noted.
 void preallocate_symmetric_memory(Resolution& r) {
   if (!r.on(Field::enable_symm_mem) || r.env_text("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE") != nullptr) return;
   r.env()["SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"] = "4";
-  r.warn(settings_function(r), "symmetric memory preallocates 4 GB unless SGLANG_SYMM_MEM_PREALLOC_GB_SIZE says else");
+  r.warn(kSettings, "symmetric memory preallocates 4 GB unless SGLANG_SYMM_MEM_PREALLOC_GB_SIZE says else");
 }
 
 // Working copy of one phase; declared together once every default is in.
@@ -92,7 +90,7 @@ struct GraphPhase {
 };
 
 void default_decode_graph(Resolution& r, GraphPhase& decode, const Capacity& capacity, const Value& memory_mib) {
-  const std::string_view function = settings_function(r);
+  const std::string_view function = kSettings;
   const Value& running = r[Field::max_running_requests];
   if (decode.get("max_bs").is_none()) {
     decode.set("max_bs", capacity.graph_max_bs);
@@ -142,7 +140,7 @@ void default_prefill_graph(Resolution& r, GraphPhase& prefill) {
   }
   if (r.before(v0_5(17)) && !r.none(Field::context_length)) {
     const Value most = prefill.get("max_bs");
-    if (operators::less(r, settings_function(r), r[Field::context_length], most)) {
+    if (operators::less(r, kSettings, r[Field::context_length], most)) {
       prefill.set("max_bs", r[Field::context_length]);
     }
   }
@@ -177,7 +175,7 @@ double activation_tokens_by_role(Resolution& r) {
     return memory::activation_tokens(r);
   }
   const auto first_truthy = [](const Value& a, const Value& b) { return a.truthy() ? a : b.truthy() ? b : Value(1); };
-  const std::string_view function = settings_function(r);
+  const std::string_view function = kSettings;
   const double running =
       operators::number(r, function, first_truthy(r[Field::max_running_requests], graph_setting(r, kDecode, "max_bs")));
   const double drafts = first_truthy(r[Field::speculative_num_draft_tokens], Value(1)).as_number();

@@ -231,9 +231,7 @@ bool is_dummy_model(const Resolution& r) {
 
 // Arithmetic on a value of another kind, in a case no step foresees: Python raises a TypeError in that step.
 [[noreturn]] void refuse_kind(const PipelineStep& step, Resolution& r) {
-  std::string function(step.name);
-  if (r.before(v0_5(19)) && !function.starts_with('_')) function.insert(0, 1, '_');
-  r.refuse(RF::kOther, "TypeError", std::move(function),
+  r.refuse(RF::kOther, "TypeError", step.name,
            "an argument has no value, or one of another kind, where a number is needed");
 }
 

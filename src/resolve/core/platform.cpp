@@ -5,7 +5,6 @@
 #include "src/resolve/core/platform.h"
 
 #include "src/facts/host_memory.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -84,7 +83,7 @@ void handle_symm_mem_device_support(Resolution& r) {
 
 void handle_nccl_pre_warm(Resolution& r) {
   if (!r.on(Field::pre_warm_nccl)) return;
-  r.warn(function_name(r, "_handle_nccl_pre_warm"), "--pre-warm-nccl has no effect on XPU and is turned off");
+  r.warn("_handle_nccl_pre_warm", "--pre-warm-nccl has no effect on XPU and is turned off");
   r.change("_handle_nccl_pre_warm", Field::pre_warm_nccl, false);
 }
 

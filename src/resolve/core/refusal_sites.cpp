@@ -46,6 +46,7 @@ constexpr RefusalSite kSites[] = {
     {RF::kUnknownArchitecture, "ValueError", "get_config", "does not recognize this architecture"},
     {RF::kSparseOnCudaOnly, "AssertionError", "no_cuda", "not compiled with CUDA"},
     {RF::kSparseOnCudaOnly, "AssertionError", "_lazy_init", "not compiled with CUDA"},
+    {RF::kNoSuchModel, "ValueError", "create_remote_connector", "Invalid connector type"},
 };
 
 constexpr std::string_view bare_name(std::string_view function) {

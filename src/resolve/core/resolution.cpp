@@ -2,9 +2,9 @@
 #include "src/resolve/core/resolution.h"
 
 #include <algorithm>
-#include <span>
 
 #include "src/python/text.h"
+#include "src/resolve/core/handlers.h"
 #include "src/base/ascii_case.h"
 #include "src/facts/mistral_format.h"
 #include "src/facts/read_config.h"
@@ -37,59 +37,13 @@ void Resolution::set_attribute(std::string_view name, Value value) {
   attributes_.insert_or_assign(std::string(name), std::move(value));
 }
 
-namespace {
-
-// Functions that were part of a larger method: up to 0.5.11 these, and up to 0.5.12 those below.
-constexpr std::pair<std::string_view, std::string_view> kMethodsBefore12[] = {
-    {"apply_nemotron_h_defaults", "_handle_model_specific_adjustments"},
-    {"validate_hisparse", "check_server_args"},
-};
-constexpr std::pair<std::string_view, std::string_view> kMethodsBefore13[] = {
-    {"_handle_dflash", "_handle_speculative_decoding"},
-    {"_handle_eagle_family", "_handle_speculative_decoding"},
-    {"_handle_frozen_kv_mtp", "_handle_speculative_decoding"},
-    {"_handle_ngram", "_handle_speculative_decoding"},
-    {"_maybe_disable_adaptive", "_handle_speculative_decoding"},
-    {"_normalize_device_group", "_validate_ib_devices"},
-    {"handle_pd_disaggregation", "_handle_pd_disaggregation"},
-    {"handle_speculative_decoding", "_handle_speculative_decoding"},
-};
-
-std::string_view method_in_release(Release release, std::string_view function) {
-  if (release >= v0_5(13)) return function;
-  for (const auto& [part, method] : kMethodsBefore13) {
-    if (part == function) return method;
-  }
-  if (release >= v0_5(12)) return function;
-  for (const auto& [part, method] : kMethodsBefore12) {
-    if (part == function) return method;
-  }
-  return function;
-}
-
-}  // namespace
-
 void Resolution::set(StepName step, Field field, Value value) {
   // What is no field of this release is a private attribute there, which nothing records.
   if (!(*this)[field].identical(value) && field_exists(field, release())) {
-    launch_.chain.push_back({method_in_release(release(), step), FieldValues(field, value), true});
+    launch_.chain.push_back({source_in_release(release(), step), FieldValues(field, value), true});
   }
   set_silently(field, std::move(value));
 }
-
-namespace {
-
-// Up to 0.5.18 only passes and model overrides declare (up to 0.5.14 nothing does); a handler assigns, and settings
-// inside the graph configuration change in place, which nothing records.
-bool is_handler(std::string_view step) {
-  for (const std::string_view prefix :
-       {"_handle_", "handle_", "_parse_", "_apply_", "apply_", "adjust_", "_disable_", "_resolve_"}) {
-    if (step.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 void Resolution::assign(StepName step, FieldValues fields) {
   const StepName method = step.substr(0, step.find('.'));
@@ -103,8 +57,13 @@ void Resolution::assign(StepName step, FieldValues fields) {
   }
 }
 
+// Up to 0.5.18 only passes and model overrides declare (up to 0.5.14 nothing does); a handler assigns, and settings
+// inside the graph configuration change in place, which nothing records.
 void Resolution::declare(StepName step, FieldValues fields) {
-  if (before(v0_5(15)) || (before(v0_5(19)) && is_handler(step))) return assign(step, std::move(fields));
+  if (before(v0_5(19))) {
+    const Handler* handler = before(v0_5(15)) ? nullptr : find_handler(step.substr(0, step.find('.')));
+    if (before(v0_5(15)) || (handler != nullptr && handler->assigns)) return assign(step, std::move(fields));
+  }
   for (const auto& [field, value] : fields) set_silently(field, value);
   launch_.chain.push_back({step, std::move(fields), false});
 }
@@ -124,60 +83,16 @@ int severity_of(std::string_view level) {
   return upper == "WARNING" || upper == "WARN" ? 30 : 0;
 }
 
-// Handlers that are functions since 0.5.19 and methods with a leading underscore before; handle_… with these
-// exceptions, which were functions of their own already.
-constexpr std::string_view kFunctionsBefore19[] = {"handle_pd_disaggregation", "handle_speculative_decoding"};
-constexpr std::string_view kMethodsBefore19[] = {
-    "apply_cuda_graph_compatibility",
-    "apply_cuda_graph_disaggregation_roles",
-    "apply_deepep_adjustments",
-    "apply_inkling_prefill_cuda_graph_default",
-    "apply_muse_glimmer_prefill_cuda_graph_max_bs_default",
-    "check_two_batch_overlap",
-    "disable_breakable_cudagraph_if_incompatible",
-    "disable_full_prefill_cudagraph_if_incompatible",
-    "disable_prefill_cuda_graph_for_deepseek_trtllm_mla",
-    "disable_tc_piecewise_cudagraph_if_incompatible",
-    "generate_cpu_graph_batch_sizes",
-    "generate_decode_cuda_graph_batch_sizes",
-    "generate_prefill_cuda_graph_batch_sizes",
-    "is_mistral_native_format",
-    "parse_cuda_graph_config",
-    "required_mori_dispatch_tokens_per_rank",
-    "required_pplx_dispatch_tokens_per_rank",
-    "resolve_hf_gguf_model_path",
-    "resolve_hicache_dcp_compatibility",
-    "resolve_layout_io_compatibility",
-    "resolve_storage_layout_compatibility",
-    "validate_cuda_graph_config",
-    "validate_cutedsl_a2a_token_budget",
-    "validate_experimental_sgl_marlin",
-    "validate_ib_devices",
-    "validate_mamba_extra_buffer",
-    "validate_mamba_no_buffer",
-    "validate_prefill_only_disable_kv_cache_args",
-};
-
-std::string name_in_release(Release release, std::string_view part) {
-  const std::string_view function = method_in_release(release, part);
-  const auto among = [&](std::span<const std::string_view> names) {
-    return std::find(names.begin(), names.end(), function) != names.end();
-  };
-  const bool handler = function.starts_with("handle_") && !among(kFunctionsBefore19);
-  const bool underscored = release < v0_5(19) && (handler || among(kMethodsBefore19));
-  return (underscored ? "_" : "") + std::string(function);
-}
-
 }  // namespace
 
 void Resolution::log(std::string_view level, std::string_view function, std::string message) {
   if (severity_of(level) < severity_of(text(Field::log_level))) return;
-  launch_.log.push_back({std::string(level), name_in_release(release(), function), std::move(message)});
+  launch_.log.push_back({std::string(level), traceback_name(release(), function), std::move(message)});
 }
 
 void Resolution::refuse(RF rule, std::string_view exception, std::string_view function, std::string message) {
   throw RefusedByStep{
-      {std::string(exception), name_in_release(release(), function), std::move(message), std::string(id_of(rule))}};
+      {std::string(exception), traceback_name(release(), function), std::move(message), std::string(id_of(rule))}};
 }
 
 // Texts become strings here and not in every step that logs or refuses.

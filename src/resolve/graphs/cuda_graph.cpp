@@ -133,7 +133,7 @@ void apply_disaggregation_roles(Resolution& r) {
 }
 
 void validate_cuda_graph_config(Resolution& r) {
-  const char* function = r.before(v0_5(15)) ? "_validate_cuda_graph_config" : "validate_cuda_graph_config";
+  const char* function = "validate_cuda_graph_config";
   for (const std::string_view phase : {kDecode, kPrefill}) {
     const Value& backend = graph_setting(r, phase, "backend");
     if (is_text(backend, "full") && r.before(v0_5(15)) && phase == kPrefill) {

@@ -45,7 +45,7 @@ Value::List up_to(Resolution& r, const char* function, std::initializer_list<Ran
 
 Value decode_graph_sizes(Resolution& r, const Value& max_size) {
   const char* function =
-      r.since(v0_5(19)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
+      r.since(v0_5(14)) ? "generate_decode_cuda_graph_batch_sizes" : "_generate_cuda_graph_batch_sizes";
   const std::int64_t most = operators::index(r, function, max_size);
   Value::List sizes;
   if (r.on(Field::disable_cuda_graph_padding)) {
@@ -61,7 +61,7 @@ Value decode_graph_sizes(Resolution& r, const Value& max_size) {
 
 Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
   const char* function =
-      r.since(v0_5(19)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
+      r.since(v0_5(14)) ? "generate_prefill_cuda_graph_batch_sizes" : "_generate_piecewise_cuda_graph_tokens";
   const std::int64_t most = operators::index(r, function, max_size);
   return Value::list(up_to(
       r, function, {{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, most, 512}},
@@ -69,7 +69,7 @@ Value prefill_graph_sizes(Resolution& r, const Value& max_size) {
 }
 
 Value cpu_graph_sizes(Resolution& r) {
-  const char* function = r.since(v0_5(19)) ? "generate_cpu_graph_batch_sizes" : "_generate_cpu_graph_batch_sizes";
+  const char* function = "generate_cpu_graph_batch_sizes";
   const std::int64_t most = operators::index(r, function, r[Field::torch_compile_max_bs]);
   if (r.on(Field::disable_cuda_graph_padding))
     return Value::list(up_to(r, function, {{1, most, 1}}, r[Field::torch_compile_max_bs]));

@@ -15,7 +15,6 @@
 #include "src/facts/gguf/gguf_config.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/hub_name.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -144,7 +143,7 @@ void handle_modelscope_paths(Resolution& r) {
 }
 
 void handle_load_format(Resolution& r) {
-  const std::string_view function = function_name(r, kLoadFormat);
+  const std::string_view function = kLoadFormat;
   resolve_format_of_path(r);
   constexpr Field kDraftFormat = Field::speculative_draft_load_format;
   if (r.since(v0_5(17)) && is_object_store(r[Field::speculative_draft_model_path]) && r.none(kDraftFormat)) {

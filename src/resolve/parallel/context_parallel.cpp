@@ -3,7 +3,6 @@
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/parallel/parallel.h"
 #include "src/resolve/core/operators.h"
 
@@ -33,7 +32,7 @@ std::vector<FieldValue> boundary_parallelism(Resolution& r, const ModelFacts& mo
 
 void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (!r.on(Field::enable_prefill_cp)) return;
-  const std::string_view function = function_name(r, "_handle_context_parallelism");
+  const std::string_view function = "_handle_context_parallelism";
   if (r.since(v0_5(20)) && arch == "DeepseekV32ForCausalLM" && r.is(Field::cp_strategy, "zigzag")) {
     r.refuse(RF::kOther, "ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
@@ -142,7 +141,7 @@ void resolve_group_sharing(Resolution& r, const ModelFacts& model, const std::st
 }
 
 void check_sizes(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_context_parallelism");
+  const std::string_view function = "_handle_context_parallelism";
   const std::int64_t tp = r.integer(Field::tp_size);
   const std::int64_t cp = r.integer(Field::attn_cp_size);
   const std::int64_t moe_dp = r.integer(Field::moe_dp_size);
@@ -182,7 +181,7 @@ std::int64_t context_parallel_attn_dp_size(Resolution& r) {
 }
 
 void handle_context_parallelism(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_context_parallelism");
+  const std::string_view function = "_handle_context_parallelism";
   if (r.since(v0_5(15)) && !model_is_remote_instance(r)) {
     const ModelFacts& model = r.model();
     const std::string arch = first_architecture(r, function);

@@ -3,7 +3,6 @@
 #include "src/resolve/parallel/ib_devices.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/parallel/parallel.h"
 #include "src/resolve/core/operators.h"
 
@@ -15,7 +14,7 @@ constexpr std::string_view kSource = "_handle_elastic_ep";
 // An assertion of the step itself.
 class Check {
  public:
-  explicit Check(Resolution& r) : r_(r), function_(function_name(r, "_handle_elastic_ep")) {}
+  explicit Check(Resolution& r) : r_(r), function_("_handle_elastic_ep") {}
   void operator()(bool condition, const char* message) const { r_.require(condition, function_, message); }
   [[nodiscard]] std::string_view function() const { return function_; }
 

@@ -60,7 +60,7 @@ Value parsed_mapping(Resolution& r, const std::string& text) {
 }  // namespace
 
 Value validated_ib_devices(Resolution& r, Field field) {
-  const std::string function = r.since(v0_5(19)) ? "validate_ib_devices" : "_validate_ib_devices";
+  const std::string function = "validate_ib_devices";
   const Value& option = r[field];
   if (option.is_none()) {
     r.warn(function, "No InfiniBand device is named; mooncake searches for devices by itself.");

@@ -4,7 +4,6 @@
 #include "src/resolve/parallel/moe.h"
 
 #include "src/resolve/models/model_queries.h"
-#include "src/resolve/core/naming.h"
 
 namespace preflight::resolve {
 namespace {
@@ -111,7 +110,7 @@ void obey_cutlass_variable(Resolution& r, std::string_view function) {
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
 void resolve_mega_moe_alias(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "megamoe")) return;
-  const std::string_view kFunction = function_name(r, "_handle_moe_runner_backend_alias");
+  const std::string_view kFunction = "_handle_moe_runner_backend_alias";
   if (!r.one_of(Field::moe_a2a_backend, {"none", "megamoe"})) {
     r.warn(kFunction, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
   }
@@ -129,7 +128,7 @@ void handle_mega_moe(Resolution& r) {
 }
 
 void handle_moe_kernel_config(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_moe_kernel_config");
+  const std::string_view function = "_handle_moe_kernel_config";
   fit_runner_to_quantization(r);
   check_runner(r, function);
   separate_shared_experts(r);

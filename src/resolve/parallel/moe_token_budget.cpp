@@ -78,8 +78,7 @@ void validate_cutedsl(Resolution& r) {
       std::max(required, (by_config ? setting(kDecode, "max_bs") : or_zero(Field::cuda_graph_max_bs)) * per_request);
   const std::int64_t per_rank = r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024);
   if (per_rank * r.integer(Field::ep_size) < required) {
-    r.refuse(RF::kOther, "ValueError",
-             r.since(v0_5(15)) ? "validate_cutedsl_a2a_token_budget" : "_validate_cutedsl_a2a_token_budget",
+    r.refuse(RF::kOther, "ValueError", "validate_cutedsl_a2a_token_budget",
              "the largest forward pass is above SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK times --ep-size");
   }
 }

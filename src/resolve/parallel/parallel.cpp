@@ -7,7 +7,6 @@
 
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/operators.h"
 
 namespace preflight::resolve {
@@ -223,7 +222,7 @@ void handle_data_parallelism(Resolution& r) {
     assign_data_parallelism(r);
     return;
   }
-  const std::string_view function = function_name(r, "_handle_data_parallelism");
+  const std::string_view function = "_handle_data_parallelism";
   if (r.before(v0_5(22))) {
     if (r[Field::dp_size] == Value(1) && !r.is(Field::ep_join_mode, "scale")) {
       r.declare("_data_parallelism_defaults", {{Field::enable_dp_attention, false}, {Field::enable_dp_lm_head, false}});
@@ -259,7 +258,7 @@ void handle_shared_experts_tp(Resolution& r) {
 }
 
 void handle_eplb_and_dispatch(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_eplb_and_dispatch");
+  const std::string_view function = "_handle_eplb_and_dispatch";
   constexpr std::string_view kSource = "_handle_eplb_and_dispatch";
   const bool balances = r.on(Field::enable_eplb);
   if (balances && r.none(Field::expert_distribution_recorder_mode)) {
@@ -283,7 +282,7 @@ void handle_eplb_and_dispatch(Resolution& r) {
 void handle_expert_distribution_metrics(Resolution& r) {
   constexpr std::string_view kSource = "_handle_expert_distribution_metrics";
   if (r.since(v0_5(18)) && r.before(v0_5(21)) && r.env_text("SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC") != nullptr) {
-    r.refuse(RF::kOther, "ValueError", function_name(r, "_handle_expert_distribution_metrics"),
+    r.refuse(RF::kOther, "ValueError", "_handle_expert_distribution_metrics",
              "SGLANG_ENABLE_EPLB_BALANCEDNESS_METRIC is gone; use --expert-balancedness-report-mode");
   }
   const bool reports = r.since(v0_5(18)) ? !r.is(Field::expert_balancedness_report_mode, "off")

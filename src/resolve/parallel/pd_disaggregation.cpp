@@ -12,7 +12,6 @@
 
 #include "src/python/integer.h"
 #include "src/resolve/parallel/ib_devices.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -318,7 +317,7 @@ void handle_pd_disaggregation(Resolution& r) {
 
 void handle_encoder_disaggregation(Resolution& r) {
   constexpr auto kSource = "_handle_encoder_disaggregation";
-  const std::string_view function = function_name(r, kSource);
+  const std::string_view function = kSource;
   handle_language_model_only(r);
   check_encoder_options(r, function);
   const bool transfers = r.is(Field::disaggregation_transfer_backend, "mooncake") && (is_prefill(r) || is_decode(r));

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::string_view kDeclared = "_handle_dllm_inference";
 
-// Upstream's function was renamed when it left the ServerArgs class; its declarations kept the old name.
-std::string_view logging_name(const Resolution& r) {
-  return r.before(v0_5(19)) ? "_handle_dllm_inference" : "handle_dllm_inference";
-}
-
 // Gemma4Renoise.configure_server_args.
 void configure_renoising(Resolution& r) {
   static constexpr std::string_view kHere = "configure_server_args";
@@ -115,7 +110,7 @@ void fit_page_size(Resolution& r) {
 }
 
 void turn_off(Resolution& r, Field field, Value off, std::string_view what) {
-  r.warn(logging_name(r), std::string(what) + " is off: diffusion does not work with it");
+  r.warn(kDeclared, std::string(what) + " is off: diffusion does not work with it");
   r.change(kDeclared, field, std::move(off));
 }
 

@@ -9,14 +9,13 @@
 #include <fmt/format.h>
 
 #include "src/python/text.h"
-#include "src/resolve/core/naming.h"
 
 namespace preflight::resolve {
 
 void handle_return_hidden_states_mode(Resolution& r) {
   constexpr auto kSource = "_handle_return_hidden_states_mode";
   if (!r.none(Field::return_hidden_states_mode) && !r.one_of(Field::return_hidden_states_mode, {"last", "full"})) {
-    r.refuse(RF::kOther, "ValueError", function_name(r, kSource),
+    r.refuse(RF::kOther, "ValueError", kSource,
              "--return-hidden-states-mode takes last or full; use one of them or leave it out.");
   }
   if (!r.none(Field::return_hidden_states_mode)) {
@@ -27,7 +26,7 @@ void handle_return_hidden_states_mode(Resolution& r) {
 }
 
 void handle_multimodal(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_multimodal");
+  const std::string_view function = "_handle_multimodal";
   const Value& cache = r[Field::mm_preprocess_cache_size_mb];
   if (!cache.is_none() && cache.as_number() < 0) {
     r.refuse(RF::kOther, "ValueError", function, "--mm-preprocess-cache-size-mb is negative; give 0 or more MiB.");
@@ -48,7 +47,7 @@ void handle_multimodal(Resolution& r) {
 }
 
 void handle_asr_validation(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_asr_validation");
+  const std::string_view function = "_handle_asr_validation";
   const auto require_positive = [&](Field field, std::string_view option) {
     if (!r.none(field) && r.number(field) <= 0) {
       r.refuse(RF::kOther, "ValueError", function,
@@ -62,7 +61,7 @@ void handle_asr_validation(Resolution& r) {
 void handle_load_balance_method(Resolution& r) {
   constexpr auto kSource = "_handle_load_balance_method";
   if (!r.one_of(Field::disaggregation_mode, {"null", "prefill", "decode"})) {
-    r.refuse(RF::kOther, "ValueError", function_name(r, kSource),
+    r.refuse(RF::kOther, "ValueError", kSource,
              fmt::format("--disaggregation-mode {} is unknown; use null, prefill or decode.",
                          r[Field::disaggregation_mode].repr()));
   }
@@ -95,7 +94,7 @@ void handle_prefill_delayer_env_compat(Resolution& r) {
 
 void handle_tokenizer_batching(Resolution& r) {
   constexpr auto kSource = "_handle_tokenizer_batching";
-  const std::string_view function = function_name(r, kSource);
+  const std::string_view function = kSource;
   if (r.on(Field::enable_tokenizer_batch_encode) && r.on(Field::enable_dynamic_batch_tokenizer)) {
     r.refuse(RF::kOther, "ValueError", function,
              "--enable-tokenizer-batch-encode and --enable-dynamic-batch-tokenizer are two ways to batch the "

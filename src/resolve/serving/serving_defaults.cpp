@@ -9,7 +9,6 @@
 #include "src/resolve/models/model_path.h"
 #include "src/python/text.h"
 #include "src/python/integer.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/serving/serving.h"
 
@@ -186,7 +185,7 @@ std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
   const bool by_platform = r.since(v0_5(15));
   r.refuse(RF::kOther, by_platform ? "AttributeError" : "RuntimeError",
-           by_platform ? function_name(r, kDefaults) : std::string("get_device"),
+           by_platform ? kDefaults : std::string_view("get_device"),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
 }
 
@@ -211,7 +210,7 @@ void resolve_draft_quantization(Resolution& r) {
 }  // namespace
 
 void handle_deprecated_args(Resolution& r) {
-  const std::string_view function = function_name(r, kDeprecated);
+  const std::string_view function = kDeprecated;
   rename_image_processor(r, function);
   rename_tool_call_parser(r, function);
   replace_nan_detection(r, function);

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "src/base/replaced.h"
-#include "src/resolve/core/naming.h"
 #include "src/resolve/serving/serving.h"
 
 namespace preflight::resolve {
@@ -34,7 +33,7 @@ std::string default_transport(Resolution& r, std::string_view function) {
 
 void handle_multimodal_feature_transport(Resolution& r) {
   constexpr auto kTransport = "_handle_multimodal_feature_transport";
-  const std::string_view function = function_name(r, kTransport);
+  const std::string_view function = kTransport;
   std::string transport = r.text(Field::mm_feature_transport);
   const bool keeps = r.on(Field::keep_mm_feature_on_device);  // an old option, gone in 0.5.21
   if (keeps) {
@@ -99,7 +98,7 @@ std::string host_name() {
 }  // namespace
 
 void handle_environment_variables(Resolution& r) {
-  const std::string_view function = function_name(r, kSource);
+  const std::string_view function = kSource;
   const auto flag = [&](Field field) { return r.on(field) ? "1" : "0"; };
   if (field_exists(Field::mm_feature_transport, r.release())) handle_multimodal_feature_transport(r);
   r.env()["SGLANG_ENABLE_TORCH_COMPILE"] = flag(Field::enable_torch_compile);
@@ -137,7 +136,7 @@ void handle_crash_dump_env(Resolution& r) {
        {"CUDA_COREDUMP_PIPE", "/tmp/corepipe.cuda.%h.%p"}}};
   for (const auto& [name, value] : defaults) r.env().try_emplace(name, value);
 
-  const std::string_view function = function_name(r, "_handle_crash_dump_env");
+  const std::string_view function = "_handle_crash_dump_env";
   if (r.before(v0_5(16))) {  // the folder is made when the variable was not set, and must succeed
     if (given) return;
     const std::string error = makedirs_error((std::filesystem::path(folder) / host_name()).string());

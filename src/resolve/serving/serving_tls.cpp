@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "src/resolve/core/naming.h"
 #include "src/resolve/serving/serving.h"
 
 namespace preflight::resolve {
@@ -41,7 +40,7 @@ void check_http2(Resolution& r, std::string_view function) {
 }  // namespace
 
 void handle_ssl_validation(Resolution& r) {
-  const std::string_view function = function_name(r, "_handle_ssl_validation");
+  const std::string_view function = "_handle_ssl_validation";
   const auto refuse = [&](std::string message) { r.refuse(RF::kOther, "ValueError", function, std::move(message)); };
   const bool key = r.on(Field::ssl_keyfile);
   const bool certificate = r.on(Field::ssl_certfile);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "src/resolve/core/naming.h"
 #include "src/python/text.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/serving/serving.h"
@@ -224,7 +223,7 @@ void check_sampling_params(Resolution& r, std::string_view function) {
 }  // namespace
 
 void handle_other_validations(Resolution& r) {
-  const std::string_view function = function_name(r, kSource);
+  const std::string_view function = kSource;
   const Value& template_kwargs = r[Field::default_chat_template_kwargs];
   if (!template_kwargs.is_none() && !template_kwargs.is_dict()) {
     r.refuse(RF::kOther, "ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");
