@@ -42,19 +42,32 @@ std::u32string yaml_text(const std::string& bytes) {
   return text;
 }
 
-YamlDocument::YamlDocument(std::u32string text) : scanner_(std::move(text)) {
+YamlDocument::YamlDocument(std::u32string text, YamlDocuments documents) : scanner_(std::move(text)) {
   tag_handles_ = {{"!", "!"}, {"!!", std::string(kStandard)}};
   if (!next_is(YamlToken::kDirective, YamlToken::kDocumentStart, YamlToken::kStreamEnd)) {
-    root_ = node(true);
+    roots_.push_back(node(true));
   } else {
     while (next_is(YamlToken::kDocumentEnd)) scanner_.take();
     if (next_is(YamlToken::kStreamEnd)) return;
-    directives();
-    using T = YamlToken;
-    root_ = next_is(T::kDirective, T::kDocumentStart, T::kDocumentEnd, T::kStreamEnd) ? empty(scanner_.peek().mark)
-                                                                                      : node(true);
+    roots_.push_back(explicit_document());
   }
-  document_end();
+  for (document_end(); !next_is(YamlToken::kStreamEnd); document_end()) {
+    const YamlMark mark = scanner_.peek().mark;
+    if (documents == YamlDocuments::kOne) {
+      directives();
+      fail("ComposerError", "a second document; one is expected", mark);
+    }
+    anchors_.clear();  // each document names its own
+    roots_.push_back(explicit_document());
+  }
+}
+
+// One that "---" begins.
+YamlNode* YamlDocument::explicit_document() {
+  using T = YamlToken;
+  directives();
+  return next_is(T::kDirective, T::kDocumentStart, T::kDocumentEnd, T::kStreamEnd) ? empty(scanner_.peek().mark)
+                                                                                   : node(true);
 }
 
 void YamlDocument::fail(std::string exception, std::string message, YamlMark mark) {
@@ -84,14 +97,8 @@ void YamlDocument::directives() {
   scanner_.take();
 }
 
-// After the only document: "..." and the end of the file.
 void YamlDocument::document_end() {
-  if (next_is(YamlToken::kDocumentEnd)) scanner_.take();
   while (next_is(YamlToken::kDocumentEnd)) scanner_.take();
-  if (next_is(YamlToken::kStreamEnd)) return;
-  const YamlMark mark = scanner_.peek().mark;
-  directives();
-  fail("ComposerError", "a second document; one is expected", mark);
 }
 
 std::string YamlDocument::resolved_tag(const YamlToken& token) const {

@@ -25,13 +25,16 @@ struct YamlNode {
 // A file's bytes in Python's text mode (UTF-8, "\n" line ends), as PyYAML's reader accepts them. Throws YamlFault.
 std::u32string yaml_text(const std::string& bytes);
 
+enum class YamlDocuments : std::uint8_t { kOne, kAll };  // a second document is a fault; a stream of them
+
 class YamlDocument {
  public:
   // Throws YamlFault.
-  explicit YamlDocument(std::u32string text);
+  explicit YamlDocument(std::u32string text, YamlDocuments documents = YamlDocuments::kOne);
 
   // nullptr for a file without content.
-  [[nodiscard]] YamlNode* root() const { return root_; }
+  [[nodiscard]] YamlNode* root() const { return roots_.empty() ? nullptr : roots_.front(); }
+  [[nodiscard]] const std::vector<YamlNode*>& roots() const { return roots_; }
 
  private:
   struct Properties {
@@ -49,6 +52,7 @@ class YamlDocument {
 
   void directives();
   void document_end();
+  YamlNode* explicit_document();
   Properties properties();
   [[nodiscard]] std::string resolved_tag(const YamlToken& token) const;
   YamlNode* node(bool block, bool indentless_sequence = false);
@@ -66,7 +70,7 @@ class YamlDocument {
   std::deque<YamlNode> nodes_;
   std::map<std::string, YamlNode*> anchors_;
   std::map<std::string, std::string> tag_handles_;
-  YamlNode* root_ = nullptr;
+  std::vector<YamlNode*> roots_;
   int depth_ = 0;
 };
 

@@ -285,8 +285,11 @@ void construct_binary(std::string_view text, YamlObject& object) {
   unsigned bits = 0;
   std::size_t count = 0;
   std::size_t padding = 0;
+  // The whole text becomes ASCII bytes first, what stands behind its padding too.
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
+    raise("ConstructorError", "base64 is ASCII");
+  }
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) raise("ConstructorError", "base64 is ASCII");
     if (c == '=') {
       if (count % 4 >= 2 && count % 4 + ++padding >= 4) break;
       continue;
