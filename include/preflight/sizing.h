@@ -61,8 +61,7 @@ PageRange split_pages(std::int64_t seqlen, std::int64_t page_size, std::int64_t 
 bool fa_decode_page_size_supported(std::int64_t page_size);  // 64, 128
 bool fa_decode_head_dim_supported(std::int64_t head_dim);    // 64 96 128 192 256 512
 
-// --- chunked (local) attention: make_local_attention_virtual_batches
-// --------------------------------------------------
+// --- chunked (local) attention: make_local_attention_virtual_batches ------------------------------------------------
 struct VirtualBatches {
   std::int64_t chunk = 0;             // the effective chunk: at most the longest sequence, floored to whole pages
   std::vector<std::int64_t> request;  // per virtual batch: the request it belongs to
@@ -77,9 +76,8 @@ VirtualBatches local_virtual_batches(std::int64_t chunk, std::span<const std::in
                                      std::span<const std::int64_t> seqlens, std::int64_t page_size,
                                      std::int64_t table_columns, bool preserve_chunk = false);
 
-// --- kv_indices (flashinfer-style token indices)
-// ---------------------------------------------------------------------- Entries a full graph buffer needs: one per
-// token.
+// --- kv_indices (flashinfer-style token indices) ---------------------------------------------------------------------
+// Entries a full graph buffer needs: one per token.
 constexpr std::int64_t kv_indices_needed(std::int64_t max_batch, std::int64_t max_context) {
   return max_batch * max_context;
 }

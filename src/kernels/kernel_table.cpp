@@ -5,10 +5,8 @@
 //   2. src/sample/case_options.cpp  its row of options (new options: a member of KernelCase and a row there)
 //   3. src/sample/X.cpp          Result<SampleBatch> sample::X(const KernelCase&), declared in samples.h
 //   4. src/reference/X.cpp       std::vector<Expected> reference::X(const SampleBatch&), declared in reference.h
-//   5. ocl_kernels/X.cl          head comment: formula, tensors, work-group, accumulators, synchronisation, host's
-//   duties
-//   6. src/kernels/X.cpp         namespace X { why_not, build_options, launch, tolerance, work }, declared in
-//   launchers.h
+//   5. ocl_kernels/X.cl          head comment: formula, tensors, work-group, accumulators, synchronisation, host
+//   6. src/kernels/X.cpp         namespace X { why_not, build_options, launch, tolerance, work }; in launchers.h
 //   7. a row here; planted defects in src/kernels/defects.cpp
 // tests/kernels run every case line of every row, and every defect. Nothing else has to know.
 #include "preflight/kernel.h"

@@ -9,14 +9,13 @@
 //   fp32 sums of n weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
 // Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
-// Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries
-// (decay
-//   at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]), and adds one of a dot product over up
-//   to 256 keys: below 32 * 2^-24 of the state's size. Such errors are independent: after n steps they sum to 32 *
-//   2^-24 * sqrt(n), n at most what is remembered (delta::remembered_steps). An output is a product with the state: its
-//   errors are those of the state, and measured against the usual size of such a product, because a row that cancels is
-//   smaller than what it is the sum of. In chunks the
-//   triangular system is solved by the same recursion, row by row: the same bound.
+// Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries.
+//   The decay is at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]. It adds one error, of a
+//   dot product over up to 256 keys: below 32 * 2^-24 of the state's size. Such errors are independent: after n steps
+//   they sum to 32 * 2^-24 * sqrt(n), n at most what is remembered (delta::remembered_steps). An output is a product
+//   with the state: its errors are those of the state, measured against the usual size of such a product, because a
+//   row that cancels is smaller than what it is the sum of. In chunks the triangular system is solved by the same
+//   recursion, row by row: the same bound.
 #include "preflight/verdict.h"
 
 #include <algorithm>
