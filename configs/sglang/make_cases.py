@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Draw launches at random from a release's option table, for recording what the real release does with them.
 
-  make_cases.py FLAGS.json MODELS_DIR COUNT [SEED]      one JSON case a line on standard output
-  make_cases.py --models MODELS_DIR COUNT [SEED]        names of models to draw launches for, one a line
+  make_cases.py OPTIONS.json MODELS_DIR COUNT [SEED]      one JSON case a line on standard output
 
 A launch names a model directory, the options of one theme that often matter on an Intel GPU, and some of all options.
 Values come from the option's type and choices; one in a while is of the wrong kind. The same seed draws the same cases.
@@ -44,9 +43,9 @@ def option_of(row):
 
 
 def value(rng, row):
-    if row["choices"]:
+    if row.get("choices"):
         return rng.choice([str(c) for c in row["choices"]])
-    kind = row["type"]
+    kind = row.get("type")
     if rng.random() < 0.02:
         return rng.choice(["x", "", "1.5", "nan", "1_0"])
     if kind == "float":
@@ -59,10 +58,10 @@ def value(rng, row):
 def words(rng, row):
     option = option_of(row)
     if row["action"] in ("StoreTrueAction", "StoreFalseAction", "BooleanOptionalAction", "DeprecatedStoreTrueAction",
-                         "DeprecatedStoreConstAction") and row["nargs"] in (0, None):
+                         "DeprecatedStoreConstAction") and row.get("nargs") in (0, None):
         flags = [f for f in row["flags"] if f.startswith("--")]
         return [rng.choice(flags)]
-    if row["nargs"] in ("+", "*"):
+    if row.get("nargs") in ("+", "*"):
         return [option] + [value(rng, row) for _ in range(rng.randint(1, 3))]
     given = value(rng, row)
     return [f"{option}={given}"] if rng.random() < 0.2 else [option, given]
@@ -72,25 +71,8 @@ def model_names(folder):
     return sorted(p.name for p in pathlib.Path(folder).iterdir() if (p / "config.json").exists())
 
 
-def draw_models(folder, count, seed):
-    """A few models, as many architectures as possible among them."""
-    rng = random.Random(seed)
-    names = model_names(folder)
-    rng.shuffle(names)
-    architecture = {n: str(json.loads((pathlib.Path(folder) / n / "config.json").read_text()).get("architectures")) for n in names}
-    first = {}
-    for name in names:
-        first.setdefault(architecture[name], name)
-    drawn = list(first.values())
-    return sorted((drawn + [n for n in names if n not in drawn])[:count])
-
-
 def main():
-    if sys.argv[1] == "--models":
-        seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-        print("\n".join(draw_models(sys.argv[2], int(sys.argv[3]), seed)))
-        return
-    table = [r for r in json.loads(pathlib.Path(sys.argv[1]).read_text()) if r["flags"] and not SKIPPED & set(r["flags"])]
+    table = [r for r in json.loads(pathlib.Path(sys.argv[1]).read_text()).values() if not SKIPPED & set(r["flags"])]
     by_name = {f: r for r in table for f in r["flags"]}
     models = model_names(sys.argv[2])
     count, rng = int(sys.argv[3]), random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
@@ -103,7 +85,7 @@ def main():
         if "--speculative-algorithm" in args:
             args += ["--speculative-draft-model-path", "{models}/" + rng.choice(models)] if rng.random() < 0.6 else []
         name, memory, fp64 = rng.choice(DEVICES)
-        print(json.dumps({"id": f"c{i:05d}", "theme": theme, "model": rng.choice(models), "args": args,
+        print(json.dumps({"id": f"c{i:05d}", "model": rng.choice(models), "args": args,
                           "device": {"name": name, "memory_mib": memory, "count": rng.choice([1, 2, 4, 8]), "has_fp64": fp64}}))
 
 

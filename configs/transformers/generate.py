@@ -2,9 +2,8 @@
 """Record what the configuration classes of one SGLang release fill in, as data.
 
   PYTHON_OF_THE_RELEASE generate.py OUT.json      (an environment with that release of sglang and its transformers)
-  generate.py --against OTHER.json OUT.json       keep of OUT.json only what differs from a neighbour release's file
 
-OUT.json holds, for transformers' configuration classes and SGLang's own:
+configs/ranges.py takes OUT.json into the tables here. It holds, for transformers' configuration classes and SGLang's own:
 
   types      model type -> class that AutoConfig uses
   registry   model type -> class that SGLang reads the file with afterwards
@@ -733,27 +732,5 @@ def write(path, out):
         f.write(' "classes": {\n' + ",\n".join(rows) + "\n }\n}\n")
 
 
-def keep_differences(other, path):
-    """OUT.json as the changes against a neighbour's: "base" names it, "gone" what it has and this release lacks."""
-    with open(other) as f:
-        base = json.load(f)
-    assert "base" not in base, "the neighbour must be a whole file"
-    with open(path) as f:
-        full = json.load(f)
-    out = {"base": os.path.splitext(os.path.basename(other))[0], "gone": {}, "functions": {}, "classes": {}}
-    for part, value in full.items():
-        if not isinstance(value, dict):
-            if base.get(part) != value:
-                out[part] = value
-            continue
-        rows = base.get(part, {})
-        out[part] = {k: v for k, v in value.items() if k not in rows or rows[k] != v}
-        out["gone"][part] = sorted(set(rows) - set(value))
-    write(path, out)
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--against":
-        keep_differences(sys.argv[2], sys.argv[3])
-    else:
-        main()
+    main()

@@ -1,4 +1,5 @@
-// Reads configs/sglang/option_history.txt (written by make_history.py there). Tested by tests/option_history_test.cpp.
+// Reads the history of options that configs/sglang/generate_tables.py derives from options.json. Tested by
+// tests/option_history_test.cpp.
 #include "src/rules/option_history.h"
 
 #include <functional>
