@@ -1,0 +1,36 @@
+// What instrumented sources call in place of a release, a threshold or a literal: the value itself, but for the one
+// site that PREFLIGHT_MUTANT="SITE:SHIFT" names. Only the programs of `./dev mutate` have this.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "preflight/release.h"
+
+namespace preflight::mutation {
+
+// Whether `site` is the one altered in this run. Notes that the run came by.
+bool altered(std::int64_t site);
+int shift();
+
+template <class Number>
+Number number(std::int64_t site, Number value) {
+  return altered(site) ? static_cast<Number>(value + static_cast<Number>(shift())) : value;
+}
+
+// An element of a set of numbers: leaves it, or what is not in it comes in.
+template <class Number>
+Number element(std::int64_t site, Number value, Number other) {
+  return altered(site) ? other : value;
+}
+
+inline Release release(std::int64_t site, Release value) {
+  if (altered(site)) value.patch += shift();
+  return value;
+}
+
+inline const char* element(std::int64_t site, const char* value, const char* other) {
+  return altered(site) ? other : value;
+}
+
+}  // namespace preflight::mutation

@@ -1,0 +1,229 @@
+"""Where a mistake of one release, one step or one element can hide, found in the text of the sources.
+
+A site is a place in the text and what to write there so that the program can be told at its start to be wrong there
+(tests/mutation/mutation.h). Found are, in every source,
+
+  v0_5(20), since(20), since(kNewer), release >= kNewer        a release: one earlier, one later
+
+and in resolution and rules
+
+  x > 2, constexpr int kMax = 4096                             a threshold: one less, one more
+  {64, 128}, {"triton", "fa3"}                                 a set: each element leaves it, another one comes in
+
+The examples of a rule are its tests, and left alone.
+"""
+import collections
+import dataclasses
+import pathlib
+import re
+import sys
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RELEASES = range(11, 24)
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    site: int
+    path: str
+    line: int
+    kind: str  # release, threshold, element, added
+    shift: int
+    text: str  # what stands there
+    releases: tuple = ()  # the only ones that can differ; empty: any
+
+    def __str__(self):
+        what = {"release": f"{self.text} {self.shift:+}", "threshold": f"{self.text} {self.shift:+}",
+                "element": f"without {self.text}", "added": f"with {self.text}"}[self.kind]
+        return f"{self.path}:{self.line}: {self.kind}: {what}"
+
+
+def sources():
+    return sorted(p for p in (ROOT / "src").rglob("*") if p.suffix in (".cpp", ".h") and p.name != "main.cpp")
+
+
+def blank(text, patterns):
+    """The same length, with what the patterns match as spaces; ends of lines stay."""
+    for pattern in patterns:
+        text = re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+    return text
+
+
+def without_examples(text):
+    for start in reversed([m.start() for m in re.finditer(r"\.(fires_on|quiet_on|refs) = \{", text)]):
+        depth, at = 0, text.index("{", start)
+        while True:
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            at += 1
+            if depth == 0:
+                break
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:at]) + text[at:]
+    return text
+
+
+def code_of(text):
+    """(without comments and directives, and without strings too)"""
+    held = []
+
+    def keep(match):  # a // inside a string is no comment
+        if match.group().startswith('"'):
+            return match.group()
+        return re.sub(r"[^\n]", " ", match.group())
+
+    code = re.sub(rf"{STRING}|//[^\n]*|/\*.*?\*/|^\s*#(?:[^\n]*\\\n)*[^\n]*", keep, text, flags=re.S | re.M)
+    bare = re.sub(STRING, lambda m: '"' + " " * (len(m.group()) - 2) + '"', code)
+    examples = without_examples(bare)
+    code = "".join(c if e != " " or b == " " else " " for c, b, e in zip(code, bare, examples))
+    return code, examples
+
+
+def values_by_field(texts):
+    """What a field is compared with anywhere: {field: Counter of literals}."""
+    values = collections.defaultdict(collections.Counter)
+    for text in texts:
+        for field, listed in re.findall(rf"Field::(\w+), \{{?((?:{STRING}(?:,\s*)?)+)", text):
+            values[field].update(re.findall(STRING, listed))
+    return values
+
+
+def affected(code, start, number, shift):
+    """Releases in which `number + shift` answers otherwise."""
+    inclusive = re.search(r"(\blast = |v0_5\(\d+\), )$", code[:start]) is not None  # a range's end
+    first = number + (1 if inclusive else 0)
+    release = first if shift > 0 else first - 1
+    return (release,) if release in RELEASES else ()
+
+
+def release_sites(code, bare, release_constants):
+    for m in re.finditer(r"\bv0_5\((\d+)\)|\b(?:since|before)\((\d+)\)", bare):
+        group = 1 if m.group(1) else 2
+        number = int(m.group(group))
+        if number in (0, 9999):
+            continue
+        ways = {s: affected(bare, m.start(), number, s) for s in (-1, 1)}
+        yield m.start(group), m.end(group), "number", "release", m.group(), [(s, r) for s, r in ways.items() if r]
+    names = "|".join(release_constants) or "(?!)"
+    for m in re.finditer(rf"\b(?:since|before)\(({names})\)|(?:>=|<=|<|>) ({names})\b", bare):
+        group = 1 if m.group(1) else 2
+        number = release_constants[m.group(group)]
+        ways = {s: affected("", 0, number, s) for s in (-1, 1)}
+        yield m.start(group), m.end(group), "release", "release", m.group(), [(s, r) for s, r in ways.items() if r]
+
+
+def threshold_sites(bare):
+    for m in re.finditer(r" (?:<=|>=|<|>|==|!=) (-?\d+(?:\.\d+)?)\b(?![\w.])", bare):
+        yield m.start(1), m.end(1), "number", "threshold", m.group().strip(), [(-1, ()), (1, ())]
+    for m in re.finditer(r"constexpr (?:int|double|std::int64_t|std::size_t) k\w+ = (-?\d+(?:\.\d+)?);", bare):
+        yield m.start(1), m.end(1), "number", "threshold", m.group().removeprefix("constexpr "), [(-1, ()), (1, ())]
+
+
+def set_sites(code, bare, values):
+    lists = rf"\{{\s*({STRING}(?:,\s*{STRING})*)\s*\}}"
+    for m in re.finditer(lists, code):
+        elements = list(re.finditer(STRING, m.group(1)))
+        call = re.search(r"(\w+)\((?:[^(){};]*?Field::(\w+), )?$", code[: m.start()])
+        if len(elements) < 2 and not (call and call.group(1) in ("one_of", "contains")):
+            continue
+        known = {e.group() for e in elements}
+        for e in elements:
+            if " " in e.group():  # prose
+                continue
+            yield (m.start(1) + e.start(), m.start(1) + e.end(), "leaves", "element", e.group(), [(1, ())])
+        if call and call.group(2):
+            others = [v for v, _ in values[call.group(2)].most_common() if v not in known]
+            if others:
+                yield (m.end(1), m.end(1), f", {elements[-1].group()}, {others[0]}", "added", others[0], [(1, ())])
+    for m in re.finditer(r"(?:\(|[^}], )(\{(-?\d+(?:, -?\d+)+)\})", bare):
+        numbers = list(re.finditer(r"-?\d+", m.group(2)))
+        for n in numbers:
+            yield m.start(2) + n.start(), m.start(2) + n.end(), "doubles", "element", n.group(), [(1, ())]
+        last = numbers[-1].group()
+        yield m.end(2), m.end(2), f", {last}, {int(last) * 2}", "added", str(int(last) * 2), [(1, ())]
+
+
+def instrument(path, values):
+    """The mutants of one source, and its text with every site in place (None where it has none)."""
+    text = path.read_text(encoding="utf-8")
+    name = str(path.relative_to(ROOT))
+    code, bare = code_of(text)
+    constants = {n: int(v) for n, v in re.findall(r"constexpr Release (k\w+) = v0_5\((\d+)\);", bare)}
+    found = list(release_sites(code, bare, constants))
+    if name.startswith(("src/resolve/", "src/rules/")) and path.suffix == ".cpp":
+        found += list(threshold_sites(bare)) + list(set_sites(code, bare, values))
+    found = [f for f in sorted(found, key=lambda f: f[:2]) if f[5]]
+    mutants, edits = [], []
+    for ordinal, (start, end, how, kind, shown, ways) in enumerate(found):
+        site = (zlib.crc32(name.encode()) << 10) + ordinal
+        was = text[start:end]
+        if how in ("number", "release"):
+            new = f"mutation::{how}({site}, {was})"
+        elif how == "leaves":
+            new = f'mutation::element({site}, {was}, "\\001")'
+        elif how == "doubles":
+            new = f"mutation::element({site}, {was}, {was} * 2 + 1)"
+        else:
+            last, other = how.removeprefix(", ").rsplit(", ", 1)
+            new = f", mutation::element({site}, {last}, {other})"
+        edits.append((start, end, new))
+        line = text.count("\n", 0, start) + 1
+        mutants += [Mutant(site, name, line, kind, shift, shown, releases) for shift, releases in ways]
+    if not edits:
+        return [], None
+    return mutants, rewrite(text, bare, edits, name)
+
+
+def rewrite(text, bare, edits, name):
+    """A table with a site in it is made at the start of the program, not by the compiler."""
+    starts = [e[0] for e in edits]
+    for m in re.finditer(r"\bconstexpr (?!auto k)(?=[\w:<>, *]+?[ &*]\w+(?:\[[^\]]*\])? ?(?:=|\{))", bare):
+        depth, at = 0, m.end()
+        while at < len(bare) and (depth or bare[at] != ";"):
+            depth += {"{": 1, "}": -1, "(": 1, ")": -1}.get(bare[at], 0)
+            at += 1
+        if any(m.start() < s < at for s in starts):
+            edits.append((m.start(), m.start() + len("constexpr"), "const"))
+    for m in re.finditer(r"\bconstexpr (?=[\w:<>,& ]+? \w+\([^;{]*\) \{)", bare):  # a function that is not a constant's any more
+        end = bare.find("\n}", m.end())
+        if any(m.start() < s < end for s in starts):
+            edits.append((m.start(), m.start() + len("constexpr"), "inline"))
+    out, at = [f'#include "tests/mutation/mutation.h"\n#line 1 "{name}"\n'], 0
+    for start, end, new in sorted(edits):
+        out += [text[at:start], new]
+        at = end
+    out.append(text[at:])
+    return "".join(out).replace("mutation::", "::preflight::mutation::")
+
+
+def write(folder):
+    """Instrumented sources under `folder`, each touched only when it changed; their paths there."""
+    _, texts = all_sites()
+    for name, text in texts.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for path in list(folder.rglob("*")):
+        if path.is_file() and str(path.relative_to(folder)) not in texts:
+            path.unlink()
+    return sorted(texts)
+
+
+def all_sites():
+    """[Mutant], {relative path: instrumented text}"""
+    paths = sources()
+    values = values_by_field(p.read_text(encoding="utf-8") for p in paths if "/resolve/" in str(p))
+    mutants, texts = [], {}
+    for path in paths:
+        own, text = instrument(path, values)
+        mutants += own
+        if text is not None:
+            texts[str(path.relative_to(ROOT))] = text
+    places = collections.Counter({(m.site, m.path, m.line, m.text, m.kind): m.site for m in mutants}.values())
+    assert max(places.values(), default=1) == 1, "two sites have one number"
+    return mutants, texts
+
+
+if __name__ == "__main__":  # what the build calls: FOLDER
+    print(";".join(n for n in write(pathlib.Path(sys.argv[1])) if n.endswith(".cpp")), end="")
