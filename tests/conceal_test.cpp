@@ -55,6 +55,55 @@ TEST(Conceal, NoReportHoldsASecret) {
   }
 }
 
+// A marker in every place that may hold a secret: options by their names, nearly by them, addresses, members of JSON
+// texts, variables, through every command that shows a launch.
+TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"check", "--no-kernel"}, {"resolve"}, {"memory"}, {"pages", "--no-kernel"}, {"upgrade", "--from", "0.5.13"}};
+  const std::vector<std::vector<std::string>> arguments = {
+      {"--api-key", "topsecret"},
+      {"--api-keey", "topsecret"},
+      {"--adminapikey=topsecret"},
+      {"--otlp-traces-endpoint", "http://user:topsecret@host:1"},
+      {"--model-path", "s3://key:topsecret@bucket/x"},
+      {"--model-path", "https://topsecret@hub/x?token=topsecret"},
+      {"--json-model-override-args", R"({"token":"topsecret"})"},
+      {"--model-loader-extra-config", R"({"a": {"auth_token": "topsecret"}})"},
+      {"--hicache-storage-backend", "file", "--hicache-storage-backend-extra-config", R"({"password":"topsecret"})"},
+  };
+  const std::vector<std::string> variables = {"HF_TOKEN=topsecret",
+                                              "WANDB_KEY=topsecret",
+                                              "HF_AUTH=topsecret",
+                                              "AWS_SECRET_ACCESS_KEY=topsecret",
+                                              "https_proxy=http://me:topsecret@proxy:1",
+                                              "SGLANG_URL=redis://:topsecret@host",
+                                              "HF_TOKEN topsecret"};
+  const auto expect_hidden = [](const std::vector<std::string>& words) {
+    const ToolRun run = run_tool(words);
+    EXPECT_NE(run.status, 3);
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << ::testing::PrintToString(words);
+  };
+  for (const auto& command : commands) {
+    for (const char* format : {"text", "json"}) {
+      std::vector<std::string> start = command;
+      start.insert(start.end(), {"--format", format});
+      const std::vector<std::string> launch = {"--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"};
+      for (const auto& given : arguments) {
+        std::vector<std::string> words = start;
+        words.insert(words.end(), launch.begin(), launch.end());
+        words.insert(words.end(), given.begin(), given.end());
+        expect_hidden(words);
+      }
+      for (const std::string& variable : variables) {
+        std::vector<std::string> words = start;
+        words.insert(words.end(), {"--env", variable});
+        words.insert(words.end(), launch.begin(), launch.end());
+        expect_hidden(words);
+      }
+    }
+  }
+}
+
 // The caret stays under what it means, behind a secret of another length.
 TEST(Conceal, ExcerptsKeepTheirCarets) {
   const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--api-key",

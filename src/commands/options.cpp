@@ -33,8 +33,10 @@ Result<std::map<std::string, std::string>> pairs(std::string_view option, const 
   std::map<std::string, std::string> out;
   for (const auto& w : words) {
     const auto equals = w.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return failure(fmt::format("{} {}: expected NAME=VALUE", option, w));
+    if (equals == std::string::npos || equals == 0) {
+      // What stands behind the name may be a secret.
+      return failure(fmt::format("{} {}…: expected NAME=VALUE", option, w.substr(0, w.find_first_of(" \t:,"))));
+    }
     out[w.substr(0, equals)] = w.substr(equals + 1);
   }
   return out;

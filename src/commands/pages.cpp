@@ -1,4 +1,5 @@
 // Tested by tests/pages_test.cpp.
+#include "src/intake/conceal.h"
 #include "src/report/json_dump.h"
 #include "src/report/complaint.h"
 #include "src/commands/pages.h"
@@ -124,8 +125,10 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
     return row;
   }
   PreparedLaunch prepared;
-  prepared.inputs.models = inputs.models;
+  prepared.inputs = inputs;
+  prepared.inputs.argv = argv;
   prepared.launch = std::move(resolved->launch);
+  conceal(prepared);
   const Launch& launch = prepared.launch;
   row.accepted = launch.accepted();
   if (!row.accepted) {

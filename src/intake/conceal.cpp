@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "src/base/ascii_case.h"
 #include "src/args/argument_groups.h"
+#include "src/base/edit_distance.h"
 
 namespace preflight::commands {
 namespace {
@@ -49,10 +53,67 @@ class Secrets {
   std::vector<std::string> all_;
 };
 
-// A word of the arguments that is a secret, or ends with one from `from` on ("--api-key=…").
+// What hides inside a text, whatever it is called: the part of a URL before its host (s3://key:secret@bucket),
+// parameters of its query, and members of a JSON object, by their names.
+using Part = std::pair<std::size_t, std::size_t>;  // begin, size
+
+void add_url_parts(std::string_view text, std::vector<Part>& parts) {
+  constexpr std::string_view kAuthority = "://";
+  for (std::size_t at = text.find(kAuthority); at != text.npos; at = text.find(kAuthority, at + 1)) {
+    const std::size_t begin = at + kAuthority.size();
+    const std::size_t end = std::min(text.find_first_of("/?# \t\n\"'", begin), text.size());
+    const std::size_t host = text.substr(0, end).rfind('@');
+    if (host == text.npos || host < begin) continue;
+    const std::size_t colon = text.substr(0, host).find(':', begin);
+    const std::size_t from = colon == text.npos ? begin : colon + 1;
+    if (from < host) parts.emplace_back(from, host - from);
+  }
+}
+
+// `name=value` behind ? or &, and `"name": "value"`.
+void add_named_parts(std::string_view text, std::vector<Part>& parts) {
+  for (std::size_t at = text.find_first_of("?&"); at != text.npos; at = text.find_first_of("?&", at + 1)) {
+    const std::size_t equals = text.find_first_of("=&# ", at + 1);
+    if (equals == text.npos || text[equals] != '=' || !is_secret(text.substr(at + 1, equals - at - 1))) continue;
+    const std::size_t end = std::min(text.find_first_of("&# \"'", equals + 1), text.size());
+    if (end > equals + 1) parts.emplace_back(equals + 1, end - equals - 1);
+  }
+  for (std::size_t colon = text.find(':'); colon != text.npos; colon = text.find(':', colon + 1)) {
+    const auto quote = [&](std::size_t at) { return at < text.size() && (text[at] == '"' || text[at] == '\''); };
+    const std::size_t close = text.substr(0, colon).find_last_not_of(" \t\n");
+    const std::size_t value = text.find_first_not_of(" \t\n", colon + 1);
+    if (close == text.npos || value == text.npos || close == 0 || !quote(close) || !quote(value)) continue;
+    const std::size_t open = text.rfind(text[close], close - 1);
+    if (open == text.npos || !is_secret_variable(text.substr(open + 1, close - open - 1))) continue;
+    std::size_t end = value + 1;
+    while (end < text.size() && text[end] != text[value]) end += text[end] == '\\' ? 2 : 1;
+    end = std::min(end, text.size());
+    if (end > value + 1) parts.emplace_back(value + 1, end - value - 1);
+  }
+}
+
+std::vector<Part> secret_parts(std::string_view text) {
+  std::vector<Part> parts;
+  if (text.find("://") != text.npos) add_url_parts(text, parts);
+  if (text.find_first_of("?{") != text.npos) add_named_parts(text, parts);
+  std::ranges::sort(parts);
+  const auto overlapping =
+      std::ranges::unique(parts, [](const Part& a, const Part& b) { return b.first < a.first + a.second; });
+  parts.erase(overlapping.begin(), overlapping.end());
+  return parts;
+}
+
+void hide_parts(std::string& text) {
+  const std::vector<Part> parts = secret_parts(text);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) text.replace(part->first, part->second, kHidden);
+}
+
+// A word of the arguments that is a secret, or holds one from `from` on ("--api-key=…").
 struct SecretWord {
   std::size_t index;
   std::size_t from;
+  std::size_t size = std::string::npos;  // npos: to its end
+  std::string inside = {};               // the secret, where it is a part of the word that no name announces
 };
 
 // Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
@@ -61,9 +122,13 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
   std::size_t index = 0;
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
-    const bool secret = g.is_option() && is_secret(known ? field_name(g.option->field) : std::string_view(g.name));
+    const bool secret = g.is_option() && (known ? is_secret(field_name(g.option->field)) : looks_secret(g.name));
     for (std::size_t i = 0; i < g.words.size(); ++i, ++index) {
-      if (!secret) continue;
+      if (!secret) {
+        for (const auto& [from, size] : secret_parts(g.words[i]))
+          out.push_back({index, from, size, g.words[i].substr(from, size)});
+        continue;
+      }
       const auto equals = g.words[i].find('=');
       if (i > 0) out.push_back({index, 0});
       if (i == 0 && equals != std::string::npos) out.push_back({index, equals + 1});
@@ -73,12 +138,17 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
 }
 
 void hide_words(Release release, std::vector<std::string>& words) {
-  for (const SecretWord& s : secret_words(release, words)) words[s.index].replace(s.from, std::string::npos, kHidden);
+  const std::vector<SecretWord> secret = secret_words(release, words);
+  for (auto s = secret.rbegin(); s != secret.rend(); ++s) words[s->index].replace(s->from, s->size, kHidden);
 }
 
 void hide_variables(Environment& env) {
   for (auto& [name, value] : env) {
-    if (is_secret(name) && !value.empty()) value = kHidden;
+    if (is_secret_variable(name) && !value.empty()) {
+      value = kHidden;
+    } else {
+      hide_parts(value);
+    }
   }
 }
 
@@ -88,7 +158,11 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
   for (const SecretWord& s : words) {
     if (s.index >= source.arguments.size()) continue;
     ArgumentSource::Span cut = source.arguments[s.index];
-    if (s.from > 0) {
+    if (!s.inside.empty()) {
+      const std::size_t at = source.text.find(s.inside, cut.begin);
+      if (at >= cut.begin + cut.length) continue;
+      cut = {at, s.size};
+    } else if (s.from > 0) {
       const auto equals = source.text.find('=', cut.begin);
       if (equals >= cut.begin + cut.length) continue;
       cut = {equals + 1, cut.begin + cut.length - equals - 1};
@@ -123,12 +197,67 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
   }
 }
 
-}  // namespace
+// `value` with *** for the secrets in its texts; none where it holds none.
+std::optional<Value> hidden_in(const Value& value, const Secrets& secrets) {
+  if (value.is_string()) {
+    std::string text = value.as_string();
+    secrets.hide_in(text);
+    hide_parts(text);
+    return text == value.as_string() ? std::nullopt : std::optional<Value>(Value(text));
+  }
+  bool changed = false;
+  const auto shown = [&](const Value& part) {
+    auto hidden = hidden_in(part, secrets);
+    changed = changed || hidden.has_value();
+    return hidden ? *hidden : part;
+  };
+  if (value.is_list()) {
+    Value::List list;
+    for (const Value& item : value.as_list()) list.push_back(shown(item));
+    return changed ? std::optional(Value::list(std::move(list))) : std::nullopt;
+  }
+  if (!value.is_dict()) return std::nullopt;
+  Value::Dict dict;
+  for (const auto& [key, item] : value.as_dict()) {
+    const bool whole = item.is_string() && is_secret_variable(key);
+    changed = changed || whole;
+    dict.emplace_back(key, whole ? Value(std::string(kHidden)) : shown(item));
+  }
+  return changed ? std::optional(Value::dict(std::move(dict))) : std::nullopt;
+}
 
-bool is_secret(std::string_view name) {
+std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) plain += c == '-' ? '_' : ascii_lower(c);
   plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
+  return plain;
+}
+
+}  // namespace
+
+bool looks_secret(std::string_view name) {
+  const std::string plain = plain_name(name.substr(0, name.find('=')));
+  return is_secret(plain) || std::ranges::any_of(std::array<std::string_view, 4>{"api_key", "admin_api_key",
+                                                                                 "ssl_keyfile_password", "password"},
+                                                 [&](std::string_view near) {
+                                                   constexpr std::size_t kSlips = 2;
+                                                   return edit_distance(plain, near, kSlips) <= kSlips;
+                                                 });
+}
+
+bool is_secret_variable(std::string_view name) {
+  const std::string plain = plain_name(name);
+  constexpr std::array<std::string_view, 12> kEndings = {"key",         "auth",       "authorization", "pass",
+                                                         "pwd",         "passphrase", "pat",           "credential",
+                                                         "credentials", "cookie",     "dsn",           "bearer"};
+  return is_secret(name) || std::ranges::any_of(kEndings, [&](std::string_view e) {
+           return plain == e ||
+                  (plain.size() > e.size() && plain.ends_with(e) && plain[plain.size() - e.size() - 1] == '_');
+         });
+}
+
+bool is_secret(std::string_view name) {
+  const std::string plain = plain_name(name);
   constexpr std::array<std::string_view, 8> kEndings = {"api_key", "apikey",     "password",      "passwd",
                                                         "_token",  "access_key", "watermark_key", "watermark_key_b"};
   // A token of text, counted or timed.
@@ -142,25 +271,35 @@ void conceal(PreparedLaunch& prepared) {
   const std::vector<SecretWord> words = secret_words(prepared.inputs.release, argv);
   Launch& launch = prepared.launch;
   Secrets secrets;
-  for (const SecretWord& s : words) secrets.add(std::string_view(argv[s.index]).substr(s.from));
+  for (const SecretWord& s : words) secrets.add(std::string_view(argv[s.index]).substr(s.from, s.size));
   for (const auto& [name, value] : prepared.inputs.env) {
-    if (is_secret(name)) secrets.add(value);
+    if (is_secret_variable(name)) secrets.add(value);
+    for (const auto& [from, size] : secret_parts(value)) secrets.add(std::string_view(value).substr(from, size));
   }
-  const auto keep = [&](Field field, const Value& value) {  // true: it is a secret
-    if (!is_secret(field_name(field)) || !value.is_string() || value.as_string().empty()) return false;
+  // Whole fields first: what they hold is looked for in all others.
+  const auto each_value =
+      [&](const std::function<void(Field, const Value&, const std::function<void(Value)>&)>& visit) {
+        for (LaunchFields* fields : {&launch.args.raw, &launch.resolved}) {
+          const LaunchFields before = *fields;
+          before.for_each_set([&](Field f, const Value& value) {
+            visit(f, value, [&](Value shown) { fields->set(f, std::move(shown)); });
+          });
+        }
+        for (Change& change : launch.chain) {
+          for (auto& [field, value] : change.fields) {
+            visit(field, Value(value), [&](Value shown) { value = std::move(shown); });
+          }
+        }
+      };
+  each_value([&](Field f, const Value& value, const auto& show) {
+    if (!is_secret(field_name(f)) || !value.is_string() || value.as_string().empty()) return;
     secrets.add(value.as_string());
-    return true;
-  };
-  for (LaunchFields* fields : {&launch.args.raw, &launch.resolved}) {
-    const LaunchFields before = *fields;
-    before.for_each_set([&](Field f, const Value& value) {
-      if (keep(f, value)) fields->set(f, kHidden);
+    show(kHidden);
+  });
+  if (!secrets.all().empty()) {
+    each_value([&](Field, const Value& value, const auto& show) {
+      if (auto shown = hidden_in(value, secrets)) show(std::move(*shown));
     });
-  }
-  for (Change& change : launch.chain) {
-    for (auto& [field, value] : change.fields) {
-      if (keep(field, value)) value = kHidden;
-    }
   }
   hide_in_source(words, secrets, prepared.source);
   for (auto& [path, text] : prepared.source.files) secrets.hide_in(text, true);

@@ -8,8 +8,12 @@
 
 namespace preflight::commands {
 
-// By the name of an option, a field or an environment variable.
+// By the name of an option or a field.
 bool is_secret(std::string_view name);
+// An option that nobody knows: also when its name is nearly one of those.
+bool looks_secret(std::string_view name);
+// Environment variables and members of JSON objects go by other names, too: WANDB_KEY, HF_AUTH.
+bool is_secret_variable(std::string_view name);
 
 void conceal(PreparedLaunch& prepared);
 // Corrected arguments, after the first one was written back.

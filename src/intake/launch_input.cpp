@@ -206,8 +206,10 @@ std::optional<Error> absurd_number(const Value& config, const std::string& path)
                                   Range{"num_hidden_layers", 1 << 16},
                                   Range{"head_dim", 1 << 16},
                                   Range{"max_position_embeddings", 1 << 30}};
-  if (const Value* text = config.find("text_config"); text != nullptr && text->is_dict()) {
-    if (auto error = absurd_number(*text, path)) return error;
+  for (const std::string_view name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+    const Value* part = config.find(name);
+    if (part == nullptr || !part->is_dict()) continue;
+    if (auto error = absurd_number(*part, path)) return error;
   }
   for (const Range& row : kRanges) {
     const Value* value = config.find(row.key);
@@ -305,6 +307,15 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
   for (const std::string& path : {open.model, open.draft}) {
     if (path.empty() || !inputs.unusable_files_are_errors) continue;
     if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
+  }
+  if (const Value& given = args[Field::json_model_override_args];
+      given.is_string() && inputs.unusable_files_are_errors) {
+    const auto overrides = Value::parse_json(given.as_string());
+    if (overrides && overrides->is_dict()) {
+      if (auto error = absurd_number(*overrides, "--json-model-override-args")) {
+        return tl::make_unexpected(std::move(*error));
+      }
+    }
   }
   // What no hub and no other machine can hold is refused wherever it is launched: that is known.
   const auto settled = [&](const std::string& path) {

@@ -47,16 +47,17 @@ Step character(std::string_view text) {
 
 // Characters that do something to the text around them, or that nobody sees.
 bool acts(std::uint32_t code) {
-  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> kRanges = {{{0x7F, 0x9F},      // DEL and C1
-                                                                                {0xAD, 0xAD},      // soft hyphen
-                                                                                {0x61C, 0x61C},    // direction
-                                                                                {0x180E, 0x180E},  // no width
-                                                                                {0x200B, 0x200F},  // no width, direction
-                                                                                {0x2028, 0x202E},  // separators, direction
-                                                                                {0x2060, 0x206F},  // no width, direction
-                                                                                {0xFEFF, 0xFEFF},  // byte order mark
-                                                                                {0xFFF9, 0xFFFB},  // annotations
-                                                                                {0xE0000, 0xE007F}}};  // tags
+  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> kRanges = {
+      {{0x7F, 0x9F},          // DEL and C1
+       {0xAD, 0xAD},          // soft hyphen
+       {0x61C, 0x61C},        // direction
+       {0x180E, 0x180E},      // no width
+       {0x200B, 0x200F},      // no width, direction
+       {0x2028, 0x202E},      // separators, direction
+       {0x2060, 0x206F},      // no width, direction
+       {0xFEFF, 0xFEFF},      // byte order mark
+       {0xFFF9, 0xFFFB},      // annotations
+       {0xE0000, 0xE007F}}};  // tags
   return std::ranges::any_of(kRanges, [&](const auto& r) { return code >= r.first && code <= r.second; });
 }
 

@@ -60,9 +60,14 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
 }
 
 std::optional<Finding> share_out_of_range(const LaunchFacts& f) {
-  if (!f.given(Field::mem_fraction_static)) return std::nullopt;
   const double share = f.number(Field::mem_fraction_static, 0.5);
   if (share > 0.0 && share < 1.0) return std::nullopt;
+  if (!f.given(Field::mem_fraction_static)) {
+    return Finding{.message =
+                       fmt::format("SGLang's reserves leave a share of {} of the device's memory for weights and "
+                                   "cache",
+                                   f[Field::mem_fraction_static].repr())};
+  }
   return Finding{.message = fmt::format("--mem-fraction-static {} is not a share of the device's memory: more than 0, "
                                         "less than 1",
                                         f[Field::mem_fraction_static].repr())};

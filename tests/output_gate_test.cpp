@@ -1,0 +1,100 @@
+// What passes the program's one gate, and what is written as its number.
+#include "src/report/output_gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using report::gated;
+using report::OutputGate;
+
+TEST(OutputGate, WritesWhatActsOnTheTextAroundItAsItsNumber) {
+  struct Row {
+    std::string text;
+    std::string shown;
+  };
+  const std::vector<Row> rows = {
+      {"plain\n\ttext ~", "plain\n\ttext ~"},
+      {"größer 模型 🙂", "größer 模型 🙂"},
+      {"a\rb", "a\\u000db"},                                   // back to the begin of the line
+      {std::string("a\0b", 3), "a\\u0000b"},                   //
+      {"\x7f", "\\u007f"},                                     // DEL
+      {"\xc2\x80|\xc2\x9b|\xc2\x9f|\xc2\xa0", "\\u0080|\\u009b|\\u009f|\xc2\xa0"},  // C1 and the first behind it
+      {"\xe2\x80\xae", "\\u202e"},                             // right to left
+      {"\xe2\x80\xa7|\xe2\x80\xa8|\xe2\x80\xaf", "\xe2\x80\xa7|\\u2028|\xe2\x80\xaf"},  // around the separators
+      {"\xe2\x81\xa0|\xe2\x81\xaf|\xe2\x81\xb0", "\\u2060|\\u206f|\xe2\x81\xb0"},       // isolates
+      {"\xef\xbb\xbf", "\\ufeff"},                             // byte order mark
+      {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                  // a tag
+      {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},        // no UTF-8
+      {"\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", "\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80"},  // nor these
+      {"\033[1;31mred\033[0m", "\033[1;31mred\033[0m"},        // ours
+      {"\033[2J\033]0;title\a", "\\u001b[2J\\u001b]0;title\\u0007"},
+      {"\033[1;31;1;31;1m", "\\u001b[1;31;1;31;1m"},           // longer than any of ours
+  };
+  for (const Row& row : rows) EXPECT_EQ(gated(row.text), row.shown) << row.shown;
+}
+
+TEST(OutputGate, IsTheSameWhereverAWriteIsCut) {
+  const std::string text = "a\033[1mß\xe2\x80\xae\xff\033[0m \xf0\x9f\x99\x82 end\xe2\x82";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    std::ostringstream out;
+    {
+      const OutputGate gate(out);
+      out << text.substr(0, cut);
+      for (const char c : text.substr(cut)) out.put(c);
+    }
+    EXPECT_EQ(out.str(), gated(text)) << "cut at " << cut;
+  }
+}
+
+TEST(OutputGate, CarriageReturnsPassWhereTheProgressLineIsWritten) {
+  std::ostringstream out;
+  {
+    const OutputGate gate(out, OutputGate::Returns::kPass);
+    out << "\r\033[Kkernel cases";
+  }
+  EXPECT_EQ(out.str(), "\r\033[Kkernel cases");
+}
+
+// Every command, with names that would act on a terminal or start a line that a CI system reads as its own.
+TEST(OutputGate, NothingAUserNamedActsOnATerminal) {
+  const std::string hostile = "x\n::error::\x1b[2J\xc2\x9b\xe2\x80\xaey\xff";
+  const std::vector<std::vector<std::string>> rows = {
+      {"check", "--no-kernel", "--", "--model-path", hostile},
+      {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--served-model-name", hostile, "--tp", "3"},
+      {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--" + hostile},
+      {"check", "--no-kernel", "--command-file", "/" + hostile},
+      {"check", hostile},
+      {hostile},
+      {"resolve", "--all", "--", "--model-path", "Qwen/Qwen3-8B", "--served-model-name", hostile},
+      {"resolve", "--", "--model-path", "Qwen/Qwen3-8B", "--attention-backend", hostile},
+      {"memory", "--", "--model-path", "Qwen/Qwen3-8B", "--served-model-name", hostile},
+      {"memory", "--", "--model-path", hostile},
+      {"pages", "--no-kernel", "--", "--model-path", hostile},
+      {"upgrade", "--from", "0.5.13", "--", "--model-path", "Qwen/Qwen3-8B", "--served-model-name", hostile},
+      {"explain", hostile},
+      {"explain", "page_size", "--", "--model-path", "Qwen/Qwen3-8B", "--page-size", hostile},
+      {"nodes", "/" + hostile},
+  };
+  for (const auto& row : rows) {
+    for (const char* format : {"text", "json"}) {
+      std::vector<std::string> words = row;
+      if (words[0] != hostile && words[0] != "explain") words.insert(words.begin() + 1, {"--format", format});
+      const ToolRun run = run_tool(words);
+      EXPECT_NE(run.status, 3) << words[0];
+      for (const std::string& text : {run.out, run.err}) {
+        EXPECT_EQ(text, gated(text)) << words[0];
+        EXPECT_EQ(("\n" + text).find("\n::error::"), std::string::npos) << words[0] << ": " << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace preflight::testing
