@@ -4,8 +4,13 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace preflight {
+
+// (path, name): every occurrence of path in a string value is written as name, e.g. ("/tmp/m/qwen3-8b", "{model}").
+using PathNames = std::vector<std::pair<std::string, std::string>>;
 
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   if (from.empty()) return text;

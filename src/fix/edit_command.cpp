@@ -3,7 +3,7 @@
 #include <cctype>
 
 #include "src/fix/write_back.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::fix {
 namespace {
@@ -49,8 +49,7 @@ std::string list_items(const std::string& dash, const std::vector<std::string>& 
   std::string out;
   for (const std::string& w : words) {
     const bool plain = !w.empty() && (w.starts_with("--") || std::isalpha(static_cast<unsigned char>(w[0])) != 0) &&
-                       report::shell_word(w) == w && w != "true" && w != "false" && w != "null" && w != "yes" &&
-                       w != "no";
+                       shell_word(w) == w && w != "true" && w != "false" && w != "null" && w != "yes" && w != "no";
     out += "\n" + dash;
     if (plain) {
       out += w;
@@ -76,7 +75,7 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     }
     if (c.kind == ArgumentChange::Kind::kAdd) {
       const std::string dash = spans.empty() ? std::string() : list_dash(text, spans.back().begin);
-      added += dash.empty() ? " " + report::shell_words(c.after) : list_items(dash, c.after);
+      added += dash.empty() ? " " + shell_words(c.after) : list_items(dash, c.after);
       continue;
     }
     const auto first = static_cast<std::size_t>(std::max(c.where.argv_index, 0));
@@ -91,10 +90,10 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     } else if (c.before.size() == c.after.size()) {
       for (std::size_t i = 0; i < c.before.size(); ++i) {
         if (c.before[i] == c.after[i]) continue;
-        splices.push_back({spans[first + i].begin, spans[first + i].end, report::shell_word(c.after[i])});
+        splices.push_back({spans[first + i].begin, spans[first + i].end, shell_word(c.after[i])});
       }
     } else {
-      splices.push_back({spans[first].begin, spans[last - 1].end, report::shell_words(c.after)});
+      splices.push_back({spans[first].begin, spans[last - 1].end, shell_words(c.after)});
     }
   }
   if (!added.empty()) {

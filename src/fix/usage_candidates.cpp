@@ -4,7 +4,7 @@
 
 #include "src/args/closest_options.h"
 #include "src/fix/edits.h"
-#include "src/rules/vllm_options.h"
+#include "src/args/vllm_options.h"
 
 namespace preflight::fix {
 namespace {
@@ -39,7 +39,7 @@ std::vector<std::string> names_for(const Situation& s, const std::string& typed)
       names.emplace_back(name);
     }
   };
-  if (const auto* v = rules::find_vllm_option(typed); v != nullptr && !v->sglang.empty()) add(v->sglang);
+  if (const auto* v = args::find_vllm_option(typed); v != nullptr && !v->sglang.empty()) add(v->sglang);
   for (const Release r : supported_releases()) {
     const Option* o = OptionIndex::of(r).find(typed);
     if (o == nullptr || o->row == nullptr) continue;

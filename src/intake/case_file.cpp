@@ -86,8 +86,12 @@ std::string why_malformed(const Value& item) {
   if (item.find("args") == nullptr) return "\"args\" is missing";
   const Value* device = item.find("device");
   if (device == nullptr || device->is_none()) return {};
-  std::string text = misspelt(*device, kDeviceKeys, "device.");
-  return text.empty() ? wrong(*device, kDeviceKeys, "device.") : text;
+  for (const auto& [name, value] : device->as_dict()) {  // nobody keeps remarks in there
+    if (std::ranges::find(kDeviceKeys, std::string_view(name), &Key::name) == kDeviceKeys.end()) {
+      return fmt::format("\"device.{}\": no such key", name);
+    }
+  }
+  return wrong(*device, kDeviceKeys, "device.");
 }
 
 bool names_a_model_directory(const Value& item) {

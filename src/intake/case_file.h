@@ -8,7 +8,7 @@
 #include "preflight/launch.h"
 #include "preflight/report.h"
 #include "src/intake/launch_input.h"
-#include "src/report/outcome_json.h"
+#include "src/base/replaced.h"
 
 namespace preflight::commands {
 
@@ -28,8 +28,8 @@ struct ResolvedCase {
   Value id;  // text or a whole number, as the case has it
   Launch launch;
   std::optional<UnknownModel> unknown_model = {};  // with a hub
-  LaunchInputs inputs;      // its --config file, if any, is gone after the call: options stand in inputs.argv
-  report::PathNames names;  // how paths are written in outcomes
+  LaunchInputs inputs;  // its --config file, if any, is gone after the call: options stand in inputs.argv
+  PathNames names;      // how paths are written in outcomes
 };
 
 // Calls `each` for every case in order, and `idle` before it waits for more of them: whoever writes the cases may be

@@ -1,5 +1,6 @@
 // Tested by tests/check_cli_test.cpp.
 #include "src/intake/launch_input.h"
+#include "src/base/log.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@
 #include "src/facts/hub_name.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/pipeline.h"
 #include "src/resolve/peer/python_resolver.h"
@@ -31,7 +32,7 @@ ArgumentSource joined(const std::vector<std::string>& arguments) {
   source.name = "command line";
   for (const auto& argument : arguments) {
     if (!source.text.empty()) source.text += ' ';
-    const std::string shown = report::shell_word(argument);
+    const std::string shown = shell_word(argument);
     source.arguments.push_back({source.text.size(), shown.size()});
     source.text += shown;
   }
@@ -96,7 +97,7 @@ void read_as_vllm(const LaunchInput& input, Arguments& out) {
   out.from_vllm = true;
   out.notes.push_back(note("VL001", fmt::format("this command starts vLLM; what is checked is python -m "
                                                 "sglang.launch_server {}",
-                                                report::shell_words(out.argv))));
+                                                shell_words(out.argv))));
   for (const std::string& text : words.left_out) out.notes.push_back(note("VL002", text));
 }
 
@@ -205,6 +206,7 @@ std::optional<Error> absurd_number(const Value& config, const std::string& path)
                                   Range{"hidden_size", 1 << 24},
                                   Range{"num_hidden_layers", 1 << 16},
                                   Range{"head_dim", 1 << 16},
+                                  Range{"vocab_size", 1 << 30},
                                   Range{"max_position_embeddings", 1 << 30}};
   for (const std::string_view name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
     const Value* part = config.find(name);
@@ -448,6 +450,7 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
 }  // namespace
 
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
+  const log::Stage stage("resolution");
   auto prepared = prepare(input);
   if (prepared) conceal(*prepared);
   return prepared;

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
-#include "src/report/shell_words.h"
-#include "src/rules/vllm_options.h"
+#include "src/base/shell_words.h"
+#include "src/args/vllm_options.h"
 
 namespace preflight::commands {
 namespace {
@@ -61,12 +61,12 @@ class Translator {
           given_.push_back({"", {words[i]}, i, words[i]});
         } else {
           given_.back().values.push_back(words[i]);
-          given_.back().typed += " " + report::shell_word(words[i]);
+          given_.back().typed += " " + shell_word(words[i]);
         }
         continue;
       }
       const auto equals = words[i].find('=');
-      Given g{plain_name(words[i].substr(0, equals)), {}, i, report::shell_word(words[i])};
+      Given g{plain_name(words[i].substr(0, equals)), {}, i, shell_word(words[i])};
       if (equals != std::string::npos) g.values.push_back(words[i].substr(equals + 1));
       given_.push_back(std::move(g));
     }
@@ -131,7 +131,7 @@ class Translator {
       embeds ? put(g, "--is-embedding", {}) : leave_out(g, "SGLang takes the kind of model from its configuration");
     } else if (g.name == "--speculative-config" || g.name == "--compilation-config" ||
                g.name == "--kv-transfer-config") {
-      const auto* row = rules::find_vllm_option(g.name);
+      const auto* row = args::find_vllm_option(g.name);
       leave_out(g, fmt::format("its JSON is not translated; see {}{}{}", row->sglang, row->note.empty() ? "" : " ",
                                row->note));
     } else {
@@ -142,7 +142,7 @@ class Translator {
 
   void translate(const Given& g) {
     if (special(g)) return;
-    if (const auto* row = rules::find_vllm_option(g.name)) {
+    if (const auto* row = args::find_vllm_option(g.name)) {
       if (row->sglang.empty()) return leave_out(g, row->note);
       return put(g, row->sglang, g.values);
     }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "src/report/printable.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::report {
 namespace {

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "preflight/launch.h"
+#include "src/base/replaced.h"
 #include "src/report/json_text.h"
 
 namespace preflight::report {
-
-// (path, name): every occurrence of path in a string value is written as name, e.g. ("/tmp/m/qwen3-8b", "{model}").
-using PathNames = std::vector<std::pair<std::string, std::string>>;
 
 // What only the command that prints knows; its keys come last.
 struct OutcomeRemarks {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/fixes_text.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::report {
 namespace {

@@ -7,13 +7,13 @@
 #include "src/args/option_index.h"
 #include "src/rules/option_history.h"
 #include "src/rules/refusals.h"
-#include "src/rules/vllm_options.h"
+#include "src/args/vllm_options.h"
 
 namespace preflight::rules {
 namespace {
 
 std::string option_advice(std::string_view typed, Release release) {
-  if (const VllmOption* v = find_vllm_option(typed)) {
+  if (const args::VllmOption* v = args::find_vllm_option(typed)) {
     if (v->sglang.empty()) return std::string(v->note);
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
                        v->note);

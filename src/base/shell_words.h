@@ -7,11 +7,11 @@
 
 #include "preflight/facts.h"
 
-namespace preflight::report {
+namespace preflight {
 
 std::string shell_word(std::string_view argument);
 std::string shell_words(const std::vector<std::string>& arguments);  // joined by blanks
 // "NAME=VALUE python -m sglang.launch_server …"
 std::string launch_command(const std::vector<std::string>& arguments, const Environment& env);
 
-}  // namespace preflight::report
+}  // namespace preflight

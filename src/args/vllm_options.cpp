@@ -1,7 +1,7 @@
 // The table behind vllm_options.h.
-#include "src/rules/vllm_options.h"
+#include "src/args/vllm_options.h"
 
-namespace preflight::rules {
+namespace preflight::args {
 namespace {
 
 constexpr VllmOption kOptions[] = {
@@ -57,4 +57,4 @@ const VllmOption* find_vllm_option(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace preflight::rules
+}  // namespace preflight::args

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace preflight::rules {
+namespace preflight::args {
 
 struct VllmOption {
   std::string_view vllm;
@@ -15,4 +15,4 @@ struct VllmOption {
 std::span<const VllmOption> vllm_options();
 const VllmOption* find_vllm_option(std::string_view name);
 
-}  // namespace preflight::rules
+}  // namespace preflight::args

@@ -1,6 +1,6 @@
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
-namespace preflight::report {
+namespace preflight {
 
 std::string shell_word(std::string_view argument) {
   const bool plain = !argument.empty() && argument.find_first_not_of(
@@ -26,4 +26,4 @@ std::string launch_command(const std::vector<std::string>& arguments, const Envi
   return out;
 }
 
-}  // namespace preflight::report
+}  // namespace preflight
