@@ -11,6 +11,7 @@
 
 #include "src/report/complaint.h"
 #include "src/report/output_gate.h"
+#include "src/base/log.h"
 #include "src/commands/commands.h"
 #include "src/commands/kernel_programs.h"
 #include "src/commands/launch_commands.h"
@@ -46,6 +47,7 @@ struct Flags {
   bool measure = false;
   std::string programs;
   std::string kernel_cases;
+  int verbose = 0;
 };
 
 std::vector<Subcommand> subcommands(Flags& f) {
@@ -155,6 +157,7 @@ int run(int argc, char** argv) {
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
     s.add_options(*sub);
+    sub->add_flag("-v,--verbose", flags.verbose, "Say what is read and taken for granted; -vv: how long stages take");
     refuse_empty_values(*sub);
     asked = &s;
     asked_app = sub;
@@ -181,6 +184,7 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;  // --help, --version
     return refuse({usage_error(e, app)});
   }
+  if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes);
   return asked->run(std::move(launch));
 }
 

@@ -1,5 +1,6 @@
 // Source: srt/server_args_config_parser.py (0.5.13), srt/utils/server_args_config_parser.py (0.5.23).
 // Tested by tests/args_config_test.cpp.
+#include "src/base/limits.h"
 #include "src/args/config_file.h"
 
 #include <sys/stat.h>
@@ -91,9 +92,8 @@ std::u32string read_text(const std::string& path) {
     throw python::YamlFault{"IsADirectoryError", "a directory"};
   if (!S_ISREG(status.st_mode) && !is_opened_for_us(path)) throw python::YamlFault{"OSError", "no regular file"};
   errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw python::YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
-  auto text = read_whole(file, path);
+  auto text = preflight::read_text(path);
+  if (!text && errno != 0) throw python::YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
   if (!text) throw python::YamlFault{"MemoryError", text.error().message};
   return python::yaml_text(*text);
 }
@@ -208,12 +208,10 @@ class Conversion {
 
   void add(std::string word) {
     length_ += word.size();
-    if (length_ > kLongestLine) throw python::YamlFault{"MemoryError", "aliases multiply without end"};
+    if (length_ > limits::kConfigBytes) throw python::YamlFault{"MemoryError", "aliases multiply without end"};
     words.push_back(std::move(word));
     where.push_back(place_);
   }
-
-  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // bytes of all words
 
   std::size_t length_ = 0;
   bool dumps_dicts_;

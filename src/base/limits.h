@@ -18,6 +18,9 @@ inline constexpr std::int64_t kListItems = std::int64_t{1} << 20U;
 // Stages of a pipeline: weights are counted stage by stage.
 inline constexpr std::int64_t kPipelineStages = 16'384;
 
+// What a --config file comes to as words, and one of its values: aliases multiply.
+inline constexpr std::size_t kConfigBytes = std::size_t{4} << 20U;
+
 // Kernel cases of one file, as text: braces multiply them.
 inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/base/log.h"
 
 namespace preflight {
 
@@ -36,7 +37,11 @@ Result<std::string> read_text(const std::string& path, bool allow_stdin) {
   if (std::filesystem::is_other(status) && !is_opened_for_us(path)) return failure("no regular file", path);
   std::ifstream in(path, std::ios::binary);
   if (!in) return failure("cannot be read", path);
-  return read_whole(in, path);
+  auto text = read_whole(in, path);
+  if (text && log::enabled(log::Detail::kFiles)) {
+    log::write(log::Detail::kFiles, fmt::format("read {} ({} bytes)", path, text->size()));
+  }
+  return text;
 }
 
 }  // namespace preflight

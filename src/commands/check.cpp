@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/log.h"
 #include "src/intake/conceal.h"
 #include "src/report/complaint.h"
 #include "src/commands/commands.h"
@@ -110,7 +111,11 @@ Exit exit_status(const Report& report, const CheckCommand& command) {
 
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
-  report.findings = findings_of(prepared, command.rules, report.coverage);
+  {
+    const log::Stage stage("rules");
+    report.findings = findings_of(prepared, command.rules, report.coverage);
+  }
+  const log::Stage stage("fixes, plan and kernels");
   if (command.fixes && !prepared.refused_by_serve && report.has_at_least(Severity::kError)) {
     report.fixes = search_fixes(prepared, command.rules);
   }

@@ -16,7 +16,7 @@
 #include "src/report/report_text.h"
 #include "src/report/style.h"
 #include "src/rules/field_notes.h"
-#include "src/rules/vllm_options.h"
+#include "src/args/vllm_options.h"
 
 namespace preflight::commands {
 namespace {
@@ -186,7 +186,7 @@ void print_field(Field field, Release release, const OutputOptions& output) {
   line("releases", releases_with(field));
   line("note", instead);
   std::string vllm;
-  for (const auto& v : rules::vllm_options()) {
+  for (const auto& v : args::vllm_options()) {
     if (std::find(names.begin(), names.end(), v.sglang) == names.end()) continue;
     vllm += (vllm.empty() ? "" : ", ") + std::string(v.vllm);
   }
@@ -296,7 +296,7 @@ std::optional<Field> told(const std::string& what, Release release, const Output
   field_of(what, release);
   for (const Release r : supported_releases()) field_of(what, r);  // an option of another release
   if (!field) {
-    const auto* vllm = rules::find_vllm_option(as_typed(what));
+    const auto* vllm = args::find_vllm_option(as_typed(what));
     if (vllm != nullptr && vllm->sglang.empty()) {
       std::cout << fmt::format("{} is vLLM's: {}\n", vllm->vllm, vllm->note);
       return std::nullopt;

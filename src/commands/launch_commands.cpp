@@ -12,11 +12,14 @@
 namespace preflight::commands {
 namespace {
 
+constexpr const char* kNoLaunch =
+    "no launch to look at: give SGLang's arguments behind --, or --command 'python -m sglang.launch_server …'";
+
+bool launch_given(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
+  return !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+}
+
 constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules";
-
-}  // namespace
-
-namespace {
 
 // CLI11's own takes nan for positive.
 CLI::Validator positive_number() {
@@ -66,6 +69,7 @@ void add_nodes_options(CLI::App& app, NodesFlags& flags) {
 }
 
 int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
+  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   MemoryCommand command{std::move(*input), output_options(flags.launch), {}};
@@ -76,12 +80,13 @@ int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
 }
 
 int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
-  const auto from = release_option(flags.from);
+  const auto from = release_option(flags.from, "--from");
   if (!from) return refuse(from.error());
-  const auto to = release_option(flags.to);
+  const auto to = release_option(flags.to, "--to");
   if (!to) return refuse(to.error());
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
+  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   return upgrade(*input, *from, *to, *rules, output_options(flags.launch));
@@ -90,6 +95,7 @@ int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
 int run_pages(const PagesFlags& flags, std::vector<std::string> arguments) {
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
+  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   PagesCommand command{std::move(*input), *rules, {}, output_options(flags.launch), flags.svg};
@@ -106,7 +112,7 @@ int run_nodes(const NodesFlags& flags) {
 }
 
 int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments) {
-  const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+  const bool launched = launch_given(flags, arguments);
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   return launched ? explain_in_launch(what, *input, output_options(flags)) : explain(what, output_options(flags));

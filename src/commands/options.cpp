@@ -1,4 +1,5 @@
 // Tested by tests/check_cli_test.cpp.
+#include "src/base/log.h"
 #include "src/report/complaint.h"
 #include "src/commands/options.h"
 
@@ -127,13 +128,13 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
 
 }  // namespace
 
-Result<Release> release_option(const std::string& text) {
+Result<Release> release_option(const std::string& text, std::string_view option) {
   if (text.empty()) return supported_releases().back();
   const auto release = parse_release(text);
   if (release && is_supported(*release)) return *release;
   std::string list;
   for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
-  return failure(fmt::format("--sglang-version {}: not a supported release; supported are {}", text, list));
+  return failure(fmt::format("{} {}: not a supported release; supported are {}", option, text, list));
 }
 
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
@@ -141,6 +142,8 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   const auto release = release_option(flags.release);
   if (!release) return tl::make_unexpected(release.error());
   input.release = *release;
+  log::write(log::Detail::kFiles, fmt::format("SGLang {}, {}", release->text(),
+                                              flags.release.empty() ? "the newest that is known" : "as asked for"));
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
   input.arguments = std::move(arguments);

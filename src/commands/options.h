@@ -74,7 +74,7 @@ void add_check_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);
-Result<Release> release_option(const std::string& text);
+Result<Release> release_option(const std::string& text, std::string_view option = "--sglang-version");
 OutputOptions output_options(const LaunchFlags& flags);
 Result<CheckOptions> rule_options(const std::string& kernel_date);
 int refuse(const Error& error);

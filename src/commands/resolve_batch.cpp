@@ -5,6 +5,7 @@
 #include "src/commands/commands.h"
 
 #include "src/report/complaint.h"
+#include "src/report/outcome_json.h"
 
 namespace preflight::commands {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -37,7 +37,7 @@ std::string command_of(const YAML::Node& container) {
       const auto raw = item.as<std::string>();
       std::string word = shell_variables(raw);
       const bool expands = word != raw && word.find_first_of(" \n'\"") == std::string::npos;
-      out += (out.empty() ? "" : " ") + (expands ? word : report::shell_word(word));
+      out += (out.empty() ? "" : " ") + (expands ? word : shell_word(word));
     }
   }
   return out;
