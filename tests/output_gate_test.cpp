@@ -22,20 +22,20 @@ TEST(OutputGate, WritesWhatActsOnTheTextAroundItAsItsNumber) {
   const std::vector<Row> rows = {
       {"plain\n\ttext ~", "plain\n\ttext ~"},
       {"größer 模型 🙂", "größer 模型 🙂"},
-      {"a\rb", "a\\u000db"},                                   // back to the begin of the line
-      {std::string("a\0b", 3), "a\\u0000b"},                   //
-      {"\x7f", "\\u007f"},                                     // DEL
-      {"\xc2\x80|\xc2\x9b|\xc2\x9f|\xc2\xa0", "\\u0080|\\u009b|\\u009f|\xc2\xa0"},  // C1 and the first behind it
-      {"\xe2\x80\xae", "\\u202e"},                             // right to left
+      {"a\rb", "a\\u000db"},                                                            // back to the begin of the line
+      {std::string("a\0b", 3), "a\\u0000b"},                                            //
+      {"\x7f", "\\u007f"},                                                              // DEL
+      {"\xc2\x80|\xc2\x9b|\xc2\x9f|\xc2\xa0", "\\u0080|\\u009b|\\u009f|\xc2\xa0"},      // C1 and the first behind it
+      {"\xe2\x80\xae", "\\u202e"},                                                      // right to left
       {"\xe2\x80\xa7|\xe2\x80\xa8|\xe2\x80\xaf", "\xe2\x80\xa7|\\u2028|\xe2\x80\xaf"},  // around the separators
       {"\xe2\x81\xa0|\xe2\x81\xaf|\xe2\x81\xb0", "\\u2060|\\u206f|\xe2\x81\xb0"},       // isolates
-      {"\xef\xbb\xbf", "\\ufeff"},                             // byte order mark
-      {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                  // a tag
-      {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},        // no UTF-8
+      {"\xef\xbb\xbf", "\\ufeff"},                                                      // byte order mark
+      {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                                           // a tag
+      {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},                                 // no UTF-8
       {"\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", "\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80"},  // nor these
-      {"\033[1;31mred\033[0m", "\033[1;31mred\033[0m"},        // ours
+      {"\033[1;31mred\033[0m", "\033[1;31mred\033[0m"},                                               // ours
       {"\033[2J\033]0;title\a", "\\u001b[2J\\u001b]0;title\\u0007"},
-      {"\033[1;31;1;31;1m", "\\u001b[1;31;1;31;1m"},           // longer than any of ours
+      {"\033[1;31;1;31;1m", "\\u001b[1;31;1;31;1m"},  // longer than any of ours
   };
   for (const Row& row : rows) EXPECT_EQ(gated(row.text), row.shown) << row.shown;
 }

@@ -4,7 +4,7 @@
 
 #include "preflight/release.h"
 #include "src/intake/vllm_words.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -41,7 +41,7 @@ TEST(VllmWords, CommonOptionsAreTranslated) {
   };
   for (const Row& row : rows) {
     const auto out = commands::translate_vllm(supported_releases().back(), row.words);
-    EXPECT_EQ(report::shell_words(out.argv), row.expected);
+    EXPECT_EQ(shell_words(out.argv), row.expected);
     EXPECT_EQ(out.left_out.size(), row.left_out) << row.expected;
     EXPECT_EQ(out.from.size(), out.argv.size());
     for (const std::size_t from : out.from) EXPECT_LT(from, row.words.size());

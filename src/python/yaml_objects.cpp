@@ -11,11 +11,10 @@
 #include "src/python/json_text.h"
 #include "src/python/text.h"
 #include "src/python/yaml_scalars.h"
+#include "src/base/limits.h"
 
 namespace preflight::python {
 namespace {
-
-constexpr std::size_t kLongestText = std::size_t{16} << 20;  // of one str(): aliases can multiply without end
 
 bool is_container(const YamlObject& o) { return o.kind >= YamlObject::kList; }
 
@@ -89,7 +88,7 @@ class Printer {
   std::string out;
 
   void repr(const YamlObject& o) {
-    if (out.size() > kLongestText) throw YamlFault{"MemoryError", "the value is too long", o.mark};
+    if (out.size() > limits::kConfigBytes) throw YamlFault{"MemoryError", "the value is too long", o.mark};
     if (!is_container(o)) return scalar(o);
     const char first = o.kind == YamlObject::kList ? '[' : o.kind == YamlObject::kTuple ? '(' : '{';
     const char last = o.kind == YamlObject::kList ? ']' : o.kind == YamlObject::kTuple ? ')' : '}';
@@ -126,7 +125,7 @@ class Printer {
   }
 
   void json(const YamlObject& o) {
-    if (out.size() > kLongestText) throw YamlFault{"MemoryError", "the value is too long", o.mark};
+    if (out.size() > limits::kConfigBytes) throw YamlFault{"MemoryError", "the value is too long", o.mark};
     switch (o.kind) {
       case YamlObject::kNone:
         out += "null";

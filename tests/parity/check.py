@@ -17,6 +17,8 @@ import tempfile
 
 import facts
 
+# Of the machine that the launches were recorded on: with --device cpu the memory share follows from it.
+HOST_MEMORY = "20300MiB"
 COMPARED = {"usage": ["kind", "flag"], "error": ["stage", "exception", "function"],
             "ok": ["resolved", "trace", "writes", "warnings", "unmodelled"]}
 
@@ -69,7 +71,8 @@ def main():
     program, release, *rest = [a for a in sys.argv[1:] if not a.startswith("--")]
     with tempfile.TemporaryDirectory() as folder:
         cases, rows = facts.unpack(release, pathlib.Path(folder), pathlib.Path(rest[0]) if rest else None)
-        run = subprocess.run([program, "resolve", "--sglang-version", release, "--models", f"{folder}/models", "--batch", str(cases)],
+        run = subprocess.run([program, "resolve", "--sglang-version", release, "--host-memory", HOST_MEMORY, "--models", f"{folder}/models",
+                              "--batch", str(cases)],
                              capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         predicted = {p["id"]: p for p in map(json.loads, run.stdout.splitlines())}

@@ -1,6 +1,7 @@
 #include "tests/support/run_tool.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,9 +61,11 @@ ToolRun run_program(std::vector<std::string> argv, const std::string& input, std
     _exit(127);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  struct rusage usage {};
+  wait4(child, &status, 0, &usage);
   ToolRun run;
   run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.peak_kilobytes = usage.ru_maxrss;
   run.out = read_file(out);
   run.err = read_file(err);
   return run;

@@ -10,6 +10,7 @@ struct ToolRun {
   int status = -1;  // exit status; 128 + signal when it was killed
   std::string out;
   std::string err;
+  long peak_kilobytes = 0;  // the most memory that the program, or one it started, held
 };
 
 // Arguments go to the program as they are, without a shell; `input` is its standard input. `env` entries are NAME=VALUE
