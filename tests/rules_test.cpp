@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "preflight/rule.h"
+#include "src/rules/launch_facts.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
 
@@ -53,6 +57,71 @@ TEST(RuleTable, RulesAreFoundByIdAndByReference) {
   EXPECT_EQ(find_rule("DET-2")->id, "BK001");  // of some of its findings
   EXPECT_EQ(find_rule("K-999"), nullptr);
   EXPECT_EQ(find_rule(""), nullptr);
+}
+
+// Every shape that a fact can take, with the name under which --fact gives it.
+struct OtherFact {
+  std::string_view name;
+  std::function<void(ModelFacts&)> set;
+};
+
+std::vector<OtherFact> other_facts() {
+  std::vector<OtherFact> out;
+  for (const int n : {1, 2, 3, 8, 16, 48, 128}) {
+    out.push_back({"num_q_heads", [n](ModelFacts& m) { m.num_attention_heads = n; }});
+    out.push_back({"num_kv_heads", [n](ModelFacts& m) { m.num_key_value_heads = n; }});
+  }
+  for (const int n : {48, 64, 80, 128, 256, 512, 576}) {
+    out.push_back({"head_dim", [n](ModelFacts& m) { m.head_dim = m.v_head_dim = n; }});
+    out.push_back({"kv_lora_rank", [n](ModelFacts& m) { m.kv_lora_rank = n; }});
+  }
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    out.push_back({"dtype", [dtype](ModelFacts& m) { m.dtype = dtype; }});
+  }
+  for (const int tokens : {1024, 1 << 20}) {
+    out.push_back({"context_length", [tokens](ModelFacts& m) { m.context_len = tokens; }});
+  }
+  return out;
+}
+
+// A rule that answers otherwise for another value of a fact is decided by it, and has to say so: a launch described by
+// --fact lacks some of them.
+TEST(RuleTable, RulesNameTheFactsThatDecideThem) {
+  const auto facts = other_facts();
+  for (const Rule& r : all_rules()) {
+    if (r.check == nullptr || r.need != RuleNeed::kModel || r.id.starts_with("RF")) continue;
+    std::set<std::string_view> decide;
+    for (const auto* examples : {&r.fires_on, &r.quiet_on}) {
+      for (const RuleExample& e : *examples) {
+        if (e.model.empty()) continue;
+        for (const Release release : supported_releases()) {
+          if (!r.holds_in(release) || release < e.since || release >= e.until) continue;
+          Launch launch = launch_of(release, e);
+          if (!launch.accepted() || launch.model == nullptr) continue;
+          const auto said = [&] {
+            const auto finding = r.check(rules::LaunchFacts(launch));
+            return finding ? finding->message + "\n" + finding->fix : std::string("nothing");
+          };
+          const std::string before = said();
+          const auto model = launch.model;
+          // Attention's own shapes: those of MLA are not given by the facts of ordinary attention.
+          for (const OtherFact& fact : facts) {
+            const bool of_mla = fact.name == "kv_lora_rank";
+            const bool ordinary = fact.name == "num_kv_heads" || fact.name == "head_dim";
+            if ((of_mla && !model->is_mla()) || (ordinary && model->is_mla())) continue;
+            auto other = std::make_shared<ModelFacts>(*model);
+            fact.set(*other);
+            launch.model = other;
+            if (said() != before) decide.insert(fact.name);
+          }
+          break;  // one release an example
+        }
+      }
+    }
+    for (const std::string_view fact : decide) {
+      EXPECT_NE(std::ranges::find(r.decided_by, fact), r.decided_by.end()) << r.id << " is decided by " << fact;
+    }
+  }
 }
 
 TEST(RuleTable, EveryRuleFiresOnItsOwnExamples) {

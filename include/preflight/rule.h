@@ -46,27 +46,29 @@ struct Finding {
 
 using RuleCheck = std::optional<Finding> (*)(const rules::LaunchFacts&);
 
-// What a rule must know to be checked; without it the rule counts as "not checked".
-enum class RuleNeed { kNothing, kModel, kKernelDate };
+// What a rule must know to be checked; without it the rule counts as "not checked". kWholeModel: a few facts in place
+// of the configuration (--fact) do not do.
+enum class RuleNeed { kNothing, kModel, kWholeModel, kKernelDate };
 
 inline constexpr Release kNotFixed = v0_5(9999);
 
 struct Rule {
-  std::string_view id;                        // family and number, never reused: "PG003"
-  std::array<std::string_view, 3> refs = {};  // ids of the public rule catalogue, e.g. "K-6"
-  Severity severity = Severity::kError;       //
-  Certainty certainty = Certainty::kCertain;  //
-  std::optional<Field> field = {};            // the argument it points at
-  std::string_view summary;                   // states the fault
-  std::string_view why;                       // what happens, and when
-  std::string_view fix;                       // the way out, in words
-  std::string_view source;                    // SGLang file (or kernel file) it was read in
-  Release since = v0_5(11);                   // first release where it holds
-  Release until = kNotFixed;                  // first release where it no longer holds
-  RuleNeed need = RuleNeed::kModel;           //
-  RuleCheck check = nullptr;                  // null: reported from the launch's refusal, log or chain
-  std::array<RuleExample, 2> fires_on = {};   //
-  std::array<RuleExample, 2> quiet_on = {};   //
+  std::string_view id;                              // family and number, never reused: "PG003"
+  std::array<std::string_view, 3> refs = {};        // ids of the public rule catalogue, e.g. "K-6"
+  Severity severity = Severity::kError;             //
+  Certainty certainty = Certainty::kCertain;        //
+  std::optional<Field> field = {};                  // the argument it points at
+  std::string_view summary;                         // states the fault
+  std::string_view why;                             // what happens, and when
+  std::string_view fix;                             // the way out, in words
+  std::string_view source;                          // SGLang file (or kernel file) it was read in
+  Release since = v0_5(11);                         // first release where it holds
+  Release until = kNotFixed;                        // first release where it no longer holds
+  RuleNeed need = RuleNeed::kModel;                 //
+  std::array<std::string_view, 4> decided_by = {};  // facts of the model (--fact): a stand-in for one decides nothing
+  RuleCheck check = nullptr;                        // null: reported from the launch's refusal, log or chain
+  std::array<RuleExample, 2> fires_on = {};         //
+  std::array<RuleExample, 2> quiet_on = {};         //
   [[nodiscard]] bool holds_in(Release r) const { return r >= since && r < until; }
 };
 

@@ -2,8 +2,6 @@
 #include "src/commands/findings.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,40 +12,20 @@
 namespace preflight::commands {
 namespace {
 
-// Rules that would be decided by a stand-in value if the fact was not given; by reference id.
-struct FactRules {
-  std::string_view fact;
-  std::array<std::string_view, 8> refs;
-};
-constexpr std::array kDecidedBy = {
-    FactRules{"num_q_heads", {"TP-1", "TP-2", "TP-3", "R-1", "K-2", "K-11", "DCP-X2"}},
-    FactRules{"num_kv_heads", {"TP-2", "K-11"}},
-    FactRules{"head_dim", {"K-10", "K-13", "R-15"}},
-    FactRules{"kv_lora_rank", {"K-1"}},
-    FactRules{"dtype", {"K-12", "Q-DT-1"}},
-};
-
-bool undecided(std::span<const std::string_view> refs, const PreparedLaunch& prepared) {
-  const auto& assumed = prepared.assumed_facts;
-  const auto has = [&](std::string_view ref) { return std::find(refs.begin(), refs.end(), ref) != refs.end(); };
-  if (prepared.facts_by_option && has("MEM-1")) return true;  // weights cannot be counted from a few facts
-  return std::any_of(kDecidedBy.begin(), kDecidedBy.end(), [&](const FactRules& row) {
-    if (std::ranges::find(assumed, row.fact, &AssumedFact::name) == assumed.end()) return false;
-    return std::any_of(row.refs.begin(), row.refs.end(),
-                       [&](std::string_view ref) { return !ref.empty() && has(ref); });
+// Whether the rule was decided by a value that stands in for a fact nobody gave.
+bool undecided(const Rule& rule, const PreparedLaunch& prepared) {
+  if (!prepared.facts_by_option) return false;
+  if (rule.need == RuleNeed::kWholeModel) return true;
+  return std::ranges::any_of(prepared.assumed_facts, [&](const AssumedFact& assumed) {
+    return std::ranges::find(rule.decided_by, assumed.name) != rule.decided_by.end();
   });
-}
-
-bool undecided(const Diagnostic& finding, const PreparedLaunch& prepared) {
-  const std::vector<std::string_view> refs(finding.refs.begin(), finding.refs.end());
-  return undecided(refs, prepared);
 }
 
 // Rules that ran on stand-in values have decided nothing.
 void count_undecided(const PreparedLaunch& prepared, Coverage& coverage) {
   if (!prepared.facts_by_option) return;
   for (const Rule& rule : all_rules()) {
-    if (rule.check == nullptr || !rule.holds_in(prepared.launch.release()) || !undecided(rule.refs, prepared)) continue;
+    if (rule.check == nullptr || !rule.holds_in(prepared.launch.release()) || !undecided(rule, prepared)) continue;
     --coverage.applied;
     coverage.not_checked.push_back({&rule, "a fact about the model that it needs is not given"});
   }
@@ -104,7 +82,8 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
-    if (!undecided(d, prepared)) findings.push_back(std::move(d));
+    const Rule* rule = find_rule(d.rule);
+    if (rule == nullptr || !undecided(*rule, prepared)) findings.push_back(std::move(d));
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.severity > b.severity; });

@@ -24,7 +24,8 @@ bool is_walked(const Rule& rule) {
 
 std::string why_not_checked(const Rule& rule, const LaunchFacts& facts) {
   if (!facts.launch().accepted()) return "SGLang ends the launch before";
-  if (rule.need == RuleNeed::kModel && !facts.has_model()) return "the model's configuration is not known";
+  const bool of_model = rule.need == RuleNeed::kModel || rule.need == RuleNeed::kWholeModel;
+  if (of_model && !facts.has_model()) return "the model's configuration is not known";
   if (rule.need == RuleNeed::kKernelDate && !facts.options().kernel_date)
     return "the kernel package's date is not given";
   return {};

@@ -75,6 +75,7 @@ const Rule kRules[] = {
      .fix = "--decode-attention-backend triton",
      .source = "sgl-kernel-xpu src/sycl/mla_decode.cpp",
      .since = v0_5(12),
+     .decided_by = {"kv_lora_rank"},
      .check = latent_width,
      .fires_on =
          {{{.model = "minicpm3-4b", .args = "--device xpu --decode-attention-backend intel_xpu", .since = v0_5(22)}}},
@@ -99,6 +100,7 @@ const Rule kRules[] = {
      .fix = "--kv-cache-dtype auto",
      .source = kBackend,
      .since = v0_5(12),
+     .decided_by = {"dtype"},
      .check = cache_converted,
      .fires_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --decode-attention-backend intel_xpu --kv-cache-dtype fp8_e4m3"}}},
@@ -135,6 +137,7 @@ const Rule kRules[] = {
      .source = kBackend,
      .since = v0_5(12),
      .until = v0_5(20),
+     .decided_by = {"num_q_heads", "context_length"},
      .check = idle_workspace,
      .fires_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 256"}}},

@@ -221,6 +221,7 @@ const Rule kRules[] = {
             "checkpoint",
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
                "sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
+     .need = RuleNeed::kWholeModel,
      .check = weights_over_budget,
      .fires_on = {{{.model = "llama-3.1-70b-instruct", .args = "--device xpu --tp-size 2"},
                    {.model = "gemma-2-9b-it", .args = "--device xpu", .since = v0_5(20)}}},
@@ -234,6 +235,7 @@ const Rule kRules[] = {
      .why = "An assertion without advice in the model's attention layer, after the process group is up.",
      .fix = "a tensor-parallel size that divides the number of attention heads",
      .source = kModels,
+     .decided_by = {"num_q_heads"},
      .check = query_heads,
      .fires_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"},
                    {.model = "glm-4.7-flash", .args = "--device xpu --tp-size 8", .since = v0_5(13)}}},
@@ -248,6 +250,7 @@ const Rule kRules[] = {
             "is built.",
      .fix = "a tensor-parallel size that divides the key/value heads, or is a multiple of them",
      .source = kModels,
+     .decided_by = {"num_q_heads", "num_kv_heads"},
      .check = kv_heads,
      .fires_on = {{{.model = "phi-4", .args = "--device xpu --tp-size 8"},
                    {.model = "phi-4", .args = "--device xpu --tp-size 4"}}},
@@ -273,6 +276,7 @@ const Rule kRules[] = {
      .fix = "--attention-backend triton, or a tensor-parallel size that divides the heads",
      .source = "sglang/srt/layers/attention/xpu_backend.py",
      .since = v0_5(12),
+     .decided_by = {"num_q_heads"},
      .check = heads_over_plain_tp,
      .fires_on = {{{.model = "glm-4.7-flash",
                     .args = "--device xpu --decode-attention-backend intel_xpu --tp-size 8 --dp-size 8 "

@@ -229,6 +229,7 @@ const Rule kRules[] = {
      .why = "ValueError while the model is loaded.",
      .fix = "--dtype float16",
      .source = "sglang/srt/model_loader/loader.py",
+     .decided_by = {"dtype"},
      .check = activation_type,
      .fires_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --dtype bfloat16", .until = v0_5(19)},
                    {.model = "qwen3-8b-fp8", .args = "--device xpu --dtype float32"}}},
