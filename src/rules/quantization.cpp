@@ -207,6 +207,7 @@ const Rule kRules[] = {
      .why = "ValueError while the model is built, after minutes when the checkpoint is large.",
      .fix = "a smaller --tp-size",
      .source = "sglang/srt/layers/quantization/fp8.py, sglang/srt/layers/quantization/fp8_utils.py",
+     .decided_by = {"num_q_heads", "num_kv_heads", "head_dim"},
      .check = dense_block,
      .fires_on = {{{.model = "deepseek-v3", .args = "--device xpu --tp-size 32", .device = "b60x32"}}},
      .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu --tp-size 2"},
