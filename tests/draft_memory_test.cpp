@@ -126,5 +126,17 @@ TEST(DraftMemory, TheRuleCountsTheDraftAsTheSheetDoes) {
   EXPECT_THAT(tight.out, HasSubstr("PL002"));
 }
 
+TEST(DraftMemory, ATargetThatDraftsForItselfIsSaid) {
+  const auto alone = tell({"check", "--no-kernel", "--no-fixes"}, {.draft = "", .more = kSteps});
+  EXPECT_THAT(alone.out, HasSubstr("SP009"));
+  EXPECT_THAT(alone.out, HasSubstr("loaded a second time"));
+  EXPECT_THAT(tell({"check", "--no-kernel", "--no-fixes"}, {.more = kSteps}).out, Not(HasSubstr("SP009")));
+  // Prediction layers of the checkpoint's own.
+  const auto predicts =
+      tell({"check", "--no-kernel", "--no-fixes"},
+           {.model = "Qwen/Qwen3.5-9B", .algorithm = "NEXTN", .draft = "", .more = {"--tp-size", "2"}});
+  EXPECT_THAT(predicts.out, Not(HasSubstr("SP009")));
+}
+
 }  // namespace
 }  // namespace preflight

@@ -207,6 +207,36 @@ TEST(MemoryCommand, SaysWhatAFractionLeavesForActivations) {
   EXPECT_THAT(checked.out, ::testing::HasSubstr("warning[PL007]"));
 }
 
+// The workspace grows with the batch, to as many requests as the pool has room for; who takes none shows none.
+TEST(MemoryCommand, TheWorkspaceIsThatOfAllRequestsAtOnce) {
+  const auto sheet = [](const char* release, const char* backend) {
+    return memory_of({"--sglang-version", release, "--", "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--tp",
+                      "2", "--decode-attention-backend", backend},
+                     0);
+  };
+  const auto old = sheet("0.5.13", "intel_xpu");
+  EXPECT_EQ(old["requests"], 2048);
+  EXPECT_EQ(old["workspace_requests"], 2032);  // 2,033 would need more than 2 GiB, which the kernel cannot say
+  EXPECT_NEAR(old["workspace_gib"].get<double>(), 2.0, 0.005);
+  EXPECT_EQ(sheet("0.5.13", "triton")["workspace_gib"], 0.0);
+  EXPECT_EQ(sheet("0.5.20", "intel_xpu")["workspace_gib"], 0.0);
+}
+
+TEST(MemoryCommand, NamesWhatTheWeightsAreStoredIn) {
+  const auto label = [](const char* model, std::vector<std::string> more) {
+    std::vector<std::string> words = {"memory", "--", "--model-path", model};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string out = run_tool(words).out;
+    const auto at = out.find("weights");
+    return out.substr(at, out.find('\n', at) - at);
+  };
+  EXPECT_THAT(label("Qwen/Qwen3-8B-FP8", {}), ::testing::HasSubstr("fp8, the rest bfloat16"));
+  EXPECT_THAT(label("Qwen/Qwen3-8B-AWQ", {}), ::testing::HasSubstr("awq, the rest float16"));
+  EXPECT_THAT(label("Qwen/Qwen3-8B", {}), ::testing::EndsWith("bfloat16"));
+  EXPECT_THAT(label("Qwen/Qwen3-8B", {"--quantization", "fp8"}),
+              ::testing::HasSubstr("bfloat16, before --quantization fp8"));
+}
+
 TEST(MemoryCommand, SaysWhyThereIsNoSheet) {
   EXPECT_EQ(memory_of({"--", "--model-path", "nobody/knows"}, 1)["sheet"], nullptr);
   const auto cpu = memory_of({"--", "--model-path", "Qwen/Qwen3-8B", "--device", "cpu"}, 1);

@@ -107,10 +107,29 @@ TEST(PagePicture, WorksOutTheSlotOfAToken) {
   EXPECT_EQ(p.slot(), 2 * 64 + 16);
   const std::string text = report::page_picture_text(p, report::Style(false));
   EXPECT_THAT(text, HasSubstr("slot = 2 × 64 + 16 = 144"));
-  EXPECT_THAT(text, HasSubstr("slot 144 is page 144"));
+  EXPECT_THAT(text, HasSubstr("slot 144 for a page number would read slots 9216 to 9279"));
   // Pages of one token cannot be mistaken.
   const auto one = report::example_picture(1);
   EXPECT_THAT(report::page_picture_svg(one, "t"), Not(HasSubstr("stroke-dasharray")));
+}
+
+// What this launch does to its pages, and what that breaks; red is for what goes wrong in it.
+TEST(PagePicture, TellsThisLaunchesChangeAndFault) {
+  const auto changed =
+      rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"})["picture"];
+  ASSERT_EQ(changed["remarks"].size(), 1U);
+  EXPECT_THAT(changed["remarks"][0].get<std::string>(), HasSubstr("32 (given) → 128 (_intel_xpu_page_constraint)"));
+  EXPECT_TRUE(changed["faults"].empty());
+  const auto narrow = rows_for({"--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--decode-attention-backend",
+                                "intel_xpu", "--page-size", "64", "--tp", "2"})["picture"];
+  ASSERT_EQ(narrow["faults"].size(), 1U);
+  EXPECT_THAT(narrow["faults"][0].get<std::string>(), HasSubstr("PG002"));
+  const auto one = report::page_picture_text(report::example_picture(1), report::Style(false));
+  EXPECT_THAT(one, Not(HasSubstr("wrong")));
+  EXPECT_THAT(report::page_picture_svg(report::example_picture(1), "t"), Not(HasSubstr("wrong")));
+  auto faulty = report::example_picture(64);
+  faulty.faults = {"PG002 its fault"};
+  EXPECT_THAT(report::page_picture_svg(faulty, "t"), HasSubstr("wrong: PG002 its fault"));
 }
 
 TEST(PagesCommand, EndsWithTheFaultOfADeviceThatFails) {

@@ -65,8 +65,7 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   EXPECT_EQ(plan.sizes.attention_tp, 8);
   EXPECT_EQ(plan.sizes.page_table_columns, 2560);
   EXPECT_EQ(plan.sizes.padded_columns, 2560);
-  EXPECT_EQ(plan.sizes.kv_splits, 128);
-  EXPECT_EQ(plan.sizes.workspace_bytes, 16908288);
+  EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());  // nothing is known of this release's
   EXPECT_EQ(plan.sizes.kv_bytes_per_token, 1152);
 }
 

@@ -29,7 +29,7 @@ struct PlannedKernel {
 
 // What the launch makes SGLang allocate for decode, per attention-TP rank. Bytes and counts, int64.
 struct PlanSizes {
-  std::int64_t batch = 1;         // requests the workspace is sized for
+  std::int64_t batch = 1;         // requests that decode at once, 1 when nothing caps them
   std::int64_t attention_tp = 1;  // tp_size / dp ranks that share attention
   std::int64_t num_q_heads = 0;   // per rank
   std::int64_t num_kv_heads = 0;  // per rank, at least 1
@@ -37,8 +37,8 @@ struct PlanSizes {
   std::int64_t max_seqlen = 0;                  // context length, tokens
   std::int64_t page_table_columns = 0;          // ceil(max_seqlen / page_size)
   std::int64_t padded_columns = 0;              // what flash_mla_decode accepts; equal when no padding is needed
-  std::optional<std::int64_t> workspace_bytes;  // MLA: flash_mla_get_workspace_size at max_seqlen
-  std::optional<std::int64_t> kv_splits;        // MLA: what the size query assumes
+  std::optional<std::int64_t> workspace_bytes;  // MLA on intel_xpu: for `batch` requests of max_seqlen tokens
+  std::optional<std::int64_t> kv_splits;        // what that size assumes
   std::int64_t kv_bytes_per_token = 0;          // one layer
 };
 

@@ -85,9 +85,10 @@ struct Report {
   bool fixed = false;                    // --fix wrote a corrected text
   FixSearch fixes;                       // corrected argument lists, when there are errors and they were searched for
   std::vector<Injection> injections;     // --inject: is the gate alive?
-  bool incomplete = false;               // the model, or facts about it, are not known
-  bool device_required = false;          // --opencl-device, --inject: having none counts
-  bool kernel_required = false;          // --require-kernel: so does every kernel that did not run
+  std::optional<Severity> fail_on = Severity::kError;  // --fail-on; none: never
+  bool incomplete = false;                             // the model, or facts about it, are not known
+  bool device_required = false;                        // --opencl-device, --inject: having none counts
+  bool kernel_required = false;                        // --require-kernel: so does every kernel that did not run
 
   [[nodiscard]] KernelOutcome kernel_outcome() const;
   // The device's fault in that outcome, absence included; null where it has none.

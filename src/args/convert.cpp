@@ -113,7 +113,7 @@ constexpr std::string_view kPrefillKeys[] = {
     "max_seq_len"};
 
 Converted cuda_graph_backend(std::string_view text) {
-  if (text == "tc_piecewise") return fault("this backend no longer exists; choose breakable, full or disabled");
+  if (text == "tc_piecewise") return fault("no backend any more; choose breakable, full or disabled");
   return Value(text);
 }
 

@@ -133,6 +133,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   if (report.launch.accepted() && report.launch.model && !prepared.unknown_model && !shapes_assumed(prepared)) {
     report.plan = derive_plan(report.launch);
   }
+  report.fail_on = command.fail_on;
   report.device_required = command.kernel.device || !command.kernel.inject.empty();
   report.kernel_required = command.kernel.required;
   run_kernel(command.kernel, report);

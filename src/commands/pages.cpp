@@ -21,6 +21,7 @@
 #include "src/report/display_width.h"
 #include "src/report/page_picture.h"
 #include "src/report/printable.h"
+#include "src/report/report_text.h"
 #include "src/report/style.h"
 
 namespace preflight::commands {
@@ -224,7 +225,20 @@ struct Drawn {
   bool is_launch = false;  // else the recommended launch: this one does not run
 };
 
-std::optional<Drawn> drawn(const PreparedLaunch& prepared, const Row* best) {
+// What this launch does to its page size, and what goes wrong with it there.
+void tell_of_pages(const PreparedLaunch& prepared, const CheckOptions& rules, report::PagePicture& picture) {
+  const Launch& launch = prepared.launch;
+  if (!launch[Field::page_size].identical(launch.args[Field::page_size])) {
+    picture.remarks.push_back("page size: " + report::printable(report::chain_text(launch, Field::page_size)));
+  }
+  Coverage coverage;
+  for (const Diagnostic& d : findings_of(prepared, rules, coverage)) {
+    if (d.field != Field::page_size || d.severity < Severity::kWarning) continue;
+    picture.faults.push_back(report::printable(fmt::format("{}: {}", d.rule, d.message)));
+  }
+}
+
+std::optional<Drawn> drawn(const PreparedLaunch& prepared, const CheckOptions& rules, const Row* best) {
   const auto context = [](const Launch& launch) { return launch.model ? launch.model->context_len : 0; };
   const Launch& launch = prepared.launch;
   if (launch.accepted() && launch[Field::page_size].is_int()) {
@@ -232,7 +246,9 @@ std::optional<Drawn> drawn(const PreparedLaunch& prepared, const Row* best) {
     const std::string backends = plan.prefill_backend == plan.decode_backend
                                      ? plan.decode_backend
                                      : fmt::format("{}, then {}", plan.prefill_backend, plan.decode_backend);
-    return Drawn{report::example_picture(launch[Field::page_size].as_int(), context(launch)), backends, true};
+    Drawn out{report::example_picture(launch[Field::page_size].as_int(), context(launch)), backends, true};
+    tell_of_pages(prepared, rules, out.picture);
+    return out;
   }
   if (best == nullptr) return std::nullopt;
   return Drawn{report::example_picture(best->becomes, context(launch)), best->backends(), false};
@@ -252,6 +268,8 @@ Json picture_json(const Drawn& d) {
               {"page_table", p.table},
               {"pool_pages", p.pool_pages},
               {"token", {{"index", p.token}, {"column", p.column()}, {"page", p.page()}, {"slot", p.slot()}}}};
+  out["remarks"] = p.remarks;
+  out["faults"] = p.faults;
   // Where a backend reads that takes the slot for a page number.
   out["mistaken_page"] = p.page_size == 1 ? Json(nullptr) : Json(p.slot());
   return out;
@@ -340,7 +358,7 @@ int pages(const PagesCommand& command) {
     }
   }
   const Row* best = recommended(rows);
-  const std::optional<Drawn> drawing = drawn(*prepared, best);
+  const std::optional<Drawn> drawing = drawn(*prepared, command.rules, best);
   if (!command.svg.empty() && !drawing) {
     report::complain("no picture is drawn: neither this launch nor another page size or backend works");
   } else if (!command.svg.empty()) {

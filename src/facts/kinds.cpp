@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string>
+
+#include "src/facts/architectures.h"
 
 namespace preflight {
 namespace {
@@ -20,6 +23,68 @@ std::int64_t first_int(const ModelFacts& m, std::initializer_list<std::string_vi
   return 0;
 }
 
+// The table of models with a recurrent state, by model_type as hybrid_arch.py tells them by their configuration
+// classes.
+enum class Place { kRoot, kText, kEither };
+
+struct StateRow {
+  const char* model_type;
+  Place place = Place::kRoot;
+  RecurrentState state = RecurrentState::kNone;
+  RecurrentState (*confirm)(const ModelFacts&, RecurrentState) = nullptr;  // where the configuration decides
+};
+
+RecurrentState with_mamba_layer(const ModelFacts& m, RecurrentState state) {
+  const Value layers = m.root("layer_types");
+  const bool any = layers.is_list() && std::any_of(layers.as_list().begin(), layers.as_list().end(),
+                                                   [](const Value& v) { return v == Value("mamba"); });
+  return any ? state : RecurrentState::kNone;
+}
+
+// The layers of Nemotron-H that predict further tokens have no Mamba among them.
+RecurrentState unless_plain_draft(const ModelFacts& m, RecurrentState state) {
+  if (!m.is_draft_model) return state;
+  const Value pattern = m.root("mtp_hybrid_override_pattern");
+  return pattern.is_string() && pattern.as_string().find('M') == std::string::npos ? RecurrentState::kNone : state;
+}
+
+RecurrentState of_bailing(const ModelFacts& m, RecurrentState state) {
+  return m.root("use_kda").truthy() || m.text("use_kda").truthy() ? RecurrentState::kKimiDelta : state;
+}
+
+RecurrentState unless_draft(const ModelFacts& m, RecurrentState state) {
+  return m.is_draft_model ? RecurrentState::kNone : state;
+}
+
+constexpr StateRow kStates[] = {
+    {"granitemoehybrid", Place::kRoot, RecurrentState::kMamba2, with_mamba_layer},
+    {"nemotron_h", Place::kRoot, RecurrentState::kMamba2, unless_plain_draft},
+    {"nemotron_h_puzzle", Place::kRoot, RecurrentState::kMamba2, unless_plain_draft},
+    {"NemotronH_Nano_VL_V2", Place::kRoot, RecurrentState::kMamba2},
+    {"NemotronH_Nano_Omni_Reasoning_V3", Place::kRoot, RecurrentState::kMamba2},
+    {"nemotron_h_omni", Place::kRoot, RecurrentState::kMamba2},
+    {"falcon_h1", Place::kRoot, RecurrentState::kMamba2},
+    {"lfm2", Place::kRoot, RecurrentState::kShortConvolution},
+    {"lfm2_moe", Place::kRoot, RecurrentState::kShortConvolution},
+    {"lfm2_vl", Place::kRoot, RecurrentState::kShortConvolution},
+    {"zaya", Place::kRoot, RecurrentState::kOther},
+    {"inkling_model", Place::kRoot, RecurrentState::kOther},
+    {"inkling_mm_model", Place::kRoot, RecurrentState::kOther},
+    {"mamba", Place::kRoot, RecurrentState::kOnlyState},
+    {"mamba2", Place::kRoot, RecurrentState::kOnlyState},
+    {"falcon_mamba", Place::kRoot, RecurrentState::kOnlyState},
+    {"minicpm_sala", Place::kRoot, RecurrentState::kLightning},
+    {"bailing_hybrid", Place::kEither, RecurrentState::kLightning, of_bailing},
+    {"kimi_linear", Place::kEither, RecurrentState::kKimiDelta},
+    {"glm5_next", Place::kRoot, RecurrentState::kKimiDelta, unless_draft},
+    {"qwen3_next", Place::kText, RecurrentState::kGatedDelta},
+    {"qwen3_5_text", Place::kText, RecurrentState::kGatedDelta},
+    {"qwen3_5_moe_text", Place::kText, RecurrentState::kGatedDelta},
+    {"qwen4_exp_text", Place::kText, RecurrentState::kGatedDelta},
+    {"jet_nemotron", Place::kText, RecurrentState::kGatedDelta},
+    {"jet_vlm", Place::kText, RecurrentState::kGatedDelta},
+};
+
 }  // namespace
 
 std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t fallback) {
@@ -28,28 +93,25 @@ std::int64_t config_int(const ModelFacts& m, std::string_view key, std::int64_t 
   return fallback;
 }
 
-bool is_gdn(const ModelFacts& m) {
-  return architecture_starts_with(m, {"Qwen3Next", "Qwen3_5", "InternS2Preview", "JetNemotron", "JetVLM"});
-}
-
-bool is_kda(const ModelFacts& m) { return architecture_starts_with(m, {"KimiLinear"}); }
-
-bool is_mamba2(const ModelFacts& m) {
-  if (architecture_starts_with(m, {"GraniteMoeHybrid"})) {
-    const Value layers = m.text("layer_types");
-    return layers.is_list() && std::any_of(layers.as_list().begin(), layers.as_list().end(),
-                                           [](const Value& v) { return v == Value("mamba"); });
+RecurrentState recurrent_state(const ModelFacts& m) {
+  const Value root = m.root("model_type");
+  const Value text = m.text("model_type");
+  for (const StateRow& row : kStates) {
+    const bool here = (row.place != Place::kText && root == Value(row.model_type)) ||
+                      (row.place != Place::kRoot && text == Value(row.model_type));
+    if (here) return row.confirm == nullptr ? row.state : row.confirm(m, row.state);
   }
-  return architecture_starts_with(m, {"NemotronH", "FalconH1"});
+  return RecurrentState::kNone;
 }
 
-bool is_pure_mamba(const ModelFacts& m) {
-  return architecture_starts_with(m, {"MambaFor", "Mamba2For", "FalconMamba"});
-}
+bool is_gdn(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kGatedDelta; }
+bool is_kda(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kKimiDelta; }
+bool is_mamba2(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kMamba2; }
+bool is_pure_mamba(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kOnlyState; }
 
 bool is_hybrid(const ModelFacts& m) {
-  return is_gdn(m) || is_kda(m) || is_mamba2(m) ||
-         architecture_starts_with(m, {"Lfm2", "BailingMoeV2_5", "BailingMoeLinear", "Zaya"});
+  const RecurrentState state = recurrent_state(m);
+  return state != RecurrentState::kNone && state != RecurrentState::kOnlyState;
 }
 
 std::int64_t linear_attention_heads(const ModelFacts& m) {
@@ -63,8 +125,9 @@ std::int64_t linear_attention_heads(const ModelFacts& m) {
   return 0;
 }
 
-bool is_deepseek_sparse(const ModelFacts& m) {
-  return architecture_starts_with(m, {"DeepseekV32", "GlmMoeDsa", "DeepseekV3"}) && m.text("index_topk").is_int();
+bool is_deepseek_sparse(const ModelFacts& m, Release release) {
+  return !m.architectures.empty() && facts::has_trait(m.architectures.front(), facts::ArchTrait::kDsa, release) &&
+         !m.root("index_topk").is_none();
 }
 
 std::int64_t routed_experts(const ModelFacts& model) {
@@ -118,14 +181,18 @@ bool is_fp8_checkpoint(const ModelFacts& m) {
   return has_quantization(m, "fp8") && method != nullptr && *method == Value("fp8");
 }
 
-std::optional<std::int64_t> runtime_window(const ModelFacts& m) {
+std::optional<std::int64_t> sliding_window(const ModelFacts& m) {
   // The classes that define get_attention_sliding_window_size().
   if (architecture_starts_with(m, {"Gemma2", "Gemma3", "Gemma4", "GptOss", "Olmo2", "Exaone4", "Afmoe"})) {
     const std::int64_t window = config_int(m, "sliding_window", 0);
     return window > 0 ? std::optional(window) : std::nullopt;
   }
-  if (m.is_hybrid_swa && m.sliding_window_size) return m.sliding_window_size;
-  return m.attention_chunk_size;
+  return m.is_hybrid_swa ? m.sliding_window_size : std::nullopt;
+}
+
+std::optional<std::int64_t> runtime_window(const ModelFacts& m) {
+  const auto window = sliding_window(m);
+  return window ? window : m.attention_chunk_size;
 }
 
 std::string activation(const ModelFacts& m) {

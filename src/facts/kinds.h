@@ -11,16 +11,29 @@
 
 namespace preflight {
 
-// Linear attention. A hybrid keeps a recurrent state beside the KV cache.
-bool is_gdn(const ModelFacts& m);         // Qwen3-Next, Qwen3.5: gated delta rule
-bool is_kda(const ModelFacts& m);         // Kimi-Linear
-bool is_mamba2(const ModelFacts& m);      // Nemotron-H, Falcon-H1, Granite hybrid
-bool is_hybrid(const ModelFacts& m);      // any of these, LFM2 and other models with a recurrent state
+// What the layers of a model keep for a running request beside keys and values.
+enum class RecurrentState {
+  kNone,
+  kGatedDelta,        // Qwen3-Next, Qwen3.5, Qwen4 (experimental), Jet
+  kKimiDelta,         // Kimi-Linear, Bailing hybrids that say so, GLM-5-Next
+  kMamba2,            // Nemotron-H, Falcon-H1, Granite hybrids with a Mamba layer
+  kShortConvolution,  // LFM2
+  kLightning,         // the other Bailing hybrids, MiniCPM-SALA
+  kOther,             // Zaya, Inkling
+  kOnlyState,         // Mamba without attention layers
+};
+RecurrentState recurrent_state(const ModelFacts& m);
+
+bool is_gdn(const ModelFacts& m);         // gated delta rule
+bool is_kda(const ModelFacts& m);         // Kimi delta attention
+bool is_mamba2(const ModelFacts& m);      //
+bool is_hybrid(const ModelFacts& m);      // a state beside a KV cache
 bool is_pure_mamba(const ModelFacts& m);  // no attention layers at all
 // Value heads (GDN), Mamba heads or KDA heads, 0 when none or not known.
 std::int64_t linear_attention_heads(const ModelFacts& m);
 
-bool is_deepseek_sparse(const ModelFacts& m);  // DeepSeek-V3.2 and relatives: index_topk in the configuration
+// DeepSeek-V3.2 and relatives: an architecture that the release reads so, whose configuration has index_topk.
+bool is_deepseek_sparse(const ModelFacts& m, Release release);
 
 struct Experts {
   std::int64_t count = 0;              // routed experts, 0 = dense model
@@ -35,8 +48,11 @@ bool has_quantization(const ModelFacts& m, std::string_view method);            
 std::optional<std::pair<std::int64_t, std::int64_t>> fp8_block(const ModelFacts& m);  // weight_block_size
 bool is_fp8_checkpoint(const ModelFacts& m);
 
-// The sliding window the attention backend is told: of models that report one, of hybrid window pools, or the local
-// attention chunk. A `sliding_window` in the configuration of any other model plays no part.
+// The window of layers with sliding-window attention: of classes that report one, and of hybrid window pools. A
+// `sliding_window` in the configuration of any other model plays no part.
+std::optional<std::int64_t> sliding_window(const ModelFacts& m);
+
+// What the attention backend is told: that window, or the local attention chunk.
 std::optional<std::int64_t> runtime_window(const ModelFacts& m);
 
 // hidden_act under whichever name the configuration uses.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/gguf/gguf_file.h"
 #include "src/facts/transformers/config_classes.h"
 #include "src/facts/transformers/model_builder.h"
 #include "src/facts/usual_architecture.h"
@@ -188,6 +189,8 @@ std::string derive_dtype(ModelBuilder& b) {
 void warn_of_generation_config(ModelBuilder& b) {
   // Later releases log a missing generation_config.json at DEBUG.
   if (b.since(v0_5(17)) || b.source.has_file(b.request.path, "generation_config.json")) return;
+  // Of a model known by its id nobody has looked at the files.
+  if (!b.source.has_file(b.request.path, "config.json") && !is_gguf_file(b.request.path)) return;
   b.warn("get_generation_config",
          fmt::format("{} has no generation_config.json; SGLang goes on without it", b.request.path));
 }

@@ -143,7 +143,9 @@ Value checkpoint_quantization(ModelBuilder& b) {
   const auto file = b.source.json_file(b.request.path, kFile);
   if (!file) raise(RF::kOther, "JSONDecodeError", "_parse_quant_hf_config", fmt::format("{} is no valid JSON", kFile));
   const Value inner = unwrap_modelopt(b, *file);
-  return inner.truthy() ? parse_modelopt(b, inner) : Value();
+  // The file's own words stay beside what they mean: the type of the cache is read there.
+  const Value parsed = inner.truthy() ? parse_modelopt(b, inner) : Value();
+  return parsed.is_dict() && file->is_dict() ? merged(*file, parsed) : parsed;
 }
 
 // moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order; for AWQ it wants an NVIDIA GPU.

@@ -6,9 +6,24 @@
 
 #include "src/base/ascii_case.h"
 #include "src/facts/device_profiles.h"
+#include "src/facts/kv_cache_scheme.h"
 #include "src/python/environment.h"
 
 namespace preflight {
+namespace {
+
+// Variables that only some releases read.
+struct Variable {
+  std::string_view name;
+  Release since = v0_5(0);
+  Release until = v0_5(9999);
+};
+constexpr std::array<Variable, 2> kVariables = {{
+    {.name = "SGLANG_USE_SGL_XPU", .until = v0_5(19)},
+    {.name = "SGLANG_SHARED_EXPERT_TP1", .since = v0_5(12)},
+}};
+
+}  // namespace
 
 std::int64_t LaunchView::integer(Field f, std::int64_t fallback) const {
   const Value& v = launch_[f];
@@ -29,7 +44,11 @@ bool LaunchView::one_of(Field f, std::initializer_list<std::string_view> values)
   return std::find(values.begin(), values.end(), text(f)) != values.end();
 }
 
-bool LaunchView::env_on(std::string_view name) const { return python::environment_bool(launch_.env, name); }
+bool LaunchView::env_on(std::string_view name) const {
+  const auto known = std::ranges::find(kVariables, name, &Variable::name);
+  if (known != kVariables.end() && (release() < known->since || release() >= known->until)) return false;
+  return python::environment_bool(launch_.env, name);
+}
 
 std::string_view LaunchView::prefill_backend() const {
   const std::string_view split = text(Field::prefill_attention_backend);
@@ -67,6 +86,11 @@ std::int64_t LaunchView::ordinary_dp() const {
 std::int64_t LaunchView::attention_tp() const {
   const std::int64_t cp = std::max<std::int64_t>(1, integer(Field::attn_cp_size, 1));
   return std::max<std::int64_t>(1, tp() / attention_dp() / cp);
+}
+
+std::optional<std::int64_t> LaunchView::running_requests() const {
+  const std::int64_t asked = integer(Field::max_running_requests, 0);
+  return asked > 0 ? std::optional(std::max<std::int64_t>(1, asked / attention_dp())) : std::nullopt;
 }
 
 std::int64_t LaunchView::moe_tp() const {
@@ -122,21 +146,8 @@ std::string LaunchView::kv_dtype() const {
   if (given_dtype == "bf16") return "bfloat16";
   if (!given_dtype.empty() && given_dtype != "auto") return std::string(given_dtype);
   if (!has_model()) return {};
-  const ModelFacts& m = model();
   // ModelRunner's configure_kv_cache_dtype: an FP8 scheme of the checkpoint decides under `auto`.
-  if (const Value* algo = m.hf_quant_config.find("kv_cache_quant_algo");
-      algo != nullptr && algo->is_string() && (algo->as_string() == "FP8" || algo->as_string() == "fp8")) {
-    return "fp8_e4m3";
-  }
-  const bool modelopt = m.quantization && m.quantization->starts_with("modelopt");
-  if (const Value* scheme = m.hf_quant_config.find("kv_cache_scheme"); modelopt && scheme != nullptr) {
-    const Value* bits = scheme->find("num_bits");
-    const Value* type = scheme->find("type");
-    if (bits != nullptr && bits->is_int() && bits->as_int() == 8 && type != nullptr && *type == Value("float")) {
-      return "fp8_e4m3";
-    }
-  }
-  return m.dtype;
+  return facts::checkpoint_wants_fp8_cache(model(), release()) ? "fp8_e4m3" : model().dtype;
 }
 
 std::string_view LaunchView::vision_backend() const {
@@ -147,11 +158,12 @@ std::string_view LaunchView::vision_backend() const {
 }
 
 bool LaunchView::is_battlemage_or_later() const {
+  if (!device().has_fp64) return false;  // what the kernels are built for has it; they refuse a device without
   for (const auto& p : facts::device_profiles()) {
     if (p.device.name == device().name) return p.architecture == "bmg" || p.architecture == "lnl";
   }
   // Data Center GPU Max passes SGLang's fp64 probe, yet no kernel is built for it.
-  return device().has_fp64 && device().name.find("Data Center GPU Max") == std::string::npos;
+  return device().name.find("Data Center GPU Max") == std::string::npos;
 }
 
 }  // namespace preflight

@@ -67,6 +67,8 @@ class LaunchView {
   [[nodiscard]] std::int64_t attention_tp() const;  // ranks that share one attention layer's heads
   [[nodiscard]] std::int64_t moe_tp() const;        // ranks that share one expert
   [[nodiscard]] std::int64_t page_size() const { return size(Field::page_size); }
+  // --max-running-requests of one attention replica; nullopt: not given, the KV pool decides.
+  [[nodiscard]] std::optional<std::int64_t> running_requests() const;
 
   // Speculative decoding.
   [[nodiscard]] std::string algorithm() const;  // upper case, "" = off
@@ -85,7 +87,7 @@ class LaunchView {
   [[nodiscard]] std::string_view mamba_strategy() const;
   [[nodiscard]] bool radix_cache() const { return !on(Field::disable_radix_cache); }
 
-  // Storage of the KV cache: "auto" means the model's dtype unless the checkpoint says FP8.
+  // Storage of the KV cache: "auto" means the model's dtype unless the checkpoint declares FP8.
   [[nodiscard]] std::string kv_dtype() const;  // "bfloat16", "float16", "float32", "fp8_e4m3", …
   [[nodiscard]] bool kv_is_fp8() const { return kv_dtype().starts_with("fp8"); }
 

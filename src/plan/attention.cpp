@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/facts/kinds.h"
 #include "src/plan/planners.h"
 
 namespace preflight::plan {
@@ -38,11 +39,7 @@ std::int64_t window_before(std::int64_t sliding_window_size) {
   return std::max<std::int64_t>(0, sliding_window_size - 1);
 }
 
-bool has_sliding_layers(const ModelFacts& model) {
-  const bool is_gemma =
-      std::ranges::any_of(model.architectures, [](const std::string& a) { return a.starts_with("Gemma"); });
-  return model.sliding_window_size.value_or(0) > 0 && (model.is_hybrid_swa || is_gemma);
-}
+bool has_sliding_layers(const ModelFacts& model) { return sliding_window(model).value_or(0) > 0; }
 
 bool has_full_layers(const ModelFacts& model) {
   return !has_sliding_layers(model) || !model.full_layer_ids.empty() || model.swa_layer_ids.empty();
@@ -64,7 +61,7 @@ void add_all_ranks(const PlanContext& context, KernelCase c, Plan& plan) {
 
 KernelCase sliding_case(const PlanContext& context, KernelCase c) {
   const ModelFacts& model = context.model;
-  c.window = window_before(*model.sliding_window_size);
+  c.window = window_before(*sliding_window(model));
   if (model.swa_head_dim > 0) c.head_dim = model.swa_head_dim;
   c.v_head_dim = model.swa_v_head_dim > 0 && model.swa_v_head_dim != c.head_dim ? model.swa_v_head_dim : 0;
   if (const Value heads = model.text("swa_num_key_value_heads"); heads.is_int()) {
@@ -170,8 +167,7 @@ void plan_paged_decode(const PlanContext& context, Plan& plan) {
   if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base, kOtherSplits)});
   if (context.shape.attention_tp > 1) add_all_ranks(context, base, plan);
   if (has_sliding_layers(model)) {
-    plan.kernels.push_back({"paged_decode",
-                            fmt::format("{}; layers with a window of {}", why, *model.sliding_window_size),
+    plan.kernels.push_back({"paged_decode", fmt::format("{}; layers with a window of {}", why, *sliding_window(model)),
                             regime_cases(sliding_case(context, base), kOtherSplits)});
   }
 }

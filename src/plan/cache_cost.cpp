@@ -1,6 +1,7 @@
 // Bytes that one token, and one request, take in the caches of one rank. See memory_sheet.h.
 #include <algorithm>
 
+#include "src/facts/kinds.h"
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
 
@@ -25,7 +26,7 @@ struct Layers {
 
 Layers layers_of(const ModelFacts& m) {
   const std::int64_t all = m.num_attention_layers > 0 ? m.num_attention_layers : m.num_hidden_layers;
-  if (starts(m, "Qwen3Next") || starts(m, "Qwen3_5")) {
+  if (is_gdn(m) && (m.text("full_attention_interval").is_int() || !m.text("layer_types").is_list())) {
     const std::int64_t every = std::max<std::int64_t>(1, number(m, "full_attention_interval", 4));
     return {all / every, all - all / every};
   }
@@ -71,7 +72,8 @@ std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
     const std::int64_t dim = of("head_dim", 128);
     conv = 3 * (heads * dim / ranks) * (of("short_conv_kernel_size", 4) - 1);
     state = heads / ranks * dim * dim;
-  } else if (starts(m, "Lfm2")) {  // a short convolution keeps its last tokens only
+  } else if (recurrent_state(m) ==
+             RecurrentState::kShortConvolution) {  // a short convolution keeps its last tokens only
     conv = m.hidden_size / ranks * (number(m, "conv_L_cache", 3) - 1);
   } else if (const std::int64_t heads = number(m, "linear_num_value_heads"); heads > 0) {  // gated delta rule
     const std::int64_t keys = number(m, "linear_num_key_heads", 16) * number(m, "linear_key_head_dim", 128);
@@ -96,12 +98,12 @@ std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
 }  // namespace
 
 std::optional<CacheCost> cache_cost(const Launch& launch) {
-  const DecodeShape shape = read_shape(LaunchView(launch));
+  const LaunchView view(launch);
+  const DecodeShape shape = read_shape(view);
   if (launch.model == nullptr) return std::nullopt;
   const ModelFacts& m = *launch.model;
   const std::int64_t element = size_of(shape.kv_dtype);
-  const std::int64_t stages =
-      std::max<std::int64_t>(1, launch[Field::pp_size].is_int() ? launch[Field::pp_size].as_int() : 1);
+  const std::int64_t stages = view.pp();
   const Layers layers = layers_of(m);
   CacheCost cost;
   cost.layers = ceil_div(layers.attention, stages);
@@ -134,8 +136,7 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
       }
       cost.window_bytes_per_token =
           heads_per_rank(heads, shape.attention_tp) * (width + value_width) * element * cost.window_layers;
-      const Value& share = launch[Field::swa_full_tokens_ratio];
-      cost.window_share = share.is_number() ? share.as_number() : 0.8;
+      cost.window_share = view.number(Field::swa_full_tokens_ratio, 0.8);
     }
     cost.bytes_per_token = one_layer * cost.layers;
   }

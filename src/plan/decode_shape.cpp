@@ -38,7 +38,7 @@ DecodeShape read_shape(const LaunchView& view) {
   shape.num_kv_heads =
       heads_per_rank(model.num_key_value_heads, std::max<std::int64_t>(1, shape.attention_tp / view.dcp()));
   shape.page_size = view.page_size();
-  shape.batch = std::max<std::int64_t>(1, view.integer(Field::max_running_requests, 1));
+  shape.batch = view.running_requests().value_or(1);
   if (shape.num_q_heads < 1) {
     shape.why_unknown =
         fmt::format("{} attention heads over {} ranks leave none", model.num_attention_heads, shape.attention_tp);

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "preflight/plan.h"
+#include "src/launch/workspace.h"
 #include "src/plan/decode_shape.h"
 #include "src/plan/weights.h"
 
@@ -34,38 +34,35 @@ double image_reserve_gib(const Launch& launch) {
 }
 
 // States a request needs while it runs: with a prefix cache, older ones stay reachable.
-std::int64_t states_per_request(const Launch& launch) {
-  if (launch[Field::disable_radix_cache].truthy()) return 1;
-  const bool extra = LaunchView(launch).mamba_strategy().starts_with("extra_buffer");
-  if (!extra) return 3;
-  return launch[Field::disable_overlap_schedule].truthy() ? 4 : 5;
+std::int64_t states_per_request(const LaunchView& view) {
+  if (!view.radix_cache()) return 1;
+  if (!view.mamba_strategy().starts_with("extra_buffer")) return 3;
+  return view.on(Field::disable_overlap_schedule) ? 4 : 5;
 }
 
 // Recurrent states first: a fixed number of slots, or their share of the room (--mamba-full-memory-ratio).
-void place_states(const Launch& launch, std::int64_t attention_dp, MemorySheet& sheet) {
+void place_states(const LaunchView& view, MemorySheet& sheet) {
   const double one = static_cast<double>(sheet.cost.state_bytes) / kGib;
   if (one <= 0.0 || sheet.cache_gib <= 0.0) return;
-  const Value& slots = launch[Field::max_mamba_cache_size];
-  const Value& running = launch[Field::max_running_requests];
-  const std::int64_t at_once = at_least_one(running.is_int() ? running.as_int() / attention_dp : 1);
+  const Value& slots = view[Field::max_mamba_cache_size];
+  const auto running = view.running_requests();
+  const std::int64_t at_once = running.value_or(1);
   // Speculative decoding keeps a state for every draft token of a running request.
-  const double drafted = launch[Field::speculative_algorithm].is_none()
-                             ? 0.0
-                             : static_cast<double>(field(launch, Field::speculative_num_draft_tokens, 0));
-  const std::int64_t each = states_per_request(launch);
+  const double drafted =
+      view.algorithm().empty() ? 0.0 : static_cast<double>(view.integer(Field::speculative_num_draft_tokens, 0));
+  const std::int64_t each = states_per_request(view);
   if (slots.is_int()) {
-    sheet.state_slots = slots.as_int() / attention_dp;
-  } else if (launch[Field::disable_radix_cache].truthy() && running.is_int()) {
+    sheet.state_slots = slots.as_int() / view.attention_dp();
+  } else if (!view.radix_cache() && running) {
     sheet.state_slots = at_once;
   } else {
-    const Value& ratio_value = launch[Field::mamba_full_memory_ratio];
-    const double ratio = ratio_value.is_number() ? ratio_value.as_number() : 0.9;
+    const double ratio = view.number(Field::mamba_full_memory_ratio, 0.9);
     const double budget = sheet.cache_gib * ratio / (1 + ratio);
     const double slot = one * (1 + drafted / static_cast<double>(each));
     sheet.state_slots = static_cast<std::int64_t>((budget - one * (1 + drafted)) / slot);
   }
   sheet.state_slots = std::max<std::int64_t>(0, sheet.state_slots);
-  const bool by_request = launch[Field::disable_radix_cache].truthy() && !slots.is_int() && running.is_int();
+  const bool by_request = !view.radix_cache() && !slots.is_int() && running;
   const std::int64_t drafting = by_request ? sheet.state_slots : std::min(at_once, sheet.state_slots / each);
   const double states = static_cast<double>(sheet.state_slots + 1) + static_cast<double>(drafting + 1) * drafted;
   sheet.state_gib = states * one;  // one more of each pads
@@ -95,16 +92,17 @@ void cap_tokens(std::int64_t most, std::int64_t page, MemorySheet& sheet) {
   sheet.cache_gib = static_cast<double>(most) * bytes_of_token(sheet.cost) / kGib;
 }
 
-// resolve_max_num_reqs: 2,048 to 4,096 by context when none are asked for, and two tokens each at least.
-void count_requests(const Launch& launch, std::int64_t attention_dp, MemorySheet& sheet) {
-  const Value& asked = launch[Field::max_running_requests];
+// resolve_max_num_reqs: 2,048 to 4,096 by context when none are asked for, and two tokens each at least. Up to 0.5.13
+// the count by context, not the tokens, was the most that could be asked for.
+void count_requests(const LaunchView& view, MemorySheet& sheet) {
+  const auto asked = view.running_requests();
   const double by_context =
       sheet.context > 0 ? static_cast<double>(sheet.tokens) / static_cast<double>(sheet.context) * 512 : 2048.0;
   const auto estimate = std::clamp<std::int64_t>(static_cast<std::int64_t>(by_context), 2048, 4096);
-  const std::int64_t wanted = asked.is_int() ? at_least_one(asked.as_int() / attention_dp) : estimate;
-  sheet.requests = std::min(wanted, sheet.tokens / 2);
+  sheet.requests =
+      asked && view.before(14) ? std::min(*asked, estimate) : std::min(asked.value_or(estimate), sheet.tokens / 2);
   if (sheet.cost.state_bytes > 0) {
-    sheet.requests = std::min(sheet.requests, sheet.state_slots / states_per_request(launch));
+    sheet.requests = std::min(sheet.requests, sheet.state_slots / states_per_request(view));
   }
   if (sheet.context > 0) sheet.full_requests = std::min(sheet.requests, sheet.tokens / sheet.context);
 }
@@ -126,16 +124,14 @@ double activation_reserve_gib(const Launch& launch) {
 }
 
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
-  const std::int64_t given = at_least_one(field(launch, Field::tp_size, 1));
-  const std::int64_t replicas = at_least_one(given / LaunchView(launch).attention_tp());
-  if (tp <= 0) tp = given;
-  const std::int64_t ep = at_least_one(field(launch, Field::ep_size, 1));
-  const std::int64_t moe_dp = at_least_one(field(launch, Field::moe_dp_size, 1));
+  const LaunchView view(launch);
+  const std::int64_t replicas = at_least_one(view.tp() / view.attention_tp());
+  if (tp <= 0) tp = view.tp();
   WeightSplit split{.tp = tp,
-                    .pp = at_least_one(field(launch, Field::pp_size, 1)),
+                    .pp = view.pp(),
                     .attention_tp = at_least_one(tp / replicas),
-                    .moe_tp = at_least_one(tp / ep / moe_dp),
-                    .ep = ep,
+                    .moe_tp = at_least_one(tp / view.ep() / view.moe_dp()),
+                    .ep = view.ep(),
                     .head_over_attention = launch[Field::enable_dp_lm_head].truthy(),
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
@@ -147,7 +143,8 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
 }
 
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
-  const DecodeShape shape = read_shape(LaunchView(launch));
+  const LaunchView view(launch);
+  const DecodeShape shape = read_shape(view);
   if (!launch.accepted() || launch.model == nullptr) {
     why = shape.why_unknown;
     return std::nullopt;
@@ -188,16 +185,17 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   const double loaded = sheet.loaded_gib();
   sheet.least = least_fraction(loaded + sheet.images_gib, sheet.free_gib);
   sheet.cache_gib = sheet.free_gib * sheet.fraction - loaded - sheet.images_gib;
-  const std::int64_t attention_dp = at_least_one(field(launch, Field::tp_size, 1) / at_least_one(shape.attention_tp));
-  place_states(launch, attention_dp, sheet);
+  place_states(view, sheet);
   count_tokens(shape.page_size, sheet);
   const Value& cap = launch[Field::max_total_tokens];
   if (cap.is_int() && cap.as_int() > 0) {
     cap_tokens(cap.as_int() / shape.page_size * shape.page_size, shape.page_size, sheet);
   }
-  count_requests(launch, attention_dp, sheet);
-  const Plan plan = derive_plan(launch);
-  if (plan.sizes.workspace_bytes) sheet.workspace_gib = static_cast<double>(*plan.sizes.workspace_bytes) / kGib;
+  count_requests(view, sheet);
+  if (const auto workspace = mla_workspace(view, at_least_one(sheet.requests))) {
+    sheet.workspace_gib = static_cast<double>(workspace->bytes) / kGib;
+    sheet.workspace_requests = workspace->requests;
+  }
   return sheet;
 }
 

@@ -70,15 +70,16 @@ struct MemorySheet {
   bool weights_given = false;
   bool weights_exact = true;
   double draft_gib = 0.0;
-  bool draft_after_pool = false;  // then the draft takes from what the fraction leaves
-  double offloaded_gib = 0.0;     // to host memory
-  double images_gib = 0.0;        // kept for what multimodal models allocate later
-  double fraction = 0.0;          // --mem-fraction-static in force
-  double least = 0.0;             // the least fraction with room for one page
-  double most = 0.0;              // the most that leaves what SGLang reserves for activations; 0 = not known
-  double workspace_gib = 0.0;     // attention workspace, outside the fraction
-  double state_gib = 0.0;         // recurrent states
-  double cache_gib = 0.0;         // left for keys and values; negative: missing
+  bool draft_after_pool = false;        // then the draft takes from what the fraction leaves
+  double offloaded_gib = 0.0;           // to host memory
+  double images_gib = 0.0;              // kept for what multimodal models allocate later
+  double fraction = 0.0;                // --mem-fraction-static in force
+  double least = 0.0;                   // the least fraction with room for one page
+  double most = 0.0;                    // the most that leaves what SGLang reserves for activations; 0 = not known
+  double workspace_gib = 0.0;           // attention workspace, outside the fraction
+  std::int64_t workspace_requests = 0;  // the batch it is that large for
+  double state_gib = 0.0;               // recurrent states
+  double cache_gib = 0.0;               // left for keys and values; negative: missing
   CacheCost cost;
   std::int64_t tokens = 0;         // that fit, in whole pages
   std::int64_t window_tokens = 0;  // in the pool of a sliding window

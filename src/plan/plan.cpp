@@ -4,6 +4,7 @@
 #include <array>
 
 #include "preflight/sizing.h"
+#include "src/launch/workspace.h"
 #include "src/plan/planners.h"
 
 namespace preflight {
@@ -13,7 +14,8 @@ constexpr std::array<plan::Planner, 8> kPlanners{
     plan::plan_mla_decode, plan::plan_paged_decode, plan::plan_local_attention, plan::plan_gated_delta,
     plan::plan_mrope,      plan::plan_merge,        plan::plan_indices,         plan::plan_several_queries};
 
-PlanSizes derive_sizes(const plan::DecodeShape& shape, const ModelFacts& model) {
+PlanSizes derive_sizes(const LaunchView& view, const plan::DecodeShape& shape) {
+  const ModelFacts& model = view.model();
   PlanSizes sizes;
   sizes.batch = shape.batch;
   sizes.attention_tp = shape.attention_tp;
@@ -31,10 +33,10 @@ PlanSizes derive_sizes(const plan::DecodeShape& shape, const ModelFacts& model) 
   }
   sizes.kv_bytes_per_token = (model.kv_lora_rank + model.qk_rope_head_dim) * element;
   sizes.padded_columns = sizing::mla_padded_columns(sizes.page_table_columns, shape.page_size);
-  const auto workspace = sizing::mla_workspace(model.context_len, shape.batch, shape.num_q_heads, shape.page_size);
-  if (workspace) {
-    sizes.workspace_bytes = workspace->total_bytes;
-    sizes.kv_splits = workspace->splits;
+  if (const auto workspace = mla_workspace(view, shape.batch)) {
+    sizes.batch = workspace->requests;
+    sizes.workspace_bytes = workspace->bytes;
+    sizes.kv_splits = workspace->kv_splits;
   }
   return sizes;
 }
@@ -57,7 +59,7 @@ Plan derive_plan(const Launch& launch) {
     plan.skipped.push_back({"decode", shape.why_unknown});
     return plan;
   }
-  plan.sizes = derive_sizes(shape, *launch.model);
+  plan.sizes = derive_sizes(view, shape);
   const plan::PlanContext context{view, *launch.model, shape};
   for (const plan::Planner planner : kPlanners) planner(context, plan);
   return plan;

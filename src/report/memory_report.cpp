@@ -21,6 +21,18 @@ std::string line(std::string_view label, double gib, std::string_view note) {
   return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, note);
 }
 
+// What the weights are stored in.
+std::string weights_label(const MemorySheet& s, const ModelFacts& m) {
+  if (s.weights_given) return "given";
+  std::string label = m.dtype;
+  if (m.quantization && m.quant_config.is_none()) {
+    label += fmt::format(", before --quantization {}", *m.quantization);
+  } else if (m.quantization) {
+    label = fmt::format("{}, the rest {}", *m.quantization, m.dtype);
+  }
+  return s.weights_exact ? label : fmt::format("estimated, parts approximated ({})", label);
+}
+
 std::string interval_text(const MemorySheet& s) {
   if (!s.any_fraction()) {
     return fmt::format("  none: {:.2f} GiB have to be loaded and {:.2f} GiB are free\n", s.loaded_gib(), s.free_gib);
@@ -70,6 +82,7 @@ Json sheet_json(const MemorySheet& s) {
           {"advised_least_fraction", plan::advised_fraction(s.least)},
           {"sglang_default_fraction", s.most},
           {"workspace_gib", s.workspace_gib},
+          {"workspace_requests", s.workspace_requests},
           {"state_gib", s.state_gib},
           {"state_slots", s.state_slots},
           {"cache_gib", s.cache_gib},
@@ -104,10 +117,7 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   out += line(
       "device", s.device_gib,
       s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");
-  out += line("weights", s.weights_gib,
-              s.weights_given   ? "given"
-              : s.weights_exact ? launch.model->dtype
-                                : "estimated, parts approximated");
+  out += line("weights", s.weights_gib, weights_label(s, *launch.model));
   if (s.draft_gib > 0.0)
     out += line("draft model", s.draft_gib, s.draft_after_pool ? "loaded after the KV cache, outside the budget" : "");
   if (s.offloaded_gib > 0.0) out += line("in host memory", -s.offloaded_gib, "--cpu-offload-gb");
@@ -116,7 +126,10 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
   out += line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
               s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
-  if (s.workspace_gib > 0.0) out += line("attention workspace", s.workspace_gib, "at full context, outside the budget");
+  if (s.workspace_gib > 0.0) {
+    out += line("attention workspace", s.workspace_gib,
+                fmt::format("grows to this at {} requests, outside the budget", thousands(s.workspace_requests)));
+  }
   out += cache_text(s);
   if (s.fits()) {
     out += fmt::format("  requests: {} at once at most, {} of {} tokens each\n", thousands(s.requests),

@@ -28,10 +28,25 @@ std::string conversion(const PagePicture& p) {
                      p.page_size, p.column(), p.page(), p.page(), p.page_size, p.token % p.page_size, p.slot());
 }
 
+// The commonest defect of a backend that reads such a table; of pages of one token it cannot be made.
 std::string mistake(const PagePicture& p) {
   if (p.page_size == 1) return "with pages of one token, page numbers and token slots are the same";
-  return fmt::format("read as page number, slot {} is page {}: slots {} to {}, another request's or none", p.slot(),
-                     p.slot(), p.slot() * p.page_size, p.slot() * p.page_size + p.page_size - 1);
+  return fmt::format(
+      "a backend that took slot {} for a page number would read slots {} to {}: another request's or none", p.slot(),
+      p.slot() * p.page_size, p.slot() * p.page_size + p.page_size - 1);
+}
+
+// Lines of at most `columns` bytes, broken at spaces.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  while (text.size() > columns) {
+    std::size_t at = text.rfind(' ', columns);
+    if (at == std::string_view::npos || at == 0) at = columns;
+    lines.emplace_back(text.substr(0, at));
+    text.remove_prefix(std::min(text.size(), at + 1));
+  }
+  lines.emplace_back(text);
+  return lines;
 }
 
 std::string escaped(std::string_view text) {
@@ -69,7 +84,7 @@ class Svg {
         "<path d=\"M{:.1f} {:.1f} C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\" fill=\"none\" stroke=\"{}\" "
         "stroke-width=\"1.8\"{} marker-end=\"url(#{})\"/>\n",
         x1, y1, x1, middle, x2, middle, x2, y2, colour, dashed ? " stroke-dasharray=\"6 4\"" : "",
-        dashed ? "wrong" : "right");
+        dashed ? "supposed" : "right");
   }
   [[nodiscard]] std::string finish(double width, double height) const {
     constexpr const char* kMarker =
@@ -80,7 +95,7 @@ class Svg {
         "height=\"{:.0f}\" font-family=\"sans-serif\">\n<defs>{}{}</defs>\n<rect width=\"100%\" "
         "height=\"100%\" fill=\"#FFFFFF\"/>\n{}</svg>\n",
         width, height, width, height, fmt::format(fmt::runtime(kMarker), "right", "#555555"),
-        fmt::format(fmt::runtime(kMarker), "wrong", "#C62828"), body_);
+        fmt::format(fmt::runtime(kMarker), "supposed", "#999999"), body_);
   }
 
  private:
@@ -125,8 +140,11 @@ std::string page_picture_text(const PagePicture& p, const Style& style) {
     owner += own ? cell("[" + std::to_string(at - p.table.begin()) + "]", 5) : std::string(5, ' ');
   }
   while (!owner.empty() && owner.back() == ' ') owner.pop_back();
-  return tokens + "\n" + table + "\n" + pool + "\n" + owner + "\n  " + conversion(p) + "\n  " + style.red("wrong: ") +
-         mistake(p) + "\n";
+  std::string out = tokens + "\n" + table + "\n" + pool + "\n" + owner + "\n  " + conversion(p) + "\n";
+  out += fmt::format("  {}\n", p.page_size > 1 ? style.dim(mistake(p)) : mistake(p));
+  for (const std::string& remark : p.remarks) out += fmt::format("  {}\n", remark);
+  for (const std::string& fault : p.faults) out += fmt::format("  {}{}\n", style.red("wrong: "), fault);
+  return out;
 }
 
 std::string page_picture_svg(const PagePicture& p, const std::string& title) {
@@ -176,13 +194,20 @@ std::string page_picture_svg(const PagePicture& p, const std::string& title) {
   svg.text(20, pool_y + 80, conversion(p), "start", 13);
   if (p.page_size > 1) {
     const double beyond = kLeft + static_cast<double>(p.pool_pages) * page_width + 20;
-    svg.box(beyond, pool_y, 90, kRow, "#FDECEA", "#C62828");
-    svg.text(beyond + 45, pool_y + 24, fmt::format("page {}", p.slot()), "middle", 12, "#C62828");
+    svg.box(beyond, pool_y, 90, kRow, "#F7F7F7", "#999999");
+    svg.text(beyond + 45, pool_y + 24, fmt::format("page {}", p.slot()), "middle", 12, "#777777");
     const double from = kLeft + (static_cast<double>(p.column()) + 0.5) * column;
-    svg.arrow(from + 14, table_y + kRow, beyond + 45, pool_y - 2, "#C62828", true);
+    svg.arrow(from + 14, table_y + kRow, beyond + 45, pool_y - 2, "#999999", true);
   }
-  svg.text(20, pool_y + 104, "wrong: " + mistake(p), "start", 13, "#C62828");
-  return svg.finish(kWidth, pool_y + 130);
+  constexpr std::size_t kColumns = 120;
+  double y = pool_y + 80;
+  const auto say = [&](const std::string& words, std::string_view colour) {
+    for (const std::string& part : wrapped(words, kColumns)) svg.text(20, y += 24, part, "start", 13, colour);
+  };
+  say(mistake(p), "#555555");
+  for (const std::string& remark : p.remarks) say(remark, "#222222");
+  for (const std::string& fault : p.faults) say("wrong: " + fault, "#C62828");
+  return svg.finish(kWidth, y + 26);
 }
 
 }  // namespace preflight::report

@@ -12,10 +12,12 @@ namespace preflight::report {
 
 struct PagePicture {
   std::int64_t page_size = 1;
-  std::int64_t tokens = 0;          // of the request
-  std::vector<std::int64_t> table;  // its pages in order
-  std::int64_t pool_pages = 0;      // drawn of the pool
-  std::int64_t token = 0;           // the one whose slot is worked out
+  std::int64_t tokens = 0;           // of the request
+  std::vector<std::int64_t> table;   // its pages in order
+  std::int64_t pool_pages = 0;       // drawn of the pool
+  std::int64_t token = 0;            // the one whose slot is worked out
+  std::vector<std::string> remarks;  // about this launch's pages: what they were changed from
+  std::vector<std::string> faults;   // what goes wrong with them in this launch
 
   [[nodiscard]] std::int64_t column() const { return token / page_size; }
   [[nodiscard]] std::int64_t page() const { return table[static_cast<std::size_t>(column())]; }

@@ -98,6 +98,7 @@ Json plan_json(const Plan& plan) {
             {"max_seqlen_tokens", s.max_seqlen},
             {"page_table_columns", s.page_table_columns},
             {"padded_columns", s.padded_columns},
+            {"requests", s.batch},
             {"workspace_bytes", s.workspace_bytes ? Json(*s.workspace_bytes) : Json(nullptr)},
             {"kv_splits", s.kv_splits ? Json(*s.kv_splits) : Json(nullptr)},
             {"kv_bytes_per_token_and_layer", s.kv_bytes_per_token}}},

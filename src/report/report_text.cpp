@@ -66,6 +66,7 @@ constexpr std::array kDecidingFields = {Field::device,
                                         Field::context_length,
                                         Field::tp_size,
                                         Field::dp_size,
+                                        Field::attn_dp_size,
                                         Field::chunked_prefill_size,
                                         Field::mem_fraction_static,
                                         Field::disable_radix_cache,
@@ -128,8 +129,8 @@ std::string plan_section(const Plan& plan, const Style& style) {
     out += fmt::format("  KV cache     {} bytes a token and layer\n", s.kv_bytes_per_token);
   }
   if (s.workspace_bytes) {
-    out += fmt::format("  workspace    {} a request at full context, {} KV splits\n", bytes_text(*s.workspace_bytes),
-                       s.kv_splits.value_or(1));
+    out += fmt::format("  workspace    {} for {} at full context, {} KV splits\n", bytes_text(*s.workspace_bytes),
+                       plural(s.batch, "request"), s.kv_splits.value_or(1));
   }
   return out + "\n";
 }

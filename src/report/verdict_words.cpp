@@ -90,7 +90,8 @@ ReportVerdict Report::verdict() const {
   if (outcome == KernelOutcome::kWrong) return ReportVerdict::kKernelFailed;
   if (outcome == KernelOutcome::kDeviceFailed) return ReportVerdict::kDeviceFailed;
   if (outcome == KernelOutcome::kGateFailed) return ReportVerdict::kGateFailed;
-  if (has_at_least(Severity::kError)) return ReportVerdict::kFail;
+  const bool fails = !fixed && fail_on && has_at_least(*fail_on);
+  if (fails || has_at_least(Severity::kError)) return ReportVerdict::kFail;
   if (outcome == KernelOutcome::kMistrusted) return ReportVerdict::kMistrusted;
   if (outcome == KernelOutcome::kNoDevice) return ReportVerdict::kDeviceFailed;
   if (outcome == KernelOutcome::kNotRun) return ReportVerdict::kNotRun;

@@ -31,8 +31,11 @@ constexpr std::array<std::string_view, 16> kForeign = {"fa3",
                                                        "intel_amx"};
 
 std::optional<Finding> foreign_backend(const LaunchFacts& f) {
+  const bool cpu = f.is(Field::device, "cpu");
+  if (!cpu && !f.is(Field::device, "xpu")) return std::nullopt;  // on other vendors' GPUs these are at home
+  const std::string_view where = cpu ? "a CPU" : "an Intel GPU";
   const auto foreign = [&](std::string_view b) {
-    if (b == "intel_amx" && f.is(Field::device, "cpu")) return false;
+    if (b == "intel_amx" && cpu) return false;
     return std::find(kForeign.begin(), kForeign.end(), b) != kForeign.end();
   };
   const bool in_decode = foreign(f.decode_backend());
@@ -40,14 +43,12 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
   const std::string_view name = in_decode ? f.decode_backend() : f.prefill_backend();
   const bool by_default = !f.given(Field::attention_backend) && !f.given(Field::prefill_attention_backend) &&
                           !f.given(Field::decode_attention_backend);
-  Finding finding{.message = fmt::format("attention backend {} does not exist on an Intel GPU", name),
+  Finding finding{.message = fmt::format("attention backend {} does not exist on {}", name, where),
                   .field = f.field_naming(name)};
   if (by_default && f.on(Field::enable_deterministic_inference)) {
     finding.field = Field::enable_deterministic_inference;
-    finding.message = fmt::format(
-        "deterministic inference without a backend chose {}, which does not exist on an "
-        "Intel GPU",
-        name);
+    finding.message =
+        fmt::format("deterministic inference without a backend chose {}, which does not exist on {}", name, where);
     finding.fix = f.since(19) ? "name a backend: --attention-backend triton or intel_xpu"
                               : "name a backend: --attention-backend triton";
     finding.extra_refs = {"DET-2"};
@@ -61,12 +62,15 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
 std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
   if (!f.uses_xpu() || f.is_battlemage_or_later()) return std::nullopt;
   const bool left_over = !f.is(Field::attention_backend, "intel_xpu") && !f.device().has_fp64;
-  return Finding{
-      .message = fmt::format("intel_xpu kernels are built for Battlemage and later, not for {}{}", f.device().name,
-                             left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
-                                         "not the split options"
-                                       : ""),
-      .field = f.field_naming("intel_xpu")};
+  const std::string kernels =
+      f.device().has_fp64
+          ? fmt::format("intel_xpu kernels are built for Battlemage and later, not for {}", f.device().name)
+          : "intel_xpu kernels refuse a device without fp64, as this one is said to be";
+  return Finding{.message = fmt::format("{}{}", kernels,
+                                        left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
+                                                    "not the split options"
+                                                  : ""),
+                 .field = f.field_naming("intel_xpu")};
 }
 
 std::optional<Finding> window_with_cross_attention(const LaunchFacts& f) {

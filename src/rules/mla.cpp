@@ -1,7 +1,14 @@
 // ML: multi-head latent attention on intel_xpu, beyond the page size.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/launch/workspace.h"
+#include "src/plan/memory_sheet.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -49,19 +56,55 @@ std::optional<Finding> one_token_query(const LaunchFacts& f) {
                  .field = f.prefill_field()};
 }
 
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+// The workspace at the largest batch: as many requests as are asked for, else as the KV pool has room for.
+struct LargestWorkspace {
+  Workspace workspace;
+  bool by_sheet = false;
+};
+
+std::optional<LargestWorkspace> largest_workspace(const LaunchFacts& f) {
+  std::optional<std::int64_t> requests = f.running_requests();
+  const bool by_sheet = !requests;
+  if (by_sheet) {
+    plan::MemoryInputs inputs;
+    if (f.draft_model() != nullptr) inputs.draft = plan::draft_cost(f.launch(), *f.draft_model());
+    std::string why;
+    const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
+    if (!sheet || sheet->requests < 1) return std::nullopt;
+    requests = sheet->requests;
+  }
+  const auto workspace = mla_workspace(f, *requests);
+  return workspace ? std::optional(LargestWorkspace{*workspace, by_sheet}) : std::nullopt;
+}
+
+// A count of requests that rests on counted weights is as good as these.
+std::vector<std::string_view> refs_of(const LargestWorkspace& largest) {
+  return largest.by_sheet ? std::vector<std::string_view>{"MEM-1"} : std::vector<std::string_view>{};
+}
+
 std::optional<Finding> idle_workspace(const LaunchFacts& f) {
-  const ModelFacts& m = f.model();
-  if (!m.is_mla() || !f.decode_on_xpu() || f.text(Field::attention_backend) == "dsa") return std::nullopt;
-  const std::int64_t batch = f.integer(Field::max_running_requests, 0);
-  const std::int64_t heads = m.num_attention_heads / f.tp();
-  if (batch <= 0 || heads <= 0 || !sizing::mla_page_size_supported(f.page_size())) return std::nullopt;
-  const auto workspace = sizing::mla_workspace(m.context_len, batch, heads, f.page_size());
+  const auto largest = largest_workspace(f);
   constexpr std::int64_t kWorthSaying = 64LL * 1024 * 1024;
-  if (!workspace || workspace->total_bytes < kWorthSaying) return std::nullopt;
-  return Finding{.message = fmt::format("the MLA workspace grows to {:.2f} GiB at {} requests, outside "
-                                        "--mem-fraction-static, and is not used",
-                                        static_cast<double>(workspace->total_bytes) / (1024.0 * 1024 * 1024), batch),
-                 .field = Field::max_running_requests};
+  if (!largest || largest->workspace.bytes < kWorthSaying) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the MLA workspace grows to {:.2f} GiB at {} requests{}, outside "
+                             "--mem-fraction-static, and is not used",
+                             static_cast<double>(largest->workspace.bytes) / kGib, largest->workspace.requests,
+                             largest->by_sheet ? ", for which the KV cache has room" : ""),
+      .field = Field::max_running_requests,
+      .extra_refs = refs_of(*largest)};
+}
+
+std::optional<Finding> workspace_size_overflows(const LaunchFacts& f) {
+  const auto largest = largest_workspace(f);
+  if (!largest || !largest->workspace.size_overflows) return std::nullopt;
+  return Finding{.message = fmt::format("from {} requests at once on, the size of the MLA workspace no longer fits the "
+                                        "kernel's 32-bit integer ({} may run)",
+                                        largest->workspace.requests + 1, largest->workspace.asked),
+                 .field = Field::max_running_requests,
+                 .extra_refs = refs_of(*largest)};
 }
 
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
@@ -133,7 +176,7 @@ const Rule kRules[] = {
      .summary = "the MLA workspace is allocated outside the static budget and not used",
      .why = "The buffer is sized for an automatic split count, while the call uses one split. It grows with the "
             "largest batch.",
-     .fix = "leave memory for it: a lower --mem-fraction-static or --max-running-requests; 0.5.20 needs none",
+     .fix = "leave memory for it: a lower --mem-fraction-static or --max-running-requests",
      .source = kBackend,
      .since = v0_5(12),
      .until = v0_5(20),
@@ -143,6 +186,28 @@ const Rule kRules[] = {
                     .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 256"}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --attention-backend triton --max-running-requests 256"}}}},
+    {.id = "ML007",
+     .refs = {"E.4"},
+     .severity = Severity::kInfo,
+     .field = Field::max_running_requests,
+     .summary = "the size of the MLA workspace overflows 32 bits",
+     .why = "The kernel package sums the bytes in a C int. A size that wraps is negative or small, and the buffer "
+            "stays as "
+            "large as smaller batches made it: harmless, as decode takes one split and does not use it. Only a first "
+            "batch of that size would fail, with a RuntimeError about a negative dimension.",
+     .fix = "a lower --max-running-requests, or more tensor parallelism",
+     .source = "sglang/srt/layers/attention/xpu_backend.py; sgl-kernel-xpu src/sycl/mla_decode.cpp",
+     .since = v0_5(12),
+     .until = v0_5(20),
+     .check = workspace_size_overflows,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 1024"},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 1017"}}},
+     .quiet_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 1016"},
+                   {.model = "deepseek-v2-lite-chat",
+                    .args = "--device xpu --attention-backend triton --max-running-requests 1024"}}}},
 };
 
 }  // namespace

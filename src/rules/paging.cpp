@@ -71,7 +71,6 @@ const Rule kRules[] = {
             "exactly as many columns as the longest request needs, so one of the first decode steps fails.",
      .fix = "--page-size 128",
      .source = "sglang/srt/layers/attention/xpu_backend.py; sgl-kernel-xpu flash_mla_decode",
-     .since = v0_5(12),
      .check = mla_table_width,
      .fires_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --decode-attention-backend intel_xpu --page-size 64 --tp-size 2"},

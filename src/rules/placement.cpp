@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
+#include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "src/rules/families.h"
@@ -133,24 +134,27 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   return finding;
 }
 
-// SGLang's own reserve is generous, so a fraction above its choice often runs; where a fraction of that reserve is
-// left, it seldom does. What is between is said, not warned of.
+// SGLang's own reserve is generous, so a fraction above its choice often runs; where not even one chunk's activations
+// have room, the first long prompt does not. What is between is said, not warned of.
 std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
-  constexpr double kTooLittle = 0.2;
   const double fraction = f.number(Field::mem_fraction_static, 0.0);
   if (!f.is(Field::device, "xpu") || !f.given(Field::mem_fraction_static) || fraction <= 0.0) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) / 1024;
   const double left = device * (1 - fraction);
   const double reserve = plan::activation_reserve_gib(f.launch());
   if (left >= reserve) return std::nullopt;
-  Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget; for a prefill chunk "
-                                         "SGLang itself would leave at least {:.1f} GiB",
-                                         left, device, reserve)};
-  if (left < kTooLittle * reserve) {
+  Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget, where SGLang's own "
+                                         "fraction leaves {:.1f}",
+                                         left, device, reserve),
+                  .severity = Severity::kInfo};
+  const auto chunk = plan::prefill_activations(f);
+  if (!chunk) return finding;
+  const double activations = static_cast<double>(chunk->bytes) / kGib;
+  finding.message += fmt::format("; a prefill chunk of {} tokens takes about {:.1f} of activations in this model",
+                                 chunk->tokens, activations);
+  if (left < activations + plan::kRuntimeReserveGib) {
+    finding.severity = Severity::kWarning;
     finding.message += ": the first long prompt probably runs out of memory";
-  } else {
-    finding.severity = Severity::kInfo;
-    finding.message += "; often less is enough";
   }
   return finding;
 }
@@ -288,12 +292,13 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .field = Field::mem_fraction_static,
      .summary = "little memory is left outside the static budget",
-     .why = "Weights and KV cache take the static budget; activations of a prefill chunk, logits and the scratch of "
-            "matrix products come from the rest. SGLang's own fraction leaves 1.5 MiB for every token of a chunk, half "
-            "a GiB, and since 0.5.20 2 GiB more on XPU. That is generous; how much a model needs is not computed here.",
+     .why =
+         "Weights and KV cache take the static budget; activations of a prefill chunk, logits and the scratch of "
+         "matrix products come from the rest. SGLang's own fraction leaves 1.5 MiB for every token of a chunk, half "
+         "a GiB, and since 0.5.20 2 GiB more on XPU. That is generous; what a chunk's activations take by the model's "
+         "own widths is a lower bound.",
      .fix = "a smaller --mem-fraction-static or --chunked-prefill-size",
      .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.20 sglang/srt/server_args.py",
-     .need = RuleNeed::kNothing,
      .check = little_outside_budget,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.98"},
                    {.model = "qwen3-8b",

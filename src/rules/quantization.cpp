@@ -178,7 +178,7 @@ std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
 
 std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
   const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
-  if (!sparse || !is_deepseek_sparse(f.model()) || f.page_size() == 64) return std::nullopt;
+  if (!sparse || !is_deepseek_sparse(f.model(), f.release()) || f.page_size() == 64) return std::nullopt;
   return Finding{.message = fmt::format("the sparse attention index wants page size 64 and the launch resolves to {}",
                                         f.page_size())};
 }

@@ -33,6 +33,17 @@ std::optional<Finding> tree_on_mla(const LaunchFacts& f) {
   return Finding{.message = fmt::format("a draft tree (topk {}) for an MLA model on intel_xpu", f.topk())};
 }
 
+// Checkpoints with layers of their own that predict further tokens are read as such a class; all others are the same
+// model once more.
+std::optional<Finding> drafts_for_itself(const LaunchFacts& f) {
+  const ModelFacts* draft = f.draft_model();
+  const std::string_view path = f.text(Field::speculative_draft_model_path);
+  if (draft == nullptr || (!path.empty() && path != f.text(Field::model_path))) return std::nullopt;
+  if (draft->architectures != f.model().architectures) return std::nullopt;
+  return Finding{.message = fmt::format(
+                     "{} without a draft model: the target itself is loaded a second time and drafts", f.algorithm())};
+}
+
 std::optional<Finding> no_speculation(const LaunchFacts& f) {
   if (!f.eagle_family()) return std::nullopt;
   return Finding{.message = fmt::format("{} cannot run on an Intel GPU in {}, whatever the backend", f.algorithm(),
@@ -177,6 +188,16 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend torch_native " EAGLE3_ARGS}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend triton " EAGLE3_ARGS},
                    {.model = "llama-3.1-8b-instruct", .args = "--device xpu --attention-backend torch_native"}}}},
+    {.id = "SP009",
+     .severity = Severity::kWarning,
+     .field = Field::speculative_algorithm,
+     .summary = "no draft model is named, and the target has no prediction layers",
+     .why =
+         "The draft worker then takes --model-path: the whole checkpoint is loaded once more, with a KV cache for all "
+         "of its layers, and every draft step costs as much as a step of the target.",
+     .fix = "--speculative-draft-model-path with a draft made for this model, or no speculation",
+     .source = "sglang/srt/managers/tp_worker.py, sglang/srt/configs/model_config.py",
+     .check = drafts_for_itself},
 };
 
 #undef EAGLE3_ARGS

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "src/launch/launch_view.h"
+
 namespace preflight::commands {
 namespace {
 
@@ -67,8 +69,7 @@ Value node_value(const PreparedLaunch& prepared, Field field) {
   if (field == Field::dtype) return launch.model->dtype;
   if (field == Field::quantization) return launch.model->quantization ? Value(*launch.model->quantization) : Value();
   if (field != Field::kv_cache_dtype || !value.is_string()) return value;
-  if (value.as_string() == "auto" && launch.model->quant_config.is_none()) return launch.model->dtype;
-  return value.as_string() == "bf16" ? Value("bfloat16") : value;
+  return LaunchView(launch).kv_dtype();
 }
 
 bool may_be_one_model(const std::string& a, const std::string& b) {

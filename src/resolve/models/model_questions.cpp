@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "src/facts/architectures.h"
+#include "src/facts/kinds.h"
 
 namespace preflight::resolve {
 namespace {
@@ -56,11 +56,7 @@ bool has_asymmetric_kv(const ModelFacts& model) {
   return model.head_dim != model.v_head_dim || model.swa_head_dim != model.swa_v_head_dim;
 }
 
-bool is_deepseek_dsa(const ModelFacts& model, Release release) {
-  return !model.architectures.empty() &&
-         facts::has_trait(model.architectures.front(), facts::ArchTrait::kDsa, release) &&
-         !model.root("index_topk").is_none();
-}
+bool is_deepseek_dsa(const ModelFacts& model, Release release) { return is_deepseek_sparse(model, release); }
 
 bool uses_kda_attention(const ModelFacts& model) {
   return has_kda_layers(model.root("linear_attn_config"), model.root("layer_types"), model.root("linear_num_heads"),
@@ -69,21 +65,6 @@ bool uses_kda_attention(const ModelFacts& model) {
                         model.text("linear_head_dim"));
 }
 
-bool is_mambaish(const ModelFacts& model) {
-  const Value root = model.root("model_type");
-  const Value text = model.text("model_type");
-  if (is_one_of(root, {"granitemoehybrid"})) return lists(model.root("layer_types"), "mamba");
-  if (is_one_of(root, {"nemotron_h", "nemotron_h_puzzle"}) && model.is_draft_model) {
-    const Value pattern = model.root("mtp_hybrid_override_pattern");
-    if (pattern.is_string() && pattern.as_string().find('M') == std::string::npos) return false;
-  }
-  return is_one_of(root,
-                   {"falcon_h1", "nemotron_h", "nemotron_h_puzzle", "lfm2", "lfm2_moe", "lfm2_vl", "zaya", "mamba2",
-                    "mamba", "falcon_mamba", "inkling_model", "inkling_mm_model", "NemotronH_Nano_VL_V2",
-                    "NemotronH_Nano_Omni_Reasoning_V3", "nemotron_h_omni", "bailing_hybrid", "minicpm_sala"}) ||
-         is_one_of(text, {"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "qwen4_exp_text", "jet_nemotron", "jet_vlm",
-                          "kimi_linear", "bailing_hybrid"}) ||
-         is_one_of(root, {"kimi_linear"}) || (is_one_of(root, {"glm5_next"}) && !model.is_draft_model);
-}
+bool is_mambaish(const ModelFacts& model) { return recurrent_state(model) != RecurrentState::kNone; }
 
 }  // namespace preflight::resolve

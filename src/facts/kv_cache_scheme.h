@@ -1,0 +1,14 @@
+// The type of the KV cache that a checkpoint itself declares, and that `--kv-cache-dtype auto` then takes.
+//
+// ModelRunner asks the model's quantisation object for kv_cache_quant_algo; which descriptions give it one differs by
+// method and release (sglang/srt/layers/quantization: modelopt_quant.py, fp8.py, compressed_tensors.py, petit.py).
+// Tested by tests/kv_cache_scheme_test.cpp.
+#pragma once
+
+#include "preflight/facts.h"
+
+namespace preflight::facts {
+
+bool checkpoint_wants_fp8_cache(const ModelFacts& model, Release release);
+
+}  // namespace preflight::facts

@@ -1,0 +1,71 @@
+// Kinds of models, from the table that rules and resolution share.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/facts/kinds.h"
+#include "src/resolve/models/model_questions.h"
+
+namespace preflight {
+namespace {
+
+ModelFacts model_of(const char* root, const char* text = nullptr, const char* more = nullptr) {
+  ModelFacts m;
+  m.hf_text_config = Value::dict({{"model_type", text == nullptr ? root : text}});
+  m.hf_config = Value::dict({{"model_type", root}});
+  if (more != nullptr) {
+    const Value added = Value::parse_json(more).value();
+    for (const auto& [key, value] : added.as_dict()) {
+      m.hf_config = m.hf_config.with(key, value);
+      m.hf_text_config = m.hf_text_config.with(key, value);
+    }
+  }
+  return m;
+}
+
+TEST(Kinds, AStateIsToldByTheConfigurationsClassAsSglangDoes) {
+  struct Row {
+    ModelFacts model;
+    RecurrentState want;
+  };
+  const Row rows[] = {
+      {model_of("qwen3"), RecurrentState::kNone},
+      {model_of("qwen3_next"), RecurrentState::kGatedDelta},
+      {model_of("qwen3_5", "qwen3_5_text"), RecurrentState::kGatedDelta},
+      {model_of("qwen4_exp", "qwen4_exp_text"), RecurrentState::kGatedDelta},
+      {model_of("jet_vlm"), RecurrentState::kGatedDelta},
+      {model_of("kimi_linear"), RecurrentState::kKimiDelta},
+      {model_of("bailing_hybrid"), RecurrentState::kLightning},
+      {model_of("bailing_hybrid", nullptr, R"({"use_kda":true})"), RecurrentState::kKimiDelta},
+      {model_of("granitemoehybrid", nullptr, R"({"layer_types":["attention"]})"), RecurrentState::kNone},
+      {model_of("granitemoehybrid", nullptr, R"({"layer_types":["attention","mamba"]})"), RecurrentState::kMamba2},
+      {model_of("nemotron_h"), RecurrentState::kMamba2},
+      {model_of("lfm2_moe"), RecurrentState::kShortConvolution},
+      {model_of("zaya"), RecurrentState::kOther},
+      {model_of("mamba2"), RecurrentState::kOnlyState},
+  };
+  for (const Row& row : rows) {
+    const std::string name = row.model.root("model_type").as_string();
+    EXPECT_EQ(recurrent_state(row.model), row.want) << name;
+    // Resolution asks the same table; all Mamba is "mambaish" there and no hybrid here.
+    EXPECT_EQ(resolve::is_mambaish(row.model), row.want != RecurrentState::kNone) << name;
+    EXPECT_EQ(is_hybrid(row.model), row.want != RecurrentState::kNone && row.want != RecurrentState::kOnlyState) << name;
+  }
+  ModelFacts draft = model_of("nemotron_h", nullptr, R"({"mtp_hybrid_override_pattern":"*E"})");
+  EXPECT_EQ(recurrent_state(draft), RecurrentState::kMamba2);
+  draft.is_draft_model = true;
+  EXPECT_EQ(recurrent_state(draft), RecurrentState::kNone);
+}
+
+TEST(Kinds, SparseAttentionNeedsAnArchitectureOfTheReleaseAndItsKey) {
+  ModelFacts m = model_of("deepseek_v32", nullptr, R"({"index_topk":2048})");
+  m.architectures = {"GlmMoeDsaForCausalLMNextN"};
+  EXPECT_FALSE(is_deepseek_sparse(m, v0_5(15)));
+  EXPECT_TRUE(is_deepseek_sparse(m, v0_5(16)));
+  EXPECT_TRUE(resolve::is_deepseek_dsa(m, v0_5(16)));
+  m.hf_config = model_of("deepseek_v32").hf_config;
+  EXPECT_FALSE(is_deepseek_sparse(m, v0_5(16)));
+}
+
+}  // namespace
+}  // namespace preflight

@@ -1,0 +1,211 @@
+// What the view of a launch answers, and that every room's answer is the view's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "preflight/fields.h"
+#include "preflight/plan.h"
+#include "preflight/rule.h"
+#include "src/launch/launch_view.h"
+#include "src/launch/workspace.h"
+#include "src/plan/decode_shape.h"
+#include "src/plan/memory_sheet.h"
+#include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::launch_of;
+using testing::split_words;
+
+Launch accepted(Release release, std::string_view model, std::string_view args, const Environment& env = {}) {
+  Launch launch = launch_of(release, model, split_words(args), testing::device_of("b60"), env);
+  EXPECT_TRUE(launch.accepted()) << (launch.refusal ? launch.refusal->message : "");
+  return launch;
+}
+
+// The model of a launch with another quantization, which no directory of the tests holds.
+Launch stored_as(Launch launch, std::string method, std::string_view config) {
+  ModelFacts facts = *launch.model;
+  facts.quantization = std::move(method);
+  facts.quant_config = Value::parse_json(config).value();
+  launch.model = std::make_shared<const ModelFacts>(std::move(facts));
+  return launch;
+}
+
+TEST(LaunchView, ReadsABooleanOfTheEnvironmentAsTheReleaseDoes) {
+  struct Row {
+    const char* name;
+    const char* text;
+    int patch;
+    bool want;
+  };
+  const Row rows[] = {
+      {"SGLANG_USE_SGL_XPU", "1", 16, true},         {"SGLANG_USE_SGL_XPU", "True", 16, true},
+      {"SGLANG_USE_SGL_XPU", "on", 16, false},       // true for neither reader
+      {"SGLANG_USE_SGL_XPU", "yes", 16, false},      // the older reader
+      {"SGLANG_USE_SGL_XPU", "1", 18, true},         {"SGLANG_USE_SGL_XPU", "1", 19, false},  // nobody reads it any more
+      {"SGLANG_SHARED_EXPERT_TP1", "yes", 16, true}, {"SGLANG_SHARED_EXPERT_TP1", "on", 16, false},
+      {"SGLANG_SHARED_EXPERT_TP1", "1", 12, true},   {"SGLANG_SHARED_EXPERT_TP1", "1", 11, false},  // not there yet
+  };
+  for (const Row& row : rows) {
+    Launch launch;
+    launch.args.release = v0_5(row.patch);
+    launch.env[row.name] = row.text;
+    EXPECT_EQ(LaunchView(launch).env_on(row.name), row.want) << row.name << '=' << row.text << " in 0.5." << row.patch;
+  }
+}
+
+TEST(LaunchView, TheCacheHasTheTypeThatTheCheckpointDeclaresToTheRelease) {
+  constexpr const char* kScheme = R"({"quant_algo":"FP8","kv_cache_scheme":{"num_bits":8,"type":"float"}})";
+  constexpr const char* kOfFour = R"({"quant_algo":"FP8","kv_cache_scheme":{"num_bits":4,"type":"float"}})";
+  constexpr const char* kFlat = R"({"quant_algo":"FP8","kv_cache_quant_algo":"fp8"})";
+  constexpr const char* kNested = R"({"quant_algo":"FP8","quantization":{"kv_cache_quant_algo":"FP8"}})";
+  constexpr const char* kText = R"({"quant_algo":"NVFP4","kv_cache_scheme":"float8"})";
+  constexpr const char* kStatic = R"({"kv_cache_scheme":{"num_bits":8,"type":"float","strategy":"tensor"}})";
+  constexpr const char* kDynamic =
+      R"({"kv_cache_scheme":{"num_bits":8,"type":"float","strategy":"tensor","dynamic":true}})";
+  constexpr const char* kOfChannels = R"({"kv_cache_scheme":{"num_bits":8,"type":"float","strategy":"channel"}})";
+  struct Row {
+    const char* method;
+    const char* config;
+    int patch;
+    bool fp8;
+  };
+  const Row rows[] = {
+      {"modelopt_fp8", kScheme, 11, true},
+      {"modelopt_fp8", kScheme, 23, true},
+      {"modelopt", kScheme, 23, true},
+      {"modelopt_fp8", kOfFour, 23, false},
+      {"modelopt_fp8", kFlat, 14, false},  // a name instead of a scheme counts since 0.5.15
+      {"modelopt_fp8", kFlat, 15, true},
+      {"modelopt_fp4", kFlat, 14, false},
+      {"modelopt_fp4", kFlat, 15, true},
+      {"modelopt_mixed", kFlat, 15, true},
+      {"modelopt_fp8", kNested, 11, true},  // hf_quant_config.json
+      {"modelopt_fp4", kText, 11, true},
+      {"modelopt_fp8", kText, 11, false},
+      {"fp8", kFlat, 17, false},
+      {"fp8", kFlat, 18, true},
+      {"fp8", kScheme, 23, false},
+      {"mxfp8", kFlat, 18, true},
+      {"compressed-tensors", kStatic, 18, false},
+      {"compressed-tensors", kStatic, 19, true},
+      {"compressed-tensors", kDynamic, 19, false},
+      {"compressed-tensors", kOfChannels, 19, false},
+      {"petit_nvfp4", kNested, 23, true},
+      {"awq", kScheme, 23, false},
+  };
+  for (const Row& row : rows) {
+    const Launch launch =
+        stored_as(accepted(v0_5(row.patch), "qwen3-8b", "--device xpu"), row.method, row.config);
+    EXPECT_EQ(LaunchView(launch).kv_dtype(), row.fp8 ? "fp8_e4m3" : "bfloat16")
+        << row.method << ' ' << row.config << " in 0.5." << row.patch;
+  }
+  const Launch asked = stored_as(accepted(v0_5(23), "qwen3-8b", "--device xpu --kv-cache-dtype bf16"), "modelopt_fp8",
+                                 kScheme);
+  EXPECT_EQ(LaunchView(asked).kv_dtype(), "bfloat16");
+}
+
+TEST(LaunchView, OnlyMlaDecodeOnIntelXpuOfSomeReleasesTakesAWorkspace) {
+  struct Row {
+    int patch;
+    const char* args;
+    bool takes;
+  };
+  const Row rows[] = {
+      {11, "--device xpu --decode-attention-backend intel_xpu", false},  // the form that answers 0
+      {12, "--device xpu --decode-attention-backend intel_xpu", true},
+      {19, "--device xpu --decode-attention-backend intel_xpu", true},
+      {20, "--device xpu --decode-attention-backend intel_xpu", false},
+      {23, "--device xpu --decode-attention-backend intel_xpu", false},
+      {13, "--device xpu --attention-backend triton", false},
+  };
+  for (const Row& row : rows) {
+    const Launch launch = accepted(v0_5(row.patch), "deepseek-v2-lite-chat", row.args);
+    EXPECT_EQ(mla_workspace(LaunchView(launch), 8).has_value(), row.takes) << row.patch << ' ' << row.args;
+    EXPECT_EQ(derive_plan(launch).sizes.workspace_bytes.has_value(), row.takes) << row.patch << ' ' << row.args;
+  }
+  const Launch plain = accepted(v0_5(13), "qwen3-8b", "--device xpu --decode-attention-backend intel_xpu");
+  EXPECT_FALSE(mla_workspace(LaunchView(plain), 8).has_value());
+}
+
+TEST(LaunchView, AWorkspaceIsOfAllRequestsAndStopsGrowingWhereItsSizeOverflows) {
+  const Launch launch = accepted(v0_5(13), "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu");
+  const LaunchView view(launch);
+  // 16 heads, 128 splits: 1,032 bytes each for a request.
+  EXPECT_EQ(mla_workspace(view, 1)->bytes, 16 * 128 * 1032);
+  EXPECT_EQ(mla_workspace(view, 256)->bytes, 256 * 16 * 128 * 1032);
+  EXPECT_FALSE(mla_workspace(view, 1016)->size_overflows);
+  const auto beyond = mla_workspace(view, 1017);
+  EXPECT_TRUE(beyond->size_overflows);
+  EXPECT_EQ(beyond->asked, 1017);
+  EXPECT_EQ(beyond->requests, 1016);
+  EXPECT_EQ(beyond->bytes, 1016LL * 16 * 128 * 1032);
+}
+
+// Every launch that a rule's example makes, in every release: plan and sheet say what the view says.
+TEST(LaunchView, PlanAndSheetOfEveryExampleSayWhatTheViewSays) {
+  int seen = 0;
+  for (const Release release : supported_releases()) {
+    for (const Rule& rule : all_rules()) {
+      for (const auto* examples : {&rule.fires_on, &rule.quiet_on}) {
+        for (const RuleExample& example : *examples) {
+          if (example.model.empty() || !rule.holds_in(release) || release < example.since || release >= example.until) {
+            continue;
+          }
+          const Launch launch = launch_of(release, example);
+          if (!launch.accepted() || launch.model == nullptr || launch.model->is_mla()) continue;
+          const LaunchView view(launch);
+          const Plan plan = derive_plan(launch);
+          if (plan.sizes.page_size == 0) continue;
+          ++seen;
+          const auto where = std::string(rule.id) + " in " + release.text();
+          EXPECT_EQ(plan.decode_backend, view.decode_backend()) << where;
+          EXPECT_EQ(plan.prefill_backend, view.prefill_backend()) << where;
+          EXPECT_EQ(plan.sizes.attention_tp, view.attention_tp()) << where;
+          const ModelFacts& m = view.model();
+          const std::int64_t width = m.head_dim + (m.v_head_dim > 0 ? m.v_head_dim : m.head_dim);
+          const std::int64_t element = view.kv_is_fp8() ? 1 : view.kv_dtype() == "float32" ? 4 : 2;
+          EXPECT_EQ(plan.sizes.kv_bytes_per_token, plan.sizes.num_kv_heads * width * element) << where;
+          if (const auto cost = plan::cache_cost(launch); cost && cost->window_layers == 0) {
+            EXPECT_EQ(cost->bytes_per_token, plan.sizes.kv_bytes_per_token * cost->layers) << where;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen, 1000);
+}
+
+// The fields behind these answers are read in src/launch, and by resolution, which makes them. A rule may still name
+// one as the argument it points at, or ask whether it was given.
+TEST(LaunchView, NoOtherRoomReadsTheFieldsBehindItsAnswers) {
+  const std::regex read(
+      R"((\[|integer\(|number\(|text\(|one_of\(|on\(|launch, )Field::(prefill_attention_backend|decode_attention_backend)"
+      R"(|attn_dp_size|enable_dp_attention|attn_cp_size|dcp_size|kv_cache_dtype|mamba_radix_cache_strategy)"
+      R"(|mamba_scheduler_strategy|moe_dp_size|ep_size)\b)");
+  std::vector<std::string> readers;
+  for (const char* room : {"rules", "plan", "fix", "commands", "report", "kernels", "sample"}) {
+    const std::filesystem::path folder = std::filesystem::path(testing::source_directory()) / "src" / room;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+      std::ifstream file(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      if (std::regex_search(text, read)) readers.push_back(entry.path().filename().string());
+    }
+  }
+  EXPECT_THAT(readers, IsEmpty());
+}
+
+}  // namespace
+}  // namespace preflight

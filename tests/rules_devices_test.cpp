@@ -1,0 +1,53 @@
+// Rules that speak of a device: on which they fire, and what they call it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "preflight/rule.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::launch_of;
+using testing::split_words;
+
+std::string message_of(std::string_view rule, Release release, std::string_view model, std::string_view args,
+                       DeviceFacts device, const Environment& env = {}) {
+  for (const Diagnostic& d : check(launch_of(release, model, split_words(args), device, env)).diagnostics) {
+    if (d.rule == rule) return d.message;
+  }
+  return {};
+}
+
+TEST(RulesOfDevices, ADeviceWithoutFp64IsOneTheKernelsAreNotBuiltFor) {
+  DeviceFacts without = testing::device_of("b60");
+  without.has_fp64 = false;
+  constexpr std::string_view kSplit = "--device xpu --decode-attention-backend intel_xpu";
+  EXPECT_THAT(message_of("BK002", v0_5(23), "qwen3-0.6b", kSplit, without), HasSubstr("without fp64"));
+  EXPECT_EQ(message_of("BK002", v0_5(23), "qwen3-0.6b", kSplit, testing::device_of("b60")), "");
+}
+
+TEST(RulesOfDevices, ABackendIsForeignToTheDeviceOfTheLaunch) {
+  const DeviceFacts b60 = testing::device_of("b60");
+  EXPECT_THAT(message_of("BK001", v0_5(23), "qwen3-0.6b", "--device xpu --attention-backend aiter", b60),
+              HasSubstr("does not exist on an Intel GPU"));
+  EXPECT_EQ(message_of("BK001", v0_5(23), "qwen3-0.6b", "--device cuda --attention-backend aiter", b60), "");
+}
+
+// "on" is no boolean that SGLang reads, and 0.5.16's kernel for vision is then not chosen.
+TEST(RulesOfDevices, VisionFollowsTheVariableAsTheReleaseReadsIt) {
+  const DeviceFacts a770 = testing::device_of("a770");
+  const auto told = [&](const char* value) {
+    return message_of("VI001", v0_5(16), "qwen3-vl-8b-instruct", "--device xpu", a770,
+                      {{"SGLANG_USE_SGL_XPU", value}});
+  };
+  EXPECT_NE(told("1"), "");
+  EXPECT_EQ(told("on"), "");
+  EXPECT_EQ(told("0"), "");
+}
+
+}  // namespace
+}  // namespace preflight
