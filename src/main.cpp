@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/args/option_index.h"
 #include "src/report/complaint.h"
 #include "src/report/output_gate.h"
 #include "src/base/log.h"
@@ -88,7 +89,10 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](const Words&) { return with_output(f.rules, [](const OutputOptions& o) { return list_rules(o); }); }},
       {"explain", "Explain a rule, a field or an option; behind -- in one launch",
        [&f](CLI::App& app) {
-         app.add_option("WHAT", f.subject, "A rule (PG003, K-6), a field (page_size) or an option (--page-size)")
+         app.add_option("WHAT", f.subject,
+                        "A rule (PG003, K-6), a field (page_size), an option (--page-size), or a message that SGLang "
+                        "printed, in "
+                        "quotes (- reads it from standard input)")
              ->required();
          add_launch_options(app, f.explain);
        },
@@ -127,6 +131,21 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app) {
   return text;
 }
 
+// The first word of a launch that is an option of this command, and of no SGLang release.
+std::string own_option_behind(const CLI::App& app, const std::vector<std::string>& launch) {
+  const auto releases = supported_releases();
+  for (const std::string& word : launch) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.size() < 3 || !name.starts_with("--") || app.get_option_no_throw(name) == nullptr) continue;
+    const bool of_sglang = std::ranges::any_of(releases, [&](Release release) {
+      const args::OptionIndex& index = args::OptionIndex::of(release);
+      return index.find(name) != nullptr || !index.starting_with(name).empty();
+    });
+    if (!of_sglang && name != "--help") return name;
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   if (argc == 2 && argv[1] == kKernelProcess) serve_kernel_process();
   // Launch arguments stand after the first `--`; they are SGLang's language, not CLI11's.
@@ -143,7 +162,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
   app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
-  app.footer(exit_help() + kExample);
+  app.footer(kExample);
   app.require_subcommand(1);
 
   Flags flags;
@@ -185,6 +204,12 @@ int run(int argc, char** argv) {
     return refuse({usage_error(e, app)});
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes);
+  if (const auto word = own_option_behind(*asked_app, launch); !word.empty()) {
+    return refuse(
+        {fmt::format("{} is an option of xpu-preflight and belongs before --; behind it stand SGLang's own "
+                     "arguments",
+                     word)});
+  }
   return asked->run(std::move(launch));
 }
 
@@ -203,7 +228,9 @@ int main(int argc, char** argv) {
   const preflight::report::OutputGate out(std::cout);
   const preflight::report::OutputGate err(std::cerr, preflight::report::OutputGate::Returns::kPass);
   try {
-    return preflight::commands::written(preflight::commands::run(argc, argv));
+    using preflight::commands::Exit;
+    using preflight::commands::exit_number;
+    return preflight::commands::written(exit_number(static_cast<Exit>(preflight::commands::run(argc, argv))));
   } catch (const std::bad_alloc&) {
     std::cerr << "xpu-preflight: out of memory\n";
   } catch (const std::exception& e) {

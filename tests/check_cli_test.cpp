@@ -62,6 +62,27 @@ TEST(CheckCommand, AnAddressAsAModelIsRefusedWithoutNetworkAndNeverIncomplete) {
   EXPECT_THAT(run_tool({"check", "--no-kernel", "--", "--model-path", "/mnt/models/x"}).out, HasSubstr("incomplete"));
 }
 
+TEST(CheckCommand, OurOwnOptionsBehindTheDashesAreSentBack) {
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--sglang-version", "0.5.13"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--sglang-version is an option of xpu-preflight and belongs before --"));
+  // An option that some SGLang release takes, too, is SGLang's.
+  EXPECT_NE(run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"}).status, 2);
+}
+
+TEST(CheckCommand, AWholeCommandMayStandBehindTheDashes) {
+  const ToolRun bare = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--tp", "3"});
+  for (const Words& launcher : {Words{"python", "-m", "sglang.launch_server"}, Words{"sglang", "serve"},
+                                Words{"/opt/bin/python3", "-m", "sglang.launch_server"}}) {
+    Words words = with({"check", "--no-kernel", "--"}, launcher);
+    words = with(words, {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "3"});
+    const ToolRun run = run_tool(words);
+    EXPECT_EQ(run.status, bare.status) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("TP-1")) << launcher.back();
+  }
+}
+
 TEST(CheckCommand, FailOnDecidesWhichFindingsFail) {
   const Words launch = {"--", "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size",
                         "32"};
@@ -326,17 +347,17 @@ TEST(CheckCommand, ARequiredKernelThatDidNotRunEndsWithSixteen) {
       "torch_native"};
   const ToolRun run =
       run_tool(with({"check", "--require-kernel", "--format", "json", "--device-memory", "900GiB"}, partly));
-  EXPECT_EQ(run.status, 16) << run.out << run.err;
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "not-run");
   EXPECT_THAT(run_tool(with({"check", "--require-kernel", "--device-memory", "900GiB"}, partly)).out,
               HasSubstr("Kernel: not all of it ran, and all is required\n"));
   // Nothing is known of the model.
   const ToolRun unknown = run_tool({"check", "--require-kernel", "--", "--model-path", "nobody/knows-this"});
-  EXPECT_EQ(unknown.status, 16) << unknown.out << unknown.err;
+  EXPECT_EQ(unknown.status, 1) << unknown.out << unknown.err;
   EXPECT_THAT(unknown.out, HasSubstr("Kernel: not run, and required"));
   // A refused launch: what was found comes first.
   EXPECT_EQ(run_tool({"check", "--require-kernel", "--", "--nonsense"}).status, 1);
-  EXPECT_EQ(run_tool({"check", "--require-kernel", "--fail-on", "never", "--", "--nonsense"}).status, 16);
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--fail-on", "never", "--", "--nonsense"}).status, 1);
 }
 
 // Requests without tokens: the outputs are nothing but zeros, whatever the kernel does.
@@ -344,7 +365,7 @@ TEST(CheckCommand, ACaseThatCouldNotTellEndsWithFifteen) {
   PREFLIGHT_NEEDS_DEVICE();
   const ToolRun run =
       run_tool({"check", "--format", "json", "--case", "paged_decode --heads 2 --head-dim 64 --cache-seqlens 0,0"});
-  EXPECT_EQ(run.status, 15) << run.out << run.err;
+  EXPECT_EQ(run.status, 4) << run.out << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], "mistrusted");
 }
 

@@ -28,6 +28,23 @@ TEST(Upgrade, TellsWhatALaterReleaseDoesOtherwise) {
   EXPECT_THAT(back.out, HasSubstr("refused by the argument parser"));
 }
 
+TEST(Upgrade, FromAReleaseThatRefusesTellsWhatStandsInTheWayAfterwards) {
+  // 0.5.13 refuses intel_xpu for the prefill of MLA; 0.5.23 takes it, and the weights do not fit one card.
+  const ToolRun run =
+      run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--", "--model-path",
+                "deepseek-ai/DeepSeek-V2-Lite-Chat", "--device", "xpu", "--attention-backend", "intel_xpu"});
+  EXPECT_EQ(run.status, 1) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_THAT(json["findings_new"].dump(), HasSubstr("PL002"));
+  EXPECT_TRUE(json["still_fails"].get<bool>());
+  EXPECT_FALSE(json["worse"].get<bool>());
+  // The same refusal in both releases is nothing new.
+  const ToolRun same =
+      run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.14", "--format", "json", "--", "--model-path",
+                "deepseek-ai/DeepSeek-V2-Lite-Chat", "--device", "xpu", "--attention-backend", "intel_xpu"});
+  EXPECT_EQ(nlohmann::json::parse(same.out)["findings_new"].size(), 0U) << same.out;
+}
+
 // A field that one release alone has counts where the launch sets it; options of what is off do not.
 TEST(Upgrade, FieldsOfOneReleaseAreTold) {
   const ToolRun run =

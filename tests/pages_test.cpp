@@ -138,7 +138,7 @@ TEST(PagesCommand, EndsWithTheFaultOfADeviceThatFails) {
                     {"LD_LIBRARY_PATH=" + fake_opencl_directory(), "FAKE_OPENCL=" + fault});
   };
   const ToolRun memory = pages("out-of-memory");
-  EXPECT_EQ(memory.status, 8) << memory.err;
+  EXPECT_EQ(memory.status, 6) << memory.err;
   EXPECT_THAT(memory.out, HasSubstr("\"kernel\": \"out-of-memory\""));
   EXPECT_EQ(pages("no-platform").status, 0);
   // No kernel of ours runs for torch_native: it is what is left where ours are wrong.

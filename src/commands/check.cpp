@@ -109,14 +109,23 @@ Exit exit_status(const Report& report, const CheckCommand& command) {
   return exit_of(report);
 }
 
+// What --require misses no change of the launch mends.
+bool has_errors_of_sglang(const Report& report) {
+  return std::ranges::any_of(report.findings,
+                             [](const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; });
+}
+
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
+    for (Diagnostic& d : unmet(command.required, command.given, prepared, report.coverage)) {
+      report.findings.insert(report.findings.begin(), std::move(d));
+    }
   }
   const log::Stage stage("fixes, plan and kernels");
-  if (command.fixes && !prepared.refused_by_serve && report.has_at_least(Severity::kError)) {
+  if (command.fixes && !prepared.refused_by_serve && has_errors_of_sglang(report)) {
     report.fixes = search_fixes(prepared, command.rules);
   }
   if (command.write_fix && !report.fixes.fixes.empty()) {
@@ -153,7 +162,7 @@ int check(const CheckCommand& command) {
   const Report report = make_report(std::move(*prepared), command);
   const Exit status = exit_status(report, command);
   if (command.output.format == Format::kJson) {
-    std::cout << report::report_json(report, status);
+    std::cout << report::report_json(report, exit_number(status));
   } else {
     std::cout << report::report_text(report, {command.output.colour, command.output.width, command.output.details});
   }

@@ -9,6 +9,7 @@
 #include "preflight/rule.h"
 #include "src/intake/case_file.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/requirements.h"
 #include "src/intake/launch_input.h"
 
 namespace preflight::commands {
@@ -40,6 +41,8 @@ struct CheckCommand {
   bool fixes = true;       // search for corrected arguments when there are errors
   bool write_fix = false;  // --fix: write the first one back to where the arguments came from
   std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
+  Requirements required = {};                          // --require
+  GivenFacts given = {};                               // what it may ask for
 };
 
 int check(const CheckCommand& command);

@@ -192,11 +192,14 @@ Difference difference(const Side& a, const Side& b) {
       compare_fields(as_given(a), as_given(b));
     }
   }
-  // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked.
+  // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
+  // stands in the way afterwards is new to whoever was refused before.
   if (after.accepted()) d.gone = only_in(a.findings, b.findings);
-  if (before.accepted()) d.added = only_in(b.findings, a.findings);
+  d.added = only_in(b.findings, a.findings);
   const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
-  d.worse = (before.accepted() && !after.accepted()) || std::any_of(d.added.begin(), d.added.end(), is_error);
+  const bool errors = std::any_of(d.added.begin(), d.added.end(), is_error);
+  d.worse = before.accepted() && (!after.accepted() || errors);
+  d.still_fails = !before.accepted() && errors;
   return d;
 }
 
@@ -261,9 +264,10 @@ void print_text(const Difference& d, const Side& a, const Side& b, const report:
   print_findings("Findings that are gone", d.gone, style);
   print_findings("New findings", d.added, style);
   const bool same = !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
-  std::cout << (same      ? style.green("the same in both")
-                : d.worse ? style.red("worse off")
-                          : style.yellow("different"))
+  std::cout << (same            ? style.green("the same in both")
+                : d.worse       ? style.red("worse off")
+                : d.still_fails ? style.red("still fails, otherwise")
+                                : style.yellow("different"))
             << ": "
             << (d.fields_compared ? fmt::format("{} fields differ{}", d.fields.size(), until) : "fields not compared")
             << fmt::format(", {} findings gone, {} new\n", d.gone.size(), d.added.size());
@@ -316,7 +320,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   if (!b) return refuse(b.error());
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
-  return d.worse ? kFindings : kOk;
+  return d.worse || d.still_fails ? kFindings : kOk;
 }
 
 int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,

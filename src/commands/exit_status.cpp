@@ -9,32 +9,32 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::array kMeanings{
-    ExitMeaning{kOk, "pass", "nothing at or above --fail-on; also clean, incomplete"},
-    ExitMeaning{kFindings, "fail", "findings at or above --fail-on; also refused"},
-    ExitMeaning{kBadInput, "", "bad options, or input that cannot be read"},
-    ExitMeaning{kInternalError, "", "our own failure, or a report that could not be written"},
-    ExitMeaning{kKernelWrong, "kernel-failed", "the kernel ran and was wrong"},
-    ExitMeaning{kUnknownDevice, "unknown-device", "--opencl-device names no device, or several",
+    ExitMeaning{kOk, 0, "pass", "nothing at or above --fail-on; also clean, incomplete"},
+    ExitMeaning{kFindings, 1, "fail", "findings at or above --fail-on; also refused"},
+    ExitMeaning{kNotRun, 1, "not-run", "--require-kernel, and a kernel of the launch did not run"},
+    ExitMeaning{kBadInput, 2, "", "bad options, or input that cannot be read"},
+    ExitMeaning{kInternalError, 3, "", "our own failure, or a report that could not be written"},
+    ExitMeaning{kKernelWrong, 4, "kernel-failed", "the kernel ran and was wrong"},
+    ExitMeaning{kMistrusted, 4, "mistrusted", "the kernel was equal, on data that could not have told"},
+    ExitMeaning{kGateFailed, 4, "gate-failed", "--inject, and a planted defect was not caught"},
+    ExitMeaning{kUnknownDevice, 5, "unknown-device", "--opencl-device names no device, or several",
                 DeviceErrorKind::kUnknownDevice},
-    ExitMeaning{kNoLoader, "no-loader", "a device is required, and there is no libOpenCL.so.1",
+    ExitMeaning{kNoLoader, 5, "no-loader", "a device is required, and there is no libOpenCL.so.1",
                 DeviceErrorKind::kNoLoader},
-    ExitMeaning{kNoDevice, "no-device", "a device is required, and the loader finds no driver or no device",
+    ExitMeaning{kNoDevice, 5, "no-device", "a device is required, and the loader finds no driver or no device",
                 DeviceErrorKind::kNoPlatform},
-    ExitMeaning{kOutOfMemory, "out-of-memory", "a buffer cannot be had", DeviceErrorKind::kOutOfMemory},
-    ExitMeaning{kBuildFailure, "build-failure", "the driver's compiler refuses the kernel; its log is shown",
+    ExitMeaning{kOutOfMemory, 6, "out-of-memory", "a buffer cannot be had", DeviceErrorKind::kOutOfMemory},
+    ExitMeaning{kBuildFailure, 6, "build-failure", "the driver's compiler refuses the kernel; its log is shown",
                 DeviceErrorKind::kBuildFailure},
-    ExitMeaning{kDeviceLost, "device-lost", "the device or its queue is gone", DeviceErrorKind::kDeviceLost},
-    ExitMeaning{kCrashed, "crashed", "the driver ended the kernel process, by a signal or an exit",
+    ExitMeaning{kDeviceLost, 6, "device-lost", "the device or its queue is gone", DeviceErrorKind::kDeviceLost},
+    ExitMeaning{kCrashed, 6, "crashed", "the driver ended the kernel process, by a signal or an exit",
                 DeviceErrorKind::kCrashed},
-    ExitMeaning{kKilled, "killed", "something else killed it, most likely for lack of memory",
+    ExitMeaning{kKilled, 6, "killed", "something else killed it, most likely for lack of memory",
                 DeviceErrorKind::kKilled},
-    ExitMeaning{kTimedOut, "timed-out", "no answer within --kernel-timeout seconds; the process was ended",
+    ExitMeaning{kTimedOut, 6, "timed-out", "no answer within --kernel-timeout seconds; the process was ended",
                 DeviceErrorKind::kTimedOut},
-    ExitMeaning{kDeviceInternal, "internal", "an OpenCL call or the kernel process failed that should not",
+    ExitMeaning{kDeviceInternal, 6, "internal", "an OpenCL call or the kernel process failed that should not",
                 DeviceErrorKind::kInternal},
-    ExitMeaning{kMistrusted, "mistrusted", "the kernel was equal, on data that could not have told"},
-    ExitMeaning{kNotRun, "not-run", "--require-kernel, and a kernel of the launch did not run"},
-    ExitMeaning{kGateFailed, "gate-failed", "--inject, and a planted defect was not caught"},
 };
 
 // Lightest first. A wrong result outweighs everything: nothing else shows it. A device that is there and fails
@@ -50,10 +50,15 @@ std::span<const ExitMeaning> exit_meanings() { return kMeanings; }
 std::string exit_help() {
   std::string out = "Exit status:\n";
   for (const ExitMeaning& row : kMeanings) {
-    out += fmt::format("{:>4}  {}{}\n", static_cast<int>(row.status), row.fault ? fmt::format("{}: ", row.verdict) : "",
-                       row.meaning);
+    const bool word = row.fault || row.status == kNotRun || row.status == kMistrusted || row.status == kGateFailed;
+    out += fmt::format("{:>4}  {}{}\n", row.number, word ? fmt::format("{}: ", row.verdict) : "", row.meaning);
   }
   return out;
+}
+
+int exit_number(Exit status) {
+  const auto* row = std::ranges::find(kMeanings, status, &ExitMeaning::status);
+  return row == kMeanings.end() ? static_cast<int>(kInternalError) : row->number;
 }
 
 Exit exit_of(DeviceErrorKind kind) {

@@ -1,6 +1,7 @@
 // The exit status of the program: one table says what each number means, and which device fault has which.
 //
-// --help prints it; README.md and docs/outcomes.md show the same rows, which tests/exit_status_test.cpp compares.
+// `check --help` prints it; README.md and docs/outcomes.md show the same rows, which tests/exit_status_test.cpp
+// compares.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 namespace preflight::commands {
 
+// How a launch ended, in more words than the program has numbers for: what weighs more in a batch needs them all.
 enum Exit : std::uint8_t {
   kOk = 0,
   kFindings = 1,
@@ -36,6 +38,7 @@ enum Exit : std::uint8_t {
 
 struct ExitMeaning {
   Exit status;
+  int number;                // what the program ends with
   std::string_view verdict;  // of the report that ends so; "" where there is none
   std::string_view meaning;
   std::optional<DeviceErrorKind> fault = std::nullopt;
@@ -46,6 +49,8 @@ std::span<const ExitMeaning> exit_meanings();
 // The same as lines of a help text.
 std::string exit_help();
 
+// 0 to 4, 5 for a device that is absent, 6 for one that fails.
+int exit_number(Exit status);
 Exit exit_of(DeviceErrorKind kind);
 Exit exit_of(const Report& report);  // of its kernels; findings are not looked at
 // Of the lines of a batch the heaviest: the kernel was wrong, then a planted defect was missed, then what a device did,

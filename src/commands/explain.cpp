@@ -1,5 +1,5 @@
-// `explain RULE | FIELD | FLAG`, and with launch arguments what the rule says, or the field's way, in this launch.
-// Tested by tests/explain_test.cpp.
+// `explain RULE | FIELD | FLAG | MESSAGE`, and with launch arguments what the rule says, or the field's way, in this
+// launch. Tested by tests/explain_test.cpp.
 #include <algorithm>
 #include <iostream>
 
@@ -17,6 +17,7 @@
 #include "src/report/style.h"
 #include "src/rules/field_notes.h"
 #include "src/args/vllm_options.h"
+#include "src/rules/messages.h"
 
 namespace preflight::commands {
 namespace {
@@ -316,10 +317,74 @@ std::optional<Field> told(const std::string& what, Release release, const Output
   return field;
 }
 
+// Pasted words are no name: a message has spaces, or an exception's name in it.
+bool is_message(const std::string& what) {
+  return what.find_first_of(" \n\t") != std::string::npos || !rules::read_message(what).exception.empty();
+}
+
+std::string place_text(const rules::MessagePlace& place, const std::string& exception) {
+  std::string kind(place.kind.empty() ? std::string_view(exception) : place.kind);
+  if (kind.empty())
+    kind = place.rule != nullptr && place.rule->id.starts_with("US") ? "the argument parser" : "an error";
+  std::string out = kind;
+  if (!place.function.empty()) out += fmt::format(" in {}", place.function);
+  if (!place.file.empty()) {
+    out += fmt::format(" of sglang/{}, SGLang 0.5.{}", place.file, place.first);
+    if (place.last != place.first) out += fmt::format(" to 0.5.{}", place.last);
+  }
+  if (!place.marker.empty()) out += fmt::format(", by its words \"{}\"", place.marker);
+  return out;
+}
+
+void print_named_options(const rules::PastedMessage& message, Release release, const OutputOptions& output) {
+  for (const std::string& name : message.options) {
+    const Option* option = find_option(name, release);
+    if (option == nullptr || option->row == nullptr) continue;
+    const auto note = rules::field_note(field_name(option->field));
+    print_line("names", fmt::format("{}: {}", name, note), output);
+  }
+}
+
+// From a pasted error, warning or traceback to the place that said it, the rule and the way out. The rule, if any.
+const Rule* explain_message(const std::string& what, Release release, const OutputOptions& output, int& status) {
+  constexpr std::size_t kMost = 3;
+  const rules::PastedMessage message = rules::read_message(what);
+  const auto places = rules::places_of(message);
+  if (places.empty()) {
+    report::complain(
+        "nothing known says that; a traceback's lines (File …, in …) and the exception's name help to find it, and "
+        "`check -- …` says what the launch does");
+    status = kBadInput;
+    return nullptr;
+  }
+  const Rule* rule = nullptr;
+  for (std::size_t i = 0; i < std::min(places.size(), kMost); ++i) {
+    print_line(i == 0 ? "said by" : "or by", place_text(places[i], message.exception), output);
+    if (rule == nullptr) rule = places[i].rule;
+  }
+  if (places.size() > kMost) print_line("", fmt::format("and {} places more", places.size() - kMost), output);
+  print_named_options(message, release, output);
+  if (rule != nullptr) {
+    std::cout << '\n';
+    print_rule(*rule, output);
+  } else {
+    print_line(
+        "way out",
+        "no rule of its own (RF001 tells such refusals with the launch's values): `xpu-preflight check -- …` with "
+        "the launch's arguments names the cause and looks for a change that helps",
+        output);
+  }
+  return rule;
+}
+
 }  // namespace
 
 int explain(const std::string& what, const OutputOptions& output) {
   int status = kOk;
+  if (find_rule(what) == nullptr && is_message(what)) {
+    explain_message(what, supported_releases().back(), output, status);
+    return status;
+  }
   told(what, supported_releases().back(), output, status);
   return status;
 }
@@ -327,6 +392,10 @@ int explain(const std::string& what, const OutputOptions& output) {
 int explain_in_launch(const std::string& what, const LaunchInput& launch, const OutputOptions& output) {
   const report::Style style(output.colour);
   int status = kOk;
+  if (find_rule(what) == nullptr && is_message(what)) {
+    const Rule* rule = explain_message(what, launch.release, output, status);
+    return rule == nullptr ? status : print_rule_in_launch(*rule, launch, style);
+  }
   const auto field = told(what, launch.release, output, status);
   if (const Rule* rule = find_rule(what)) return print_rule_in_launch(*rule, launch, style);
   return field ? print_chain(*field, launch, style) : status;

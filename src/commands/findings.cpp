@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/facts/draft_model.h"
+#include "src/facts/remote_code.h"
 #include "src/rules/drafted.h"
 
 namespace preflight::commands {
@@ -60,6 +61,26 @@ Diagnostic assumed_facts(const std::vector<AssumedFact>& assumed) {
           .fix = fmt::format("Add --fact {}=VALUE, or give --model-config FILE.", assumed.front().name)};
 }
 
+// Remote code is a fact that is not known: the launch goes on with what config.json says.
+std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  if (!launch.model || prepared.inputs.models == nullptr || !launch[Field::trust_remote_code].truthy()) return {};
+  const auto config = prepared.inputs.models->config_of(launch.model->path);
+  if (!config || *config == nullptr || !facts::runs_own_code(launch.release(), **config, true)) return {};
+  const Rule* rule = find_rule("MD003");
+  const GivenOption* given = launch.args.last_given(Field::trust_remote_code);
+  const std::string file = facts::own_code_file(**config);
+  return Diagnostic{
+      .rule = std::string(rule->id),
+      .severity = rule->severity,
+      .field = Field::trust_remote_code,
+      .message = fmt::format("the checkpoint's own code{} was not run: the values are those of config.json",
+                             file.empty() ? "" : " (" + file + ")"),
+      .why = std::string(rule->why),
+      .fix = std::string(rule->fix),
+      .where = given != nullptr ? given->where : SourceRange{}};
+}
+
 }  // namespace
 
 bool shapes_assumed(const PreparedLaunch& prepared) {
@@ -80,6 +101,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   coverage = std::move(result.coverage);
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
+  if (auto note = own_code_not_run(prepared)) findings.push_back(std::move(*note));
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
     const Rule* rule = find_rule(d.rule);

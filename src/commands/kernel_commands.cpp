@@ -47,7 +47,7 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   keep_kernel(std::move(done), report);
   const Exit status = exit_of(report);
   if (output.format == Format::kJson) {
-    std::cout << report::report_json(report, status);
+    std::cout << report::report_json(report, exit_number(status));
   } else {
     std::cout << report::kernel_text(report, {output.colour, output.width, true});
   }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/base/read_text.h"
 #include "src/commands/compare.h"
 #include "src/commands/explain.h"
 #include "src/commands/memory.h"
@@ -113,9 +114,16 @@ int run_nodes(const NodesFlags& flags) {
 
 int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
+  std::string subject = what;
+  if (what == "-") {
+    auto text = read_text("-", true);
+    if (!text) return refuse(text.error());
+    subject = std::move(*text);
+  }
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
-  return launched ? explain_in_launch(what, *input, output_options(flags)) : explain(what, output_options(flags));
+  const OutputOptions output = output_options(flags);
+  return launched ? explain_in_launch(subject, *input, output) : explain(subject, output);
 }
 
 int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, const std::vector<std::string>& launch) {

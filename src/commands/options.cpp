@@ -22,6 +22,7 @@
 #include "src/facts/device_profiles.h"
 #include "src/facts/stored_as.h"
 #include "src/kernels/inject.h"
+#include "src/report/shell_words.h"
 #include "src/base/read_text.h"
 
 extern "C" char** environ;
@@ -126,6 +127,17 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
   return std::nullopt;
 }
 
+// `-- python -m sglang.launch_server …` and `-- sglang serve …`: a command with its launcher, and not its arguments
+// alone.
+bool is_whole_command(const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with('-')) return false;
+  for (const std::string& word : words) {
+    if (word == "sglang" || word.ends_with("/sglang") || word == "sglang.launch_server") return true;
+    if (word.starts_with("--")) return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Release> release_option(const std::string& text, std::string_view option) {
@@ -146,6 +158,11 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
                                               flags.release.empty() ? "the newest that is known" : "as asked for"));
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
+  if (is_whole_command(arguments)) {
+    input.command = report::shell_words(arguments);
+    input.command_name = "command line";
+    arguments.clear();
+  }
   input.arguments = std::move(arguments);
   if (!flags.command.empty()) input.command = flags.command;
   if (!flags.command_file.empty()) {
@@ -300,6 +317,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_flag("--require-kernel", flags.require_kernel,
                "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)")
       ->excludes(no_kernel);
+  app.add_option("--require", flags.require,
+                 "For a gate, what has to be known: model, release, device, rules, kernel, or complete for all of them")
+      ->allow_extra_args(false);
   app.footer(exit_help());
   app.add_flag("--fix", flags.fix,
                "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail")
@@ -357,11 +377,20 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
       command.fail_on = severity;
     }
   }
+  auto required = read_requirements(flags.require);
+  if (!required) return refuse(required.error());
+  const bool require_kernel = flags.require_kernel || required->contains(Requirement::kKernel);
+  if (flags.no_kernel && require_kernel) {
+    return refuse({"--no-kernel and --require kernel contradict each other: give one of them"});
+  }
+  command.required = std::move(*required);
+  command.given = {.release = !flags.launch.release.empty(),
+                   .device = !flags.launch.device.empty() || !flags.launch.device_memory.empty()};
   auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
   command.rules = *rules;
-  command.kernel.required = flags.require_kernel;
-  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel || flags.require_kernel);
+  command.kernel.required = require_kernel;
+  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel || require_kernel);
   command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
   command.write_fix = flags.fix;
   if (flags.device_given) command.kernel.device = flags.opencl_device;

@@ -48,6 +48,7 @@ struct CheckFlags {
   bool kernel = false;
   bool no_kernel = false;
   bool require_kernel = false;
+  std::vector<std::string> require;
   bool fix = false;
   bool fixes = false;
   bool no_fixes = false;

@@ -15,6 +15,7 @@
 #include "src/facts/hub_name.h"
 #include "src/facts/layer_shapes.h"
 #include "src/facts/mistral_format.h"
+#include "src/facts/remote_code.h"
 #include "src/facts/transformers/dict_fields.h"
 #include "src/base/text.h"
 
@@ -194,6 +195,14 @@ class Reader {
     return made;
   }
 
+  // A directory that is here has to hold the code. Elsewhere (the hub, a configuration given by option) nobody looked.
+  void require_own_code() const {
+    const std::string file = own_code_file(dict_);
+    if (file.empty() || !source_.has_file(path_, ".") || source_.has_file(path_, file)) return;
+    raise(RF::kOther, "OSError", opens_,
+          fmt::format("the model's own configuration code, {}, is not in the directory", file));
+  }
+
   HfConfigPtr load() {
     if (newer() && is_longcat(field(dict_, "architectures"))) {
       return make(*tables_.registered("longcat_flash"), dict_, "_try_load_longcat_config");
@@ -208,8 +217,11 @@ class Reader {
     if (map.is_dict() && map.find("AutoConfig") != nullptr) {
       if (known == nullptr && !trust_)
         raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
-      if (trust_ && (known == nullptr || !known->own))
-        raise(RF::kOther, "OSError", opens_, "the model's own configuration code is not in the directory");
+      if (runs_own_code(release_, dict_, trust_)) {
+        require_own_code();
+        // The code's class is not known: what config.json says, without its defaults.
+        if (known == nullptr) return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
+      }
     }
     if (named == nullptr) raise(RF::kOther, "ValueError", opens_, "config.json has no model_type");
     if (*named == Value("mistral") && dict_.find("layer_types") != nullptr) {

@@ -52,9 +52,6 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
     finding.fix = f.since(19) ? "name a backend: --attention-backend triton or intel_xpu"
                               : "name a backend: --attention-backend triton";
     finding.extra_refs = {"DET-2"};
-  } else if (name == "aiter" && f.page_size() > 1) {
-    // On its own vendor's GPUs this pair had a defect too; say so, as it is often copied from there.
-    finding.message += " (and with MLA and --page-size above 1 it gave wrong results on its own GPUs before 0.5.13)";
   }
   return finding;
 }
@@ -71,6 +68,14 @@ std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
                                                     "not the split options"
                                                   : ""),
                  .field = f.field_naming("intel_xpu")};
+}
+
+// AITER's own GPUs: the work was split as if an entry of the index named a page, and it names a token.
+std::optional<Finding> aiter_pages(const LaunchFacts& f) {
+  if (!f.decode_on("aiter") || !f.model().is_mla() || f.page_size() <= 1) return std::nullopt;
+  return Finding{.message = fmt::format("aiter attends to one key in {} of an MLA model with --page-size {}",
+                                        f.page_size(), f.page_size()),
+                 .field = f.given(Field::page_size) ? Field::page_size : f.decode_field()};
 }
 
 std::optional<Finding> window_with_cross_attention(const LaunchFacts& f) {
@@ -171,6 +176,24 @@ const Rule kRules[] = {
      .source = kBackend,
      .since = v0_5(20),
      .check = encoder_decoder_graph},
+    {.id = "BK007",
+     .refs = {"sglang#25556"},
+     .field = Field::page_size,
+     .summary = "MLA on aiter with pages above 1 before 0.5.13",
+     .why =
+         "The split of the work over the GPU counts the keys in pages while the index counts tokens, so that of 64 "
+         "keys "
+         "one is attended (accuracy near zero, and faster); the buffer that graphs capture is counted in pages, too, "
+         "and written past its end. 0.5.13 counts both in tokens.",
+     .fix = "--page-size 1, or SGLang 0.5.13",
+     .source = "sgl-project/sglang#25556; sglang/srt/layers/attention/aiter_backend.py: make_mla_prefill_ps_meta_data, "
+               "init_cuda_graph_state",
+     .until = v0_5(13),
+     .check = aiter_pages,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat",
+                    .args = "--device cuda --attention-backend aiter --page-size 2"}}},
+     .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device cuda --attention-backend aiter --page-size 1"},
+                   {.model = "qwen3-0.6b", .args = "--device cuda --attention-backend aiter --page-size 64"}}}},
 };
 
 }  // namespace

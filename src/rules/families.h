@@ -23,6 +23,8 @@ std::span<const Rule> hybrid_rules();          // HY  linear attention and its c
 std::span<const Rule> vision_rules();          // VI  vision attention
 std::span<const Rule> serving_rules();         // SA  sampling, LoRA, caches, disaggregation
 std::span<const Rule> kernel_pairing_rules();  // KR  sgl-kernel-xpu build against SGLang release
+std::span<const Rule> environment_rules();     // EN  environment variables
+std::span<const Rule> known_issue_rules();     // KI  reported defects that are not SGLang's own conditions
 std::span<const Rule> argument_rules();        // AR  how arguments were written
 std::span<const Rule> refusal_rules();         // RF  SGLang refuses; US its parser does
 std::span<const Rule> change_rules();          // CH  values SGLang changed; LG its own warnings

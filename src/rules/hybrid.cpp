@@ -263,9 +263,10 @@ const Rule kRules[] = {
      .certainty = Certainty::kLikely,
      .field = Field::linear_attn_backend,
      .summary = "linear attention on Triton wants a recent triton-xpu",
-     .why = "Older builds miscompile or reject the gated delta rule's kernels on Battlemage; SGLang's installation for "
+     .why = "Builds before 3.7.1 miscompile or reject the gated delta rule's kernels on Battlemage; SGLang's "
+            "installation for "
             "XPU names the version, and an environment made for other models may hold an older one.",
-     .fix = "pip show triton-xpu tells; install the version that SGLang's XPU installation page names",
+     .fix = "pip show triton-xpu tells; install 3.7.1 or newer, the version that SGLang's XPU installation page names",
      .source = "sgl-project/sglang#21668, intel/intel-xpu-backend-for-triton#6910",
      .since = v0_5(13),
      .check = triton_package,

@@ -130,11 +130,11 @@ TEST(DeviceFaults, NoLoaderIsSaidWithTheWayOut) {
   dir.file("libOpenCL.so", "not a library");
   const Words env = {"LD_LIBRARY_PATH=" + dir.path()};
   const ToolRun asked = run_tool(check_with({"--opencl-device", "0", "--format", "json"}), {}, env);
-  EXPECT_EQ(asked.status, 6) << asked.out << asked.err;
+  EXPECT_EQ(asked.status, 5) << asked.out << asked.err;
   EXPECT_EQ(error_kind(json::parse(asked.out)), "no-loader");
   EXPECT_EQ(json::parse(asked.out)["verdict"], "no-loader");
-  EXPECT_EQ(run_tool({"check", "--case", kCase}, {}, env).status, 6);
-  EXPECT_EQ(run_tool({"check", "--list-devices"}, {}, env).status, 6);
+  EXPECT_EQ(run_tool({"check", "--case", kCase}, {}, env).status, 5);
+  EXPECT_EQ(run_tool({"check", "--list-devices"}, {}, env).status, 5);
   const ToolRun not_asked = run_tool(check_with({}), {}, env);
   EXPECT_EQ(not_asked.status, 0);
   EXPECT_THAT(not_asked.out, HasSubstr("not run (no-loader): no OpenCL loader"));
@@ -149,7 +149,7 @@ TEST(DeviceFaults, ALoaderWithoutDriversIsNoDevice) {
   const TemporaryDirectory empty;
   const Words env = {"OCL_ICD_VENDORS=" + empty.path(), "OPENCL_VENDOR_PATH=" + empty.path()};
   const ToolRun run = run_tool({"check", "--list-devices"}, {}, env);
-  EXPECT_EQ(run.status, 7) << run.out << run.err;
+  EXPECT_EQ(run.status, 5) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("finds no device"));
 }
 
@@ -164,7 +164,7 @@ TEST(DeviceFaults, AnUnknownDeviceNamesTheKnownOnes) {
 TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnceForEachKernel) {
   const ToolRun run = check_under("build-failure", {});
   const std::string log = "this compiler refuses everything";
-  EXPECT_EQ(run.status, 9);
+  EXPECT_EQ(run.status, 6);
   std::size_t shown = 0;
   for (auto at = run.out.find(log); at != std::string::npos; at = run.out.find(log, at + 1)) ++shown;
   EXPECT_EQ(shown, 2U) << run.out;  // the launch runs paged_decode on seven cases and page_table on one
@@ -172,7 +172,7 @@ TEST(DeviceFaults, AFailedBuildShowsTheCompilersLogOnceForEachKernel) {
 
 TEST(DeviceFaults, ACrashShowsTheDriversLastWordsAndTheCaseItHappenedIn) {
   const ToolRun run = check_under("abort-in-launch", {});
-  EXPECT_EQ(run.status, 11);
+  EXPECT_EQ(run.status, 6);
   EXPECT_THAT(run.out, HasSubstr("fake driver: assertion failed"));
   EXPECT_THAT(run.out, HasSubstr("signal 6"));
   EXPECT_THAT(run.out, HasSubstr("0 of 8 cases pass, 7 not run"));
@@ -196,12 +196,12 @@ TEST(DeviceFaults, AKernelThatDidNotRunFailsWhereItIsRequired) {
   };
   EXPECT_EQ(check({}, "no-platform").status, 0);
   const ToolRun required = check({"--require-kernel", "--format", "json"}, "no-platform");
-  EXPECT_EQ(required.status, 7) << required.out;
+  EXPECT_EQ(required.status, 5) << required.out;
   EXPECT_EQ(json::parse(required.out)["verdict"], "no-device");
-  EXPECT_EQ(check({"--require-kernel"}, "out-of-memory").status, 8);
+  EXPECT_EQ(check({"--require-kernel"}, "out-of-memory").status, 6);
   EXPECT_EQ(check({"--require-kernel", "--no-kernel"}, "").status, 2);
   const std::string line = R"({"id": 1, "args": ["--model-path", "Qwen/Qwen3-0.6B", "--page-size", "64"]})";
-  EXPECT_EQ(run_tool({"check", "--require-kernel", "--batch", "-"}, line, driver_with("no-platform")).status, 7);
+  EXPECT_EQ(run_tool({"check", "--require-kernel", "--batch", "-"}, line, driver_with("no-platform")).status, 5);
   EXPECT_EQ(run_tool({"check", "--kernel", "--batch", "-"}, line, driver_with("no-platform")).status, 0);
 }
 

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Write messages.txt: make_messages.py FOLDER OUT.txt
+
+FOLDER holds one folder per SGLang release with the installed package in it (FOLDER/0.5.23/sglang). A line of the result
+is a place where SGLang refuses or warns while it reads arguments and models, or starts its worker:
+
+  marker|kind|function|file|first-last
+
+The marker is a few words, in lower case, that stand in this message and in as few others as can be; kind is the
+exception, or "warning"; several functions of one message have a line each. `explain "TEXT"` looks for markers in what
+an operator pasted. Regenerate it when a release is added.
+"""
+import ast
+import pathlib
+import re
+import sys
+
+PLACES = ("srt/server_args.py", "srt/server_args_config_parser.py", "srt/utils/server_args_config_parser.py",
+          "srt/arg_groups/**/*.py", "srt/configs/model_config.py", "srt/configs/load_config.py",
+          "srt/utils/hf_transformers/*.py", "srt/utils/hf_transformers_utils.py", "srt/speculative/spec_info.py",
+          "srt/dllm/**/*.py", "srt/connector/__init__.py", "srt/layers/attention/xpu_backend.py",
+          "srt/layers/attention/attention_registry.py", "srt/platforms/*.py", "srt/kernel_plugins/**/*.py",
+          "srt/mem_cache/kv_cache_configurator.py", "srt/model_executor/pool_configurator.py",
+          "srt/model_executor/model_runner.py", "srt/model_executor/cuda_graph_config.py", "srt/lora/lora_registry.py",
+          "srt/managers/scheduler.py", "srt/parser/*.py", "srt/elastic_ep/*.py", "srt/utils/runai_utils.py")
+WARNED = ("srt/server_args.py", "srt/arg_groups/", "srt/configs/model_config.py")
+LONGEST = 4
+
+
+def words(text):
+    return re.findall(r"[a-z0-9_]+", text.lower())
+
+
+def pieces(node):
+    """The texts of a message between what is filled in."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.JoinedStr):
+        out, run = [], ""
+        for v in node.values:
+            if isinstance(v, ast.Constant):
+                run += str(v.value)
+            else:
+                out.append(run + " ")  # a word cut by a value is no word
+                run = " "
+                out[-1] = re.sub(r"\S+ $", "", out[-1]) if not out[-1].endswith("  ") else out[-1]
+        return out + [run]
+    if isinstance(node, ast.BinOp):
+        return pieces(node.left) + pieces(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return [p for t in pieces(node.func.value) for p in re.split(r"\S*\{[^}]*\}\S*", t)]
+    return []
+
+
+class Sites(ast.NodeVisitor):
+    def __init__(self, warn):
+        self.function, self.found, self.warn = "<module>", [], warn
+
+    def visit_FunctionDef(self, node):
+        before, self.function = self.function, node.name
+        self.generic_visit(node)
+        self.function = before
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def add(self, kind, node):
+        texts = [p for a in (node if isinstance(node, list) else [node]) for p in pieces(a)]
+        self.found.append((kind, self.function, tuple(tuple(words(t)) for t in texts if len(words(t)) > 1)))
+
+    def visit_Raise(self, node):
+        if isinstance(node.exc, ast.Call):
+            name = getattr(node.exc.func, "id", getattr(node.exc.func, "attr", ""))
+            self.add(name, node.exc.args[:1])
+        self.generic_visit(node)
+
+    def visit_Assert(self, node):
+        if node.msg is not None:
+            self.add("AssertionError", node.msg)
+        self.generic_visit(node)
+
+    def visit_Call(self, node):
+        name = getattr(node.func, "attr", "")
+        if self.warn and name in ("warning", "warning_once", "warn", "error") and node.args:
+            self.add("warning", node.args[:1])
+        if name == "error" and getattr(getattr(node.func, "value", None), "id", "") == "parser" and node.args:
+            self.add("usage", node.args[:1])
+        self.generic_visit(node)
+
+
+def windows(parts):
+    for part in parts:
+        for size in range(2, LONGEST + 1):
+            for at in range(len(part) - size + 1):
+                yield " ".join(part[at:at + size])
+
+
+def number(release):
+    return [int(n) for n in re.findall(r"\d+", release)[:3]]
+
+
+def main():
+    folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    releases = sorted((p.name for p in folder.iterdir() if (p / "sglang").is_dir()), key=number)
+    sites = {}
+    for release in releases:
+        package = folder / release / "sglang"
+        for place in PLACES:
+            for file in package.glob(place):
+                name = str(file.relative_to(package))
+                visitor = Sites(name.startswith(WARNED))
+                visitor.visit(ast.parse(file.read_text()))
+                for kind, function, parts in visitor.found:
+                    if parts:
+                        sites.setdefault((parts, kind), {}).setdefault((function, name), set()).add(release)
+    having = {}
+    for site in sites:
+        for window in set(windows(site[0])):
+            having.setdefault(window, set()).add(site)
+    lines = set()
+    for site, functions in sites.items():
+        parts, kind = site
+
+        def rank(window):
+            size = window.count(" ")
+            same = {(s[1], f.lstrip("_")) for s in having[window] for f, _ in sites[s]}
+            return (len(same), len(having[window]), abs(size - 2), -len(window))
+
+        candidates = sorted(set(windows(parts)), key=lambda w: (rank(w), w))
+        if not candidates:
+            continue
+        for (function, name), found in functions.items():
+            first, last = min(found, key=number), max(found, key=number)
+            span = f"{first.split('.')[2]}-{last.split('.')[2]}"
+            lines.add(f"{candidates[0]}|{kind}|{function}|{name}|{span}")
+    head = ["# Places where SGLang refuses or warns, by a few words of the message: marker|kind|function|file|releases 0.5.N."]
+    out.write_text("\n".join(head + sorted(lines)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+#include "src/commands/requirements.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/intake/model_options.h"
+#include "preflight/rule.h"
+
+namespace preflight::commands {
+namespace {
+
+Diagnostic finding(std::string message, std::string fix) {
+  const Rule* rule = find_rule("RQ001");
+  return {.rule = std::string(rule->id),
+          .severity = rule->severity,
+          .message = std::move(message),
+          .why = std::string(rule->why),
+          .fix = std::move(fix)};
+}
+
+// "PG003, PG004 (the model's configuration is not known)" by reason.
+std::string not_applied(const Coverage& coverage) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const NotChecked& n : coverage.not_checked) {
+    auto at = std::ranges::find(reasons, n.reason, &std::pair<std::string, std::vector<std::string>>::first);
+    if (at == reasons.end()) at = reasons.insert(reasons.end(), {n.reason, {}});
+    at->second.emplace_back(n.rule->id);
+  }
+  std::string out;
+  for (const auto& [reason, ids] : reasons) {
+    constexpr std::size_t kShown = 3;
+    const std::vector<std::string> shown(ids.begin(),
+                                         ids.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, ids.size())));
+    out += fmt::format("{}{}{} ({})", out.empty() ? "" : "; ", fmt::join(shown, ", "),
+                       ids.size() > kShown ? fmt::format(" and {} more", ids.size() - kShown) : "", reason);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Requirements> read_requirements(const std::vector<std::string>& words) {
+  Requirements out;
+  for (const std::string& text : words) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      bool known = word == "complete";
+      for (const RequirementWord& row : kRequirementWords) {
+        if (word != "complete" && word != row.word) continue;
+        out.insert(row.requirement);
+        known = true;
+      }
+      if (!known) {
+        std::string list = "complete";
+        for (const RequirementWord& row : kRequirementWords) list += fmt::format(", {}", row.word);
+        return failure(fmt::format("--require {}: expected {}", word, list));
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Diagnostic> unmet(const Requirements& wanted, const GivenFacts& given, const PreparedLaunch& prepared,
+                              const Coverage& coverage) {
+  std::vector<Diagnostic> out;
+  if (wanted.contains(Requirement::kModel) && prepared.unknown_model) {
+    out.push_back(finding(fmt::format("--require model: nothing is known about {}", prepared.unknown_model->path),
+                          "--model-config FILE with its config.json"));
+  }
+  if (wanted.contains(Requirement::kModel) && !prepared.assumed_facts.empty()) {
+    std::vector<std::string> names;
+    for (const AssumedFact& fact : prepared.assumed_facts) names.emplace_back(fact.name);
+    out.push_back(finding(fmt::format("--require model: assumed, not given: {}", fmt::join(names, ", ")),
+                          "--fact NAME=VALUE, or --model-config FILE"));
+  }
+  if (wanted.contains(Requirement::kRelease) && !given.release) {
+    out.push_back(finding(fmt::format("--require release: SGLang {} was taken as the newest, not given",
+                                      prepared.launch.release().text()),
+                          "--sglang-version X of the release that will run"));
+  }
+  if (wanted.contains(Requirement::kDevice) && !given.device) {
+    out.push_back(finding(fmt::format("--require device: {} was assumed, not given", prepared.inputs.device.name),
+                          "--device-profile or --device-memory of the card that will run it"));
+  }
+  if (wanted.contains(Requirement::kRules) && prepared.launch.accepted()) {
+    if (!coverage.not_checked.empty()) {
+      out.push_back(
+          finding("--require rules: not applied: " + not_applied(coverage),
+                  "what each reason names: the model's configuration, or --kernel-date of the kernel package"));
+    }
+    if (!prepared.launch.unmodelled.empty()) {
+      std::vector<std::string> names;
+      for (const Field f : prepared.launch.unmodelled) names.emplace_back(field_name(f));
+      out.push_back(finding(fmt::format("--require rules: the effect of {} is not computed", fmt::join(names, ", ")),
+                            "--resolver python:EXE asks the SGLang installed there"));
+    }
+  }
+  return out;
+}
+
+}  // namespace preflight::commands

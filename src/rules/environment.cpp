@@ -1,0 +1,91 @@
+// EN: environment variables named SGLANG_… that the release does not read. What a name means there is decided in
+// environment_names.cpp, from the releases' own files.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/rules/environment_names.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+
+namespace preflight::rules {
+namespace {
+
+std::optional<Finding> unknown_name(const LaunchFacts& f) {
+  std::vector<std::string> parts;
+  std::vector<std::string> fixes;
+  for (const auto& [name, value] : f.launch().env) {
+    if (!is_sglang_name(name) || environment_name(f.release(), name).state != NameState::kUnknown) continue;
+    const std::string near = closest_environment_name(f.release(), name);
+    parts.push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
+    fixes.push_back(near.empty() ? fmt::format("drop {}", name) : fmt::format("{}={}", near, value));
+  }
+  if (parts.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("no SGLang release reads {}", fmt::join(parts, ", ")),
+                 .fix = fmt::format("{}", fmt::join(fixes, "; "))};
+}
+
+std::string old_name_told(const std::string& name, const EnvironmentName& known) {
+  const std::string instead = known.instead.empty() ? "" : fmt::format("; instead: {}", known.instead);
+  switch (known.state) {
+    case NameState::kLater:
+      return fmt::format("{} comes with SGLang {}", name, known.since.text());
+    case NameState::kGone:
+      return fmt::format("{} is gone since SGLang {}{}", name, known.since.text(), instead);
+    default:
+      return fmt::format("{} is old since SGLang {}{}", name, known.since.text(), instead);
+  }
+}
+
+std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
+  std::vector<std::string> parts;
+  bool ignored = false;
+  for (const auto& [name, value] : f.launch().env) {
+    if (!is_sglang_name(name)) continue;
+    const EnvironmentName known = environment_name(f.release(), name);
+    if (known.state == NameState::kRead || known.state == NameState::kUnknown) continue;
+    // The value of an old variable with a new name is passed on.
+    ignored = ignored || known.state != NameState::kWarned || !known.instead.starts_with("SGLANG_");
+    parts.push_back(old_name_told(name, known));
+  }
+  if (parts.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("{}", fmt::join(parts, "; ")),
+                 .severity = ignored ? Severity::kWarning : Severity::kInfo};
+}
+
+const Rule kRules[] = {
+    {.id = "EN001",
+     .severity = Severity::kWarning,
+     .summary = "an environment variable that no SGLang release reads",
+     .why = "SGLang looks up the names it knows and never complains of others: a misspelt one has no effect.",
+     .fix = "the name as SGLang spells it",
+     .source = "every mention of SGLANG_… in the releases' Python files",
+     .need = RuleNeed::kNothing,
+     .check = unknown_name,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_CG=1"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_LOG_GC=1"}}}},
+    {.id = "EN002",
+     .severity = Severity::kWarning,
+     .summary = "an environment variable of another SGLang release",
+     .why = "This release does not read it, or only warns of its old name.",
+     .fix = "what took its place, or drop it",
+     .source = "sglang/srt/environ.py, and every mention of SGLANG_… in the releases' Python files",
+     .need = RuleNeed::kNothing,
+     .check = name_of_another_release,
+     .fires_on =
+         {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .since = v0_5(19)},
+           {.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4", .until = v0_5(23)}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "SGLANG_USE_SGL_XPU=1", .until = v0_5(19)},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu",
+                    .env = "SGLANG_XPU_LN_MOD_NUM_WARPS=4",
+                    .since = v0_5(23)}}}},
+};
+
+}  // namespace
+
+std::span<const Rule> environment_rules() { return kRules; }
+
+}  // namespace preflight::rules

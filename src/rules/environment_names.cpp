@@ -1,0 +1,125 @@
+#include "src/rules/environment_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "src/base/edit_distance.h"
+#include "src/base/embedded.h"
+
+namespace preflight::rules {
+namespace {
+
+struct Row {
+  std::vector<std::pair<int, int>> spans;  // releases 0.5.N that mention it
+  int warned_since = 0;                    // 0: it is read
+  std::string_view instead;
+};
+
+using Table = std::map<std::string_view, Row, std::less<>>;
+
+int number(std::string_view text) {
+  int n = 0;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+std::string_view next_word(std::string_view& line) {
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(std::min(word.size() + 1, line.size()));
+  return word;
+}
+
+Row row_of(std::string_view line) {
+  Row row;
+  std::string_view spans = next_word(line);
+  while (!spans.empty()) {
+    const std::string_view span = spans.substr(0, spans.find(','));
+    spans.remove_prefix(std::min(span.size() + 1, spans.size()));
+    const auto dash = span.find('-');
+    row.spans.emplace_back(number(span.substr(0, dash)), number(span.substr(dash + 1)));
+  }
+  if (line.starts_with('>')) {
+    row.warned_since = number(next_word(line).substr(1));
+    row.instead = line;
+  }
+  return row;
+}
+
+const Table& table() {
+  static const Table all = [] {
+    Table out;
+    std::string_view text = embedded::environment().front().text;
+    while (!text.empty()) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      if (line.empty() || line.starts_with('#')) continue;
+      const std::string_view name = next_word(line);
+      out.emplace(name, row_of(line));
+    }
+    return out;
+  }();
+  return all;
+}
+
+bool mentions(const Row& row, int patch) {
+  return std::ranges::any_of(row.spans, [&](const auto& s) { return patch >= s.first && patch <= s.second; });
+}
+
+// The code adds the rest to names that end in "_".
+const Row* find_row(std::string_view name) {
+  if (const auto it = table().find(name); it != table().end()) return &it->second;
+  constexpr std::size_t kShortest = std::string_view("SGLANG_X_").size();
+  for (std::size_t end = name.rfind('_'); end != std::string_view::npos && end + 1 >= kShortest;
+       end = name.rfind('_', end - 1)) {
+    if (const auto it = table().find(name.substr(0, end + 1)); it != table().end()) return &it->second;
+  }
+  return nullptr;
+}
+
+// What took its place without SGLang saying so, read in the releases' code.
+constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+    {"SGLANG_USE_SGL_XPU", "--moe-runner-backend (any but triton takes the kernel package's experts)"}};
+
+}  // namespace
+
+bool is_sglang_name(std::string_view name) { return name.starts_with("SGLANG_") || name.starts_with("SGL_"); }
+
+EnvironmentName environment_name(Release release, std::string_view name) {
+  const Row* row = find_row(name);
+  if (row == nullptr && name.starts_with("SGL_")) {  // the old beginning is rewritten by every release
+    return environment_name(release, "SGLANG_" + std::string(name.substr(4)));
+  }
+  if (row == nullptr) return {};
+  std::string_view instead = row->instead;
+  for (const auto& [old, other] : kInstead) {
+    if (old == name) instead = other;
+  }
+  const int patch = release.patch;
+  if (mentions(*row, patch)) {
+    const bool warned = row->warned_since != 0 && patch >= row->warned_since;
+    return {warned ? NameState::kWarned : NameState::kRead, v0_5(row->warned_since), instead};
+  }
+  if (patch < row->spans.front().first) return {NameState::kLater, v0_5(row->spans.front().first), instead};
+  int last = 0;
+  for (const auto& span : row->spans) last = span.second < patch ? span.second : last;
+  return {NameState::kGone, v0_5(last + 1), instead};
+}
+
+std::string closest_environment_name(Release release, std::string_view name) {
+  const std::size_t limit = std::max<std::size_t>(2, name.size() / 6);
+  std::size_t nearest = limit + 1;
+  std::string_view best;
+  for (const auto& [known, row] : table()) {
+    if (!mentions(row, release.patch) || known.ends_with('_')) continue;
+    const std::size_t distance = edit_distance(name, known, nearest - 1);
+    if (distance >= nearest) continue;
+    nearest = distance;
+    best = known;
+  }
+  return std::string(best);
+}
+
+}  // namespace preflight::rules

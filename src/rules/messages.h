@@ -1,0 +1,37 @@
+// From what an operator pasted to the place in SGLang that said it: exception, function, and a few words of the message
+// (configs/sglang/messages.txt, written by make_messages.py there; SGLang's sentences are not kept).
+// Tested by tests/messages_test.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/release.h"
+#include "preflight/rule.h"
+
+namespace preflight::rules {
+
+// What could be read in a traceback or log line.
+struct PastedMessage {
+  std::string exception;               // "" where the text names none
+  std::vector<std::string> functions;  // of a traceback, innermost last
+  std::vector<std::string> options;    // --names in the text, in order
+  std::string words;                   // all words in lower case, one space around each
+};
+PastedMessage read_message(std::string_view text);
+
+struct MessagePlace {
+  std::string_view marker;    // the words that told it; "" where exception and function did
+  std::string_view kind;      // the exception, "warning", or "usage" of the argument parser
+  std::string_view function;  // "" where it is not SGLang's
+  std::string_view file;      // of the sglang package, "" where it is not SGLang's
+  int first = 11;             // releases 0.5.N
+  int last = 23;
+  const Rule* rule = nullptr;  // ours, where one explains it
+};
+
+// The likeliest places, best first; a function that only moved between files stands once per file.
+std::vector<MessagePlace> places_of(const PastedMessage& message);
+
+}  // namespace preflight::rules

@@ -1,0 +1,64 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/facts/remote_code.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Value config(const char* type, const char* code) {
+  return Value::dict({{"model_type", type}, {"auto_map", Value::dict({{"AutoConfig", code}})}});
+}
+
+TEST(OwnCode, RunsWhereItIsAllowedNamedAndSglangHasNoClassOfItsOwn) {
+  EXPECT_TRUE(facts::runs_own_code(v0_5(13), config("minicpm3", "configuration_minicpm.MiniCPM3Config"), true));
+  EXPECT_FALSE(facts::runs_own_code(v0_5(13), config("minicpm3", "configuration_minicpm.MiniCPM3Config"), false));
+  EXPECT_FALSE(facts::runs_own_code(v0_5(13), Value::dict({{"model_type", "minicpm3"}}), true));
+  EXPECT_EQ(facts::own_code_file(config("x", "configuration_x.X")), "configuration_x.py");
+  EXPECT_EQ(facts::own_code_file(config("x", "owner/repo--configuration_x.X")), "");
+}
+
+TEST(OwnCode, ThatLiesBesideTheConfigurationIsNotRunAndTheLaunchGoesOn) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "own_code";
+  fs::create_directories(folder);
+  std::ofstream(folder / "config.json")
+      << R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4,
+             "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 1000,
+             "intermediate_size": 2048, "max_position_embeddings": 4096,
+             "auto_map": {"AutoConfig": "configuration_q.QConfig"}})";
+  const auto run = [&] {
+    return run_tool(
+        {"check", "--no-kernel", "--details", "--", "--model-path", folder.string(), "--trust-remote-code"});
+  };
+  EXPECT_THAT(run().out, HasSubstr("configuration_q.py"));
+  EXPECT_EQ(run().status, 1);
+  std::ofstream(folder / "configuration_q.py") << "class QConfig: pass\n";
+  const ToolRun beside = run();
+  EXPECT_EQ(beside.status, 0) << beside.out;
+  EXPECT_THAT(beside.out, HasSubstr("MD003"));
+  EXPECT_THAT(beside.out, Not(HasSubstr("RF001")));
+}
+
+TEST(OwnCode, OfAModelKnownByItsIdLiesOnTheHub) {
+  for (const char* release : {"0.5.13", "0.5.19"}) {
+    const ToolRun run = run_tool(
+        {"resolve", "--sglang-version", release, "--", "--model-path", "openbmb/MiniCPM3-4B", "--trust-remote-code"});
+    EXPECT_THAT(run.out, Not(HasSubstr("refuses"))) << run.out;
+    EXPECT_EQ(run.status, 0) << release << run.out;
+    const ToolRun without =
+        run_tool({"check", "--no-kernel", "--sglang-version", release, "--", "--model-path", "openbmb/MiniCPM3-4B"});
+    EXPECT_THAT(without.out, HasSubstr("--trust-remote-code")) << without.out;
+    EXPECT_EQ(without.status, 1);
+  }
+}
+
+}  // namespace
+}  // namespace preflight::testing

@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/commands/requirements.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+TEST(Require, HasOneWordPerRequirementAndCompleteForAll) {
+  EXPECT_EQ(commands::read_requirements({"complete"})->size(), commands::kRequirementWords.size());
+  EXPECT_EQ(*commands::read_requirements({"model,kernel"}),
+            (commands::Requirements{commands::Requirement::kModel, commands::Requirement::kKernel}));
+  EXPECT_EQ(*commands::read_requirements({"model", "rules"}),
+            (commands::Requirements{commands::Requirement::kModel, commands::Requirement::kRules}));
+  EXPECT_FALSE(commands::read_requirements({"modle"}).has_value());
+}
+
+ToolRun check(Words options, const Words& launch) {
+  options.insert(options.begin(), {"check", "--no-kernel"});
+  options.emplace_back("--");
+  options.insert(options.end(), launch.begin(), launch.end());
+  return run_tool(options);
+}
+
+// Each word fails a launch that lacks only what it names, and lets it go when that is given.
+TEST(Require, EachWordFailsWhatItNames) {
+  struct Case {
+    const char* word;
+    Words lacking;  // a model
+    Words given;    // options that mend it
+    const char* model;
+  };
+  for (const Case& c : {
+           Case{"release", {"Qwen/Qwen3-0.6B"}, {"--sglang-version", "0.5.23"}, "Qwen/Qwen3-0.6B"},
+           Case{"device", {"Qwen/Qwen3-0.6B"}, {"--device-profile", "b60"}, "Qwen/Qwen3-0.6B"},
+           Case{"rules", {"Qwen/Qwen3-0.6B"}, {"--kernel-date", "2026-09-30"}, "Qwen/Qwen3-0.6B"},
+           Case{"model", {"Some/Unknown"}, {}, "Qwen/Qwen3-0.6B"},
+       }) {
+    EXPECT_EQ(check({}, {"--model-path", c.lacking.front()}).status, 0) << c.word << ": lenient by default";
+    const ToolRun lacking = check({"--require", c.word}, {"--model-path", c.lacking.front()});
+    EXPECT_EQ(lacking.status, 1) << c.word << lacking.out;
+    EXPECT_THAT(lacking.out, HasSubstr(std::string("--require ") + c.word));
+    Words options = {"--require", c.word};
+    options.insert(options.end(), c.given.begin(), c.given.end());
+    const ToolRun there = check(options, {"--model-path", c.model});
+    EXPECT_EQ(there.status, 0) << c.word << there.out;
+    EXPECT_THAT(there.out, Not(HasSubstr("RQ001"))) << c.word;
+  }
+}
+
+TEST(Require, AKernelCannotBeWantedAndLeftOut) {
+  EXPECT_EQ(check({"--require", "complete"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 2);
+  EXPECT_EQ(check({"--require", "kernel"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 2);
+  EXPECT_EQ(check({"--require", "nonsense"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 2);
+}
+
+}  // namespace
+}  // namespace preflight::testing
