@@ -14,8 +14,11 @@
 #include "src/report/output_gate.h"
 #include "src/base/log.h"
 #include "src/commands/commands.h"
+#include "src/commands/doctor.h"
+#include "src/commands/facts.h"
 #include "src/commands/kernel_programs.h"
 #include "src/commands/launch_commands.h"
+#include "src/commands/suggest.h"
 #include "src/commands/options.h"
 
 namespace preflight::commands {
@@ -41,6 +44,8 @@ struct Flags {
   PagesFlags pages;
   UpgradeFlags upgrade;
   NodesFlags nodes;
+  LaunchFlags facts;
+  SuggestFlags suggest;
   LaunchFlags rules;
   LaunchFlags explain;
   std::string subject;
@@ -83,6 +88,15 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](Words launch) { return run_upgrade(f.upgrade, std::move(launch)); }},
       {"nodes", "Check the commands of one launch over several machines together",
        [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); }},
+      {"facts", "What a launch is judged against here: release, cards, host, packages, and where each is known from",
+       [&f](CLI::App& app) { add_launch_options(app, f.facts); },
+       [&f](Words launch) { return run_facts(f.facts, std::move(launch)); }},
+      {"suggest", "Launches of a model that work on these cards, each resolved and checked",
+       [&f](CLI::App& app) { add_suggest_options(app, f.suggest); },
+       [&f](Words launch) { return run_suggest(f.suggest, std::move(launch)); }},
+      {"doctor", "Is this host fit for the launch? Cards, permissions, limits, port, disk, packages",
+       [&f](CLI::App& app) { add_launch_options(app, f.facts); },
+       [&f](Words launch) { return run_doctor(f.facts, std::move(launch)); }},
       {"releases", "List the supported SGLang releases, one a line", [](CLI::App&) {},
        [](const Words&) { return releases(); }},
       {"rules", "List the rules", [&f](CLI::App& app) { add_output_options(app, f.rules); },

@@ -107,5 +107,19 @@ echo '{"release": "0.5.11", "outcome": "ok", "resolved": {"model_path": "Qwen/Qw
   EXPECT_THAT(theirs, Not(HasSubstr("→")));
 }
 
+TEST(InputNotes, AShardThatIsCutShortIsAnErrorAndDummyWeightsAreNone) {
+  const TemporaryDirectory dir;
+  dir.file("m/config.json",
+           R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+               "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+               "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})");
+  const std::string path = dir.path() + "/m";
+  EXPECT_FALSE(rules_in({"--", "--model-path", path, "--attention-backend", "triton"}).contains("MD004"));
+  dir.file("m/model.safetensors", "cut");
+  EXPECT_TRUE(rules_in({"--", "--model-path", path, "--attention-backend", "triton"}).contains("MD004"));
+  EXPECT_FALSE(rules_in({"--", "--model-path", path, "--attention-backend", "triton", "--load-format", "dummy"})
+                   .contains("MD004"));
+}
+
 }  // namespace
 }  // namespace preflight::testing

@@ -12,6 +12,7 @@
 #include "preflight/fix.h"
 #include "preflight/kernel_run.h"
 #include "preflight/launch.h"
+#include "preflight/machine_facts.h"
 #include "preflight/plan.h"
 #include "preflight/rule.h"
 
@@ -72,6 +73,7 @@ enum class KernelOutcome : std::uint8_t {
 std::string_view name_of(Severity severity);
 
 struct Report {
+  std::optional<MachineFacts> machine;  // what it was judged against; none in a batch, whose cases say it themselves
   Launch launch;
   ArgumentSource source;
   std::vector<Diagnostic> findings;  // most severe first

@@ -137,6 +137,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   conceal(report.fixes, prepared.inputs.release);
   report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
+  report.machine = std::move(prepared.machine);
   report.launch = std::move(prepared.launch);
   report.source = std::move(prepared.source);
   if (report.launch.accepted() && report.launch.model && !prepared.unknown_model && !shapes_assumed(prepared)) {

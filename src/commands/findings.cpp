@@ -2,12 +2,20 @@
 #include "src/commands/findings.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "src/facts/draft_model.h"
 #include "src/facts/remote_code.h"
+#include "src/facts/known_models.h"
+#include "src/facts/weight_files.h"
 #include "src/rules/drafted.h"
 
 namespace preflight::commands {
@@ -32,11 +40,30 @@ void count_undecided(const PreparedLaunch& prepared, Coverage& coverage) {
   }
 }
 
+// A hub's id: ORG/NAME of letters, digits and -._, where no part begins with a dot.
+bool is_hub_id(std::string_view path) {
+  const auto slash = path.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == path.size()) return false;
+  if (path.front() == '.' || path[slash + 1] == '.') return false;
+  return std::count(path.begin(), path.end(), '/') == 1 && std::all_of(path.begin(), path.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+         });
+}
+
+// One small file settles it; the caches are looked into, so that the launch itself stays as it is.
+std::string how_to_get(const std::string& path, bool draft) {
+  if (!is_hub_id(path)) return "";
+  return fmt::format("`hf download {} config.json` fetches {} configuration alone, and the next check finds it. ", path,
+                     draft ? "the draft's" : "its");
+}
+
 Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
   const auto& [path, draft] = model;
   const Rule* rule = find_rule("MD001");
   const Field field = draft ? Field::speculative_draft_model_path : Field::model_path;
   const GivenOption* given = launch.args.last_given(field);
+  const std::vector<std::string> nearest = facts::nearest_models(path);
+  const std::string alike = nearest.empty() ? "" : fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
   return {.rule = std::string(rule->id),
           .severity = rule->severity,
           .field = field,
@@ -44,7 +71,8 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
           .why = draft ? "It is neither a directory with a config.json nor an id this build knows. SGLang reads its "
                          "configuration in the middle of the resolution: what comes behind that is not checked."
                        : std::string(rule->why),
-          .fix = draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix),
+          .fix = alike + how_to_get(path, draft) +
+                 (draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix)),
           .where = given != nullptr ? given->where : SourceRange{}};
 }
 
@@ -81,6 +109,29 @@ std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
       .where = given != nullptr ? given->where : SourceRange{}};
 }
 
+// What the model's own files lack. A model of the built-in table has none here; with --load-format dummy none are read.
+std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
+  const Launch& launch = prepared.launch;
+  if (prepared.inputs.models == nullptr || !launch.accepted() || launch.resolved.empty()) return std::nullopt;
+  const Value& path = launch[field];
+  if (!path.is_string() || path.as_string().empty() || launch[Field::load_format] == Value("dummy"))
+    return std::nullopt;
+  const auto place = prepared.inputs.models->place_of(path.as_string());
+  if (!place || place->directory.empty()) return std::nullopt;
+  const auto files = facts::read_weight_files(place->directory);
+  if (!files || files->faults.empty()) return std::nullopt;
+  const Rule* rule = find_rule("MD004");
+  const GivenOption* given = launch.args.last_given(field);
+  return Diagnostic{.rule = std::string(rule->id),
+                    .severity = rule->severity,
+                    .field = field,
+                    .message = fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")),
+                    .why = std::string(rule->why),
+                    .fix = std::string(rule->fix),
+                    .source = std::string(rule->source),
+                    .where = given != nullptr ? given->where : SourceRange{}};
+}
+
 }  // namespace
 
 bool shapes_assumed(const PreparedLaunch& prepared) {
@@ -102,6 +153,9 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));
   if (auto note = own_code_not_run(prepared)) findings.push_back(std::move(*note));
+  for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
+    if (auto damage = damaged_weights(prepared, field)) findings.push_back(std::move(*damage));
+  }
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
     const Rule* rule = find_rule(d.rule);

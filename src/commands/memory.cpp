@@ -12,6 +12,8 @@
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/draft_model.h"
+#include "src/facts/weight_files.h"
+#include "src/plan/stored_weights.h"
 
 namespace preflight::commands {
 namespace {
@@ -34,6 +36,15 @@ plan::DraftCost cost_of_draft(const Launch& launch, facts::ModelFiles& models) {
   return draft == nullptr ? plan::DraftCost{} : plan::draft_cost(launch, *draft);
 }
 
+// From the files of the checkpoint, where they are on this machine.
+std::optional<plan::WeightEstimate> weights_on_disk(const Launch& launch, facts::ModelFiles& models) {
+  if (!launch.model) return std::nullopt;
+  const auto place = models.place_of(launch.model->path);
+  if (!place || place->directory.empty()) return std::nullopt;
+  const auto files = facts::read_weight_files(place->directory);
+  return files ? plan::stored_weights(*launch.model, plan::weight_split(launch), *files) : std::nullopt;
+}
+
 std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vector<std::string>& argv,
                                     MemoryInputs given, std::string& why) {
   const auto resolved = resolve_words(inputs, argv, {}, inputs.env);
@@ -42,6 +53,7 @@ std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vecto
   varied.argv = argv;
   given.advised_most = default_fraction(varied);
   given.draft = cost_of_draft(resolved->launch, *inputs.models);
+  if (resolved->launch.accepted()) given.stored = weights_on_disk(resolved->launch, *inputs.models);
   return plan::memory_sheet(resolved->launch, given, why);
 }
 
@@ -150,6 +162,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   std::string why;
   MemoryInputs given;
   given.draft = cost_of_draft(prepared.launch, *prepared.inputs.models);
+  given.stored = weights_on_disk(prepared.launch, *prepared.inputs.models);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
   return MemorySummary{.device = s->device_gib,

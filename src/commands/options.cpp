@@ -20,9 +20,10 @@
 #include "src/base/ascii_case.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
+#include "src/facts/model_cache.h"
 #include "src/facts/stored_as.h"
 #include "src/kernels/inject.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 #include "src/base/read_text.h"
 
 extern "C" char** environ;
@@ -65,35 +66,41 @@ Result<std::int64_t> memory_mib(std::string_view option, const std::string& text
   return static_cast<std::int64_t>(std::llround(mib));
 }
 
-Result<DeviceFacts> device_of(const LaunchFlags& flags) {
-  DeviceFacts device;
+Result<GivenMachine> given_machine(const LaunchFlags& flags) {
+  GivenMachine given{.release = flags.release,
+                     .no_fp64 = flags.no_fp64,
+                     .facts_file = flags.facts_file,
+                     .sysroot = flags.sysroot,
+                     .python = flags.python};
   if (!flags.device.empty()) {
-    const auto profile = facts::find_device_profile(flags.device);
-    if (!profile) {
+    given.profile = facts::find_device_profile(flags.device);
+    if (!given.profile) {
       std::string list;
       for (const auto& p : facts::device_profiles()) list += (list.empty() ? "" : ", ") + std::string(p.id);
       return failure(fmt::format("--device-profile {}: not known; known are {}", flags.device, list));
     }
-    device = *profile;
   }
   if (!flags.device_memory.empty()) {
     const auto mib = memory_mib("--device-memory", flags.device_memory);
     if (!mib) return tl::make_unexpected(mib.error());
-    device.memory_mib = *mib;
+    given.memory_mib = *mib;
   }
   if (!flags.host_memory.empty()) {
     const auto mib = memory_mib("--host-memory", flags.host_memory);
     if (!mib) return tl::make_unexpected(mib.error());
-    device.host_memory_mib = *mib;
+    given.host_memory_mib = *mib;
   }
   if (flags.device_count) {
     if (*flags.device_count < 1 || *flags.device_count > 4096) {
       return failure(fmt::format("--device-count {}: expected 1 to 4096", *flags.device_count));
     }
-    device.count = *flags.device_count;
+    given.count = *flags.device_count;
   }
-  if (flags.no_fp64) device.has_fp64 = false;
-  return device;
+  std::error_code ignored;
+  if (!flags.sysroot.empty() && !std::filesystem::is_directory(flags.sysroot, ignored)) {
+    return failure(fmt::format("--sysroot {}: no such directory", flags.sysroot));
+  }
+  return given;
 }
 
 std::optional<Error> missing_models(const LaunchFlags& flags) {
@@ -151,15 +158,10 @@ Result<Release> release_option(const std::string& text, std::string_view option)
 
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
   LaunchInput input;
-  const auto release = release_option(flags.release);
-  if (!release) return tl::make_unexpected(release.error());
-  input.release = *release;
-  log::write(log::Detail::kFiles, fmt::format("SGLang {}, {}", release->text(),
-                                              flags.release.empty() ? "the newest that is known" : "as asked for"));
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
   if (is_whole_command(arguments)) {
-    input.command = report::shell_words(arguments);
+    input.command = shell_words(arguments);
     input.command_name = "command line";
     arguments.clear();
   }
@@ -198,6 +200,16 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   input.model_config = flags.model_config;
   input.draft_model_config = flags.draft_model_config;
   input.stored_as = flags.stored_as;
+  std::error_code ignored;
+  if (!flags.models_dir.empty() && !std::filesystem::is_directory(flags.models_dir, ignored)) {
+    return failure(fmt::format("--models-dir {}: no such directory", flags.models_dir));
+  }
+  input.models_dir = flags.models_dir;
+  for (const std::string_view name : facts::model_place_variables()) {
+    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) {
+      input.place_variables.emplace(name, value);
+    }
+  }
   const auto colon = flags.resolver.find(':');
   const std::string resolver = flags.resolver.substr(0, colon);
   if (resolver != "builtin" && resolver != "python" && resolver != "both") {
@@ -211,9 +223,13 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
           fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));
     }
   }
-  auto device = device_of(flags);
-  if (!device) return tl::make_unexpected(device.error());
-  input.device = std::move(*device);
+  const auto given = given_machine(flags);
+  if (!given) return tl::make_unexpected(given.error());
+  auto machine = look_at_machine(*given, input.command ? &*input.command : nullptr);
+  if (!machine) return tl::make_unexpected(machine.error());
+  input.machine = std::move(*machine);
+  input.release = *parse_release(input.machine.facts.release.value);
+  input.device = input.machine.facts.device;
   return input;
 }
 
@@ -265,6 +281,7 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
   app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");
   app.add_option("--draft-model-config", flags.draft_model_config, "config.json to use for the launch's draft model");
+  app.add_option("--models-dir", flags.models_dir, "Look model ids up by name in this directory, before the caches");
   app.add_option("--stored-as", flags.stored_as,
                  "Judge the launch as if its checkpoint were stored so: fp8 (blocks of 128), unquantized")
       ->check(CLI::IsMember(std::vector<std::string>(facts::kStoredForms.begin(), facts::kStoredForms.end())));
@@ -274,17 +291,22 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
   for (const auto& [name, meaning] : fact_names())
     facts += fmt::format("{}{} ({})", facts.empty() ? "" : ", ", name, meaning);
   app.add_option("--fact", flags.facts, "NAME=VALUE of a model fact: " + facts)->allow_extra_args(false);
+  app.add_option("--facts", flags.facts_file, "What `facts --format json` printed on the machine that will serve");
+  app.add_option("--python", flags.python, "Interpreter or environment whose packages count (default: the active one)");
+  app.add_option("--sysroot", flags.sysroot, "Read the cards and the memory of the machine below this directory");
   app.add_option("--device-profile", flags.device,
-                 "Card the launch runs on, such as b60, b580, max1550 (default: b60)");
+                 "Card the launch runs on, such as b60, b580, max1550 (default: this machine's, else b60)");
   app.add_option("--device-memory", flags.device_memory, "Memory of one device as torch reports it, such as 24GiB");
   app.add_option("--host-memory", flags.host_memory,
                  "The host's memory (of one NUMA node), which counts with --device cpu (default: this host's)");
-  app.add_option("--device-count", flags.device_count, "Number of devices (default: 8)");
+  app.add_option("--device-count", flags.device_count, "Number of devices (default: this machine's, else 8)");
   app.add_flag("--no-fp64", flags.no_fp64, "The device has no fp64 (SGLang's XMX probe fails)");
 }
 
 void add_release_option(CLI::App& app, LaunchFlags& flags) {
-  app.add_option("--sglang-version", flags.release, "SGLang release (default: the newest supported)");
+  app.add_option(
+      "--sglang-version", flags.release,
+      "SGLang release (default: that of the image, of --facts or of the installed package, else the newest)");
 }
 
 void add_launch_options(CLI::App& app, LaunchFlags& flags) {

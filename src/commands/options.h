@@ -24,6 +24,10 @@ struct LaunchFlags {
   bool use_environment = false;
   std::string model_config;
   std::string draft_model_config;
+  std::string models_dir;
+  std::string facts_file;
+  std::string sysroot;
+  std::string python;
   std::string stored_as;
   bool mla = false;
   bool no_mla = false;

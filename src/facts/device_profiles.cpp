@@ -1,7 +1,10 @@
 // Tested by tests/device_profiles_test.cpp.
 #include "src/facts/device_profiles.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/base/ascii_case.h"
@@ -30,6 +33,13 @@ std::vector<DeviceProfile> load() {
       p.device.name = row.find("name")->as_string();
       p.device.memory_mib = row.find("memory_mib")->as_int();
       p.device.has_fp64 = row.find("has_fp64")->as_bool();
+      if (const Value* ids = row.find("pci_ids")) {
+        for (const Value& id : ids->as_list()) {
+          p.pci_ids.push_back(static_cast<std::uint32_t>(std::stoul(id.as_string(), nullptr, 16)));
+        }
+      }
+      if (const Value* tiles = row.find("tiles")) p.tiles = static_cast<int>(tiles->as_int());
+      p.integrated = row.find("integrated") != nullptr;
       out.push_back(std::move(p));
     }
   }
@@ -53,6 +63,13 @@ std::optional<DeviceFacts> find_device_profile(std::string_view name) {
     if (folded(p.device.name).find(wanted) != std::string::npos) return p.device;
   }
   return std::nullopt;
+}
+
+const DeviceProfile* profile_of_pci_id(std::uint32_t id) {
+  for (const DeviceProfile& p : device_profiles()) {
+    if (std::find(p.pci_ids.begin(), p.pci_ids.end(), id) != p.pci_ids.end()) return &p;
+  }
+  return nullptr;
 }
 
 }  // namespace preflight::facts

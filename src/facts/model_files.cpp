@@ -3,8 +3,9 @@
 
 #include <filesystem>
 
-#include "src/base/embedded.h"
 #include "src/facts/gguf/gguf_file.h"
+#include "src/facts/known_models.h"
+#include "src/facts/model_cache.h"
 #include "src/facts/stored_as.h"
 #include "src/base/read_text.h"
 
@@ -28,16 +29,8 @@ bool has_file_like(const std::string& directory, const std::string& prefix, cons
   return false;
 }
 
-// The configuration of a Hugging Face id among those that travel in the program; ids stand first in each file.
-std::shared_ptr<const Value> known_model(const std::string& id) {
-  const std::string quoted = '"' + id + '"';
-  for (const auto& file : embedded::models()) {
-    if (file.text.substr(0, file.text.find('\n')).find(quoted) == std::string_view::npos) continue;
-    const auto parsed = Value::parse_json(file.text);
-    const Value* config = parsed ? parsed->find("config") : nullptr;
-    return config == nullptr ? nullptr : std::make_shared<const Value>(*config);
-  }
-  return nullptr;
+std::shared_ptr<const Value> config_in(const Value& record) {
+  return std::make_shared<const Value>(*record.find("config"));
 }
 
 }  // namespace
@@ -66,8 +59,18 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
   const std::filesystem::path file = is_file ? named : named / "config.json";
   if (!std::filesystem::exists(file, ignored)) {
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
-    return with_room(configs_)[path] = known_model(path);
+    const auto place = place_of(path);
+    if (!place) return tl::make_unexpected(place.error());
+    if (!place->directory.empty())
+      return read_config_file(path, std::filesystem::path(place->directory) / "config.json");
+    return with_room(configs_)[path] = place->record == nullptr ? nullptr : config_in(*place->record);
   }
+  return read_config_file(path, file);
+}
+
+Result<std::shared_ptr<const Value>> ModelFiles::read_config_file(const std::string& path,
+                                                                  const std::filesystem::path& file) {
+  std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return failure("not a regular file", file.string());
   const auto text = read_text(file.string());
   if (!text) return tl::make_unexpected(text.error());
@@ -78,9 +81,50 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
   return shared;
 }
 
+Result<ModelPlace> ModelFiles::place_of(const std::string& path) {
+  if (stand_ins_.contains(path)) return ModelPlace{.kind = "given by option"};
+  if (const auto it = places_of_.find(path); it != places_of_.end()) return it->second;
+  std::error_code ignored;
+  ModelPlace place;
+  if (std::filesystem::exists(path, ignored)) {
+    place = {.directory = path, .kind = "directory"};
+  } else if (known_ == KnownModels::kYes) {
+    auto cached = places_ ? find_cached_model(path, *places_) : std::optional<CachedModel>();
+    if (!cached) return tl::make_unexpected(cached.error());
+    if (*cached) {
+      place = {.directory = (*cached)->directory, .kind = (*cached)->kind};
+    } else if (place.record = known_model(path); place.record != nullptr) {
+      place.kind = "built-in table";
+    }
+  }
+  return with_room(places_of_)[path] = std::move(place);
+}
+
+std::string ModelFiles::file_in(const std::string& path, const std::string& name) {
+  // Whether a path is a directory is asked of the path as it was given: a hub's id is none, wherever it lies.
+  if (known_ == KnownModels::kNo || name == ".") return (std::filesystem::path(path) / name).string();
+  const auto place = place_of(path);
+  const std::string& directory = place && !place->directory.empty() ? place->directory : path;
+  return (std::filesystem::path(directory) / name).string();
+}
+
+namespace {
+
+// A file of a model that is known by its record alone.
+const Value* recorded_file(const ModelPlace& place, const std::string& name) {
+  const Value* files = place.record == nullptr ? nullptr : place.record->find("files");
+  return files == nullptr ? nullptr : files->find(name);
+}
+
+}  // namespace
+
 std::optional<Value> ModelFiles::json_file(const std::string& path, const std::string& name) {
   if (!has_file(path, name)) return std::nullopt;
-  const auto text = text_of((std::filesystem::path(path) / name).string());
+  if (known_ == KnownModels::kYes) {
+    const auto place = place_of(path);
+    if (const Value* file = place ? recorded_file(*place, name) : nullptr; file != nullptr) return *file;
+  }
+  const auto text = text_of(file_in(path, name));
   if (!text) return std::nullopt;
   auto value = Value::parse_json(*text);
   return value ? std::optional(std::move(*value)) : std::nullopt;
@@ -92,8 +136,17 @@ bool ModelFiles::has_file(const std::string& path, const std::string& name) {
   if (const auto it = known.find(name); it != known.end()) return it->second;
   std::error_code ignored;
   const auto star = name.find('*');
-  const bool exists = star == std::string::npos ? std::filesystem::exists(std::filesystem::path(path) / name, ignored)
-                                                : has_file_like(path, name.substr(0, star), name.substr(star + 1));
+  bool exists = false;
+  if (star != std::string::npos) {
+    exists = has_file_like(file_in(path, ""), name.substr(0, star), name.substr(star + 1));
+  } else {
+    exists = std::filesystem::exists(file_in(path, name), ignored);
+    if (!exists && known_ == KnownModels::kYes) {
+      const auto place = place_of(path);
+      // The hub holds the code that a record's auto_map names; it is fetched with the model.
+      exists = place && place->record != nullptr && (name.ends_with(".py") || recorded_file(*place, name) != nullptr);
+    }
+  }
   known[name] = exists;
   return exists;
 }

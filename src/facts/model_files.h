@@ -1,13 +1,16 @@
 // ModelFiles: the ModelSource of real launches: local directories and the models of configs/models, cached.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "src/facts/model_cache.h"
 #include "src/facts/model_source.h"
 
 namespace preflight::facts {
@@ -16,9 +19,21 @@ namespace preflight::facts {
 // without a hub and say no.
 enum class KnownModels : bool { kNo, kYes };
 
+// Where the configuration of a model path comes from.
+struct ModelPlace {
+  std::string directory = {};  // holds its files; "" = none does
+  std::string kind = {};       // "directory", "Hugging Face cache", "built-in table", …; "" = nowhere
+  std::shared_ptr<const Value> record = nullptr;  // of the built-in table (known_models.h)
+};
+
 class ModelFiles : public ModelSource {
  public:
   explicit ModelFiles(KnownModels known = KnownModels::kNo) : known_(known) {}
+
+  // Look for ids on this machine, too.
+  void look_in(ModelPlaces places) { places_ = std::move(places); }
+  // Errors: a cache that holds the model and is damaged or closed.
+  Result<ModelPlace> place_of(const std::string& path);
 
   // From now on, `config` is the configuration of `path`, whatever stands on disk.
   void stand_in(const std::string& path, Value config);
@@ -31,6 +46,12 @@ class ModelFiles : public ModelSource {
   std::optional<Value> json_file(const std::string& path, const std::string& name) override;
 
  private:
+  // A file of the model, in the directory that holds it.
+  std::string file_in(const std::string& path, const std::string& name);
+  Result<std::shared_ptr<const Value>> read_config_file(const std::string& path, const std::filesystem::path& file);
+
+  std::optional<ModelPlaces> places_;
+  std::map<std::string, ModelPlace> places_of_;
   std::map<std::string, std::shared_ptr<const Value>> stand_ins_;
   std::set<std::string> stored_otherwise_;  // paths whose own notes of a quantisation do not count
   // What was seen on disk; forgotten when there is much of it, so that long batches stay small.

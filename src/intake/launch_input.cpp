@@ -227,7 +227,9 @@ std::optional<Error> absurd_number(const Value& config, const std::string& path)
 std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string& path) {
   const auto config = models.config_of(path);
   if (!config) return config.error();
-  const std::string file = path == kModelByOption ? "--fact" : path + "/config.json";
+  const auto place = models.place_of(path);
+  const std::string& directory = place && !place->directory.empty() ? place->directory : path;
+  const std::string file = path == kModelByOption ? "--fact" : directory + "/config.json";
   if (*config != nullptr) {
     if (!(*config)->is_dict()) return Error{"a model configuration is a JSON object", file};
     return absurd_number(**config, file);
@@ -241,7 +243,7 @@ std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string
 // The installed SGLang's answer: replaces ours, or is compared with it.
 Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments, facts::ModelFiles& models,
                             PreparedLaunch& out) {
-  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, input.device, arguments.env);
+  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, out.inputs.device, arguments.env);
   if (!answer) return tl::make_unexpected(answer.error());
   if (answer->release != input.release.text()) {
     out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, rules are those of {}",
@@ -396,6 +398,47 @@ bool model_is_known(facts::ModelFiles& models, const std::string& path) {
 
 namespace {
 
+// Where the model's configuration was found, for the head of the report.
+void tell_model(PreparedLaunch& out) {
+  if (out.launch.args.raw.empty()) return;  // refused by the parser: no value was read
+  const std::string path = path_in(out.launch.args, Field::model_path);
+  const auto place = out.inputs.models->place_of(path);
+  if (path.empty() || !place) return;
+  SourcedText& model = out.machine->model;
+  model.value = path;
+  model.place = place->kind.empty() ? "not known" : place->kind;
+  if (out.facts_by_option || place->kind == "given by option") {
+    model.origin = Origin::kGiven;
+    model.place = "given by option";
+  } else if (place->kind == "directory" || place->record != nullptr || place->kind == "--models-dir") {
+    model.origin = Origin::kFile;
+  } else if (!place->kind.empty()) {
+    model.origin = Origin::kCache;
+  }
+}
+
+// Where this launch's model ids are looked for: its own variables, then those of this process.
+facts::ModelPlaces model_places(const LaunchInput& input, const Arguments& arguments) {
+  facts::ModelPlaces places;
+  places.models_dir = input.models_dir;
+  places.env = input.place_variables;
+  for (const std::string_view name : facts::model_place_variables()) {
+    if (const auto it = arguments.env.find(name); it != arguments.env.end())
+      places.env.insert_or_assign(it->first, it->second);
+  }
+  // Parsing takes as long as all look-ups; few launches name either.
+  const bool named = std::any_of(arguments.argv.begin(), arguments.argv.end(), [](const std::string& word) {
+    return word.starts_with("--dow") || word.starts_with("--rev") || word.starts_with("--config");
+  });
+  if (!named) return places;
+  const ParseOutcome parsed = args::parse(input.release, arguments.argv);
+  if (const auto* args = std::get_if<ServerArgs>(&parsed)) {
+    places.download_dir = path_in(*args, Field::download_dir);
+    places.revision = path_in(*args, Field::revision);
+  }
+  return places;
+}
+
 Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
@@ -409,7 +452,10 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   }
   PreparedLaunch out;
   auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
-  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, input.device, source, true};
+  source->look_in(model_places(input, *arguments));
+  out.machine = machine_for(input.machine, arguments->env);
+  out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, source,
+                true};
   const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();
   auto models = model_by_option(input, *source, path);
   if (!models) return tl::make_unexpected(models.error());
@@ -444,6 +490,7 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
     if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
   }
   add_config_text(out);
+  tell_model(out);
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "preflight/report.h"
 #include "src/args/config_file.h"
+#include "src/intake/machine.h"
 #include "src/intake/model_options.h"
 #include "src/facts/model_files.h"
 #include "src/sources/launch_command.h"
@@ -27,10 +28,13 @@ struct LaunchInput {
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
   std::string draft_model_config;            // --draft-model-config FILE
+  std::string models_dir;                    // --models-dir: where ids are looked up by name
+  Environment place_variables;               // of this process: where its caches are (facts/model_cache.h)
   std::string stored_as;                     // --stored-as: form of the model's checkpoint; "" as it is
   std::optional<bool> mla;                   // --mla / --no-mla
   std::map<std::string, std::string> facts;  // --fact NAME=VALUE
-  DeviceFacts device;
+  DeviceFacts device;                        // before the launch's own variables
+  MachineLookup machine;
   bool ask_builtin = true;  // --resolver builtin or both
   std::string interpreter;  // --resolver python[:EXE] or both[:EXE]; empty = not asked
 };
@@ -73,6 +77,7 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
 
 struct PreparedLaunch {
   Launch launch;
+  std::optional<MachineFacts> machine;
   LaunchInputs inputs;
   ArgumentSource source;                     // secrets are hidden in it (conceal.h)
   std::vector<ArgumentSource::Span> places;  // of the arguments, in the text as it was given

@@ -154,7 +154,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
     return std::nullopt;
   }
   MemorySheet sheet;
-  const auto weights = estimate_weights(*launch.model, weight_split(launch));
+  const auto weights = inputs.stored ? inputs.stored : estimate_weights(*launch.model, weight_split(launch));
   if (!weights && !inputs.weights_gib) {
     why = "the weights of this architecture are not counted; give --weights-gib with what the server's log says";
     return std::nullopt;

@@ -57,9 +57,10 @@ void add_draft(const DraftCost& draft, CacheCost& cost);
 struct MemoryInputs {
   std::optional<double> weights_gib = {};  // of one rank
   std::optional<double> draft_gib = {};
-  std::optional<double> free_gib = {};      // before loading
-  DraftCost draft = {};                     // estimated, when there is a draft model
-  std::optional<double> advised_most = {};  // the fraction SGLang takes when none is given
+  std::optional<double> free_gib = {};        // before loading
+  std::optional<WeightEstimate> stored = {};  // from the checkpoint's own files (stored_weights.h)
+  DraftCost draft = {};                       // estimated, when there is a draft model
+  std::optional<double> advised_most = {};    // the fraction SGLang takes when none is given
 };
 
 struct MemorySheet {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
 #include "src/base/shell_words.h"
 
@@ -247,6 +248,7 @@ std::string report_json(const Report& report, int exit_status) {
   Json out = {{"format_version", kJsonFormatVersion},
               {"tool", {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}}},
               {"sglang_version", report.launch.release().text()},
+              {"facts", report.machine ? facts_json(*report.machine) : Json(nullptr)},
               {"verdict", report.verdict_word()},
               {"exit_status", exit_status},
               {"outcome", outcome_object(report.launch)},

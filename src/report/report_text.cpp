@@ -9,6 +9,7 @@
 
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"
+#include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
 #include "src/report/printable.h"
 
@@ -344,7 +345,7 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
 
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out;
+  std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
   for (const auto& f : report.findings) {
     if (f.severity == Severity::kInfo && !options.details) continue;
     out += finding_text(f, report.source, options);

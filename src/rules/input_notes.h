@@ -7,6 +7,6 @@
 
 namespace preflight::rules {
 
-std::span<const Rule> input_rules();  // MD model facts, SH pasted commands, RS resolvers, ND nodes
+std::span<const Rule> input_rules();  // MD model facts, SH pasted commands, RS resolvers, ND nodes, HO host
 
 }  // namespace preflight::rules

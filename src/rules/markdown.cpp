@@ -66,6 +66,7 @@ std::string_view family_title(std::string_view id) {
       {"VL", "Commands of vLLM"},
       {"RS", "An installed SGLang as the resolver"},
       {"ND", "Several nodes"},
+      {"HO", "The host"},
   };
   for (const Title& t : kTitles) {
     if (id.starts_with(t.family)) return t.title;

@@ -1,0 +1,37 @@
+// Tested by tests/facts_command_test.cpp.
+#include "src/commands/facts.h"
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "src/commands/exit_status.h"
+#include "src/intake/launch_input.h"
+#include "src/report/facts_text.h"
+#include "src/report/json_dump.h"
+
+namespace preflight::commands {
+
+int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
+  const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+  auto input = launch_input(flags, std::move(arguments));
+  if (!input) return refuse(input.error());
+  MachineFacts facts = machine_for(input->machine, input->env);
+  if (launched) {
+    auto prepared = prepare_launch(*input);
+    if (!prepared) return refuse(prepared.error());
+    facts = std::move(*prepared->machine);
+  }
+  const OutputOptions output = output_options(flags);
+  if (output.format == Format::kJson) {
+    std::cout << report::json_dump(report::facts_json(facts)) << '\n';
+  } else {
+    std::cout << report::facts_text(facts, report::Style(output.colour));
+  }
+  return kOk;
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,334 @@
+#include "src/facts/cards.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "src/base/read_text.h"
+#include "src/facts/device_profiles.h"
+
+namespace preflight::facts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kIntel = 0x8086;
+constexpr std::size_t kLongestAttribute = 4096;  // of sysfs: one page
+
+// A sysfs attribute: one short line. Anything else under that name (a fifo, a folder) is not read.
+std::string attribute(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return "";
+  const auto text = read_text(file.string());
+  if (!text || text->size() > kLongestAttribute) return "";
+  return text->substr(0, text->find_first_of(" \t\r\n"));
+}
+
+template <typename Number>
+std::optional<Number> number(std::string_view text, int base) {
+  if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::string link_name(const fs::path& link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link, error);
+  return error ? "" : target.filename().string();
+}
+
+// "DRIVER=xe" of uevent, where no link says it.
+std::string uevent_value(const fs::path& device, std::string_view key) {
+  std::error_code error;
+  if (!fs::is_regular_file(device / "uevent", error)) return "";
+  const auto text = read_text((device / "uevent").string());
+  if (!text) return "";
+  const auto at = text->find(std::string(key) + "=");
+  if (at == std::string::npos) return "";
+  const auto begin = at + key.size() + 1;
+  return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+std::vector<std::string> names_in(const fs::path& directory, std::string_view prefix) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    const std::string_view rest = std::string_view(name).substr(std::min(prefix.size(), name.size()));
+    const bool numbered = name.starts_with(prefix) && !rest.empty() && number<int>(rest, 10).has_value();
+    if (numbered) out.push_back(std::move(name));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// One tile's memory as the driver tells it: xe in each tile, i915 for the whole card.
+std::optional<std::int64_t> memory_of(const fs::path& card, const fs::path& device, int tiles) {
+  for (const char* name : {"tile0/physical_vram_size_bytes", "tile0/memory/physical_vram_size_bytes"}) {
+    if (const auto bytes = number<std::int64_t>(attribute(device / name), 10); bytes && *bytes > 0) return *bytes >> 20;
+  }
+  for (const fs::path& file : {card / "lmem_total_bytes", device / "lmem_total_bytes"}) {
+    if (const auto bytes = number<std::int64_t>(attribute(file), 10); bytes && *bytes > 0) {
+      return (*bytes / std::max(tiles, 1)) >> 20;
+    }
+  }
+  return std::nullopt;
+}
+
+int tiles_of(const fs::path& card, const fs::path& device, const DeviceProfile* profile) {
+  const auto xe = names_in(device, "tile");
+  if (!xe.empty()) return static_cast<int>(xe.size());
+  const auto i915 = names_in(card / "gt", "gt");
+  // A card of one tile may have a second gt, for media: only a card known to have tiles counts them.
+  if (profile != nullptr && profile->tiles > 1) return i915.empty() ? profile->tiles : static_cast<int>(i915.size());
+  return 1;
+}
+
+std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
+  const fs::path device = directory / "device";
+  const auto vendor = number<std::uint32_t>(attribute(device / "vendor"), 16);
+  const auto id = number<std::uint32_t>(attribute(device / "device"), 16);
+  if (!vendor || *vendor != kIntel || !id) return std::nullopt;
+  Card card;
+  card.node = directory.filename().string();
+  card.pci_id = *id;
+  card.driver = link_name(device / "driver");
+  if (card.driver.empty()) card.driver = uevent_value(device, "DRIVER");
+  card.address = uevent_value(device, "PCI_SLOT_NAME");
+  if (card.address.empty()) card.address = link_name(device);
+  const DeviceProfile* profile = profile_of_pci_id(*id);
+  if (profile != nullptr) {
+    card.name = profile->device.name;
+    card.profile = profile->device;
+    card.integrated = profile->integrated;
+  }
+  card.tiles = tiles_of(directory, device, profile);
+  card.driver_mib = memory_of(directory, device, card.tiles);
+  const auto renders = names_in(device / "drm", "renderD");
+  if (!renders.empty()) {
+    card.render_node = renders.front();
+    card.may_open = access((root / "dev/dri" / card.render_node).c_str(), R_OK | W_OK) == 0;
+  }
+  // A processor's own graphics sits at 00:02.0, whatever its id.
+  if (profile == nullptr) card.integrated = card.address.ends_with(":00:02.0") && !card.driver_mib;
+  return card;
+}
+
+// What torch reports of one of its tiles, or of the whole card.
+std::optional<DeviceFacts> device_of(const Card& card, bool whole) {
+  DeviceFacts out;
+  if (card.profile) {
+    out = *card.profile;
+    // The same id is sold with half the memory: the driver knows. Its figure holds what the driver keeps for itself.
+    if (card.driver_mib && *card.driver_mib < out.memory_mib) out.memory_mib = *card.driver_mib;
+  } else if (card.driver_mib) {
+    out.name = fmt::format("Intel GPU 0x{:04x}", card.pci_id);
+    out.memory_mib = *card.driver_mib;
+  } else {
+    return std::nullopt;
+  }
+  if (whole) out.memory_mib *= card.tiles;
+  return out;
+}
+
+std::string variable(const Environment& env, std::string_view name) {
+  const auto it = env.find(name);
+  return it == env.end() ? std::string() : it->second;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+// Indices of ZE_AFFINITY_MASK: "0,2" or "0.1". nullopt: not understood.
+std::optional<std::vector<std::pair<int, int>>> masked(std::string_view text) {
+  std::vector<std::pair<int, int>> out;
+  for (const std::string_view part : split(text, ',')) {
+    const auto dot = part.find('.');
+    const auto device = number<int>(part.substr(0, dot), 10);
+    const auto tile = dot == std::string_view::npos ? std::optional(-1) : number<int>(part.substr(dot + 1), 10);
+    if (!device || !tile || *device < 0) return std::nullopt;
+    out.emplace_back(*device, *tile);
+  }
+  return out;
+}
+
+struct Selected {
+  bool understood = true;
+  bool any = false;  // a term selects for Level Zero
+  bool all = false;  // and selects every device
+  std::vector<int> indices;
+};
+
+// The terms of ONEAPI_DEVICE_SELECTOR that concern Level Zero GPUs.
+Selected selected(std::string_view text) {
+  Selected out;
+  for (const std::string_view term : split(text, ';')) {
+    if (term.empty() || term.front() == '!') {
+      out.understood = out.understood && term.empty();
+      continue;
+    }
+    const auto colon = term.find(':');
+    const std::string_view backend = term.substr(0, colon);
+    if (colon == std::string_view::npos) {
+      out.understood = false;
+      continue;
+    }
+    if (backend != "level_zero" && backend != "*") continue;
+    for (const std::string_view device : split(term.substr(colon + 1), ',')) {
+      if (device == "*" || device == "gpu") {
+        out.any = out.all = true;
+      } else if (const auto index = number<int>(device, 10); index && *index >= 0) {
+        out.any = true;
+        out.indices.push_back(*index);
+      } else if (device != "cpu" && device != "fpga") {
+        out.understood = false;
+      }
+    }
+  }
+  return out;
+}
+
+template <typename Item>
+std::vector<Item> kept(const std::vector<Item>& items, const std::vector<int>& indices) {
+  std::vector<Item> out;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (std::find(indices.begin(), indices.end(), static_cast<int>(i)) != indices.end()) out.push_back(items[i]);
+  }
+  return out;
+}
+
+// The selector picks among what the mask left. True when something was restricted.
+template <typename Item>
+bool select(std::vector<Item>& devices, const Environment& env, std::vector<std::string>& notes) {
+  const std::string text = variable(env, "ONEAPI_DEVICE_SELECTOR");
+  if (text.empty()) return false;
+  const Selected choice = selected(text);
+  if (!choice.understood) {
+    notes.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR={} is not understood here: all devices are counted", text));
+    return false;
+  }
+  if (choice.all) return false;
+  if (!choice.any) {
+    notes.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR={} selects no Level Zero GPU", text));
+    devices.clear();
+    return true;
+  }
+  devices = kept(devices, choice.indices);
+  return true;
+}
+
+bool not_understood(const std::string& mask, std::vector<std::string>& notes) {
+  notes.push_back(fmt::format("ZE_AFFINITY_MASK={} is not understood here: all devices are counted", mask));
+  return false;
+}
+
+bool composite(const Environment& env) { return variable(env, "ZE_FLAT_DEVICE_HIERARCHY") == "COMPOSITE"; }
+
+}  // namespace
+
+Machine read_cards(const fs::path& sysroot) {
+  Machine out;
+  const fs::path drm = sysroot / "sys/class/drm";
+  for (const std::string& name : names_in(drm, "card")) {
+    auto card = read_card(sysroot, drm / name);
+    if (!card) continue;
+    const std::string shown =
+        card->name.empty() ? fmt::format("an Intel GPU with the unknown PCI id 0x{:04x}", card->pci_id) : card->name;
+    if (card->driver.empty()) {
+      out.notes.push_back(fmt::format("{}: {} has no driver bound", card->node, shown));
+    } else if (card->driver != "xe" && card->driver != "i915") {
+      out.notes.push_back(
+          fmt::format("{}: {} is bound to {}, which no compute runtime uses", card->node, shown, card->driver));
+    } else if (card->render_node.empty()) {
+      out.notes.push_back(fmt::format("{}: {} has no render node", card->node, shown));
+    } else if (!card->may_open) {
+      out.notes.push_back(
+          fmt::format("{}: this user may not open /dev/dri/{} (group render)", card->node, card->render_node));
+    }
+    if (!card->profile && !card->driver_mib) {
+      out.notes.push_back(
+          fmt::format("{}: {}, and its driver does not tell its memory: give --device-memory", card->node, shown));
+    }
+    out.cards.push_back(std::move(*card));
+  }
+  std::stable_sort(out.cards.begin(), out.cards.end(),
+                   [](const Card& a, const Card& b) { return a.address < b.address; });
+  return out;
+}
+
+VisibleDevices visible_devices(const Machine& machine, const Environment& env) {
+  VisibleDevices out;
+  const auto usable = [](const Card& c) { return c.driver == "xe" || c.driver == "i915"; };
+  const bool discrete = std::any_of(machine.cards.begin(), machine.cards.end(),
+                                    [&](const Card& c) { return usable(c) && !c.integrated; });
+  const bool whole = composite(env);
+  struct Unit {
+    DeviceFacts device;
+    int tiles;  // that it consists of
+  };
+  std::vector<Unit> units;  // one per index of the mask
+  for (const Card& card : machine.cards) {
+    if (!usable(card) || (discrete && card.integrated)) continue;
+    const auto device = device_of(card, whole);
+    if (!device) continue;
+    for (int tile = 0; tile < (whole ? 1 : card.tiles); ++tile) units.push_back({*device, whole ? card.tiles : 1});
+  }
+  if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
+    if (const auto list = masked(mask)) {
+      std::vector<int> indices;
+      for (const auto& [device, tile] : *list) indices.push_back(device);
+      // "0.1" of a whole card leaves that tile of it.
+      for (const auto& [device, tile] : *list) {
+        if (tile < 0 || device >= static_cast<int>(units.size())) continue;
+        Unit& unit = units[static_cast<std::size_t>(device)];
+        unit.device.memory_mib /= std::exchange(unit.tiles, 1);
+      }
+      units = kept(units, indices);
+      out.restricted = true;
+    } else {
+      not_understood(mask, out.notes);
+    }
+  }
+  out.restricted = select(units, env, out.notes) || out.restricted;
+  for (Unit& unit : units) out.devices.push_back(std::move(unit.device));
+  return out;
+}
+
+std::optional<int> devices_left(int count, const Environment& env, std::vector<std::string>& notes) {
+  std::vector<int> devices(static_cast<std::size_t>(std::max(count, 0)));
+  bool restricted = false;
+  if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
+    if (const auto list = masked(mask)) {
+      std::vector<int> indices;
+      for (const auto& [device, tile] : *list) indices.push_back(device);
+      devices = kept(devices, indices);
+      restricted = true;
+    } else {
+      not_understood(mask, notes);
+    }
+  }
+  restricted = select(devices, env, notes) || restricted;
+  return restricted ? std::optional(static_cast<int>(devices.size())) : std::nullopt;
+}
+
+}  // namespace preflight::facts

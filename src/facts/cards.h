@@ -1,0 +1,52 @@
+// The Intel cards of a machine, from sysfs alone, and which of them a launch sees.
+//
+// Sources: Linux Documentation/ABI (drm class, i915's lmem_total_bytes, xe's tileN/physical_vram_size_bytes), names by
+// PCI id as Intel's compute runtime gives them (configs/devices), Level Zero's ZE_AFFINITY_MASK and
+// ZE_FLAT_DEVICE_HIERARCHY, DPC++'s ONEAPI_DEVICE_SELECTOR. Nothing is opened but small text files.
+// Tested by cards_test.cpp over recorded trees.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preflight/facts.h"
+
+namespace preflight::facts {
+
+struct Card {
+  std::string node;     // "card0"
+  std::string driver;   // "xe", "i915"; "" = none is bound
+  std::string address;  // PCI address; orders the cards
+  std::uint32_t pci_id = 0;
+  std::string name;  // "" = an id nobody knows here
+  bool integrated = false;
+  int tiles = 1;
+  std::optional<std::int64_t> driver_mib;   // of one tile, where the driver tells it
+  std::optional<DeviceFacts> profile = {};  // what torch reports of this card
+  std::string render_node = {};             // "renderD128"
+  bool may_open = false;                    // this user may open the render node
+};
+
+struct Machine {
+  std::vector<Card> cards;         // in PCI order
+  std::vector<std::string> notes;  // cards that cannot be used, and why
+};
+
+Machine read_cards(const std::filesystem::path& sysroot = "/");
+
+struct VisibleDevices {
+  std::vector<DeviceFacts> devices;  // one per torch device; `count` is meaningless in them
+  std::vector<std::string> notes;
+  bool restricted = false;  // a variable left some out
+};
+
+// What torch.xpu sees of these cards with these variables.
+VisibleDevices visible_devices(const Machine& machine, const Environment& env);
+
+// How many of `count` alike devices the variables leave; nullopt: they do not restrict, or are not understood.
+std::optional<int> devices_left(int count, const Environment& env, std::vector<std::string>& notes);
+
+}  // namespace preflight::facts

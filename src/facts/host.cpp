@@ -1,0 +1,78 @@
+#include "src/facts/host.h"
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace preflight::facts {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a mounted file system; nullopt where there is none.
+std::optional<struct statvfs> file_system(const fs::path& path) {
+  struct statvfs out {};
+  return statvfs(path.c_str(), &out) == 0 ? std::optional(out) : std::nullopt;
+}
+
+// The nearest folder that is there: a cache is made by its first download.
+fs::path existing(fs::path path) {
+  std::error_code error;
+  while (!path.empty() && path != path.root_path() && !fs::exists(path, error)) path = path.parent_path();
+  return path;
+}
+
+}  // namespace
+
+bool listens_on(std::int64_t port, const fs::path& sysroot) {
+  constexpr std::string_view kListening = "0A";
+  for (const char* name : {"proc/net/tcp", "proc/net/tcp6"}) {
+    std::ifstream in(sysroot / name);
+    std::string line;
+    while (std::getline(in, line)) {
+      //   0: 00000000:7530 00000000:0000 0A …
+      const auto first = line.find(": ");
+      const auto colon = first == std::string::npos ? first : line.find(':', first + 2);
+      if (colon == std::string::npos || colon + 5 > line.size()) continue;
+      std::int64_t local = 0;
+      const auto [end, error] = std::from_chars(line.data() + colon + 1, line.data() + colon + 5, local, 16);
+      if (error != std::errc{} || local != port) continue;
+      const auto remote = line.find(' ', colon);
+      const auto state = remote == std::string::npos ? remote : line.find(' ', remote + 1);
+      if (state != std::string::npos && std::string_view(line).substr(state + 1, 2) == kListening) return true;
+    }
+  }
+  return false;
+}
+
+HostState read_host(std::int64_t port, const std::string& download_place, const fs::path& sysroot) {
+  HostState out;
+  if (const auto shm = file_system(sysroot / "dev/shm")) {
+    out.shared_memory_bytes = static_cast<std::uint64_t>(shm->f_blocks) * shm->f_frsize;
+  }
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    out.most_open_files = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
+  }
+  std::error_code error;
+  if (port > 0 && port < 65536 && fs::exists(sysroot / "proc/net/tcp", error))
+    out.port_taken = listens_on(port, sysroot);
+  if (!download_place.empty()) {
+    const fs::path place = existing(download_place);
+    out.disk = place.string();
+    if (const auto disk = file_system(place)) {
+      out.free_disk_bytes = static_cast<std::uint64_t>(disk->f_bavail) * disk->f_frsize;
+    }
+  }
+  return out;
+}
+
+}  // namespace preflight::facts

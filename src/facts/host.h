@@ -1,0 +1,27 @@
+// The host a launch would run on: limits and places that end launches when they are too small or taken.
+//
+// Only looked at when asked (`doctor`); nothing is written and nothing is sent. Sources: proc(5), getrlimit(2),
+// statvfs(3). Tested by doctor_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace preflight::facts {
+
+struct HostState {
+  std::optional<std::uint64_t> shared_memory_bytes;  // of /dev/shm
+  std::uint64_t most_open_files = 0;                 // the hard limit; UINT64_MAX: none
+  std::optional<bool> port_taken;                    // nullopt: not known
+  std::optional<std::uint64_t> free_disk_bytes;      // where the model would be downloaded to
+  std::string disk;                                  // that place
+};
+
+HostState read_host(std::int64_t port, const std::string& download_place, const std::filesystem::path& sysroot = "/");
+
+// Whether a line of /proc/net/tcp or tcp6 listens on this port, on any address.
+bool listens_on(std::int64_t port, const std::filesystem::path& sysroot);
+
+}  // namespace preflight::facts

@@ -1,0 +1,197 @@
+#include "src/facts/model_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "src/base/ascii_case.h"
+#include "src/base/read_text.h"
+
+namespace preflight::facts {
+namespace {
+
+namespace fs = std::filesystem;
+using Found = Result<std::optional<CachedModel>>;
+
+constexpr std::array<std::string_view, 9> kVariables = {
+    "HF_HUB_CACHE",          "HUGGINGFACE_HUB_CACHE", "HF_HOME",        "XDG_CACHE_HOME",      "HOME",
+    "SGLANG_USE_MODELSCOPE", "MODELSCOPE_CACHE",      "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
+
+// ORG/NAME or NAME, as the hub allows them: what could climb out of a folder is no id.
+bool is_model_id(std::string_view id) {
+  if (id.empty() || id.size() > 200 || id.front() == '/' || id.front() == '.' || id.front() == '~') return false;
+  if (std::count(id.begin(), id.end(), '/') > 1 || id.back() == '/') return false;
+  if (id.find("..") != std::string_view::npos) return false;
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '/';
+  });
+}
+
+std::string replaced_all(std::string_view text, std::string_view what, std::string_view with) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.substr(at).starts_with(what)) {
+      out += with;
+      at += what.size();
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
+std::string variable(const ModelPlaces& places, std::string_view name) {
+  const auto it = places.env.find(name);
+  return it == places.env.end() ? std::string() : it->second;
+}
+
+// os.path.expanduser and os.path.expandvars of the home directory alone: what these variables hold in practice.
+fs::path expanded(const ModelPlaces& places, const std::string& text) {
+  const std::string home = variable(places, "HOME");
+  if (text == "~" || text.starts_with("~/")) return fs::path(home + text.substr(1));
+  if (text.starts_with("$HOME")) return fs::path(home + text.substr(5));
+  return fs::path(text);
+}
+
+fs::path hub_cache(const ModelPlaces& places) {
+  for (const std::string_view name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (const std::string set = variable(places, name); !set.empty()) return expanded(places, set);
+  }
+  if (const std::string home = variable(places, "HF_HOME"); !home.empty()) return expanded(places, home) / "hub";
+  const std::string xdg = variable(places, "XDG_CACHE_HOME");
+  const fs::path base = !xdg.empty() ? expanded(places, xdg) : fs::path(variable(places, "HOME")) / ".cache";
+  return variable(places, "HOME").empty() && xdg.empty() ? fs::path() : base / "huggingface" / "hub";
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found && !error;
+}
+
+// A folder that is there and may not be entered is an error: "not there" would be a guess.
+std::optional<Error> closed(const fs::path& directory) {
+  std::error_code error;
+  const fs::directory_iterator open(directory, error);
+  if (!error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+    return std::nullopt;
+  }
+  return Error{"a model's folder that cannot be read: " + error.message(), directory.string()};
+}
+
+bool holds_half_a_download(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".incomplete") return true;
+  }
+  return false;
+}
+
+// The folder has to hold a configuration that can be opened; `blobs` is where a cache keeps what its links point to.
+Found usable(fs::path directory, std::string kind, const fs::path& blobs) {
+  if (auto error = closed(directory)) return tl::make_unexpected(std::move(*error));
+  const fs::path config = directory / "config.json";
+  std::error_code error;
+  if (is_there(config) && !fs::exists(config, error)) {
+    if (error && error != std::errc::no_such_file_or_directory) {
+      return failure("config.json cannot be reached: " + error.message(), config.string());
+    }
+    const bool half = !blobs.empty() && holds_half_a_download(blobs);
+    return failure(half ? "a link to a file whose download was not finished (.incomplete): download it again"
+                        : "a link to a file that is not there: the cache is damaged, download the model again",
+                   config.string());
+  }
+  return std::optional(CachedModel{directory.string(), std::move(kind)});
+}
+
+// The first line of refs/REVISION names a commit; a commit is its own name.
+Result<std::string> commit_of(const fs::path& model, const std::string& revision) {
+  const fs::path ref = model / "refs" / revision;
+  std::error_code error;
+  if (!fs::is_regular_file(ref, error)) return revision;
+  auto text = read_text(ref.string());
+  if (!text) return tl::make_unexpected(text.error());
+  std::string commit = text->substr(0, text->find_first_of(" \r\n"));
+  const bool hexadecimal =
+      !commit.empty() && commit.size() <= 64 && commit.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!hexadecimal) return failure("names no commit: the cache is damaged, download the model again", ref.string());
+  return commit;
+}
+
+Found in_hub_cache(const std::string& id, const ModelPlaces& places, const fs::path& cache, const std::string& kind) {
+  if (cache.empty()) return std::optional<CachedModel>();
+  if (auto error = closed(cache)) return tl::make_unexpected(std::move(*error));
+  const fs::path model = cache / ("models--" + replaced_all(id, "/", "--"));
+  std::error_code ignored;
+  if (!fs::is_directory(model, ignored)) return std::optional<CachedModel>();
+  if (auto error = closed(model)) return tl::make_unexpected(std::move(*error));
+  const std::string revision = places.revision.empty() ? "main" : places.revision;
+  if (revision.find("..") != std::string::npos || revision.front() == '/') return std::optional<CachedModel>();
+  const auto commit = commit_of(model, revision);
+  if (!commit) return tl::make_unexpected(commit.error());
+  const fs::path snapshot = model / "snapshots" / *commit;
+  if (fs::is_directory(snapshot, ignored)) {
+    // Weights alone, or another file alone, was downloaded: the configuration is not here, and that is no damage.
+    if (!is_there(snapshot / "config.json") && !is_there(snapshot / "params.json")) return std::optional<CachedModel>();
+    return usable(snapshot, kind, model / "blobs");
+  }
+  if (holds_half_a_download(model / "blobs")) {
+    return failure("a download that was not finished (.incomplete), and no file of it is in place yet", model.string());
+  }
+  return std::optional<CachedModel>();
+}
+
+bool asks_modelscope(const ModelPlaces& places) {
+  const std::string value = ascii_lower(variable(places, "SGLANG_USE_MODELSCOPE"));
+  return value == "true" || value == "1" || value == "yes" || value == "y" || value == "t";
+}
+
+Found in_modelscope(const std::string& id, const ModelPlaces& places) {
+  const std::string set = variable(places, "MODELSCOPE_CACHE");
+  const fs::path cache =
+      !set.empty() ? expanded(places, set) : fs::path(variable(places, "HOME")) / ".cache/modelscope/hub";
+  // A dot in a name would be no Python package's: ModelScope writes three underscores for it.
+  const std::string plain = replaced_all(id, ".", "___");
+  for (const fs::path& directory : {cache / "models" / plain, cache / plain, cache / "hub" / "models" / plain}) {
+    if (is_there(directory / "config.json")) return usable(directory, "ModelScope cache", {});
+  }
+  return std::optional<CachedModel>();
+}
+
+Found in_models_dir(const std::string& id, const ModelPlaces& places) {
+  const fs::path top = places.models_dir;
+  if (auto error = closed(top)) return tl::make_unexpected(std::move(*error));
+  const std::string name = id.substr(id.rfind('/') + 1);
+  for (const std::string& folder : {id, name, replaced_all(id, "/", "--"), replaced_all(id, "/", "__")}) {
+    const fs::path directory = top / folder;
+    if (is_there(directory / "config.json") || is_there(directory / "params.json")) {
+      return usable(directory, "--models-dir", {});
+    }
+  }
+  return in_hub_cache(id, places, top, "--models-dir");
+}
+
+}  // namespace
+
+std::vector<std::string_view> model_place_variables() { return {kVariables.begin(), kVariables.end()}; }
+
+Found find_cached_model(const std::string& id, const ModelPlaces& places) {
+  if (!is_model_id(id)) return std::optional<CachedModel>();
+  if (!places.models_dir.empty()) {
+    if (auto found = in_models_dir(id, places); !found || *found) return found;
+  }
+  if (asks_modelscope(places)) return in_modelscope(id, places);
+  if (auto found = in_hub_cache(id, places, hub_cache(places), "Hugging Face cache"); !found || *found) return found;
+  if (places.download_dir.empty()) return std::optional<CachedModel>();
+  return in_hub_cache(id, places, expanded(places, places.download_dir), "--download-dir");
+}
+
+}  // namespace preflight::facts

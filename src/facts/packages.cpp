@@ -1,0 +1,164 @@
+#include "src/facts/packages.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "preflight/value.h"
+#include "src/base/ascii_case.h"
+#include "src/base/read_text.h"
+
+namespace preflight::facts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 14> kWanted = {
+    "sglang", "sgl-kernel",        "sgl-kernel-xpu", "sglang-kernel-xpu",  "torch",         "torchvision",
+    "triton", "triton-xpu",        "transformers",   "pytorch-triton-xpu", "intel-sycl-rt", "intel-cmplr-lib-rt",
+    "oneccl", "compressed-tensors"};
+
+// PEP 503: case and runs of -_. do not count.
+std::string normal_name(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool mark = c == '-' || c == '_' || c == '.';
+    if (mark && !out.empty() && out.back() == '-') continue;
+    out += mark ? '-' : ascii_lower(c);
+  }
+  return out;
+}
+
+bool is_editable(const fs::path& dist_info) {
+  const fs::path file = dist_info / "direct_url.json";
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  const auto text = read_text(file.string());
+  const auto value = text ? Value::parse_json(*text) : Result<Value>(failure("", ""));
+  if (!value || !value->is_dict()) return false;
+  const Value* info = value->find("dir_info");
+  const Value* editable = info != nullptr && info->is_dict() ? info->find("editable") : nullptr;
+  return editable != nullptr && editable->is_bool() && editable->as_bool();
+}
+
+// PREFIX/lib/python3.11/site-packages; the newest where an environment has several.
+fs::path site_packages_of(const fs::path& prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(prefix / "lib", error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    const fs::path site = it->path() / "site-packages";
+    if (it->path().filename().string().starts_with("python3") && fs::is_directory(site, ignored)) found.push_back(site);
+  }
+  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
+    const std::string x = a.parent_path().filename().string();
+    const std::string y = b.parent_path().filename().string();
+    return std::pair(x.size(), x) < std::pair(y.size(), y);
+  });
+  return found.empty() ? fs::path() : found.back();
+}
+
+// Where an interpreter's packages lie. A link to the base interpreter is not followed: the folder it stands in decides.
+fs::path site_packages_for(const fs::path& python) {
+  std::error_code error;
+  if (fs::is_directory(python, error)) {
+    if (python.filename() == "site-packages") return python;
+    return site_packages_of(python);
+  }
+  const fs::path bin = fs::absolute(python, error).parent_path();
+  return bin.empty() ? fs::path() : site_packages_of(bin.parent_path());
+}
+
+Packages read(const fs::path& site, std::string named_by) {
+  Packages out{.site_packages = site.string(), .named_by = std::move(named_by), .found = {}};
+  std::error_code error;
+  for (fs::directory_iterator it(site, error), end; !error && it != end; it.increment(error)) {
+    const std::string file = it->path().filename().string();
+    constexpr std::string_view kSuffix = ".dist-info";
+    if (!file.ends_with(kSuffix)) continue;
+    const std::string stem = file.substr(0, file.size() - kSuffix.size());
+    const auto dash = stem.find('-');  // a name holds none: they are escaped as underscores
+    if (dash == std::string::npos) continue;
+    const std::string name = normal_name(std::string_view(stem).substr(0, dash));
+    if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) continue;
+    out.found.push_back({name, stem.substr(dash + 1), name == "sglang" && is_editable(it->path())});
+  }
+  std::sort(out.found.begin(), out.found.end(),
+            [](const InstalledPackage& a, const InstalledPackage& b) { return a.name < b.name; });
+  return out;
+}
+
+}  // namespace
+
+const InstalledPackage* Packages::package(std::string_view name) const {
+  const auto it = std::ranges::find(found, name, &InstalledPackage::name);
+  return it == found.end() ? nullptr : &*it;
+}
+
+Result<Packages> read_packages(const std::string& python, const Environment& env) {
+  if (!python.empty()) {
+    std::error_code error;
+    if (!fs::exists(python, error)) return failure("--python: no such interpreter or environment", python);
+    const fs::path site = site_packages_for(python);
+    if (site.empty()) return failure("--python: no lib/python3*/site-packages beside it", python);
+    return read(site, "--python");
+  }
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const auto it = env.find(name);
+    if (it == env.end() || it->second.empty()) continue;
+    if (const fs::path site = site_packages_of(it->second); !site.empty()) return read(site, name);
+  }
+  return Packages{};
+}
+
+std::optional<JudgedAs> release_of_version(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  // The first three numbers are the base; what follows (.post1, .dev4, rc1, +local) is not.
+  std::size_t end = 0;
+  int dots = 0;
+  for (; end < version.size(); ++end) {
+    const char c = version[end];
+    if (c == '.') {
+      if (++dots == 3) break;
+    } else if (c < '0' || c > '9') {
+      break;
+    }
+  }
+  std::string_view base = version.substr(0, end);
+  const auto release = parse_release(std::string(base));
+  if (!release || !is_supported(*release)) return std::nullopt;
+  return JudgedAs{*release, end == version.size()};
+}
+
+std::vector<std::string> package_notes(const Packages& packages) {
+  std::vector<std::string> notes;
+  if (packages.site_packages.empty()) return notes;
+  const InstalledPackage* sglang = packages.package("sglang");
+  if (sglang == nullptr) {
+    if (packages.named_by == "--python") notes.push_back(fmt::format("{} holds no sglang", packages.site_packages));
+    return notes;
+  }
+  const bool kernel = packages.package("sgl-kernel") != nullptr || packages.package("sgl-kernel-xpu") != nullptr ||
+                      packages.package("sglang-kernel-xpu") != nullptr;
+  if (!kernel) {
+    notes.push_back("sglang is installed without sgl-kernel: attention on intel_xpu cannot be imported");
+  }
+  const InstalledPackage* torch = packages.package("torch");
+  if (torch == nullptr) {
+    notes.push_back("sglang is installed without torch");
+  } else if (torch->version.find('+') != std::string::npos && torch->version.find("+xpu") == std::string::npos) {
+    notes.push_back(
+        fmt::format("torch {} is no build for Intel GPUs (+xpu): torch.xpu finds no device", torch->version));
+  }
+  return notes;
+}
+
+}  // namespace preflight::facts

@@ -1,0 +1,40 @@
+// The packages of a Python environment, from its dist-info folders alone: no Python runs.
+//
+// Sources: PEP 376/427 (NAME-VERSION.dist-info), PEP 610 (direct_url.json says what is editable), PEP 405 (pyvenv.cfg).
+// Tested by packages_test.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/facts.h"
+#include "preflight/machine_facts.h"
+#include "preflight/release.h"
+#include "preflight/result.h"
+
+namespace preflight::facts {
+
+struct Packages {
+  std::string site_packages;            // "" = no environment was named or is active
+  std::string named_by;                 // "--python", "VIRTUAL_ENV", "CONDA_PREFIX"
+  std::vector<InstalledPackage> found;  // those that a launch on Intel GPUs depends on, by name
+  [[nodiscard]] const InstalledPackage* package(std::string_view name) const;
+};
+
+// `python`: an interpreter or the folder of its environment, "" for the active one. Errors: it was named and is none.
+Result<Packages> read_packages(const std::string& python, const Environment& env);
+
+// The release that a version of sglang is judged as: 0.5.23.post1 and 0.5.23.dev4+g1 are 0.5.23. nullopt: none that
+// is known here.
+struct JudgedAs {
+  Release release;
+  bool exact = true;  // false: a development or patched version of it
+};
+std::optional<JudgedAs> release_of_version(std::string_view version);
+
+// What is missing or does not go together in an environment that holds sglang; one line each.
+std::vector<std::string> package_notes(const Packages& packages);
+
+}  // namespace preflight::facts

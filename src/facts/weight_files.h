@@ -1,0 +1,32 @@
+// The weight files of a checkpoint, from their headers alone: what is stored, and whether all of it is there.
+//
+// Sources: the safetensors format (8 bytes of header length, JSON, data); srt/model_loader/weight_utils.py (the index
+// names the shards, else every *.safetensors counts). A shard that is missing or cut short ends a real launch minutes
+// after its start. Tested by weight_files_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace preflight::facts {
+
+struct StoredTensor {
+  std::string name;
+  std::string dtype;  // "BF16", "F8_E4M3", "I32", …
+  std::vector<std::int64_t> shape;
+  std::int64_t bytes = 0;
+};
+
+struct WeightFiles {
+  std::vector<StoredTensor> tensors;
+  std::int64_t bytes = 0;
+  std::size_t files = 0;
+  std::vector<std::string> faults;  // one line each: what is missing, cut short or no safetensors file
+};
+
+// nullopt: the directory holds no safetensors and names none.
+std::optional<WeightFiles> read_weight_files(const std::string& directory);
+
+}  // namespace preflight::facts

@@ -1,0 +1,323 @@
+#include "src/intake/machine.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "preflight/release.h"
+#include "preflight/value.h"
+#include "src/base/read_text.h"
+#include "src/facts/host_memory.h"
+#include "src/sources/image_tag.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr std::array<std::string_view, 5> kVariables = {"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR",
+                                                        "ZE_FLAT_DEVICE_HIERARCHY", "VIRTUAL_ENV", "CONDA_PREFIX"};
+
+Environment process_variables() {
+  Environment out;
+  for (const std::string_view name : kVariables) {
+    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr) out.emplace(name, value);
+  }
+  return out;
+}
+
+std::string release_list() {
+  std::string list;
+  for (const Release r : supported_releases()) list += (list.empty() ? "" : ", ") + r.text();
+  return list;
+}
+
+void assume(MachineFacts& facts, std::string note) {
+  facts.release = {supported_releases().back().text(), Origin::kAssumed, ""};
+  if (!note.empty()) facts.notes.push_back(std::move(note));
+}
+
+// The release of an installed sglang or of an image, or why it is not one that is known.
+std::optional<SourcedText> judged(std::string_view version, Origin origin, const std::string& place,
+                                  std::vector<std::string>& notes) {
+  const auto release = facts::release_of_version(version);
+  if (!release) {
+    notes.push_back(fmt::format("{} is SGLang {}, which is not known here (known are {} to {})", place, version,
+                                supported_releases().front().text(), supported_releases().back().text()));
+    return std::nullopt;
+  }
+  if (!release->exact)
+    notes.push_back(fmt::format("{} is SGLang {}, judged as {}", place, version, release->release.text()));
+  return SourcedText{release->release.text(), origin, place};
+}
+
+std::string sglang_place(const MachineFacts& facts) { return "sglang in " + facts.environment.value; }
+
+const InstalledPackage* package(const MachineFacts& facts, std::string_view name) {
+  const auto it = std::ranges::find(facts.packages, name, &InstalledPackage::name);
+  return it == facts.packages.end() ? nullptr : &*it;
+}
+
+void differs(MachineFacts& facts, const SourcedText& other) {
+  if (other.value.empty() || other.value == facts.release.value) return;
+  facts.notes.push_back(
+      fmt::format("{} is SGLang {}; the launch is judged as {}", other.place, other.value, facts.release.value));
+}
+
+Result<bool> decide_release(const GivenMachine& given, const std::string* command, MachineFacts& facts) {
+  std::optional<SourcedText> image;
+  if (command != nullptr) {
+    if (const auto tag = sources::sglang_image(*command)) {
+      if (tag->version.empty()) {
+        facts.notes.push_back(fmt::format("the image {} does not say which release it holds", tag->image));
+      } else {
+        image = judged(tag->version, Origin::kImage, tag->image, facts.notes);
+      }
+    }
+  }
+  std::optional<SourcedText> installed;
+  if (const InstalledPackage* sglang = package(facts, "sglang")) {
+    installed = judged(sglang->version, Origin::kPackage, sglang_place(facts), facts.notes);
+    if (sglang->editable) {
+      facts.notes.push_back(
+          fmt::format("{} is an editable installation: its code may differ from the release's", sglang_place(facts)));
+    }
+  }
+  if (!given.release.empty()) {
+    const auto release = parse_release(given.release);
+    if (!release || !is_supported(*release)) {
+      return failure(
+          fmt::format("--sglang-version {}: not a supported release; supported are {}", given.release, release_list()));
+    }
+    facts.release = {release->text(), Origin::kGiven, "--sglang-version"};
+  } else if (image) {
+    facts.release = *image;
+  } else if (!facts.release.value.empty()) {
+    return true;  // of --facts
+  } else if (installed) {
+    facts.release = *installed;
+  } else {
+    assume(facts, "");
+  }
+  if (image) differs(facts, *image);
+  // What is installed here says nothing about a container's.
+  if (installed && !image) differs(facts, *installed);
+  return true;
+}
+
+bool same(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.name == b.name && a.memory_mib == b.memory_mib && a.has_fp64 == b.has_fp64;
+}
+
+// One kind of card is what SGLang expects; the smallest counts where they differ.
+void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
+  facts.notes.insert(facts.notes.end(), visible.notes.begin(), visible.notes.end());
+  facts.count_origin = Origin::kSystem;
+  facts.device.count = static_cast<int>(visible.devices.size());
+  if (visible.devices.empty()) return;
+  const int count = facts.device.count;
+  const auto host = facts.device.host_memory_mib;
+  const DeviceFacts& smallest =
+      *std::min_element(visible.devices.begin(), visible.devices.end(),
+                        [](const DeviceFacts& a, const DeviceFacts& b) { return a.memory_mib < b.memory_mib; });
+  const bool alike = std::all_of(visible.devices.begin(), visible.devices.end(),
+                                 [&](const DeviceFacts& d) { return same(d, smallest); });
+  facts.device = smallest;
+  facts.device.count = count;
+  facts.device.host_memory_mib = host;
+  if (!alike) facts.notes.push_back(fmt::format("the cards differ; the smallest, {}, counts for all", smallest.name));
+}
+
+// Options stand above everything that was found.
+void take_given(const GivenMachine& given, MachineFacts& facts) {
+  if (given.profile) {
+    const int count = facts.device.count;
+    facts.device = *given.profile;
+    facts.device.count = count;
+    facts.device_origin = facts.memory_origin = Origin::kGiven;
+  }
+  if (given.memory_mib) {
+    facts.device.memory_mib = *given.memory_mib;
+    facts.memory_origin = Origin::kGiven;
+  }
+  if (given.count) {
+    facts.device.count = *given.count;
+    facts.count_origin = Origin::kGiven;
+  }
+  if (given.host_memory_mib) {
+    facts.host_memory_mib = given.host_memory_mib;
+    facts.host_origin = Origin::kGiven;
+  }
+  if (given.no_fp64) facts.device.has_fp64 = false;
+  // Left open where this machine's is meant: SGLang's own figure depends on the release.
+  if (facts.host_origin != Origin::kSystem) facts.device.host_memory_mib = facts.host_memory_mib;
+}
+
+std::string text_at(const Value& object, std::string_view key) {
+  const Value* value = object.is_dict() ? object.find(key) : nullptr;
+  return value != nullptr && value->is_string() ? value->as_string() : "";
+}
+
+Result<std::optional<std::int64_t>> number_at(const Value& object, std::string_view key, std::int64_t most,
+                                              const std::string& file) {
+  const Value* value = object.is_dict() ? object.find(key) : nullptr;
+  if (value == nullptr || value->is_none()) return std::optional<std::int64_t>();
+  if (!value->is_int() || value->is_long_int() || value->as_int() < 1 || value->as_int() > most) {
+    return failure(fmt::format("{} is {}: expected a whole number from 1 to {}", key, value->repr(), most), file);
+  }
+  return std::optional(value->as_int());
+}
+
+void read_packages_of(const Value& facts, MachineFacts& out, const std::string& file) {
+  const Value* list = facts.find("packages");
+  if (list == nullptr || !list->is_list()) return;
+  out.environment = {file, Origin::kFile, file};
+  for (const Value& entry : list->as_list()) {
+    const std::string name = text_at(entry, "name");
+    if (!name.empty()) out.packages.push_back({name, text_at(entry, "version"), false});
+  }
+}
+
+Result<bool> read_device_of(const Value& device, MachineFacts& out, const std::string& file) {
+  if (const std::string name = text_at(device, "name"); !name.empty()) {
+    out.device.name = name;
+    out.device_origin = Origin::kFile;
+  }
+  const auto memory = number_at(device, "memory_mib", 1'000'000'000, file);
+  if (!memory) return tl::make_unexpected(memory.error());
+  if (*memory) {
+    out.device.memory_mib = **memory;
+    out.memory_origin = Origin::kFile;
+  }
+  const auto count = number_at(device, "count", 4096, file);
+  if (!count) return tl::make_unexpected(count.error());
+  if (*count) {
+    out.device.count = static_cast<int>(**count);
+    out.count_origin = Origin::kFile;
+  }
+  if (const Value* fp64 = device.find("has_fp64"); fp64 != nullptr && fp64->is_bool()) {
+    out.device.has_fp64 = fp64->as_bool();
+  }
+  out.device_place = file;
+  return true;
+}
+
+}  // namespace
+
+Result<MachineFacts> read_facts(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto value = Value::parse_json(*text);
+  if (!value) return failure(value.error().message, file);
+  if (!value->is_dict()) return failure("facts are a JSON object, as `facts --format json` prints them", file);
+  MachineFacts out;
+  // A whole report in JSON holds them under this name.
+  const Value* inner = value->find("facts");
+  const Value& facts = inner != nullptr && inner->is_dict() ? *inner : *value;
+  if (const Value* release = facts.find("release"); release != nullptr) {
+    const std::string version = text_at(*release, "value");
+    const auto parsed = parse_release(version);
+    if (!version.empty() && (!parsed || !is_supported(*parsed))) {
+      return failure(fmt::format("release {}: not a supported release; supported are {}", version, release_list()),
+                     file);
+    }
+    // What was only assumed there is assumed here, too: it stands behind what this command can tell itself.
+    if (!version.empty() && text_at(*release, "origin") != "assumed")
+      out.release = {parsed->text(), Origin::kFile, file};
+  }
+  if (const Value* device = facts.find("device"); device != nullptr && device->is_dict()) {
+    if (auto done = read_device_of(*device, out, file); !done) return tl::make_unexpected(done.error());
+  }
+  if (const Value* host = facts.find("host"); host != nullptr && host->is_dict()) {
+    const auto memory = number_at(*host, "memory_mib", 1'000'000'000, file);
+    if (!memory) return tl::make_unexpected(memory.error());
+    out.host_memory_mib = *memory;
+    if (*memory) out.host_origin = Origin::kFile;
+  }
+  read_packages_of(facts, out, file);
+  return out;
+}
+
+Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command) {
+  MachineLookup out;
+  MachineFacts& facts = out.facts;
+  out.variables = process_variables();
+  if (!given.facts_file.empty()) {
+    auto read = read_facts(given.facts_file);
+    if (!read) return tl::make_unexpected(read.error());
+    facts = std::move(*read);
+  }
+  if (facts.environment.value.empty() || !given.python.empty()) {
+    auto packages = facts::read_packages(given.python, out.variables);
+    if (!packages) return tl::make_unexpected(packages.error());
+    const auto notes = facts::package_notes(*packages);
+    facts.notes.insert(facts.notes.end(), notes.begin(), notes.end());
+    facts.environment = {packages->site_packages, Origin::kPackage, packages->named_by};
+    facts.packages = std::move(packages->found);
+  }
+  if (auto done = decide_release(given, command, facts); !done) return tl::make_unexpected(done.error());
+  const Release release = *parse_release(facts.release.value);
+  const bool from_file = facts.device_origin == Origin::kFile || facts.count_origin == Origin::kFile;
+  if (!from_file && (!given.profile || !given.count)) {
+    out.cards = facts::read_cards(given.sysroot.empty() ? "/" : given.sysroot);
+    if (!given.sysroot.empty() && out.cards.cards.empty()) {
+      facts.notes.push_back(fmt::format("{} holds no Intel card", given.sysroot));
+    }
+  }
+  if (!out.cards.cards.empty()) {
+    facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
+    facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
+    facts.device_place = out.cards.cards.front().driver;
+    // Variables of this process stand until the launch's own are known (machine_for).
+    const auto all = facts::visible_devices(out.cards, {});
+    if (all.devices.empty()) {
+      facts.device_origin = facts.memory_origin = Origin::kAssumed;
+      facts.device.count = 0;
+    } else {
+      take_visible({all.devices, {}, false}, facts);
+    }
+  }
+  if (facts.host_origin == Origin::kAssumed) {
+    facts.host_memory_mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
+    facts.host_origin = Origin::kSystem;
+    if (*facts.host_memory_mib == 0) facts.host_memory_mib = std::nullopt;
+  }
+  take_given(given, facts);
+  if (!given.sysroot.empty() && facts.host_origin == Origin::kSystem)
+    facts.device.host_memory_mib = facts.host_memory_mib;
+  return out;
+}
+
+MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch) {
+  MachineFacts out = lookup.facts;
+  if (out.count_origin == Origin::kGiven) return out;
+  Environment env = launch;
+  const bool here = out.count_origin == Origin::kSystem;
+  if (here) env.insert(lookup.variables.begin(), lookup.variables.end());
+  if (here) {
+    const auto visible = facts::visible_devices(lookup.cards, env);
+    const MachineFacts before = out;
+    take_visible(visible, out);
+    if (visible.restricted) out.count_origin = Origin::kCommand;
+    // A card that was named by option is not what sysfs says.
+    if (before.device_origin == Origin::kGiven || before.memory_origin == Origin::kGiven) {
+      const int count = out.device.count;
+      out.device = before.device;
+      out.device.count = count;
+    }
+    return out;
+  }
+  if (const auto left = facts::devices_left(out.device.count, env, out.notes)) {
+    out.device.count = *left;
+    out.count_origin = Origin::kCommand;
+  }
+  return out;
+}
+
+}  // namespace preflight::commands

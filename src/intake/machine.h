@@ -1,0 +1,45 @@
+// What a launch is judged against when the user does not say it: --facts FILE, this machine, or what is assumed.
+//
+// Order: an option; the launch's own words; --facts; this machine's cards and packages; the newest release, eight Arc
+// Pro B60. Each value carries where it came from (machine_facts.h). Tested by facts_command_test.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "preflight/machine_facts.h"
+#include "preflight/result.h"
+#include "src/facts/cards.h"
+#include "src/facts/packages.h"
+
+namespace preflight::commands {
+
+// What options said, before any look-up. Empty: not given.
+struct GivenMachine {
+  std::string release;                 // --sglang-version, as typed
+  std::optional<DeviceFacts> profile;  // --device-profile
+  std::optional<std::int64_t> memory_mib;
+  std::optional<std::int64_t> host_memory_mib;
+  std::optional<int> count;
+  bool no_fp64 = false;
+  std::string facts_file;  // --facts
+  std::string sysroot;     // --sysroot; "" = /
+  std::string python;      // --python
+};
+
+struct MachineLookup {
+  MachineFacts facts;     // with the device before the launch's variables
+  facts::Machine cards;   // of this machine, where they decide the device
+  Environment variables;  // of this process: which of its cards it may use
+};
+
+// `command`: the pasted text, which may name an image. Errors: an option or a file that is unusable.
+Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command);
+
+// The device as this launch sees it, with its variables.
+MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch);
+
+// The text of `facts --format json`, read back. Keys that are missing stay unknown.
+Result<MachineFacts> read_facts(const std::string& file);
+
+}  // namespace preflight::commands

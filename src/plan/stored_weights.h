@@ -1,0 +1,20 @@
+// Weights of one rank from the tensors that the checkpoint stores, cut as SGLang's layers cut them.
+//
+// Sources: srt/layers/linear.py (column: rows, row: columns; biases of row-parallel layers whole; KV heads repeated
+// where there are fewer than ranks), vocab_parallel_embedding.py (rows padded to 64), moe/fused_moe_triton/layer.py
+// (experts over ep, then over tp). Tested by tests/stored_weights_test.cpp against the estimate from shapes.
+#pragma once
+
+#include <optional>
+
+#include "preflight/facts.h"
+#include "src/facts/weight_files.h"
+#include "src/plan/weights.h"
+
+namespace preflight::plan {
+
+// nullopt: weights that are changed while they load (online quantisation, mxfp4), files with faults.
+std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const WeightSplit& split,
+                                             const facts::WeightFiles& files);
+
+}  // namespace preflight::plan

@@ -1,0 +1,113 @@
+// Tested by tests/facts_command_test.cpp.
+#include "src/report/facts_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/report/printable.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string gib(std::int64_t mib) { return fmt::format("{:.1f} GiB", static_cast<double>(mib) / 1024.0); }
+
+// "Intel(R) Arc(TM) Pro B60 Graphics" as people say it.
+std::string short_name(std::string name) {
+  for (const std::string_view mark : {"(R)", "(TM)", " Graphics"}) {
+    for (std::size_t at = 0; (at = name.find(mark)) != std::string::npos;) name.erase(at, mark.size());
+  }
+  return printable(name);
+}
+
+// What weakens a device's line: a part that was assumed, or where all of it is from.
+std::string device_origin(const MachineFacts& f) {
+  if (f.device_origin == f.count_origin && f.device_origin == f.memory_origin) {
+    return std::string(name_of(f.device_origin));
+  }
+  return fmt::format("card {}, memory {}, number {}", name_of(f.device_origin), name_of(f.memory_origin),
+                     name_of(f.count_origin));
+}
+
+std::string origin_text(const SourcedText& fact) {
+  const std::string origin(name_of(fact.origin));
+  return fact.place.empty() ? origin : fmt::format("{}: {}", origin, printable(fact.place));
+}
+
+Json json_of(const SourcedText& fact) {
+  return {{"value", fact.value.empty() ? Json(nullptr) : Json(fact.value)},
+          {"origin", name_of(fact.origin)},
+          {"place", fact.place.empty() ? Json(nullptr) : Json(fact.place)}};
+}
+
+}  // namespace
+
+std::string facts_head(const MachineFacts& f, const Style& style) {
+  std::string out = fmt::format("SGLang {} ({})", f.release.value, name_of(f.release.origin));
+  if (!f.model.value.empty()) out += fmt::format(", {} ({})", printable(f.model.value), printable(f.model.place));
+  out += fmt::format(", {} x {} with {} ({})", f.device.count, short_name(f.device.name), gib(f.device.memory_mib),
+                     device_origin(f));
+  out = style.dim(out) + "\n";
+  for (const std::string& note : f.notes) out += style.dim("  " + printable(note)) + "\n";
+  return out + "\n";
+}
+
+std::string facts_text(const MachineFacts& f, const Style& style) {
+  std::string out;
+  const auto line = [&](std::string_view name, const std::string& value, const std::string& origin) {
+    out += fmt::format("{:<10}  {}  {}\n", name, value, style.dim("(" + origin + ")"));
+  };
+  line("release", "SGLang " + f.release.value, origin_text(f.release));
+  if (!f.model.value.empty()) line("model", printable(f.model.value), origin_text(f.model));
+  line("card", short_name(f.device.name), std::string(name_of(f.device_origin)));
+  line("memory", fmt::format("{} MiB each ({})", f.device.memory_mib, gib(f.device.memory_mib)),
+       std::string(name_of(f.memory_origin)));
+  line("cards", std::to_string(f.device.count), std::string(name_of(f.count_origin)));
+  line("host",
+       f.host_memory_mib ? fmt::format("{} MiB ({})", *f.host_memory_mib, gib(*f.host_memory_mib)) : "not known",
+       std::string(name_of(f.host_origin)));
+  if (f.environment.value.empty()) {
+    line("packages", "not looked at", "no environment is active; --python EXE names one");
+  } else {
+    line("packages", printable(f.environment.value), printable(f.environment.place));
+    for (const InstalledPackage& p : f.packages) {
+      out += fmt::format("            {} {}{}\n", printable(p.name), printable(p.version),
+                         p.editable ? " (editable)" : "");
+    }
+  }
+  for (const std::string& note : f.notes) out += fmt::format("note        {}\n", printable(note));
+  return out;
+}
+
+nlohmann::ordered_json facts_json(const MachineFacts& f) {
+  Json packages = Json::array();
+  for (const InstalledPackage& p : f.packages) {
+    packages.push_back({{"name", p.name}, {"version", p.version}, {"editable", p.editable}});
+  }
+  Json out = {{"release", json_of(f.release)},
+              {"model", f.model.value.empty() ? Json(nullptr) : json_of(f.model)},
+              {"device",
+               {{"name", f.device.name},
+                {"count", f.device.count},
+                {"memory_mib", f.device.memory_mib},
+                {"has_fp64", f.device.has_fp64},
+                {"origin", name_of(f.device_origin)},
+                {"memory_origin", name_of(f.memory_origin)},
+                {"count_origin", name_of(f.count_origin)}}},
+              {"host",
+               {{"memory_mib", f.host_memory_mib ? Json(*f.host_memory_mib) : Json(nullptr)},
+                {"origin", name_of(f.host_origin)}}},
+              {"packages", std::move(packages)},
+              {"environment", json_of(f.environment)},
+              {"notes", f.notes}};
+  return out;
+}
+
+}  // namespace preflight::report

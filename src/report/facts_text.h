@@ -1,0 +1,20 @@
+// The head of every report, and `facts`: what a launch is judged against, and where each fact came from.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "preflight/machine_facts.h"
+#include "src/report/style.h"
+
+namespace preflight::report {
+
+// One line, and one for each note.
+std::string facts_head(const MachineFacts& facts, const Style& style);
+// Everything, one fact a line.
+std::string facts_text(const MachineFacts& facts, const Style& style);
+// {"release": {"value", "origin", "place"}, "model": …, "device": {…}, "host": …, "packages": […], "notes": […]}
+nlohmann::ordered_json facts_json(const MachineFacts& facts);
+
+}  // namespace preflight::report

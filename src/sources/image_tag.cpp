@@ -1,0 +1,76 @@
+#include "src/sources/image_tag.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "src/base/ascii_case.h"
+
+namespace preflight::sources {
+namespace {
+
+bool is_image_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-' || c == '/' || c == ':' || c == '@';
+}
+
+// "v0.5.19-xpu", "0.5.19.post1-xpu" -> "0.5.19"; "latest", "nightly-xpu-20260101" -> "".
+std::string version_in(std::string_view tag) {
+  for (std::size_t at = 0; at < tag.size(); ++at) {
+    const bool starts = at == 0 || tag[at - 1] == 'v' || tag[at - 1] == '-' || tag[at - 1] == '_';
+    if (!starts || tag[at] != '0') continue;
+    std::size_t end = at;
+    int dots = 0;
+    while (end < tag.size() && ((tag[end] >= '0' && tag[end] <= '9') || (tag[end] == '.' && dots < 2))) {
+      if (tag[end] == '.') ++dots;
+      ++end;
+    }
+    if (dots == 2 && tag[end - 1] != '.') return std::string(tag.substr(at, end - at));
+  }
+  return "";
+}
+
+// One word of the text as an image; nullopt where it is none of SGLang's.
+std::optional<ImageTag> image_in(std::string_view word) {
+  const auto digest = word.find('@');
+  const std::string_view named = word.substr(0, digest);
+  const auto slash = named.rfind('/');
+  const auto colon = named.find(':', slash == std::string_view::npos ? 0 : slash);
+  const std::string_view repository = named.substr(0, colon);
+  const std::string_view name = repository.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  // python -m sglang.launch_server and a path are no images: without a tag or a digest nothing is said anyway.
+  if (colon == std::string_view::npos && digest == std::string_view::npos) return std::nullopt;
+  const std::string lower = ascii_lower(std::string(name));
+  if (lower.find("sglang") == std::string::npos || lower.find("sglang.") != std::string::npos) return std::nullopt;
+  if (word.front() == '/' || word.front() == '.') return std::nullopt;  // of a volume, HOST:CONTAINER
+  if (word.find("//") != std::string_view::npos) return std::nullopt;   // of a URL
+  const std::string_view tag = colon == std::string_view::npos ? std::string_view() : named.substr(colon + 1);
+  if (tag.find('/') != std::string_view::npos) return std::nullopt;
+  return ImageTag{std::string(word), version_in(tag)};
+}
+
+}  // namespace
+
+std::optional<ImageTag> sglang_image(std::string_view text) {
+  std::optional<ImageTag> found;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_image_character(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < text.size() && is_image_character(text[at])) ++at;
+    std::string_view word = text.substr(begin, at - begin);
+    while (!word.empty() && (word.back() == ':' || word.back() == '.')) word.remove_suffix(1);
+    if (word.empty()) continue;
+    auto image = image_in(word);
+    if (!image) continue;
+    if (found && found->version != image->version) return std::nullopt;
+    found = std::move(image);
+  }
+  return found;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,21 @@
+// The SGLang release that a container's image names: lmsysorg/sglang:v0.5.19-xpu in docker, compose or Kubernetes.
+//
+// An image is known by its repository's name, which has "sglang" in it; its tag names the release or does not.
+// Tested by image_tag_test.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace preflight::sources {
+
+struct ImageTag {
+  std::string image;    // as it stands in the text
+  std::string version;  // "0.5.19"; "" where the tag, or a digest, names none
+};
+
+// nullopt: the text names no such image, or several that differ.
+std::optional<ImageTag> sglang_image(std::string_view text);
+
+}  // namespace preflight::sources

@@ -1,0 +1,100 @@
+// `doctor`: what is looked at on the host, and that each fault is told and its absence is not.
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "src/facts/host.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using testing::run_tool;
+using testing::TemporaryDirectory;
+using Words = std::vector<std::string>;
+
+// The message of a rule and whether it is a fault.
+std::pair<std::string, bool> examined(const TemporaryDirectory& root, const std::string& rule, Words launch = {},
+                                      Words options = {}) {
+  Words words = {"doctor", "--format", "json", "--sysroot", root.path()};
+  words.insert(words.end(), options.begin(), options.end());
+  if (!launch.empty()) words.emplace_back("--");
+  words.insert(words.end(), launch.begin(), launch.end());
+  const auto run = run_tool(words);
+  const auto report = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_TRUE(report.is_object()) << run.out << run.err;
+  if (!report.is_object()) return {};
+  for (const auto& e : report["examined"]) {
+    if (e["rule"] == rule) return {e["message"].get<std::string>(), !e["fix"].is_null()};
+  }
+  return {"", false};
+}
+
+void add_card(const TemporaryDirectory& root, bool node = true) {
+  root.file("sys/class/drm/card0/device/vendor", "0x8086\n");
+  root.file("sys/class/drm/card0/device/device", "0xe211\n");
+  root.file("sys/class/drm/card0/device/uevent", "DRIVER=xe\n");
+  root.file("sys/class/drm/card0/device/drm/renderD128/dev", "");
+  if (node) root.file("dev/dri/renderD128", "");
+}
+
+TEST(Doctor, ACardAndItsNodeAreThereOrNot) {
+  const TemporaryDirectory bare;
+  EXPECT_TRUE(examined(bare, "HO001").second);
+  const TemporaryDirectory root;
+  add_card(root);
+  EXPECT_FALSE(examined(root, "HO001").second);
+  EXPECT_FALSE(examined(root, "HO002").second);
+  const TemporaryDirectory closed;
+  add_card(closed, false);  // in sysfs, and not in the container's /dev
+  EXPECT_TRUE(examined(closed, "HO002").second);
+}
+
+TEST(Doctor, APortIsTakenOnlyByWhoListensOnIt) {
+  const TemporaryDirectory root;
+  const std::string head = "  sl  local_address rem_address   st tx_queue\n";
+  root.file("proc/net/tcp", head + "   0: 0100007F:7530 00000000:0000 0A 00000000:00000000\n");
+  EXPECT_TRUE(facts::listens_on(30000, root.path()));
+  EXPECT_FALSE(facts::listens_on(30001, root.path()));
+  root.file("proc/net/tcp", head + "   0: 0100007F:7530 0100007F:1234 01 00000000:00000000\n");
+  EXPECT_FALSE(facts::listens_on(30000, root.path()));  // a connection of one's own
+  root.file("proc/net/tcp6",
+            head + "   0: 00000000000000000000000000000000:7531 00000000000000000000000000000000:0000 0A\n");
+  EXPECT_TRUE(facts::listens_on(30001, root.path()));
+  const Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--port", "30001"};
+  EXPECT_TRUE(examined(root, "HO005", launch).second);
+  EXPECT_FALSE(examined(root, "HO005").second);
+}
+
+TEST(Doctor, PackagesThatDoNotGoTogetherAreToldAndOthersNot) {
+  const TemporaryDirectory root;
+  const std::string site = "venv/lib/python3.11/site-packages/";
+  root.file(site + "sglang-0.5.23.dist-info/METADATA", "");
+  root.file(site + "torch-2.9.0+cu128.dist-info/METADATA", "");
+  EXPECT_TRUE(examined(root, "HO007", {}, {"--python", root.path() + "/venv"}).second);
+  const TemporaryDirectory sound;
+  for (const char* name : {"sglang-0.5.23", "torch-2.9.0+xpu", "sgl_kernel-0.11.0"}) {
+    sound.file(site + name + ".dist-info/METADATA", "");
+  }
+  EXPECT_FALSE(examined(sound, "HO007", {}, {"--python", sound.path() + "/venv"}).second);
+}
+
+TEST(Doctor, WhatALaunchNeedsIsLookedAtWithALaunchOnly) {
+  const TemporaryDirectory root;
+  add_card(root);
+  root.file("dev/shm/x", "");
+  EXPECT_EQ(examined(root, "HO006").first, "");
+  const Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"};
+  EXPECT_NE(examined(root, "HO003", launch).first, "");
+  EXPECT_FALSE(examined(root, "HO006", launch).second);
+  EXPECT_FALSE(examined(root, "HO004", launch).first.empty());
+}
+
+}  // namespace
+}  // namespace preflight

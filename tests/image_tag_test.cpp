@@ -1,0 +1,39 @@
+// Which release a container's image names, in whatever text it stands.
+#include "src/sources/image_tag.h"
+
+#include <gtest/gtest.h>
+
+namespace preflight::sources {
+namespace {
+
+TEST(ImageTag, NamesTheReleaseOrDoesNot) {
+  struct Row {
+    const char* text;
+    const char* version;  // nullptr = no image of SGLang, or several that differ
+  };
+  const Row rows[] = {
+      {"docker run --rm lmsysorg/sglang:v0.5.19-xpu python -m sglang.launch_server", "0.5.19"},
+      {"    image: \"lmsysorg/sglang:v0.5.23-xpu\"", "0.5.23"},
+      {"image: registry.local:5000/team/sglang-xpu:0.5.20", "0.5.20"},
+      {"FROM lmsysorg/sglang:v0.5.21.post1-xpu", "0.5.21"},
+      {"docker run lmsysorg/sglang:latest python", ""},
+      {"docker run lmsysorg/sglang:nightly-xpu-20260101-0a1b python", ""},
+      {"docker run lmsysorg/sglang@sha256:0123 python", ""},
+      {"docker run sglang-xpu:v0.5.18 python", "0.5.18"},
+      {"docker run a/sglang:v0.5.18 x; docker run a/sglang:v0.5.18 y", "0.5.18"},
+      {"docker run a/sglang:v0.5.18 x; docker run a/sglang:v0.5.19 y", nullptr},
+      {"docker run vllm/vllm-openai:v0.5.1 x", nullptr},
+      {"docker run -v /data/sglang:/root/.cache ubuntu:22.04 python -m sglang.launch_server", nullptr},
+      {"pip install sglang==0.5.19", nullptr},
+      {"python -m sglang.launch_server --model-path x", nullptr},
+      {"", nullptr},
+  };
+  for (const Row& row : rows) {
+    const auto image = sglang_image(row.text);
+    ASSERT_EQ(image.has_value(), row.version != nullptr) << row.text;
+    EXPECT_EQ(image ? image->version : "", row.version == nullptr ? "" : row.version) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace preflight::sources

@@ -1,0 +1,132 @@
+// Weights of one rank from stored tensors: equal to what the shapes alone give, over every way of cutting them.
+#include "src/plan/stored_weights.h"
+
+#include <cstdint>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "src/facts/model_files.h"
+#include "src/facts/model_source.h"
+
+namespace preflight::plan {
+namespace {
+
+using facts::StoredTensor;
+using facts::WeightFiles;
+
+std::shared_ptr<const ModelFacts> model_of(const std::string& id) {
+  facts::ModelFiles files(facts::KnownModels::kYes);
+  facts::ModelRequest request;
+  request.release = v0_5(23);
+  request.path = id;
+  auto built = facts::build_model(files, request);
+  return std::get<std::shared_ptr<const ModelFacts>>(built.result);
+}
+
+void add(WeightFiles& files, std::string name, std::vector<std::int64_t> shape) {
+  StoredTensor t{.name = std::move(name), .dtype = "BF16", .shape = std::move(shape), .bytes = 2};
+  for (const std::int64_t n : t.shape) t.bytes *= n;
+  files.bytes += t.bytes;
+  files.tensors.push_back(std::move(t));
+}
+
+// A checkpoint as transformers writes it for Qwen3 and Qwen3-MoE.
+WeightFiles checkpoint(const ModelFacts& m) {
+  WeightFiles files;
+  const std::int64_t h = m.hidden_size;
+  // transformers has two names for it, by release.
+  const Value count = m.text("num_experts").is_int() ? m.text("num_experts") : m.text("num_local_experts");
+  const std::int64_t experts = count.is_int() ? count.as_int() : 0;
+  const std::int64_t inner = m.text(experts > 0 ? "moe_intermediate_size" : "intermediate_size").as_int();
+  add(files, "model.embed_tokens.weight", {m.vocab_size, h});
+  if (!shares_head(m)) add(files, "lm_head.weight", {m.vocab_size, h});
+  add(files, "model.norm.weight", {h});
+  for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) {
+    const std::string layer = "model.layers." + std::to_string(i) + ".";
+    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
+      add(files, layer + name, {h});
+    for (const char* name : {"q_norm.weight", "k_norm.weight"}) add(files, layer + "self_attn." + name, {m.head_dim});
+    add(files, layer + "self_attn.q_proj.weight", {m.num_attention_heads * m.head_dim, h});
+    add(files, layer + "self_attn.k_proj.weight", {m.num_key_value_heads * m.head_dim, h});
+    add(files, layer + "self_attn.v_proj.weight", {m.num_key_value_heads * m.head_dim, h});
+    add(files, layer + "self_attn.o_proj.weight", {h, m.num_attention_heads * m.head_dim});
+    if (experts > 0) add(files, layer + "mlp.gate.weight", {experts, h});
+    for (std::int64_t e = 0; e < std::max<std::int64_t>(experts, 1); ++e) {
+      const std::string mlp = layer + (experts > 0 ? "mlp.experts." + std::to_string(e) + "." : "mlp.");
+      add(files, mlp + "gate_proj.weight", {inner, h});
+      add(files, mlp + "up_proj.weight", {inner, h});
+      add(files, mlp + "down_proj.weight", {h, inner});
+    }
+  }
+  return files;
+}
+
+TEST(StoredWeights, AreWhatTheShapesGive) {
+  for (const char* id : {"Qwen/Qwen3-0.6B", "Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B"}) {
+    const auto model = model_of(id);
+    ASSERT_NE(model, nullptr) << id;
+    const WeightFiles files = checkpoint(*model);
+    const std::vector<WeightSplit> splits = {
+        {},
+        {.tp = 2, .attention_tp = 2, .moe_tp = 2},
+        {.tp = 8, .attention_tp = 8, .moe_tp = 8},
+        {.tp = 4, .attention_tp = 4, .moe_tp = 1, .ep = 4},
+        {.tp = 1, .pp = 2},
+        {.tp = 16, .attention_tp = 16, .moe_tp = 16},  // more ranks than KV heads: they are repeated
+    };
+    for (const WeightSplit& split : splits) {
+      const auto stored = stored_weights(*model, split, files);
+      const auto estimate = estimate_weights(*model, split);
+      ASSERT_TRUE(stored && estimate) << id;
+      EXPECT_TRUE(stored->exact) << id;
+      const double off = std::abs(static_cast<double>(stored->per_rank_bytes - estimate->per_rank_bytes));
+      EXPECT_LT(off, 0.004 * static_cast<double>(estimate->per_rank_bytes))
+          << id << " tp " << split.tp << " pp " << split.pp;
+    }
+    EXPECT_EQ(stored_weights(*model, {}, files)->total_bytes, files.bytes) << id;
+  }
+}
+
+TEST(StoredWeights, ATensorNobodyKnowsIsCountedWholeAndSaid) {
+  const auto model = model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(*model);
+  const auto before = stored_weights(*model, {.tp = 4, .attention_tp = 4}, files);
+  add(files, "model.layers.0.something_new", {1000, 1000});
+  const auto after = stored_weights(*model, {.tp = 4, .attention_tp = 4}, files);
+  EXPECT_TRUE(before->exact);
+  EXPECT_FALSE(after->exact);
+  EXPECT_EQ(after->per_rank_bytes - before->per_rank_bytes, 2'000'000);
+}
+
+TEST(StoredWeights, FloatingWeightsTakeTheLaunchsTypeAndPredictionLayersAreTheDrafts) {
+  const auto model = model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(*model);
+  const auto plain = stored_weights(*model, {}, files);
+  for (StoredTensor& t : files.tensors) {
+    t.dtype = "F32";
+    t.bytes *= 2;
+  }
+  add(files, "model.layers.28.mlp.gate_proj.weight", {1024, 1024});
+  add(files, "mtp.fc.weight", {1024, 1024});
+  EXPECT_EQ(stored_weights(*model, {}, files)->per_rank_bytes, plain->per_rank_bytes);
+}
+
+TEST(StoredWeights, WhatChangesWhileItLoadsIsNotCountedFromFiles) {
+  auto model = std::make_shared<ModelFacts>(*model_of("Qwen/Qwen3-0.6B"));
+  WeightFiles files = checkpoint(*model);
+  model->quantization = "fp8";
+  EXPECT_FALSE(stored_weights(*model, {}, files));
+  model->quantization.reset();
+  files.faults.emplace_back("x is missing");
+  EXPECT_FALSE(stored_weights(*model, {}, files));
+}
+
+}  // namespace
+}  // namespace preflight::plan

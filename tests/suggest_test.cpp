@@ -1,0 +1,97 @@
+// `suggest`: every launch it prints is accepted by `check` with the figures it claims.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::run_tool;
+using Words = std::vector<std::string>;
+
+nlohmann::json suggested(const Words& options, int status = 0) {
+  Words words = {"suggest", "--format", "json"};
+  words.insert(words.end(), options.begin(), options.end());
+  const auto run = run_tool(words);
+  EXPECT_EQ(run.status, status) << run.err;
+  auto out = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_TRUE(out.is_object()) << run.out << run.err;
+  return out;
+}
+
+TEST(Suggest, EveryLaunchIsOneThatCheckAccepts) {
+  struct Row {
+    const char* model;
+    const char* card;
+    const char* count;
+    const char* goal;
+  };
+  const Row rows[] = {
+      {"Qwen/Qwen3-8B", "b60", "1", "latency"},        {"Qwen/Qwen3-8B", "b60", "4", "latency"},
+      {"Qwen/Qwen3-8B", "b60", "4", "memory"},         {"deepseek-ai/DeepSeek-V2-Lite", "b60", "2", "throughput"},
+      {"Qwen/Qwen3.5-35B-A3B", "b70", "4", "latency"}, {"meta-llama/Llama-3.3-70B-Instruct", "b60", "8", "throughput"}};
+  for (const Row& row : rows) {
+    const Words machine = {"--device-profile", row.card, "--device-count", row.count};
+    Words options = {row.model, "--context", "8192", "--for", row.goal};
+    options.insert(options.end(), machine.begin(), machine.end());
+    const auto out = suggested(options);
+    ASSERT_FALSE(out["suggestions"].empty()) << row.model;
+    for (const auto& s : out["suggestions"]) {
+      EXPECT_GE(s["tokens"].get<int>(), 8192) << row.model;
+      EXPECT_LE(s["cards"].get<int>(), std::stoi(row.count)) << row.model;
+      Words check = {"check", "--no-kernel", "--format", "json"};
+      check.insert(check.end(), machine.begin(), machine.end());
+      check.emplace_back("--");
+      for (const auto& word : s["arguments"]) check.push_back(word.get<std::string>());
+      const auto run = run_tool(check);
+      EXPECT_EQ(run.status, 0) << row.model << run.out;
+      const auto report = nlohmann::json::parse(run.out, nullptr, false);
+      ASSERT_TRUE(report.is_object());
+      EXPECT_EQ(report["memory"]["tokens"], s["tokens"]) << row.model;
+      EXPECT_EQ(report["memory"]["requests"], s["requests"]) << row.model;
+    }
+  }
+}
+
+TEST(Suggest, MemoryMeansTheFewestCards) {
+  const auto out = suggested(
+      {"Qwen/Qwen3-8B", "--context", "8192", "--for", "memory", "--device-profile", "b60", "--device-count", "8"});
+  EXPECT_EQ(out["suggestions"][0]["cards"], 1);
+}
+
+TEST(Suggest, WhatDoesNotFitIsToldWithItsNearestMiss) {
+  const auto out = suggested(
+      {"meta-llama/Llama-3.3-70B-Instruct", "--context", "8192", "--device-profile", "b580", "--device-count", "2"}, 1);
+  EXPECT_TRUE(out["suggestions"].empty());
+  EXPECT_FALSE(out["nearest"]["why"].get<std::string>().empty());
+  // Sixteen of them would do, and nothing is said of fewer.
+  ASSERT_FALSE(out["remedies"].empty());
+  for (const auto& r : out["remedies"]) EXPECT_GT(r["tokens"].get<int>(), 0);
+}
+
+TEST(Suggest, WhatTheUserFixedStays) {
+  const auto out = suggested({"Qwen/Qwen3-8B", "--context", "4096", "--device-profile", "b60", "--device-count", "8",
+                              "--", "--tp-size", "2", "--dtype", "float16"});
+  ASSERT_FALSE(out["suggestions"].empty());
+  for (const auto& s : out["suggestions"]) {
+    const auto words = s["arguments"].get<Words>();
+    EXPECT_THAT(words, ::testing::IsSupersetOf({"--tp-size", "2", "--dtype", "float16"}));
+    EXPECT_EQ(std::count(words.begin(), words.end(), "--tp-size"), 1);
+  }
+}
+
+TEST(Suggest, AnUnknownModelIsRefusedWithItsNeighbour) {
+  const auto run = run_tool({"suggest", "Qwen/Qwen3-8b"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("Did you mean Qwen/Qwen3-8B?"));
+}
+
+}  // namespace
+}  // namespace preflight
