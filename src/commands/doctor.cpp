@@ -39,6 +39,7 @@ constexpr std::uint64_t kLeastSharedMemory = std::uint64_t{1} << 30;
 constexpr std::uint64_t kOpenFiles = 65535;  // what SGLang raises its limit to
 
 std::int64_t integer(const Launch& launch, Field field, std::int64_t fallback) {
+  if (launch.args.raw.empty()) return fallback;  // refused by the parser, or no launch at all
   const Value& value = launch.resolved.empty() ? launch.args[field] : launch[field];
   return value.is_int() && !value.is_long_int() ? value.as_int() : fallback;
 }
@@ -100,7 +101,7 @@ Examined disk(const facts::HostState& host, const PreparedLaunch& prepared) {
 }
 
 std::string download_place(const LaunchInput& input, const Launch& launch) {
-  const Value& given = launch.args[Field::download_dir];
+  const Value given = launch.args.raw.empty() ? Value() : launch.args[Field::download_dir];
   if (given.is_string() && !given.as_string().empty()) return given.as_string();
   const auto variable = [&](std::string_view name) {
     const auto it = input.place_variables.find(name);
