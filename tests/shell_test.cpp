@@ -92,7 +92,8 @@ TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
       {"A=1; let A=A+1; a $A", "a|?", "A depends on arithmetic at line 1"},
       {"a $((1+1))", "a|?", "arithmetic"},
       {"A=(x); if x; then A+=(y); fi; a \"${A[@]}\"", "a|?", "A depends on a branch at line 1"},
-      {"while [ $# -gt 0 ]; do case $1 in --tp) A=$2; shift 2;; esac; done; a $A", "a|?", "A depends on a loop at line 1"},
+      {"while [ $# -gt 0 ]; do case $1 in --tp) A=$2; shift 2;; esac; done; a $A", "a|?",
+       "A depends on a loop at line 1"},
       {"a ~/m", "a|?/m", "the variable HOME"},
       {"a ${SLURM_NNODES:-1}", "a|?", "SLURM_NNODES is not set here, only where this runs"},
   };
@@ -125,10 +126,18 @@ TEST(Shell, TextsThatGrowAreCutOff) {
   loops += "a";
   for (int i = 0; i < 20; ++i) loops += "; done";
   std::string calls;
-  for (int i = 1; i < 30; ++i) calls += "f" + std::to_string(i) + "() { f" + std::to_string(i - 1) + "; f" + std::to_string(i - 1) + "; }\n";
+  for (int i = 1; i < 30; ++i)
+    calls += "f" + std::to_string(i) + "() { f" + std::to_string(i - 1) + "; f" + std::to_string(i - 1) + "; }\n";
   const std::string deep = std::string(100'000, '(') + "a";
-  const std::string texts[] = {doubling + "a $A", braces, loops, calls + "f29", deep, std::string(100'000, '{'),
-                               "a " + std::string(200'000, '{') + ",", "f() { f; }; f", "a ${A:-" + std::string(50'000, '$')};
+  const std::string texts[] = {doubling + "a $A",
+                               braces,
+                               loops,
+                               calls + "f29",
+                               deep,
+                               std::string(100'000, '{'),
+                               "a " + std::string(200'000, '{') + ",",
+                               "f() { f; }; f",
+                               "a ${A:-" + std::string(50'000, '$')};
   for (const std::string& text : texts) {
     const auto script = parse_shell({text}, text, {});
     if (!script) continue;  // refused with a line

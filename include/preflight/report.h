@@ -13,6 +13,7 @@
 #include "preflight/kernel_run.h"
 #include "preflight/launch.h"
 #include "preflight/plan.h"
+#include "preflight/read_launch.h"
 #include "preflight/rule.h"
 
 namespace preflight {
@@ -73,6 +74,7 @@ std::string_view name_of(Severity severity);
 
 struct Report {
   Launch launch;
+  std::optional<ReadLaunch> read;  // when the arguments were read from some text
   ArgumentSource source;
   std::vector<Diagnostic> findings;  // most severe first
   Coverage coverage;

@@ -12,6 +12,8 @@ namespace preflight::commands {
 bool is_secret(std::string_view name);
 
 void conceal(PreparedLaunch& prepared);
+// A launch as it was read.
+void conceal(ReadLaunch& launch, Release release);
 // Corrected arguments, after the first one was written back.
 void conceal(FixSearch& search, Release release);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/fixes_text.h"
+#include "src/report/launches_report.h"
 #include "src/report/shell_words.h"
 
 namespace preflight::report {
@@ -248,6 +249,7 @@ std::string report_json(const Report& report, int exit_status) {
               {"sglang_version", report.launch.release().text()},
               {"verdict", report.verdict_word()},
               {"exit_status", exit_status},
+              {"launch", report.read ? read_launch_json(*report.read) : Json(nullptr)},
               {"outcome", outcome_object(report.launch)},
               {"findings", findings_json(report, true)},
               {"fixes", fixes_json(report.fixes)},

@@ -9,11 +9,32 @@ namespace {
 
 // Options of `docker run` and of its kin that take no value; all others take one.
 bool is_switch(std::string_view option, bool apptainer) {
-  constexpr std::array<std::string_view, 26> kSwitches = {
-      "--detach",      "--interactive",     "--tty",       "--rm",         "--privileged",   "--init",     "--publish-all",
-      "--read-only",   "--no-healthcheck",  "--sig-proxy", "--quiet",      "--replace",      "--env-host", "--rmi",
-      "--no-hosts",    "--oom-kill-disable", "--nv",       "--rocm",       "--writable",     "--fakeroot", "--cleanenv",
-      "--contain",     "--containall",      "--no-home",   "--writable-tmpfs", "--disable-content-trust"};
+  constexpr std::array<std::string_view, 26> kSwitches = {"--detach",
+                                                          "--interactive",
+                                                          "--tty",
+                                                          "--rm",
+                                                          "--privileged",
+                                                          "--init",
+                                                          "--publish-all",
+                                                          "--read-only",
+                                                          "--no-healthcheck",
+                                                          "--sig-proxy",
+                                                          "--quiet",
+                                                          "--replace",
+                                                          "--env-host",
+                                                          "--rmi",
+                                                          "--no-hosts",
+                                                          "--oom-kill-disable",
+                                                          "--nv",
+                                                          "--rocm",
+                                                          "--writable",
+                                                          "--fakeroot",
+                                                          "--cleanenv",
+                                                          "--contain",
+                                                          "--containall",
+                                                          "--no-home",
+                                                          "--writable-tmpfs",
+                                                          "--disable-content-trust"};
   if (std::find(kSwitches.begin(), kSwitches.end(), option) != kSwitches.end()) return true;
   return apptainer && (option == "--compat" || option == "--no-eval" || option == "--no-init");
 }
@@ -57,12 +78,21 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
   for (; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (w == "run" || w == "create" || w == "exec" || w == "shell") break;
-    if (w == "ps" || w == "logs" || w == "stop" || w == "rm" || w == "pull" || w == "build" || w == "images") return std::nullopt;
+    if (w == "ps" || w == "logs" || w == "stop" || w == "rm" || w == "pull" || w == "build" || w == "images")
+      return std::nullopt;
   }
   if (i >= words.size()) return std::nullopt;
   run.own_entrypoint = words[i].text != "exec" && !apptainer;
-  for (++i; i < words.size() && words[i].text.starts_with('-');) {
+  const auto open = [&](std::size_t at) {  // $OPTIONS that nobody knows, and more options behind it
+    return !run.entrypoint && !words[at].unknowns.empty() && at + 1 < words.size() &&
+           words[at + 1].text.starts_with('-');
+  };
+  for (++i; i < words.size() && (words[i].text.starts_with('-') || open(i));) {
     const std::string& w = words[i].text;
+    if (!w.starts_with('-')) {
+      run.open.push_back(words[i++].unknowns.front());
+      continue;
+    }
     constexpr std::string_view kGlued = "--entrypoint=";
     if (w == "--") {
       ++i;

@@ -17,11 +17,12 @@ bool is_container_tool(std::string_view word);
 
 // What `docker run`, `podman exec`, `apptainer exec` and their kin start.
 struct ContainerRun {
-  std::size_t image = 0;                  // index of the image, or of the container's name
-  std::size_t command = 0;                // of the first word behind it; may be the number of words
+  std::size_t image = 0;                     // index of the image, or of the container's name
+  std::size_t command = 0;                   // of the first word behind it; may be the number of words
   std::optional<ShellWord> entrypoint = {};  // --entrypoint
-  bool own_entrypoint = true;             // the image's entry point runs first: not with exec
-  bool inherits = false;                  // the user's own environment, with additions
+  std::vector<Unknown> open = {};            // words in front of the image that may hold options
+  bool own_entrypoint = true;                // the image's entry point runs first: not with exec
+  bool inherits = false;                     // the user's own environment, with additions
 };
 // `tool` is the index of "docker"; nullopt where it starts nothing (`docker ps`) or its words end early.
 std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool);

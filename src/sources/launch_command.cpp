@@ -56,6 +56,11 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   auto found = finder.take();
   if (found.empty()) {
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
+    if (text.find("launch_server") != std::string_view::npos || text.find("sglang serve") != std::string_view::npos) {
+      return failure(
+          "no SGLang launch in this command: it names one, and nothing here runs it (a function that nobody calls, a "
+          "text for another program, or what stands behind an exit)");
+    }
     return failure("no SGLang launch in this command: expected `python -m sglang.launch_server …` or `sglang serve …`");
   }
   return found;

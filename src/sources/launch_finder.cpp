@@ -2,6 +2,7 @@
 #include "src/sources/launch_finder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,16 +32,23 @@ LineColumn LaunchFinder::place(std::size_t offset) const {
 }
 
 std::vector<LaunchCommand> LaunchFinder::take() {
-  if (!found_.empty()) found_.front().notes = std::move(notes_);
+  if (!found_.empty()) {
+    auto& notes = found_.back().notes;
+    notes.insert(notes.end(), notes_.begin(), notes_.end());
+  }
   std::string mended(text_);
-  for (auto it = splices_.rbegin(); it != splices_.rend(); ++it) mended.replace(it->begin, it->end - it->begin, it->text);
+  for (auto it = splices_.rbegin(); it != splices_.rend(); ++it)
+    mended.replace(it->begin, it->end - it->begin, it->text);
   if (!splices_.empty()) found_.front().mended = std::move(mended);
   return std::move(found_);
 }
 
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth > kDeepest) return failure("shells are nested too deep in this command");
-  ShellStart start{.given = given_, .environment = context.env, .arguments = context.arguments, .arguments_known = context.arguments_known};
+  ShellStart start{.given = given_,
+                   .environment = context.env,
+                   .arguments = context.arguments,
+                   .arguments_known = context.arguments_known};
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
   std::optional<Error> nested;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
@@ -159,7 +167,8 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   if (!keeps) {
     for (const auto& [variable, value] : context.env) {
       if (!sglang_reads(variable)) continue;
-      context.unknown.push_back({fmt::format("{} hands {} over only where its policy says so", name, variable), words[at].begin, {}});
+      context.unknown.push_back(
+          {fmt::format("{} hands {} over only where its policy says so", name, variable), words[at].begin, {}});
     }
     context.env.clear();
   }
@@ -191,6 +200,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   const auto run = container_run(words, at);
   if (!run) return;
   const Values host = context.env;
+  for (const Unknown& one : run->open) context.unknown.push_back({one.message, one.offset, {}});
   if (!run->inherits) context.env.clear();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
@@ -198,7 +208,8 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   if (run->entrypoint) {
     std::vector<ShellWord> inside = {*run->entrypoint};
     inside.insert(inside.end(), words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end());
-    if (!is_shell(run->entrypoint->text) || inside.size() > 1) return command(inside, 0, std::move(context), input, depth + 1);
+    if (!is_shell(run->entrypoint->text) || inside.size() > 1)
+      return command(inside, 0, std::move(context), input, depth + 1);
     return;
   }
   if (run->command >= words.size()) return;
@@ -207,7 +218,8 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
                                   [](const ShellWord& w) { return w.text.starts_with("--model"); });
     if (!ours) return;
     take_server(words, run->command, run->command, context);
-    add_unknown("the image's own entry point takes these words, and nobody knows here what it is", words[run->image].begin, found_.back());
+    add_unknown("the image's own entry point takes these words, and nobody knows here what it is",
+                words[run->image].begin, found_.back());
     return;
   }
   command(words, run->command, std::move(context), input, depth + 1);
@@ -250,6 +262,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     launch.spans.push_back({words[i].begin, words[i].end});
     launch.argv.push_back(words[i].text);
   }
+  launch.notes = std::exchange(notes_, {});  // what was said on the way to it
   found_.push_back(std::move(launch));
 }
 
@@ -294,7 +307,8 @@ void LaunchFinder::put_back(std::size_t launch, std::size_t end, std::size_t opt
     if (text_[i] == '#') {
       const std::size_t line_end = std::min(text_.find('\n', i), options);
       std::string_view comment = text_.substr(i, line_end - i);
-      while (!comment.empty() && (comment.back() == '\\' || comment.back() == ' ' || comment.back() == '\r')) comment.remove_suffix(1);
+      while (!comment.empty() && (comment.back() == '\\' || comment.back() == ' ' || comment.back() == '\r'))
+        comment.remove_suffix(1);
       comments += std::string(comment) + "\n";
       i = line_end;
     } else if (std::string_view(" \t\r\n\\").find(text_[i]) == std::string_view::npos) {
@@ -321,7 +335,8 @@ void LaunchFinder::put_back(std::size_t launch, std::size_t end, std::size_t opt
     above += indent + comments.substr(i, line_end + 1 - i);
     i = line_end + 1;
   }
-  if (!above.empty() && (splices_.empty() || line >= splices_.back().end)) splices_.push_back({line, line, above});
+  if (!above.empty() && (splices_.empty() || line >= splices_.back().end))
+    splices_.push_back({line, line, above});
   else if (!above.empty()) {
     for (Splice& s : splices_) {
       if (s.begin == line && s.end == line) s.text += above;

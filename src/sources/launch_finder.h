@@ -1,5 +1,6 @@
 // Follows commands down to the launches they start: through wrappers, containers, shells in shells and other machines.
-// Every reader hands it what a file runs (a script or words, an environment, a name and an image) and takes the launches.
+// Every reader hands it what a file runs (a script or words, an environment, a name and an image) and takes the
+// launches.
 #pragma once
 
 #include <optional>
@@ -40,11 +41,15 @@ class LaunchFinder {
   [[nodiscard]] LineColumn place(std::size_t offset) const;
 
  private:
-  void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context, const std::vector<ShellText>& input, int depth);
-  void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context, const std::vector<ShellText>& input, int depth);
-  void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context, const std::vector<ShellText>& input, int depth);
+  void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
+               const std::vector<ShellText>& input, int depth);
+  void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
+                 const std::vector<ShellText>& input, int depth);
+  void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
+             const std::vector<ShellText>& input, int depth);
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
-  void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first, const RunContext& context);
+  void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                   const RunContext& context);
   bool cut_off(const ShellCommand& command);
   void put_back(std::size_t launch, std::size_t end, std::size_t options);
   void need(const ShellText& text, LaunchCommand& launch) const;

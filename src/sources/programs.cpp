@@ -94,26 +94,96 @@ std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::s
 }
 
 bool runs_its_words(std::string_view program) {
-  constexpr std::array<std::string_view, 80> kNames = {
-      "exec",        "nohup",      "time",       "nice",       "ionice",      "chrt",       "stdbuf",    "setsid",
-      "timeout",     "numactl",    "taskset",    "prlimit",    "unshare",     "nsenter",    "strace",    "ltrace",
-      "gdb",         "valgrind",   "perf",       "nsys",       "ncu",         "vtune",      "unitrace",  "onetrace",
-      "py-spy",      "conda",      "mamba",      "micromamba", "poetry",      "pipenv",     "uv",        "pixi",
-      "rye",         "hatch",      "systemd-run", "kubectl",   "oc",          "ray",        "dotenv",    "doppler",
-      "chamber",     "infisical",  "op",         "flock",      "bwrap",       "firejail",   "gosu",      "su-exec",
-      "setpriv",     "chroot",     "cgexec",     "start-stop-daemon", "tini", "dumb-init",  "catatonit", "unbuffer",
-      "xvfb-run",    "proxychains4", "daemonize", "salloc",    "srun",        "mpirun",     "mpiexec",   "mpiexec.hydra",
-      "bsub",        "lxc",        "distrobox",  "toolbox",    "enroot",      "ipexrun",    "torchrun",  "accelerate",
-      "opentelemetry-instrument",  "ddtrace-run", "caffeinate", "eatmydata",  "catchsegv",  "setarch",   "sudo", "screen"};
+  constexpr std::array<std::string_view, 80> kNames = {"exec",
+                                                       "nohup",
+                                                       "time",
+                                                       "nice",
+                                                       "ionice",
+                                                       "chrt",
+                                                       "stdbuf",
+                                                       "setsid",
+                                                       "timeout",
+                                                       "numactl",
+                                                       "taskset",
+                                                       "prlimit",
+                                                       "unshare",
+                                                       "nsenter",
+                                                       "strace",
+                                                       "ltrace",
+                                                       "gdb",
+                                                       "valgrind",
+                                                       "perf",
+                                                       "nsys",
+                                                       "ncu",
+                                                       "vtune",
+                                                       "unitrace",
+                                                       "onetrace",
+                                                       "py-spy",
+                                                       "conda",
+                                                       "mamba",
+                                                       "micromamba",
+                                                       "poetry",
+                                                       "pipenv",
+                                                       "uv",
+                                                       "pixi",
+                                                       "rye",
+                                                       "hatch",
+                                                       "systemd-run",
+                                                       "kubectl",
+                                                       "oc",
+                                                       "ray",
+                                                       "dotenv",
+                                                       "doppler",
+                                                       "chamber",
+                                                       "infisical",
+                                                       "op",
+                                                       "flock",
+                                                       "bwrap",
+                                                       "firejail",
+                                                       "gosu",
+                                                       "su-exec",
+                                                       "setpriv",
+                                                       "chroot",
+                                                       "cgexec",
+                                                       "start-stop-daemon",
+                                                       "tini",
+                                                       "dumb-init",
+                                                       "catatonit",
+                                                       "unbuffer",
+                                                       "xvfb-run",
+                                                       "proxychains4",
+                                                       "daemonize",
+                                                       "salloc",
+                                                       "srun",
+                                                       "mpirun",
+                                                       "mpiexec",
+                                                       "mpiexec.hydra",
+                                                       "bsub",
+                                                       "lxc",
+                                                       "distrobox",
+                                                       "toolbox",
+                                                       "enroot",
+                                                       "ipexrun",
+                                                       "torchrun",
+                                                       "accelerate",
+                                                       "opentelemetry-instrument",
+                                                       "ddtrace-run",
+                                                       "caffeinate",
+                                                       "eatmydata",
+                                                       "catchsegv",
+                                                       "setarch",
+                                                       "sudo",
+                                                       "screen"};
   return has(kNames, base_name(program)) || base_name(program) == "env" || base_name(program) == "doas" ||
          base_name(program) == "xargs";
 }
 
 bool only_speaks(std::string_view program) {
   constexpr std::array<std::string_view, 39> kNames = {
-      "echo",  "printf", "grep",  "egrep",  "fgrep", "rg",    "pgrep",   "pkill", "kill",  "killall", "ps",    "cat",  "which",
-      "type",  "ls",     "pip",   "pip3",   "apt",   "apt-get", "git",   "curl",  "wget",  "tee",     "sed",   "awk",  "logger",
-      "alias", "trap",   "read",  "cd",     "test",  "[",     "sleep",   "wait",  "export", "declare", "local", "readonly", "unset"};
+      "echo", "printf", "grep",  "egrep", "fgrep",  "rg",      "pgrep", "pkill",    "kill",    "killall",
+      "ps",   "cat",    "which", "type",  "ls",     "pip",     "pip3",  "apt",      "apt-get", "git",
+      "curl", "wget",   "tee",   "sed",   "awk",    "logger",  "alias", "trap",     "read",    "cd",
+      "test", "[",      "sleep", "wait",  "export", "declare", "local", "readonly", "unset"};
   return has(kNames, base_name(program)) || program.starts_with("log");
 }
 
@@ -154,7 +224,8 @@ std::size_t behind_options(const std::vector<ShellWord>& words, std::size_t i, s
 std::optional<ShellText> behind_c(const std::vector<ShellWord>& words, std::size_t at) {
   for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
     const std::string& w = words[i].text;
-    if (w == "-c" || w == "--command" || (w.size() > 2 && w[0] == '-' && w[1] != '-' && w.back() == 'c')) return words[i + 1];
+    if (w == "-c" || w == "--command" || (w.size() > 2 && w[0] == '-' && w[1] != '-' && w.back() == 'c'))
+      return words[i + 1];
   }
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     if (words[i].text.starts_with("--command=")) return tail(words[i], 10);
@@ -171,13 +242,17 @@ std::optional<ShellText> of_tmux(const std::vector<ShellWord>& words, std::size_
     for (i = behind_options(words, i + 1, "tN"); i < words.size(); ++i) {
       const std::string& w = words[i].text;
       const bool key = w == "Enter" || w == "C-m" || w == "C-c" || w == "C-d" || w == "ENTER" || w == "KPEnter";
-      if (key) append(out, {"\n", {words[i].begin}, {}});
-      else if (w == "Space") append(out, {" ", {words[i].begin}, {}});
-      else append(out, words[i]);
+      if (key)
+        append(out, {"\n", {words[i].begin}, {}});
+      else if (w == "Space")
+        append(out, {" ", {words[i].begin}, {}});
+      else
+        append(out, words[i]);
     }
     return out;
   }
-  for (const std::string_view makes : {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane"}) {
+  for (const std::string_view makes :
+       {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane"}) {
     if (verb != makes) continue;
     i = behind_options(words, i + 1, "snctxyFelp");
     if (i < words.size()) return glued(words, i, words.size(), true);

@@ -25,7 +25,8 @@ const args::YamlNode* value_at(const args::YamlNode& map, std::string_view key, 
     if (value->kind == args::YamlNode::kMapping) {
       merged = merged != nullptr ? merged : value_at(*value, key, depth + 1);
     } else {
-      for (const args::YamlNode* item : value->items) merged = merged != nullptr ? merged : value_at(*item, key, depth + 1);
+      for (const args::YamlNode* item : value->items)
+        merged = merged != nullptr ? merged : value_at(*item, key, depth + 1);
     }
   }
   return merged;

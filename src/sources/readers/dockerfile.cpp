@@ -1,4 +1,5 @@
-// ENTRYPOINT × CMD of the last stage, with ENV and ARG. Tested by tests/launch_command_test.cpp, tests/sources_test.cpp.
+// ENTRYPOINT × CMD of the last stage, with ENV and ARG. Tested by tests/launch_command_test.cpp,
+// tests/sources_test.cpp.
 #include <algorithm>
 #include <map>
 
@@ -129,9 +130,12 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
     const std::size_t end = instruction_end(text, from);
     const std::size_t begin = std::min(text.find_first_not_of(" \t\r", from), end);
     std::size_t behind = begin;
-    while (behind < end && ((text[behind] >= 'A' && text[behind] <= 'Z') || (text[behind] >= 'a' && text[behind] <= 'z'))) ++behind;
+    while (behind < end &&
+           ((text[behind] >= 'A' && text[behind] <= 'Z') || (text[behind] >= 'a' && text[behind] <= 'z')))
+      ++behind;
     std::string word(text.substr(begin, behind - begin));
-    std::transform(word.begin(), word.end(), word.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
     const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
     const ShellText rest = instruction(text, rest_from, end);
     from = end + 1;
@@ -142,7 +146,8 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
         const auto first = rest.text.find_first_not_of(" \t\r", i);
         if (first == std::string::npos) break;
         const auto last = std::min(rest.text.find_first_of(" \t\r", first), rest.text.size());
-        if (!rest.text.substr(first, last - first).starts_with("--")) words.push_back(rest.text.substr(first, last - first));
+        if (!rest.text.substr(first, last - first).starts_with("--"))
+          words.push_back(rest.text.substr(first, last - first));
         i = last;
       }
       const Values global = image.base.empty() ? image.arguments : Values{};
@@ -181,7 +186,8 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
     return true;  // a shell is the entry point: nothing is handed to it
   }
   if (!words.empty() && words.front().text.starts_with("--")) {
-    context.unknown.push_back({"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+    context.unknown.push_back(
+        {"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
     finder.arguments(words, context);
     return true;
   }

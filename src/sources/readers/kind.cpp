@@ -52,7 +52,8 @@ FileKind of_lines(std::string_view text) {
     const std::string_view word = first_word(line);
     if (word == "CMD" || word == "ENTRYPOINT") return FileKind::kDockerfile;
     const bool key = word == "command" || word == "args" || word == "entrypoint";
-    if (key && line.find(':') == static_cast<std::size_t>(word.data() + word.size() - line.data())) return FileKind::kManifest;
+    if (key && line.find(':') == static_cast<std::size_t>(word.data() + word.size() - line.data()))
+      return FileKind::kManifest;
   }
   return FileKind::kShell;
 }
@@ -68,16 +69,26 @@ bool is_manifest(std::string_view text) {
 
 std::string_view name_of(FileKind kind) {
   switch (kind) {
-    case FileKind::kShell: return "shell text";
-    case FileKind::kManifest: return "manifest";
-    case FileKind::kDockerfile: return "Dockerfile";
-    case FileKind::kUnit: return "unit";
-    case FileKind::kMakefile: return "Makefile";
-    case FileKind::kMarkdown: return "Markdown";
-    case FileKind::kWords: return "list of words";
-    case FileKind::kLog: return "log";
-    case FileKind::kConfig: return "configuration";
-    case FileKind::kTemplate: return "template";
+    case FileKind::kShell:
+      return "shell text";
+    case FileKind::kManifest:
+      return "manifest";
+    case FileKind::kDockerfile:
+      return "Dockerfile";
+    case FileKind::kUnit:
+      return "unit";
+    case FileKind::kMakefile:
+      return "Makefile";
+    case FileKind::kMarkdown:
+      return "Markdown";
+    case FileKind::kWords:
+      return "list of words";
+    case FileKind::kLog:
+      return "log";
+    case FileKind::kConfig:
+      return "configuration";
+    case FileKind::kTemplate:
+      return "template";
   }
   return "";
 }
@@ -88,7 +99,8 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const char begins = first == std::string_view::npos ? '\0' : text[first];
   if (text.find('\0') != std::string_view::npos) return FileKind::kWords;
-  if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile")) return FileKind::kDockerfile;
+  if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile"))
+    return FileKind::kDockerfile;
   if (name == "Makefile" || name == "GNUmakefile" || name == "makefile" || ends(".mk")) return FileKind::kMakefile;
   if (ends(".md") || ends(".mdx") || ends(".markdown")) return FileKind::kMarkdown;
   if (ends(".py") || ends(".json") || ends(".hcl") || ends(".nomad")) return FileKind::kWords;
@@ -108,9 +120,13 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   }
   if (has_line(text, "```")) return FileKind::kMarkdown;
   const bool options = has_line(text, "model-path:") || has_line(text, "model_path:") || has_line(text, "model:");
-  if (options && (yaml || has_line(text, "tp-size:") || has_line(text, "tp_size:")) && text.find("sglang") == std::string_view::npos) return FileKind::kConfig;
+  if (options && (yaml || has_line(text, "tp-size:") || has_line(text, "tp_size:")) &&
+      text.find("sglang") == std::string_view::npos)
+    return FileKind::kConfig;
   if (has_line(text, "import ") || has_line(text, "from ")) {
-    if (text.find("sglang") != std::string_view::npos && text.find('(') != std::string_view::npos && !has_line(text, "FROM ")) return FileKind::kWords;
+    if (text.find("sglang") != std::string_view::npos && text.find('(') != std::string_view::npos &&
+        !has_line(text, "FROM "))
+      return FileKind::kWords;
   }
   if (has_line(text, "job \"") && text.find("task \"") != std::string_view::npos) return FileKind::kWords;
   const FileKind kind = of_lines(text);

@@ -23,7 +23,8 @@ class Makefile {
     for (std::size_t from = 0; from < text.size();) {
       std::size_t end = std::min(text.find('\n', from), text.size());
       const std::size_t begin = from;
-      while (end < text.size() && end > begin && text[end - 1] == '\\') end = std::min(text.find('\n', end + 1), text.size());
+      while (end < text.size() && end > begin && text[end - 1] == '\\')
+        end = std::min(text.find('\n', end + 1), text.size());
       const ShellText line = piece(text, begin, end);
       from = end + 1;
       if (line.text.starts_with('\t')) {
@@ -33,9 +34,12 @@ class Makefile {
       const std::size_t first = line.text.find_first_not_of(' ');
       if (first == std::string::npos || line.text[first] == '#') continue;
       const std::string_view rest = std::string_view(line.text).substr(first);
-      if (rest.starts_with("if")) ++conditions;
-      else if (rest.starts_with("endif")) conditions = std::max(0, conditions - 1);
-      else if (!variable(line, conditions > 0)) target(rest);
+      if (rest.starts_with("if"))
+        ++conditions;
+      else if (rest.starts_with("endif"))
+        conditions = std::max(0, conditions - 1);
+      else if (!variable(line, conditions > 0))
+        target(rest);
     }
     return true;
   }
@@ -69,7 +73,9 @@ class Makefile {
     if (comment != std::string::npos) value = slice(value, 0, comment);
     while (!value.text.empty() && value.text.back() == ' ') value = slice(value, 0, value.text.size() - 1);
     if (conditional) {
-      value = unknown_text(fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name)), line.origin.front());
+      value = unknown_text(
+          fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name)),
+          line.origin.front());
     } else if (appends && variables_.contains(name)) {
       ShellText all = variables_[name];
       append(all, {" ", {line.origin.front()}, {}});
@@ -119,7 +125,8 @@ class Makefile {
         value.origin.assign(value.text.size(), at);
         append(out, value);
       } else {
-        append(out, unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at));
+        append(out,
+               unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at));
       }
       i = behind - 1;
     }

@@ -76,9 +76,12 @@ class ManifestReader {
 
   void document(const YamlNode& root) {
     Around around;
-    if (is_map(&root) && value_of(root, "services") != nullptr) around.dialect = Dialect::kCompose;
-    else if (is_map(&root) && value_of(root, "apiVersion") != nullptr) around.dialect = Dialect::kKubernetes;
-    else if (is_map(&root) && value_of(root, "jobs") != nullptr) around.dialect = Dialect::kWorkflow;
+    if (is_map(&root) && value_of(root, "services") != nullptr)
+      around.dialect = Dialect::kCompose;
+    else if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
+      around.dialect = Dialect::kKubernetes;
+    else if (is_map(&root) && value_of(root, "jobs") != nullptr)
+      around.dialect = Dialect::kWorkflow;
     walk(root, around, 0, "");
   }
 
@@ -94,7 +97,8 @@ class ManifestReader {
       around.name = text_of(*meta, "name");
     }
     const std::string own = text_of(node, "name");
-    if (!own.empty()) around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
+    if (!own.empty())
+      around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
     if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
     for (const char* part : {"command", "args", "entrypoint"}) {
       const YamlNode* value = value_of(node, part);
@@ -166,6 +170,10 @@ class ManifestReader {
                               value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
     }
     RunContext context{.env = around.env, .name = around.name, .image = text_of(node, "image")};
+    if (const YamlNode* image = value_of(node, "image"); compose && is_scalar(image)) {
+      const auto filled = interpolate(tree_.word(*image), Interpolation::kCompose, source_.text, source_.given, {});
+      if (filled && filled->unknowns.empty()) context.image = filled->text;
+    }
     for (const char* key : {"env", "environment"}) {
       if (const YamlNode* value = value_of(node, key)) environment(*value, around, context.env);
     }
@@ -176,7 +184,8 @@ class ManifestReader {
       for (const ShellWord& word : tree_.words(*value)) {
         ours = ours || speaks(word);
         const std::string name(base_name(word.text));
-        if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4) ours = ours || speaks({it->second, 0, 0});
+        if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4)
+          ours = ours || speaks({it->second, 0, 0});
         const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
         const bool by_compose = compose || (doubled && !kubernetes);
         auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
@@ -200,12 +209,14 @@ class ManifestReader {
         }
       }
     }
-    const bool by_image = all.size() > 0 && all.front().text.starts_with("--") &&
-                          std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
+    const bool by_image =
+        all.size() > 0 && all.front().text.starts_with("--") &&
+        std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
     if (!ours && !by_image) return;
     if (scalar && !list) return run_script(script_, context);
     if (by_image) {
-      context.unknown.push_back({"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
+      context.unknown.push_back(
+          {"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
       return finder_.arguments(all, context);
     }
     // A script that a ConfigMap of this file holds.
@@ -229,7 +240,8 @@ class ManifestReader {
   void other_variables(const YamlNode& node, RunContext& context) {
     if (const YamlNode* value = value_of(node, "env_file")) {
       for (const ShellWord& word : tree_.words(*value)) {
-        finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
+        finder_.note(
+            {"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
       }
     }
     const YamlNode* from = value_of(node, "envFrom");
@@ -244,7 +256,8 @@ class ManifestReader {
         const std::string prefix = text_of(*item, "prefix");
         for (const auto& [key, value] : known->second) context.env.try_emplace(prefix + key, value);
       } else {
-        finder_.note({"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
+        finder_.note(
+            {"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
       }
     }
   }
@@ -263,16 +276,21 @@ class ManifestReader {
     };
     const auto unknown = [&](const std::string& name, std::string_view where, const YamlNode& at) {
       if (const auto given = source_.given.find(name); given != source_.given.end()) {
-        env.insert_or_assign(name, ShellText{given->second, std::vector<std::size_t>(given->second.size(), tree_.offset(at)), {}});
+        env.insert_or_assign(
+            name, ShellText{given->second, std::vector<std::size_t>(given->second.size(), tree_.offset(at)), {}});
       } else {
-        env.insert_or_assign(name, unknown_text(fmt::format("{} comes from {}; give it with {}", name, where, how_to_set(name)), tree_.offset(at)));
+        env.insert_or_assign(
+            name, unknown_text(fmt::format("{} comes from {}; give it with {}", name, where, how_to_set(name)),
+                               tree_.offset(at)));
       }
     };
     if (node.kind == YamlNode::kMapping) {
       for (const auto& [name, value] : node.pairs) {
         if (!is_scalar(name)) continue;
-        if (is_scalar(value) && !(compose && value->tag == "null")) set(name->text, tree_.word(*value));
-        else if (is_scalar(value)) unknown(name->text, "the environment compose runs in", *name);
+        if (is_scalar(value) && !(compose && value->tag == "null"))
+          set(name->text, tree_.word(*value));
+        else if (is_scalar(value))
+          unknown(name->text, "the environment compose runs in", *name);
       }
       return;
     }
@@ -314,7 +332,7 @@ class ManifestReader {
   LaunchFinder& finder_;
   int seen_ = 0;
   ShellText script_;
-  std::map<std::string, Values> maps_;     // ConfigMaps by name
+  std::map<std::string, Values> maps_;        // ConfigMaps by name
   std::map<std::string, ShellText> scripts_;  // their scripts by file name
   std::set<std::string> used_;
   std::optional<Error> error_;

@@ -12,15 +12,15 @@ namespace preflight::sources {
 
 enum class FileKind {
   kShell,
-  kManifest,    // compose, Kubernetes, workflows, SkyPilot: YAML with commands
+  kManifest,  // compose, Kubernetes, workflows, SkyPilot: YAML with commands
   kDockerfile,
-  kUnit,        // systemd, quadlet
+  kUnit,  // systemd, quadlet
   kMakefile,
   kMarkdown,
-  kWords,       // a list of words: JSON, Python, /proc/PID/cmdline
-  kLog,         // server_args=ServerArgs(…)
-  kConfig,      // options of --config
-  kTemplate,    // Helm, Jinja: not yet a manifest
+  kWords,     // a list of words: JSON, Python, /proc/PID/cmdline
+  kLog,       // server_args=ServerArgs(…)
+  kConfig,    // options of --config
+  kTemplate,  // Helm, Jinja: not yet a manifest
 };
 FileKind kind_of(std::string_view text, std::string_view name);
 std::string_view name_of(FileKind kind);

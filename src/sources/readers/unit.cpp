@@ -52,6 +52,7 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   std::vector<ShellText> starts;
   bool container = false;
+  ShellText overrides;  // a file of variables, which wins over Environment=
   for (std::size_t from = 0; from < text.size();) {
     std::size_t next = 0;
     const ShellText line = whole_line(text, from, next);
@@ -64,19 +65,31 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     if (key == "Environment") {
       for (const ShellWord& word : plain_words(value)) assign(word, context.env);
     } else if (key == "EnvironmentFile") {
-      finder.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text), line.origin.front()});
+      overrides = value;
+      finder.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
+                   line.origin.front()});
     } else if (key == "ExecStart" || (container && key == "Exec")) {
-      if (value.text.find_first_not_of(" \t") == std::string::npos) starts.clear();
-      else starts.push_back(value);
+      if (value.text.find_first_not_of(" \t") == std::string::npos)
+        starts.clear();
+      else
+        starts.push_back(value);
     } else if (key == "Image") {
       context.image = value.text;
     } else if (key == "Description") {
       context.name = value.text;
     }
   }
+  if (!overrides.text.empty()) {
+    for (auto& [name, value] : context.env) {
+      value = unknown_text(
+          fmt::format("{} may be set by EnvironmentFile {}; give it with {}", name, overrides.text, how_to_set(name)),
+          overrides.origin.front());
+    }
+  }
   for (const ShellText& start : starts) {
     std::size_t skip = start.text.find_first_not_of(" \t");
-    while (skip < start.text.size() && std::string_view("@-:+!").find(start.text[skip]) != std::string_view::npos) ++skip;
+    while (skip < start.text.size() && std::string_view("@-:+!").find(start.text[skip]) != std::string_view::npos)
+      ++skip;
     std::vector<ShellWord> words;
     for (const ShellWord& word : plain_words(tail(start, skip))) {
       auto filled = interpolate(word, Interpolation::kCompose, text, source.given, context.env);
@@ -89,7 +102,8 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
       }
     }
     if (!words.empty() && container && words.front().text.starts_with("--")) {
-      context.unknown.push_back({"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+      context.unknown.push_back(
+          {"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
       finder.arguments(words, context);
     } else {
       finder.words(words, context);

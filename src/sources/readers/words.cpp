@@ -1,6 +1,7 @@
 // Commands that are lists of words: JSON, /proc/PID/cmdline, lists in Python and Nomad, and the keyword arguments of
 // sglang.Engine(…). What is no literal is not known. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -14,9 +15,12 @@ constexpr std::size_t kMostWords = 10'000;
 
 std::size_t skip_blanks(std::string_view text, std::size_t i) {
   while (i < text.size()) {
-    if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '\\') ++i;
-    else if (text[i] == '#') i = std::min(text.find('\n', i), text.size());
-    else break;
+    if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '\\')
+      ++i;
+    else if (text[i] == '#')
+      i = std::min(text.find('\n', i), text.size());
+    else
+      break;
   }
   return i;
 }
@@ -26,7 +30,8 @@ std::optional<ShellWord> text_literal(std::string_view text, std::size_t& i) {
   std::size_t at = i;
   bool raw = false;
   while (at < text.size() && (text[at] == 'r' || text[at] == 'u')) raw = text[at++] == 'r';
-  if (at >= text.size() || (text[at] != '"' && text[at] != '\'') || text.substr(at).starts_with("\"\"\"")) return std::nullopt;
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'') || text.substr(at).starts_with("\"\"\""))
+    return std::nullopt;
   const char quote = text[at];
   ShellWord word;
   word.begin = at + 1;
@@ -69,7 +74,8 @@ std::size_t expression_end(std::string_view text, std::size_t i) {
 ShellWord unknown_word(std::string_view text, std::size_t from, std::size_t to) {
   std::string shown(text.substr(from, std::min<std::size_t>(to - from, 60)));
   while (!shown.empty() && (shown.back() == ' ' || shown.back() == '\n' || shown.back() == '\r')) shown.pop_back();
-  return {unknown_text(fmt::format("{} is computed where the program runs", shown), from), from, std::max(from + 1, to)};
+  return {unknown_text(fmt::format("{} is computed where the program runs", shown), from), from,
+          std::max(from + 1, to)};
 }
 
 // A value at `i`: literal texts, numbers, and what str() makes of them.
@@ -120,20 +126,34 @@ std::optional<std::size_t> open_bracket(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-// The name a list is assigned to, and whether it grows afterwards.
-bool grows(std::string_view text, std::size_t open, std::string& name) {
-  std::size_t end = text.find_last_not_of(" \t", open == 0 ? 0 : open - 1);
-  if (end == std::string_view::npos || text[end] != '=') return false;
-  end = text.find_last_not_of(" \t", end - 1);
-  if (end == std::string_view::npos) return false;
-  std::size_t begin = end;
-  while (begin > 0 && shell_name_char(text[begin - 1])) --begin;
-  name = text.substr(begin, end - begin + 1);
-  for (const char* way : {".append(", ".extend(", " +=", "+=", ".insert("}) {
-    if (text.find(name + way, open) != std::string_view::npos) return true;
+// The name a list is assigned to, and whether it grows behind `open`. Each name is looked for once in the text.
+class GrowingLists {
+ public:
+  explicit GrowingLists(std::string_view text) : text_(text) {}
+
+  // The name of the list at `open`, when words are added to it later; else "".
+  std::string name_of(std::size_t open) {
+    std::size_t end = text_.find_last_not_of(" \t", open == 0 ? 0 : open - 1);
+    if (end == std::string_view::npos || text_[end] != '=' || end == 0) return {};
+    end = text_.find_last_not_of(" \t", end - 1);
+    if (end == std::string_view::npos) return {};
+    std::size_t begin = end;
+    while (begin > 0 && shell_name_char(text_[begin - 1])) --begin;
+    const std::string name(text_.substr(begin, end - begin + 1));
+    const auto [known, is_new] = last_.try_emplace(name, 0);
+    if (is_new) {
+      for (const char* way : {".append(", ".extend(", " +=", "+=", ".insert("}) {
+        const auto at = text_.rfind(name + way);
+        if (at != std::string_view::npos) known->second = std::max(known->second, at);
+      }
+    }
+    return known->second > open ? name : std::string();
   }
-  return false;
-}
+
+ private:
+  std::string_view text_;
+  std::map<std::string, std::size_t> last_;  // where words are added last
+};
 
 // sglang.Engine(model_path="…", tp_size=2): keyword arguments as options.
 void engine(std::string_view text, std::size_t open, LaunchFinder& finder) {
@@ -149,13 +169,17 @@ void engine(std::string_view text, std::size_t open, LaunchFinder& finder) {
     while (name_end < end && shell_name_char(text[name_end])) ++name_end;
     const std::size_t equals = skip_blanks(text, name_end);
     if (name_end == i || equals >= end || text[equals] != '=' || text.substr(equals).starts_with("==")) {
-      context.unknown.push_back({fmt::format("{} hands over arguments that are not known here", text.substr(i, std::min<std::size_t>(end - i, 40))), i, {}});
+      context.unknown.push_back({fmt::format("{} hands over arguments that are not known here",
+                                             text.substr(i, std::min<std::size_t>(end - i, 40))),
+                                 i,
+                                 {}});
     } else {
       std::string option = "--" + std::string(text.substr(i, name_end - i));
       std::replace(option.begin(), option.end(), '_', '-');
       const std::size_t value = skip_blanks(text, equals + 1);
       std::string_view plain = text.substr(value, end - value);
-      while (!plain.empty() && (plain.back() == ' ' || plain.back() == '\n' || plain.back() == '\r')) plain.remove_suffix(1);
+      while (!plain.empty() && (plain.back() == ' ' || plain.back() == '\n' || plain.back() == '\r'))
+        plain.remove_suffix(1);
       if (plain == "True") {
         add(option, i, name_end);
       } else if (plain != "False" && plain != "None") {
@@ -175,6 +199,7 @@ void engine(std::string_view text, std::size_t open, LaunchFinder& finder) {
 
 void program_text(std::string_view text, LaunchFinder& finder) {
   std::size_t behind = 0;
+  GrowingLists lists(text);
   for (const std::string_view marker : {"sglang.launch_server\"", "sglang.launch_server'"}) {
     behind = 0;
     for (auto at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
@@ -183,11 +208,12 @@ void program_text(std::string_view text, LaunchFinder& finder) {
       if (!open) continue;
       auto words = list_words(text, *open);
       RunContext context;
-      std::string name;
-      if (grows(text, *open, name)) context.unknown.push_back({fmt::format("{} gets more words behind its list", name), *open, {}});
+      if (const std::string name = lists.name_of(*open); !name.empty())
+        context.unknown.push_back({fmt::format("{} gets more words behind its list", name), *open, {}});
       // Nomad has the program beside its arguments.
       if (!words.empty() && words.front().text == "-m") {
-        words.insert(words.begin(), ShellWord{{"python", {*open, *open, *open, *open, *open, *open}, {}}, *open, *open});
+        words.insert(words.begin(),
+                     ShellWord{{"python", {*open, *open, *open, *open, *open, *open}, {}}, *open, *open});
       }
       if (!words.empty()) behind = words.back().end;
       finder.words(words, context);
@@ -211,20 +237,24 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
       words.push_back({piece(text, from, end), from, end});
       from = end + 1;
     }
-    if (words.empty() || words.front().text.find('\n') != std::string::npos) return failure("the command holds a NUL byte", "1:1");
+    if (words.empty() || words.front().text.find('\n') != std::string::npos)
+      return failure("the command holds a NUL byte", "1:1");
   } else if (auto list = json_words(text, 0, text.size())) {
     words = std::move(*list);
   } else {
     program_text(text, finder);
     return true;
   }
-  if (!words.empty() && words.front().text.starts_with("--")) finder.arguments(words, {});
-  else finder.words(words, {});
+  if (!words.empty() && words.front().text.starts_with("--"))
+    finder.arguments(words, {});
+  else
+    finder.words(words, {});
   return true;
 }
 
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder) {
-  if (source.name.empty()) return failure("these are options of a --config file: give the file itself, behind -- --config");
+  if (source.name.empty())
+    return failure("these are options of a --config file: give the file itself, behind -- --config");
   const std::string path(source.name);
   const ShellWord option{{"--config", std::vector<std::size_t>(8, 0), {}}, 0, 0};
   const ShellWord file{{path, std::vector<std::size_t>(path.size(), 0), {}}, 0, 0};

@@ -14,17 +14,18 @@ namespace {
 // Scripts that set up a compiler, a package manager or a login, and none of the variables a launch is written with.
 bool sets_up_tools(std::string_view path) {
   constexpr std::array<std::string_view, 17> kNames = {
-      "setvars.sh",  "oneapi-vars.sh", "vars.sh",      "env.sh.oneapi", "activate",   "conda.sh",   "mamba.sh",
-      "bashrc",      ".bashrc",        ".bash_profile", ".profile",      "profile",    "modules.sh", "bash.bashrc",
-      "micromamba.sh", "nvm.sh",       "lmod.sh"};
-  return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() ||
-         path.ends_with("/init/bash") || path.ends_with(".cargo/env");
+      "setvars.sh", "oneapi-vars.sh", "vars.sh",       "env.sh.oneapi", "activate", "conda.sh",
+      "mamba.sh",   "bashrc",         ".bashrc",       ".bash_profile", ".profile", "profile",
+      "modules.sh", "bash.bashrc",    "micromamba.sh", "nvm.sh",        "lmod.sh"};
+  return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() || path.ends_with("/init/bash") ||
+         path.ends_with(".cargo/env");
 }
 
 bool names_tools(std::string_view text) {
-  constexpr std::array<std::string_view, 8> kHooks = {"conda",  "mamba", "ssh-agent",  "modulecmd",
+  constexpr std::array<std::string_view, 8> kHooks = {"conda", "mamba",    "ssh-agent", "modulecmd",
                                                       "pyenv", "starship", "dircolors", "brew shellenv"};
-  return std::any_of(kHooks.begin(), kHooks.end(), [&](std::string_view h) { return text.find(h) != std::string::npos; });
+  return std::any_of(kHooks.begin(), kHooks.end(),
+                     [&](std::string_view h) { return text.find(h) != std::string::npos; });
 }
 
 bool is_name(std::string_view text) {
@@ -81,7 +82,8 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   const bool home = text.text.starts_with('~') && a.value_at < script.size() && script[a.value_at] == '~' &&
                     (text.text.size() == 1 || text.text[1] == '/');
   if (home) {
-    ShellText path = lookup("HOME").value_or(unknown_text("the home directory is not known here; give it with --set HOME=VALUE", outer(a.value_at)));
+    ShellText path = lookup("HOME").value_or(
+        unknown_text("the home directory is not known here; give it with --set HOME=VALUE", outer(a.value_at)));
     append(path, tail(text, 1));
     text = std::move(path);
   }
@@ -101,7 +103,8 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   }
   if (a.appends && old != nullptr) {
     value.text = old->text;
-    if (old->is_array) return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
+    if (old->is_array)
+      return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
     if (value.text.text.size() + text.text.size() > 128 * 1024) {
       text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
       value.text = {};
@@ -159,13 +162,15 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     const std::string& w = words[i].text;
     if (w == "--" || w == "-" || (w[0] != '-' && w[0] != '+')) {
       for (std::set<std::string>* names : written_) names->insert("@");
-      state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0), words.end());
+      state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0),
+                              words.end());
       state_.arguments_known = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(i), words.end(),
                                            [](const ShellWord& word) { return word.unknowns.empty(); });
       return;
     }
     const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
-    if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport")) state_.exports_all = w[0] == '-';
+    if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
+      state_.exports_all = w[0] == '-';
     if (option) ++i;
   }
 }
@@ -197,7 +202,13 @@ void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
     append(text, words[i]);
   }
   if (text.text.size() == text.unknowns.size() && !text.text.empty()) {
-    if (!names_tools(text.unknowns.front().message)) taint("eval runs", words[0].begin);
+    if (names_tools(text.unknowns.front().message)) return;
+    taint("eval runs", words[0].begin);
+    ShellCommand unknown;
+    unknown.words.assign(words.begin() + 1, words.end());
+    unknown.begin = words[0].begin;
+    unknown.end = words.back().end;
+    emit(unknown);  // whoever looks for a launch hears that it may be this
     return;
   }
   run_text(text);
@@ -206,7 +217,8 @@ void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
 // read, mapfile, getopts: the names behind the options.
 void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values) {
   const auto why = [&](const std::string& name) {
-    return fmt::format("{} is read where this runs, at line {}; give it with {}", name, line_of(words[0].begin), how_to_set(name));
+    return fmt::format("{} is read where this runs, at line {}; give it with {}", name, line_of(words[0].begin),
+                       how_to_set(name));
   };
   bool any = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -263,9 +275,12 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   }
   if (name == "shift") {
     for (std::set<std::string>* names : written_) names->insert("@");
-    const std::size_t count = words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
-    if (count > state_.arguments.size()) state_.arguments.clear();
-    else state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count =
+        words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
+    if (count > state_.arguments.size())
+      state_.arguments.clear();
+    else
+      state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(count));
     return true;
   }
   if (name == "exit" || name == "return" || name == "break" || name == "continue") {
@@ -288,11 +303,15 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   }
   if (name == "read" || name == "mapfile" || name == "readarray" || name == "getopts") {
     read_names(words, name == "read" ? "pdntuiN" : name == "getopts" ? "" : "dnOsuCc");
-    if (name == "getopts") set_unknown("OPTARG", fmt::format("OPTARG is what this is started with, and not known here"), words[0].begin);
+    if (name == "getopts")
+      set_unknown("OPTARG", fmt::format("OPTARG is what this is started with, and not known here"), words[0].begin);
     return true;
   }
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
-    set_unknown(words[2].text, fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text, line_of(words[0].begin), how_to_set(words[2].text)), words[0].begin);
+    set_unknown(words[2].text,
+                fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text,
+                            line_of(words[0].begin), how_to_set(words[2].text)),
+                words[0].begin);
     return true;
   }
   if (name == "let") {

@@ -143,10 +143,10 @@ Status ShellEvaluator::run_node(const Node& node) {
 }
 
 // In a shell of its own: what it changes is lost.
-void ShellEvaluator::run_apart(const Node& node, const std::string& when) {
+void ShellEvaluator::run_apart(const Node& node, std::string when) {
   spend(state_.variables.size());
   const ShellState before = state_;
-  const std::string outer_when = std::exchange(when_, when);
+  const std::string outer_when = std::exchange(when_, std::move(when));
   run_node(node);
   when_ = outer_when;
   state_ = before;
@@ -337,8 +337,8 @@ Status ShellEvaluator::run_for(const Node& node) {
   }
   for (const ShellWord& word : words) known = known && word.unknowns.empty();
   known = known && words.size() <= kMostTurns && node.kind == Node::Kind::kFor;
-  const std::string_view body =
-      std::string_view(text_.script->text).substr(node.begin, std::min(node.end, text_.script->text.size()) - node.begin);
+  const std::string_view body = std::string_view(text_.script->text)
+                                    .substr(node.begin, std::min(node.end, text_.script->text.size()) - node.begin);
   if (!known || leaves_early(body)) {
     run_unknown_loop(node, "a loop", [&] {
       set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));

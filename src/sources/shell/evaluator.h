@@ -58,7 +58,7 @@ class ShellEvaluator {
   Status run_case(const Node& node);
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
-  void run_apart(const Node& node, const std::string& when);
+  void run_apart(const Node& node, std::string when);
   Status run_math(const Node& node);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
@@ -77,6 +77,7 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
+  std::optional<ShellText> printed_document(const Part& part);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
@@ -105,15 +106,16 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
-  std::vector<std::set<std::string>*> written_;             // names that loops being followed assign
-  std::vector<std::vector<std::pair<std::string, std::optional<ShellVariable>>>> locals_;  // to put back when a function ends
-  std::vector<std::vector<ShellState>> returns_;            // of functions that run
-  std::vector<std::shared_ptr<const void>> kept_;           // texts and syntax that functions still point into
-  std::map<const Node*, Text> bodies_;                      // where functions were defined
+  std::vector<std::set<std::string>*> written_;  // names that loops being followed assign
+  std::vector<std::vector<std::pair<std::string, std::optional<ShellVariable>>>>
+      locals_;                                     // to put back when a function ends
+  std::vector<std::vector<ShellState>> returns_;   // of functions that run
+  std::vector<std::shared_ptr<const void>> kept_;  // texts and syntax that functions still point into
+  std::map<const Node*, Text> bodies_;             // where functions were defined
   std::vector<ShellNote> notes_;
-  std::string when_;     // "" or the branch that what runs now is in
+  std::string when_;  // "" or the branch that what runs now is in
   int brace_depth_ = 0;
-  int muted_ = 0;        // loops run once to learn what they change: nothing is told
+  int muted_ = 0;               // loops run once to learn what they change: nothing is told
   bool split_changed_ = false;  // IFS was set
   std::optional<Error> error_;
 };

@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
 #include "src/sources/shell/word_maker.h"
 
 namespace preflight::sources {
 namespace {
 
-constexpr std::size_t kMostBraces = 256;    // words that one word's braces may become
+constexpr std::size_t kMostBraces = 256;  // words that one word's braces may become
 constexpr int kDeepestBraces = 24;
 constexpr std::size_t kLongestTrimmed = 4096;
 
@@ -21,11 +23,11 @@ bool blank_or_line(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '
 
 // Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
 bool always_set(std::string_view name) {
-  constexpr std::array<std::string_view, 18> kNames = {"HOME",    "PWD",    "OLDPWD",   "USER",     "LOGNAME", "HOSTNAME",
-                                                       "PATH",    "SHELL",  "UID",      "EUID",     "PPID",    "RANDOM",
-                                                       "SECONDS", "LINENO", "HOSTTYPE", "MACHTYPE", "OSTYPE",  "IFS"};
-  constexpr std::array<std::string_view, 8> kFamilies = {"SLURM_", "SLURMD_", "OMPI_", "PMI_", "PMIX_",
-                                                         "LWS_",   "BASH",    "KUBERNETES_"};
+  constexpr std::array<std::string_view, 18> kNames = {
+      "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
+      "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
+  constexpr std::array<std::string_view, 8> kFamilies = {"SLURM_", "SLURMD_", "OMPI_", "PMI_",
+                                                         "PMIX_",  "LWS_",    "BASH",  "KUBERNETES_"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
 }
@@ -82,14 +84,18 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (name == "#" && state_.arguments_known) return ShellText{std::to_string(state_.arguments.size())};
   if (number || (name.size() == 1 && !shell_name_start(name[0]))) {
     return unknown_text(
-        fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)), 0);
+        fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)),
+        0);
   }
   if (state_.variables.contains(name)) return std::nullopt;  // unset here
-  if (state_.others) return unknown_text(fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)), state_.others->unknowns[0].offset);
+  if (state_.others)
+    return unknown_text(
+        fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)),
+        state_.others->unknowns[0].offset);
   if (always_set(name)) {
-    return unknown_text(fmt::format("the variable {} is not set here, only where this runs; give it with {}", name,
-                                    how_to_set(name)),
-                        0);
+    return unknown_text(
+        fmt::format("the variable {} is not set here, only where this runs; give it with {}", name, how_to_set(name)),
+        0);
   }
   return std::nullopt;
 }
@@ -188,7 +194,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (array != nullptr && !array->is_array) value = array->text;
     if (array != nullptr && array->is_array && !array->items.empty()) value = array->items.front().second;
     if (!part.subscript.empty() && array == nullptr) value = lookup(part.name);
-    if (part.subscript.empty() && !state_.arguments_known) return unknown(fmt::format("\"${}\" is not known here; give it with {}", part.name, how_to_set(part.name)));
+    if (part.subscript.empty() && !state_.arguments_known)
+      return unknown(fmt::format("\"${}\" is not known here; give it with {}", part.name, how_to_set(part.name)));
     if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
   } else {
     value = part.subscript.empty() || set != start_.given.end() ? lookup(part.name) : scalar(part.name, part.subscript);
@@ -197,7 +204,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (!value->unknowns.empty()) return insert(*value, part, out);
     value = lookup(value->text);
   }
-  const std::string not_set = fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name));
+  const std::string not_set =
+      fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name));
   if (part.prefix == '#') {
     if (!value) return unknown(not_set);
     if (!value->unknowns.empty()) return insert(*value, part, out);
@@ -255,6 +263,30 @@ std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const P
   return value;
 }
 
+// What $(cat <<END … END) prints: the here-document without its last line end.
+std::optional<ShellText> ShellEvaluator::printed_document(const Part& part) {
+  const std::string& script = text_.script->text;
+  if (!script.substr(part.begin, 2).starts_with("$(") || part.name.find("<<") == std::string::npos) return std::nullopt;
+  const ShellText inside = slice_placed(part.begin + 2, part.end - 1);
+  if (!spend(inside.text.size())) return std::nullopt;
+  ShellParser parser(inside, pasted_);
+  const NodePtr list = parser.all();
+  if (parser.failed() || list->children.size() != 1) return std::nullopt;
+  const Node& node = *list->children.front();
+  const bool cat = node.kind == Node::Kind::kSimple && node.words.size() == 1 && node.redirections.size() == 1 &&
+                   node.redirections[0].here_document >= 0 && node.assignments.empty();
+  if (!cat || inside.text.substr(node.words[0].begin, node.words[0].end - node.words[0].begin) != "cat")
+    return std::nullopt;
+  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents()});
+  ShellCommand command;
+  here_document(node.redirections[0], command);
+  text_ = before;
+  if (command.input.size() != 1) return std::nullopt;
+  ShellText out = std::move(command.input.front());
+  while (!out.text.empty() && out.text.back() == '\n') out = slice(out, 0, out.text.size() - 1);
+  return out;
+}
+
 void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   switch (part.kind) {
     case Part::Kind::kText:
@@ -289,6 +321,9 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   if (given == start_.given.end() && !math) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
   if (given != start_.given.end()) return insert({given->second}, part, out);
   if (!math && prints_nothing(inside)) return;
+  if (!math) {
+    if (const auto text = printed_document(part)) return insert(*text, part, out);
+  }
   out.open();
   out.put_unknown({0,
                    math ? fmt::format("arithmetic: what {} comes to is not followed; give it with {}", part.name,
@@ -351,7 +386,8 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
           const auto last = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(dots + 2));
           if (first && last && std::abs(static_cast<long>(*last) - *first) < static_cast<long>(kMostBraces)) {
             for (int n = *first;; n += *first <= *last ? 1 : -1) {
-              choices.push_back({{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = std::to_string(n)}});
+              choices.push_back(
+                  {{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = std::to_string(n)}});
               if (n == *last) break;
             }
           } else if (dots != std::string_view::npos && !inside.empty()) {
@@ -413,7 +449,8 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
       const bool path = parts[0].end - parts[0].begin > 1 && text_.script->text[parts[0].begin + 1] == '/';
       if (alone || path) {
         Part rest = parts[0];
-        const Part home{.kind = Part::Kind::kParameter, .quoted = true, .begin = rest.begin, .end = rest.begin + 1, .name = "HOME"};
+        const Part home{
+            .kind = Part::Kind::kParameter, .quoted = true, .begin = rest.begin, .end = rest.begin + 1, .name = "HOME"};
         expand_parameter(home, maker);
         ++rest.begin;
         expand_part(rest, maker);

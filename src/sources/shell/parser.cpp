@@ -77,7 +77,8 @@ std::string ShellParser::reserved() const {
   std::size_t i = at_;
   while (i < text_.size() && text_[i] >= 'a' && text_[i] <= 'z') ++i;
   const auto ends = [&](std::size_t at) {
-    return at >= text_.size() || shell_blank(text_[at]) || std::string_view("\n;&|<>()").find(text_[at]) != std::string_view::npos;
+    return at >= text_.size() || shell_blank(text_[at]) ||
+           std::string_view("\n;&|<>()").find(text_[at]) != std::string_view::npos;
   };
   if (i > at_) return ends(i) ? std::string(text_.substr(at_, i - at_)) : std::string();
   if ((peek() == '{' || peek() == '}' || peek() == '!') && ends(at_ + 1)) return std::string(1, peek());
@@ -258,7 +259,8 @@ NodePtr ShellParser::command() {
   if (!node) node = std::make_shared<Node>();
   node->begin = from;
   node->end = at_;
-  if (at_ == from && !failed()) fail(fmt::format("{} is not expected here", at_end() ? "the end" : std::string(1, peek())), at_);
+  if (at_ == from && !failed())
+    fail(fmt::format("{} is not expected here", at_end() ? "the end" : std::string(1, peek())), at_);
   return node;
 }
 
@@ -551,7 +553,8 @@ void ShellParser::here_document(Node& node, const std::string& op) {
   }
   while (shell_blank(peek())) ++at_;
   std::string end;
-  for (; !at_end() && !shell_blank(peek()) && std::string_view("\n;&|<>()").find(peek()) == std::string_view::npos; ++at_) {
+  for (; !at_end() && !shell_blank(peek()) && std::string_view("\n;&|<>()").find(peek()) == std::string_view::npos;
+       ++at_) {
     if (peek() == '\'' || peek() == '"' || peek() == '\\') {
       document.expands = false;
     } else {
@@ -589,8 +592,7 @@ void ShellParser::note_broken_continuation() {
   if (!shell_blank(text_[i])) return;
   while (i < text_.size() && shell_blank(text_[i])) ++i;
   if (i == text_.size() || text_[i] == '\n' || text_[i] == '#') {
-    notes_.push_back({"SH001",
-                      "this backslash is not the last character of its line, so the command ends on this line",
+    notes_.push_back({"SH001", "this backslash is not the last character of its line, so the command ends on this line",
                       outer(at_)});
   }
 }

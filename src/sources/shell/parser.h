@@ -15,7 +15,8 @@ namespace preflight::sources {
 
 class ShellParser {
  public:
-  ShellParser(const ShellText& script, std::string_view pasted) : script_(script), text_(script.text), pasted_(pasted) {}
+  ShellParser(const ShellText& script, std::string_view pasted)
+      : script_(script), text_(script.text), pasted_(pasted) {}
 
   // The next complete command at the top, nullptr at the end of the text. Throws nothing; see failed().
   NodePtr next();
@@ -33,7 +34,9 @@ class ShellParser {
   static constexpr int kDeepest = 60;
 
  private:
-  [[nodiscard]] char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  [[nodiscard]] char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   [[nodiscard]] bool at_end() const { return at_ >= text_.size(); }
   [[nodiscard]] std::size_t outer(std::size_t offset) const;
   void fail(std::string message, std::size_t at);

@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kSpecial = "@*#?$!-";
 
 // Operators of ${name…} that the evaluator follows, longest first.
-constexpr std::string_view kOperators[] = {":-", ":=", ":?", ":+", "-", "=", "?", "+", "##", "#", "%%", "%", ",,", "^^"};
+constexpr std::string_view kOperators[] = {":-", ":=", ":?", ":+", "-", "=",  "?",
+                                           "+",  "##", "#",  "%%", "%", ",,", "^^"};
 
 }  // namespace
 
@@ -189,7 +190,8 @@ void ShellParser::backquotes(Parts& parts, bool quoted) {
 }
 
 void ShellParser::parameter(Parts& parts, std::string name, std::size_t from, bool quoted) const {
-  parts.push_back({.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = at_, .name = std::move(name)});
+  parts.push_back(
+      {.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = at_, .name = std::move(name)});
 }
 
 void ShellParser::dollar(Parts& parts, bool quoted) {

@@ -15,9 +15,8 @@ namespace {
 constexpr std::size_t kLongestScript = 512 * 1024;
 
 bool upper_name(std::string_view name) {
-  return !name.empty() && shell_name_start(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
-    return shell_name_char(c) && (c < 'a' || c > 'z');
-  });
+  return !name.empty() && shell_name_start(name[0]) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return shell_name_char(c) && (c < 'a' || c > 'z'); });
 }
 
 // The index behind a variable of this kind of interpolation at `i`, 0 where there is none.
@@ -61,7 +60,9 @@ Result<ShellScript> parse_shell(const ShellText& script, std::string_view pasted
                                 const Values& inherited) {
   ShellScript out;
   ShellStart start{.given = given, .environment = inherited};
-  start.on_command = [&](const ShellCommand& command, const Values&, const std::string&) { out.commands.push_back(command); };
+  start.on_command = [&](const ShellCommand& command, const Values&, const std::string&) {
+    out.commands.push_back(command);
+  };
   start.wants_environment = [](const ShellCommand&) { return false; };
   auto notes = follow_shell(script, pasted, start);
   if (!notes) return tl::make_unexpected(notes.error());

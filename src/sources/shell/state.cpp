@@ -20,14 +20,12 @@ void ShellState::set(const std::string& name, ShellValue value) {
   variables[name].value = std::make_shared<const ShellValue>(std::move(value));
 }
 
-ShellState joined(const ShellState& a, const ShellState& b, const std::function<std::string(const std::string&)>& message,
-                  std::size_t offset) {
+ShellState joined(const ShellState& a, const ShellState& b,
+                  const std::function<std::string(const std::string&)>& message, std::size_t offset) {
   if (a.ended) return b;
   if (b.ended) return a;
   ShellState out = a;
-  const auto unlike = [&](const std::string& name) {
-    out.set(name, {.text = unknown_text(message(name), offset)});
-  };
+  const auto unlike = [&](const std::string& name) { out.set(name, {.text = unknown_text(message(name), offset)}); };
   for (const auto& [name, other] : b.variables) {
     const auto it = out.variables.find(name);
     if (it == out.variables.end()) {
@@ -45,9 +43,9 @@ ShellState joined(const ShellState& a, const ShellState& b, const std::function<
   for (const auto& [name, mine] : a.variables) {
     if (mine.value && !b.variables.contains(name)) unlike(name);
   }
-  const bool same_arguments = a.arguments_known == b.arguments_known &&
-                              std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
-                                         same_text);
+  const bool same_arguments =
+      a.arguments_known == b.arguments_known &&
+      std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(), same_text);
   if (!same_arguments) {
     out.arguments.clear();
     out.arguments_known = false;

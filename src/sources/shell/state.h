@@ -41,7 +41,7 @@ struct ShellState {
 };
 
 // What is known where two ways meet: `message(name)` says why a variable that they do not share is unknown.
-ShellState joined(const ShellState& a, const ShellState& b, const std::function<std::string(const std::string&)>& message,
-                  std::size_t offset);
+ShellState joined(const ShellState& a, const ShellState& b,
+                  const std::function<std::string(const std::string&)>& message, std::size_t offset);
 
 }  // namespace preflight::sources

@@ -13,12 +13,12 @@ namespace preflight::sources {
 // One piece of a word.
 struct Part {
   enum class Kind : std::uint8_t {
-    kText,         // the script's own bytes from begin to end
-    kDecoded,      // `name` holds the text: an escape, an item of a brace expansion
-    kParameter,    // $name, ${name op argument}
-    kSubstitution, // $(…), `…`: `name` holds "$(" command ")"
-    kArithmetic,   // $((…))
-    kUnclear,      // `name` says what it is and why nobody knows its text
+    kText,          // the script's own bytes from begin to end
+    kDecoded,       // `name` holds the text: an escape, an item of a brace expansion
+    kParameter,     // $name, ${name op argument}
+    kSubstitution,  // $(…), `…`: `name` holds "$(" command ")"
+    kArithmetic,    // $((…))
+    kUnclear,       // `name` says what it is and why nobody knows its text
   };
   Kind kind = Kind::kText;
   bool quoted = false;
@@ -51,7 +51,7 @@ struct Assignment {
 struct HereDocument {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool expands = true;  // no quote in its delimiter
+  bool expands = true;    // no quote in its delimiter
   bool indented = false;  // <<-
 };
 
@@ -90,11 +90,12 @@ struct Node {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string name = {};
-  bool negated = false;    // ! in front
-  bool has_list = false;   // `for x in …`, not `for x`
+  bool negated = false;   // ! in front
+  bool has_list = false;  // `for x in …`, not `for x`
   std::vector<Assignment> assignments = {};
   std::vector<Word> words = {};
-  std::vector<Assignment> declared = {};  // of export, declare, …: by index of `words`, name empty where it is no assignment
+  std::vector<Assignment> declared =
+      {};  // of export, declare, …: by index of `words`, name empty where it is no assignment
   std::vector<Redirection> redirections = {};
   std::vector<NodePtr> children = {};
   std::vector<std::string> operators = {};

@@ -69,9 +69,8 @@ bool same_text(const ShellText& a, const ShellText& b) {
 }
 
 std::string how_to_set(const std::string& name) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return c == '_' || std::isalnum(c) != 0;
-  });
+  const bool plain =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
   if (plain) return fmt::format("--set {}=VALUE", name);
   std::string quoted;
   for (const char c : name) quoted += c == '\'' ? "'\\''" : std::string(1, c);
