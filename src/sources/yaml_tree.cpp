@@ -15,17 +15,17 @@ constexpr int kDeepestMerge = 8;
 
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 
-const args::YamlNode* value_at(const args::YamlNode& map, std::string_view key, int depth) {
-  if (map.kind != args::YamlNode::kMapping || depth > kDeepestMerge) return nullptr;
-  const args::YamlNode* merged = nullptr;
+const python::YamlNode* value_at(const python::YamlNode& map, std::string_view key, int depth) {
+  if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge) return nullptr;
+  const python::YamlNode* merged = nullptr;
   for (const auto& [name, value] : map.pairs) {
-    if (name->kind != args::YamlNode::kScalar) continue;
+    if (name->kind != python::YamlNode::kScalar) continue;
     if (name->text == key) return value;
     if (name->text != "<<") continue;
-    if (value->kind == args::YamlNode::kMapping) {
+    if (value->kind == python::YamlNode::kMapping) {
       merged = merged != nullptr ? merged : value_at(*value, key, depth + 1);
     } else {
-      for (const args::YamlNode* item : value->items)
+      for (const python::YamlNode* item : value->items)
         merged = merged != nullptr ? merged : value_at(*item, key, depth + 1);
     }
   }
@@ -66,10 +66,10 @@ ShellWord placed(std::string_view text, std::size_t from, const std::string& val
   return out;
 }
 
-const args::YamlNode* value_of(const args::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
+const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
 
-std::string text_of(const args::YamlNode& map, std::string_view key) {
-  const args::YamlNode* value = value_of(map, key);
+std::string text_of(const python::YamlNode& map, std::string_view key) {
+  const python::YamlNode* value = value_of(map, key);
   return is_scalar(value) ? value->text : std::string();
 }
 
@@ -94,11 +94,11 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
     const std::size_t to = i + 1 < starts.size() ? tree.lines_[starts[i + 1]] : text.size();
     const int first = static_cast<int>(starts[i]);
     try {
-      auto document = std::make_shared<args::YamlDocument>(args::yaml_text(std::string(text.substr(from, to - from))));
+      auto document = std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
       if (document->root() == nullptr) continue;
       tree.roots_.push_back(document->root());
       tree.parts_.push_back({std::move(document), first});
-    } catch (const args::YamlFault& fault) {
+    } catch (const python::YamlFault& fault) {
       return failure(fmt::format("this manifest cannot be read: {}", fault.message),
                      fmt::format("{}:{}", fault.mark.line + first + 1, fault.mark.column + 1));
     }
@@ -106,7 +106,7 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
   return tree;
 }
 
-std::size_t YamlTree::offset(const args::YamlNode& node) const {
+std::size_t YamlTree::offset(const python::YamlNode& node) const {
   // A document's nodes lie in its own deque: the part is the last whose first line is not behind the node's. Marks
   // count lines from the document's beginning, so that the walk tells which document it is in.
   int first = 0;
@@ -123,14 +123,14 @@ std::size_t YamlTree::offset(const args::YamlNode& node) const {
   return std::min(at, text_.size());
 }
 
-ShellWord YamlTree::word(const args::YamlNode& node) const { return placed(text_, offset(node), node.text); }
+ShellWord YamlTree::word(const python::YamlNode& node) const { return placed(text_, offset(node), node.text); }
 
-std::vector<ShellWord> YamlTree::words(const args::YamlNode& node) const {
+std::vector<ShellWord> YamlTree::words(const python::YamlNode& node) const {
   std::vector<ShellWord> out;
-  if (node.kind == args::YamlNode::kScalar) out.push_back(word(node));
-  if (node.kind != args::YamlNode::kSequence) return out;
-  for (const args::YamlNode* item : node.items) {
-    if (item->kind == args::YamlNode::kScalar) out.push_back(word(*item));
+  if (node.kind == python::YamlNode::kScalar) out.push_back(word(node));
+  if (node.kind != python::YamlNode::kSequence) return out;
+  for (const python::YamlNode* item : node.items) {
+    if (item->kind == python::YamlNode::kScalar) out.push_back(word(*item));
   }
   return out;
 }

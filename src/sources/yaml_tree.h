@@ -19,35 +19,35 @@ class YamlTree {
   // Errors name line and column.
   static Result<YamlTree> read(std::string_view text);
 
-  [[nodiscard]] const std::vector<const args::YamlNode*>& documents() const { return roots_; }
+  [[nodiscard]] const std::vector<const python::YamlNode*>& documents() const { return roots_; }
   // Places are those of this document from here on.
-  void enter(const args::YamlNode& root) { last_root_ = &root; }
+  void enter(const python::YamlNode& root) { last_root_ = &root; }
   // Byte offset of a node in the text.
-  [[nodiscard]] std::size_t offset(const args::YamlNode& node) const;
+  [[nodiscard]] std::size_t offset(const python::YamlNode& node) const;
   // A scalar as a word with its places.
-  [[nodiscard]] ShellWord word(const args::YamlNode& node) const;
+  [[nodiscard]] ShellWord word(const python::YamlNode& node) const;
   // A scalar, or every scalar of a list (of lists: GitLab nests them).
-  [[nodiscard]] std::vector<ShellWord> words(const args::YamlNode& node) const;
+  [[nodiscard]] std::vector<ShellWord> words(const python::YamlNode& node) const;
 
  private:
   std::string text_;
   std::vector<std::size_t> lines_;
   struct Part {
-    std::shared_ptr<args::YamlDocument> document;
+    std::shared_ptr<python::YamlDocument> document;
     int first_line = 0;
   };
   std::vector<Part> parts_;
-  std::vector<const args::YamlNode*> roots_;
-  const args::YamlNode* last_root_ = nullptr;  // the document that is being walked
+  std::vector<const python::YamlNode*> roots_;
+  const python::YamlNode* last_root_ = nullptr;  // the document that is being walked
 };
 
 // The value of a key, "<<" followed; nullptr where there is none.
-const args::YamlNode* value_of(const args::YamlNode& map, std::string_view key);
+const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key);
 // A scalar's text, "" where there is none.
-std::string text_of(const args::YamlNode& map, std::string_view key);
-inline bool is_scalar(const args::YamlNode* node) { return node != nullptr && node->kind == args::YamlNode::kScalar; }
-inline bool is_map(const args::YamlNode* node) { return node != nullptr && node->kind == args::YamlNode::kMapping; }
-inline bool is_list(const args::YamlNode* node) { return node != nullptr && node->kind == args::YamlNode::kSequence; }
+std::string text_of(const python::YamlNode& map, std::string_view key);
+inline bool is_scalar(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kScalar; }
+inline bool is_map(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kMapping; }
+inline bool is_list(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kSequence; }
 
 // `value` as it was read from a scalar that begins at `from` in `text`: every byte is looked up in the text, past
 // escapes, folded line ends and indentation. Where that fails, all of it stands at `from`.

@@ -14,7 +14,7 @@
 namespace preflight::sources {
 namespace {
 
-using args::YamlNode;
+using python::YamlNode;
 
 constexpr int kDeepest = 64;
 constexpr int kMostNodes = 100'000;  // aliases can make a small file endless
