@@ -46,6 +46,8 @@ struct Flags {
   NodesFlags nodes;
   LaunchFlags facts;
   SuggestFlags suggest;
+  LaunchFlags launches;
+  std::vector<std::string> paths;
   LaunchFlags rules;
   LaunchFlags explain;
   std::string subject;
@@ -86,6 +88,14 @@ std::vector<Subcommand> subcommands(Flags& f) {
       {"upgrade", "What the same launch does otherwise in another release",
        [&f](CLI::App& app) { add_upgrade_options(app, f.upgrade); },
        [&f](Words launch) { return run_upgrade(f.upgrade, std::move(launch)); }},
+      {"launches", "List the launches in files, and what of them is not known",
+       [&f](CLI::App& app) {
+         app.add_option("PATH", f.paths, "Files, directories or patterns; - is standard input")->required();
+         add_output_options(app, f.launches);
+         app.add_option("--set", f.launches.variables, "NAME=VALUE of a variable in the files")
+             ->allow_extra_args(false);
+       },
+       [&f](const Words&) { return run_launches(f.launches, f.paths); }},
       {"nodes", "Check the commands of one launch over several machines together",
        [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); }},
       {"facts", "What a launch is judged against here: release, cards, host, packages, and where each is known from",

@@ -91,6 +91,26 @@ const Row kAccepted[] = {
     {"docker run --ipc=host img python3 -m sglang.launch_server --host 0.0.0.0", {"--host", "0.0.0.0"}, {}},
     {"numactl -N 0 python -m sglang.launch_server --x", {"--x"}, {}},
     {"cd /work && source a.sh && python -m sglang.launch_server --x", {"--x"}, {}},
+    {"srun -N 1 --gres=gpu:1 python3 -u -X dev -m sglang.launch_server --x", {"--x"}, {}},
+    {"mpirun -np 2 -x SGLANG_A=1 -genv SGLANG_B 2 python -um sglang.launch_server --x",
+     {"--x"},
+     {{"SGLANG_A", "1"}, {"SGLANG_B", "2"}}},
+    {"conda run -n sglang --no-capture-output python -m sglang.launch_server --x", {"--x"}, {}},
+    {"timeout -k 5 60 taskset -c 0-3 sudo -E env A=1 sglang serve --x", {"--x"}, {{"A", "1"}}},
+    {"torchrun --nproc_per_node 1 -m sglang.launch_server --x", {"--x"}, {}},
+    {"uv run --with sglang python -m sglang.launch_server --x", {"--x"}, {}},
+    {"uv run -m sglang.launch_server --x", {"--x"}, {}},
+    {"export B=2; ssh -p 22 me@host \"cd /x && A=1 python -m sglang.launch_server --x\"", {"--x"}, {{"A", "1"}}},
+    {"ssh host <<'E'\nT=2\nsglang serve --tp $T\nE\n", {"--tp", "2"}, {}},
+    {"tmux new-session -d -s llm 'sglang serve --x'", {"--x"}, {}},
+    {"tmux send-keys -t llm 'sglang serve --x' C-m", {"--x"}, {}},
+    {"screen -dmS llm bash -c 'sglang serve --x'", {"--x"}, {}},
+    {"docker exec -it -e SGLANG_A=1 box bash -c 'sglang serve --x'", {"--x"}, {{"SGLANG_A", "1"}}},
+    {"su - me -c 'sglang serve --x'", {"--x"}, {}},
+    {"run() { echo \"+ $*\"; \"$@\"; }\nrun sglang serve --tp 2", {"--tp", "2"}, {}},
+    {"CMD='sglang serve'\nCMD+=' --tp 2'\neval \"$CMD\"", {"--tp", "2"}, {}},
+    {"if ! command -v python; then exit 1; fi\nARGS=(--tp 2)\nexec sglang serve \"${ARGS[@]}\"", {"--tp", "2"}, {}},
+    {"pid=$(nohup sglang serve --tp 2 > log & echo $!)", {"--tp", "2"}, {}},
 };
 
 TEST(LaunchCommand, ReadsWhatOperatorsPaste) {
@@ -126,6 +146,17 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"", "no SGLang launch"},
       {"sglang serve a; sglang serve b", "2 SGLang launches"},
       {"python -m sglang.launch_server $1", "$1"},
+      {"python -m sglang.launch_server --x \"$@\"", "--set '@=VALUE'"},
+      {"TP=2\nif x; then TP=4; fi\nsglang serve --tp $TP",
+       "2:1: TP depends on a branch at line 2; give it with --set TP"},
+      {"ssh host sglang serve --x \\$TP", "the variable TP"},
+      {"./wrap.sh sglang serve --x", "./wrap.sh is a program that is not known here"},
+      {"cat f | xargs sglang serve --x", "xargs adds arguments"},
+      {"export SGLANG_A=1; sudo sglang serve --x", "sudo hands SGLANG_A over only where"},
+      {"docker run lmsysorg/sglang --model-path m", "the image's own entry point"},
+      {"python -m sglang.bench_one_batch --model-path m --batch-size 1", "words of its own"},
+      {"echo sglang serve --x", "no SGLang launch"},
+      {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "no SGLang launch"},
       {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},
   };
   for (const auto& [text, expected] : rows) {
@@ -208,7 +239,38 @@ TEST(LaunchCommand, PositionsPointIntoTheOriginalText) {
 TEST(LaunchCommand, NotesABackslashThatDoesNotContinueItsLine) {
   const auto launch = find_launch("python -m sglang.launch_server --x \\ # comment\n --y", {});
   ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->notes.size(), 1U);
+  ASSERT_EQ(launch->notes.size(), 2U);
+  EXPECT_EQ(launch->notes[0].rule, "SH003");
+  EXPECT_EQ(launch->notes[1].rule, "SH001");
+}
+
+// What a comment, a blank or a forgotten backslash cuts off is told, and can be put back with its comments.
+TEST(LaunchCommand, PutsBackOptionsThatWereCutOff) {
+  const std::tuple<const char*, std::vector<std::string>, const char*> rows[] = {
+      {"# a\npython -m sglang.launch_server --x \\\n  # why\n  --y 1 \\\n  --z\n",
+       {"--x"},
+       "# a\n# why\npython -m sglang.launch_server --x \\\n  --y 1 \\\n  --z\n"},
+      {"sglang serve --x \\ # why\n  --y 1\n", {"--x", " #", "why"}, "# why\nsglang serve --x \\\n  --y 1\n"},
+      {"sglang serve --x \\  # why\n  --y 1\n", {"--x", " "}, "# why\nsglang serve --x \\\n  --y 1\n"},
+      {"sglang serve --x \\ \n  --y 1\n", {"--x", " "}, "sglang serve --x \\\n  --y 1\n"},
+      {"sglang serve --x\n  --y 1\n", {"--x"}, "sglang serve --x \\\n  --y 1\n"},
+      {"sglang serve --x \\\n  # --a \\\n  # --b \\\n  --y 1 \\\n  # --c\n  --z",
+       {"--x"},
+       "# --a\n# --b\n# --c\nsglang serve --x \\\n  --y 1 \\\n  --z"},
+      {"nohup \\\n  sglang serve --x \\\n  # why\n  --y", {"--x"}, "# why\nnohup \\\n  sglang serve --x \\\n  --y"},
+  };
+  for (const auto& [text, argv, mended] : rows) {
+    const auto launch = find_launch(text, {});
+    ASSERT_TRUE(launch) << text;
+    EXPECT_EQ(launch->argv, argv) << text;
+    EXPECT_EQ(launch->mended, mended) << text;
+    ASSERT_FALSE(launch->notes.empty());
+    EXPECT_EQ(launch->notes[0].rule, "SH003");
+    const auto again = find_launch(launch->mended, {});
+    ASSERT_TRUE(again) << launch->mended;
+    EXPECT_TRUE(again->mended.empty() && again->notes.empty()) << launch->mended;
+  }
+  EXPECT_TRUE(find_launch("sglang serve --x  # why\necho --y", {})->mended.empty());
 }
 
 TEST(LaunchCommand, ASubstitutionThatPrintsNothingIsNothing) {

@@ -21,7 +21,7 @@ constexpr const char* kCompose = R"(services:
     ports: ["30000:30000"]
     command: >
       python3 -m sglang.launch_server
-      --model-path ${MODEL}
+      --model-path ${MODEL:-Qwen/Qwen3-8B}
       --attention-backend fa3
       --port 30000
   proxy:

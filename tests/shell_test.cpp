@@ -31,12 +31,22 @@ TEST(Shell, ReadsWordsAsAShellDoes) {
       {"(cd a && b 2) ; c", "cd|a; b|2; c"},
       {"A='x y'; a $A \"$A\" ${A}z", "A=x y: ; a|x|y|x y|x|yz"},
       {"A=1; A+=2; a $A", "A=1: ; A+=2: ; a|12"},
-      {"a ${N:-4} ${N-'x y'} \"${N:-${M:-b c}}\" ${N+gone} ${N:=7} $N", "a|4|x|y|b c|7|7"},
+      {"a ${N:-4} ${N-'x y'} \"${N:-${M:-b c}}\" ${N+gone} ${N:=7} $N", "a|4|x y|b c|7|7"},
       {"declare -x A=1; readonly B=2; unset A; a $A $B", "declare|-x|A=1; readonly|B=2; unset|A; a|?|2"},
       {"a $U b$(c \"$(d)\" ')')e `f` $((1+2)) $1 \"$@\" <x> <(y)", "a|?|b?e|?|?|?|?|?|?"},
       {"a <<E -x; b\nin '\nE\nc", "a|-x; b; c"},
-      {"f() { a; }", "{|a; }"},
-      {"A=(x y); a ${A[@]}", "A=?: ; a|?"},
+      {"f() { a; }; b", "b"},  // nobody calls it
+      {"f() { a $1 \"$@\"; }; f x 'y z'", "a|x|x|y z"},
+      {"A=(x 'y z'); A+=(w); a \"${A[@]}\" ${#A[@]} ${A[1]}", "a|x|y z|w|3|y|z"},
+      {"a {b,c}{1..2} {d} \"{e,f}\" {,x}y", "a|b1|b2|c1|c2|{d}|{e,f}|y|xy"},
+      {"for i in a b; do c $i; done; d $i", "c|a; c|b; d|b"},
+      {"A=/x/y.z; a ${A##*/} ${A%.*} ${#A}", "A=/x/y.z: ; a|y.z|/x/y|6"},
+      {"a *.txt 'b*' x?y", "a|?|b*|?"},
+      {"exec > log; a; exec b; c", "exec; a; exec|b"},
+      {"a; exit 1; b", "a"},
+      {"set -- x y; shift; a $1 $# \"$@\"", "set|--|x|y; a|y|1|y"},
+      {"eval 'A=1; b $A'", "A=1: ; b|1"},
+      {"a $'x\\ty' $\"b c\"", "a|x\ty|b c"},
       {"a $ b$", "a|$|b$"},
       {"a \x1a", "a|?"},  // the byte itself is no hole
   };
@@ -44,6 +54,98 @@ TEST(Shell, ReadsWordsAsAShellDoes) {
     const auto script = parse_shell({text}, text, {});
     ASSERT_TRUE(script) << text << ": " << script.error().text();
     EXPECT_EQ(shown(*script), expected) << text;
+  }
+}
+
+// What only running the text would tell is unknown from there on, and says why.
+TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      {"if x; then A=1; fi; a $A", "a|?", "A depends on a branch at line 1"},
+      {"A=1; if x; then B=2; fi; a $A", "a|1", ""},
+      {"if x; then A=1; else A=1; fi; a $A", "a|1", ""},
+      {"if x; then A=1; else A=2; fi; a $A", "a|?", "A depends on a branch at line 1"},
+      {"A=1\nif x; then exit 1; fi; a $A", "a|1", ""},
+      {"A=1\nif x; then A=2; exit 1; fi; a $A", "a|1", ""},
+      {"\nx && A=1; a $A", "a|?", "A depends on whether a command succeeds at line 2"},
+      {"x && A=1 && a $A", "a|1", ""},
+      {"x || exit; A=1; a $A", "a|1", ""},
+      {"[ a = a ] && A=1; a $A", "a|1", ""},
+      {"if [ \"$N\" = 1 ]; then A=1; fi; a $A", "a|?", "A depends on a branch at line 1"},
+      {"N=1; if [ $N -ge 1 ]; then A=1; else A=2; fi; a $A", "a|1", ""},
+      {"case $N in x) A=1;; *) A=2;; esac; a $A", "a|?", "A depends on a branch at line 1"},
+      {"N=xy; case $N in x*) A=1;; *) A=2;; esac; a $A", "a|1", ""},
+      {"A=1; while x; do A=2; done; a $A", "a|?", "A depends on a loop at line 1"},
+      {"A=1; while x; do a $A; A=2; done", "a|?", "A depends on a loop at line 1"},
+      {"for i in 1 2; do if x; then A=$i; break; fi; done; a $A", "a|?", "A depends on a loop at line 1"},
+      {"for i in $(x); do :; done; a $i", "a|?", "i depends on a loop at line 1"},
+      {"A=1; (A=2); a $A", "a|1", ""},
+      {"A=1; x | A=2; a $A", "a|1", ""},
+      {"f() { A=2; }; A=1; a $A", "a|1", ""},
+      {"f() { if x; then A=2; return; fi; A=3; }; f; a $A", "a|?", "A depends on a branch at line 1"},
+      {"f() { local A=2; }; A=1; f; a $A", "a|1", ""},
+      {"read A; a $A", "a|?", "A is read where this runs, at line 1"},
+      {"A=1\n. ./f\na $A", "a|?", "A may be set by what the dot sources from ./f at line 2"},
+      {". ./f; a ${A:-1}", "a|?", "A may be set by what the dot sources from ./f at line 1"},
+      {"A=1; source /opt/intel/oneapi/setvars.sh --force; a $A", "a|1", ""},
+      {"A=1; eval \"$(x)\"; a $A", "a|?", "A may be set by what eval runs at line 1"},
+      {"A=1; ((A++)); a $A", "a|?", "A depends on arithmetic at line 1"},
+      {"A=1; let A=A+1; a $A", "a|?", "A depends on arithmetic at line 1"},
+      {"a $((1+1))", "a|?", "arithmetic"},
+      {"A=(x); if x; then A+=(y); fi; a \"${A[@]}\"", "a|?", "A depends on a branch at line 1"},
+      {"while [ $# -gt 0 ]; do case $1 in --tp) A=$2; shift 2;; esac; done; a $A", "a|?",
+       "A depends on a loop at line 1"},
+      {"a ~/m", "a|?/m", "the variable HOME"},
+      {"a ${SLURM_NNODES:-1}", "a|?", "SLURM_NNODES is not set here, only where this runs"},
+  };
+  for (const auto& [text, expected, why] : rows) {
+    const auto script = parse_shell({text}, text, {});
+    ASSERT_TRUE(script) << text << ": " << script.error().text();
+    ShellScript last;
+    for (const ShellCommand& command : script->commands) {
+      if (!command.words.empty() && command.words[0].text == "a") last.commands = {command};
+    }
+    ASSERT_EQ(last.commands.size(), 1U) << text;
+    EXPECT_EQ(shown(last), expected) << text;
+    std::string told;
+    for (const ShellWord& word : last.commands[0].words) {
+      for (const Unknown& unknown : word.unknowns) told += unknown.message;
+    }
+    EXPECT_EQ(told.empty(), std::string(why).empty()) << text << ": " << told;
+    EXPECT_NE(told.find(why), std::string::npos) << text << ": " << told;
+  }
+}
+
+// No text takes more than a bounded number of steps, whatever it is made of.
+TEST(Shell, TextsThatGrowAreCutOff) {
+  std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 40; ++i) doubling += "A=\"$A$A$A$A\"\n";
+  std::string braces = "a ";
+  for (int i = 0; i < 40; ++i) braces += "{a,b}";
+  std::string loops;
+  for (int i = 0; i < 20; ++i) loops += "for i in 1 2 3 4 5 6 7 8; do ";
+  loops += "a";
+  for (int i = 0; i < 20; ++i) loops += "; done";
+  std::string calls;
+  for (int i = 1; i < 30; ++i)
+    calls += "f" + std::to_string(i) + "() { f" + std::to_string(i - 1) + "; f" + std::to_string(i - 1) + "; }\n";
+  const std::string deep = std::string(100'000, '(') + "a";
+  const std::string texts[] = {doubling + "a $A",
+                               braces,
+                               loops,
+                               calls + "f29",
+                               deep,
+                               std::string(100'000, '{'),
+                               "a " + std::string(200'000, '{') + ",",
+                               "f() { f; }; f",
+                               "a ${A:-" + std::string(50'000, '$')};
+  for (const std::string& text : texts) {
+    const auto script = parse_shell({text}, text, {});
+    if (!script) continue;  // refused with a line
+    std::size_t bytes = 0;
+    for (const ShellCommand& command : script->commands) {
+      for (const ShellWord& word : command.words) bytes += word.text.size();
+    }
+    EXPECT_LT(bytes, 4'000'000U) << text.substr(0, 40);
   }
 }
 

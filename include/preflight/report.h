@@ -14,6 +14,7 @@
 #include "preflight/launch.h"
 #include "preflight/machine_facts.h"
 #include "preflight/plan.h"
+#include "preflight/read_launch.h"
 #include "preflight/rule.h"
 
 namespace preflight {
@@ -75,6 +76,7 @@ std::string_view name_of(Severity severity);
 struct Report {
   std::optional<MachineFacts> machine;  // what it was judged against; none in a batch, whose cases say it themselves
   Launch launch;
+  std::optional<ReadLaunch> read;  // when the arguments were read from some text
   ArgumentSource source;
   std::vector<Diagnostic> findings;  // most severe first
   Coverage coverage;

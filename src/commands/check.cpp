@@ -13,6 +13,7 @@
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
+#include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
@@ -40,7 +41,7 @@ void run_kernel(const KernelOptions& options, Report& report) {
     return;
   }
   if (!options.run) {
-    report.kernel_not_run = "--no-kernel was given";
+    report.kernel_not_run = options.why_not;
     return;
   }
   Plan plan = *report.plan;
@@ -103,6 +104,8 @@ void run_injections(const KernelOptions& options, Report& report) {
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
 }
 
+}  // namespace
+
 Exit exit_status(const Report& report, const CheckCommand& command) {
   // What was wrong in a launch that was mended is so no longer.
   if (!report.fixed && command.fail_on && report.has_at_least(*command.fail_on)) return kFindings;
@@ -124,8 +127,9 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
   }
+  report.read = std::move(prepared.read);
   const log::Stage stage("fixes, plan and kernels");
-  if (command.fixes && !prepared.refused_by_serve && has_errors_of_sglang(report)) {
+  if (command.fixes && prepared.mended.empty() && !prepared.refused_by_serve && has_errors_of_sglang(report)) {
     report.fixes = search_fixes(prepared, command.rules);
   }
   if (command.write_fix && !report.fixes.fixes.empty()) {
@@ -152,15 +156,35 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   return report;
 }
 
+namespace {
+
+// --fix puts options back that a comment or a blank cut off from the launch, before anything else is looked at.
+Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput& input) {
+  if (!input.command_is_file) return failure("a command given on the command line cannot be written back");
+  auto backup = fix::replace_file(input.command_name, mended);
+  if (!backup) return tl::make_unexpected(backup.error());
+  input.command = mended;
+  return std::vector<std::string>{"Fix written to " + input.command_name +
+                                  ": options that were cut off are back; the old text is in " + *backup};
+}
+
 }  // namespace
 
-int check(const CheckCommand& command) {
+int check(const CheckCommand& asked) {
+  CheckCommand command = asked;
   auto prepared = prepare_launch(command.input);
+  std::vector<std::string> written;
+  if (prepared && command.write_fix && !prepared->mended.empty()) {
+    auto lines = put_back(prepared->mended, command.input);
+    written = lines ? std::move(*lines) : std::vector<std::string>{"Fix not written: " + lines.error().text()};
+    if (lines) prepared = prepare_launch(command.input);
+  }
   if (!prepared) {
     report::complain(prepared.error().text());
     return kBadInput;
   }
-  const Report report = make_report(std::move(*prepared), command);
+  Report report = make_report(std::move(*prepared), command);
+  report.fix_written.insert(report.fix_written.begin(), written.begin(), written.end());
   const Exit status = exit_status(report, command);
   if (command.output.format == Format::kJson) {
     std::cout << report::report_json(report, exit_number(status));

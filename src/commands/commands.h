@@ -25,8 +25,9 @@ struct OutputOptions {
 
 struct KernelOptions {
   bool run = true;
-  bool required = false;              // --require-kernel: what does not run counts
-  std::optional<std::string> device;  // --opencl-device; then its absence counts
+  std::string why_not = "--no-kernel was given";  // where it does not
+  bool required = false;                          // --require-kernel: what does not run counts
+  std::optional<std::string> device;              // --opencl-device; then its absence counts
   std::optional<std::uint64_t> seed;
   bool progress = false;  // a line on standard error while cases run
   ProcessLimits limits;   // --kernel-timeout
@@ -46,6 +47,14 @@ struct CheckCommand {
 };
 
 int check(const CheckCommand& command);
+// Everything one check finds, and the status it ends with.
+Report make_report(PreparedLaunch prepared, const CheckCommand& command);
+Exit exit_status(const Report& report, const CheckCommand& command);
+// Every launch in these files, directories and patterns ("-" is standard input), each by itself, then those that belong
+// together. `release_given`: the release of an image's tag does not count.
+int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given);
+// What was understood of them.
+int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output);
 int check_batch(const CheckCommand& command, const CaseFile& file);
 // A report of kernels that ran, or the reason why there was no device to run them on.
 void keep_kernel(KernelReport kernel, Report& report);

@@ -174,6 +174,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     input.command_name = flags.command_file == "-" ? "standard input" : flags.command_file;
     input.command_is_file = flags.command_file != "-";
   }
+  input.launch_choice = flags.launch;
   for (const auto& word : flags.variables) {
     auto setting = sources::variable_setting(word);
     if (!setting) return tl::make_unexpected(setting.error());
@@ -274,6 +275,7 @@ void add_source_options(CLI::App& app, LaunchFlags& flags) {
 }
 
 void add_target_options(CLI::App& app, LaunchFlags& flags) {
+  app.add_option("--launch", flags.launch, "Which of several launches: its number from 1, or its name");
   app.add_option("--set", flags.variables,
                  "NAME=VALUE of a shell variable in the command; '$(nproc)=8' of a substitution")
       ->allow_extra_args(false);
@@ -326,6 +328,8 @@ void add_batch_options(CLI::App& app, LaunchFlags& flags) {
 }
 
 void add_check_options(CLI::App& app, CheckFlags& flags) {
+  app.add_option("PATH", flags.paths,
+                 "Files, directories or patterns (- is standard input): every launch in them is checked by itself");
   app.add_option("--fail-on", flags.fail_on,
                  "Lowest severity that fails: error, warning, change, info, never (default: error; with "
                  "--batch: never)")
@@ -388,6 +392,14 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
   command.input = std::move(*input);
+  if (!flags.paths.empty()) {
+    const bool one = command.input.command || !command.input.arguments.empty() || !flags.launch.batch.empty();
+    if (one) return refuse({"give paths, or one launch behind -- or with --command, not both"});
+    if (flags.fix) return refuse({"--fix writes into one launch's file: name it with --command-file"});
+    if (!flags.inject.empty() || !flags.case_line.empty()) {
+      return refuse({"--inject and --case look at one launch: name it with --command-file"});
+    }
+  }
   const bool input_given = command.input.command || !command.input.arguments.empty();
   constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},
                                                                              {"warning", Severity::kWarning},
@@ -412,7 +424,10 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
   if (!rules) return refuse(rules.error());
   command.rules = *rules;
   command.kernel.required = require_kernel;
-  command.kernel.run = !flags.no_kernel && (flags.launch.batch.empty() || flags.kernel || require_kernel);
+  const bool one_launch = flags.launch.batch.empty() && flags.paths.empty();
+  if (!flags.no_kernel && !flags.paths.empty())
+    command.kernel.why_not = "several launches are looked at: --kernel runs it for each";
+  command.kernel.run = !flags.no_kernel && (one_launch || flags.kernel || require_kernel);
   command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
   command.write_fix = flags.fix;
   if (flags.device_given) command.kernel.device = flags.opencl_device;
@@ -453,12 +468,19 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
     return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch, command.input.device,
                                  true, command.input.env, command.input.stored_as});
   }
+  if (!flags.paths.empty()) return check_paths(command, flags.paths, !flags.launch.release.empty());
   if (!input_given) {
     return refuse(
-        {"no launch to check: give SGLang's arguments behind --, or --command 'python -m "
+        {"no launch to check: give SGLang's arguments behind --, paths of files, or --command 'python -m "
          "sglang.launch_server …'"});
   }
   return check(command);
+}
+
+int run_launches(const LaunchFlags& flags, const std::vector<std::string>& paths) {
+  auto input = launch_input(flags, {});
+  if (!input) return refuse(input.error());
+  return list_launches(*input, paths, output_options(flags));
 }
 
 }  // namespace preflight::commands

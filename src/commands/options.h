@@ -19,6 +19,7 @@ struct LaunchFlags {
   std::string release;
   std::string command;
   std::string command_file;
+  std::string launch;
   std::vector<std::string> variables;
   std::vector<std::string> env;
   bool use_environment = false;
@@ -63,6 +64,7 @@ struct CheckFlags {
   std::string inject;
   double kernel_timeout = ProcessLimits{}.seconds;
   std::string case_line;
+  std::vector<std::string> paths;
 };
 
 void add_output_options(CLI::App& app, LaunchFlags& flags);
@@ -88,5 +90,6 @@ int refuse(const Error& error);
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run);
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all);
 int run_check(const CheckFlags& flags, std::vector<std::string> arguments);
+int run_launches(const LaunchFlags& flags, const std::vector<std::string>& paths);
 
 }  // namespace preflight::commands

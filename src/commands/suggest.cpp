@@ -21,7 +21,7 @@
 #include "src/report/facts_text.h"
 #include "src/report/json_dump.h"
 #include "src/report/printable.h"
-#include "src/report/shell_words.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -210,11 +210,11 @@ std::string text_of(const Search& s, const MachineFacts& facts, const report::St
   if (s.found.empty()) {
     out += fmt::format("No launch was found in {} that were tried.\n", s.attempts);
     if (s.nearest) {
-      out += fmt::format("Nearest: {}\n         {}\n", report::printable(report::shell_words(s.nearest->arguments)),
+      out += fmt::format("Nearest: {}\n         {}\n", report::printable(shell_words(s.nearest->arguments)),
                          report::printable(s.nearest->why));
     }
     for (const Remedy& r : s.remedies) {
-      out += fmt::format("With {}: {} ({} tokens)\n", r.what, report::printable(report::shell_words(r.arguments)),
+      out += fmt::format("With {}: {} ({} tokens)\n", r.what, report::printable(shell_words(r.arguments)),
                          r.tokens);
     }
     return out;
@@ -223,7 +223,7 @@ std::string text_of(const Search& s, const MachineFacts& facts, const report::St
   for (const Candidate& c : s.found) {
     if (++number > s.flags.most) break;
     out += fmt::format("{}. python -m sglang.launch_server {}\n", number,
-                       report::printable(report::shell_words(c.arguments)));
+                       report::printable(shell_words(c.arguments)));
     out += fmt::format(
         "   {} card{}; weights {:.2f} of {:.2f} GiB{}; {} tokens, {} requests at once, {} of {} tokens\n", c.cards,
         c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)", c.memory.tokens,

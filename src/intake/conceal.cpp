@@ -314,6 +314,11 @@ void conceal(PreparedLaunch& prepared) {
   for (Diagnostic& note : prepared.notes) secrets.hide_in(note.message);
 }
 
+void conceal(ReadLaunch& launch, Release release) {
+  hide_words(release, launch.argv);
+  hide_variables(launch.env);
+}
+
 void conceal(FixSearch& search, Release release) {
   for (CheckedFix& fix : search.fixes) {
     hide_words(release, fix.arguments);

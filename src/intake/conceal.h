@@ -16,6 +16,8 @@ bool looks_secret(std::string_view name);
 bool is_secret_variable(std::string_view name);
 
 void conceal(PreparedLaunch& prepared);
+// A launch as it was read.
+void conceal(ReadLaunch& launch, Release release);
 // Corrected arguments, after the first one was written back.
 void conceal(FixSearch& search, Release release);
 

@@ -20,6 +20,7 @@
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
+#include "src/sources/readers/readers.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/pipeline.h"
 #include "src/resolve/peer/python_resolver.h"
@@ -55,6 +56,8 @@ struct Arguments {
   Environment env;
   ArgumentSource source;
   std::vector<Diagnostic> notes;
+  std::optional<ReadLaunch> read;
+  std::string mended;
   bool from_vllm = false;
   std::optional<std::string> serve_backend;   // of `sglang serve`: "auto", "llm" or "diffusion"
   std::optional<ParseRefusal> serve_refusal;  // `sglang serve` does not understand its words
@@ -121,11 +124,41 @@ Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, cons
                      [&](std::string_view name) { return lower.find(name) != std::string::npos; });
 }
 
+// Which of several launches is meant.
+Result<std::size_t> chosen(const LaunchInput& input, const std::vector<sources::LaunchCommand>& all) {
+  if (input.which_launch) return std::min(*input.which_launch, all.size() - 1);
+  if (input.launch_choice.empty() && all.size() == 1) return std::size_t{0};
+  std::string list;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& name = all[i].name;
+    if (!input.launch_choice.empty() && (input.launch_choice == name || input.launch_choice == std::to_string(i + 1))) {
+      return i;
+    }
+    if (i < 8)
+      list +=
+          fmt::format("{}{}{} (line {})", i == 0 ? "" : ", ", i + 1, name.empty() ? "" : " " + name, all[i].where.line);
+    if (i == 8) list += ", …";
+  }
+  if (!input.launch_choice.empty()) {
+    return failure(fmt::format("--launch {}: there is no such launch; there are {}", input.launch_choice, list));
+  }
+  return failure(
+      fmt::format("{} SGLang launches in this {}: {}; pick one with --launch, or check the nodes of one launch "
+                  "together with `nodes`",
+                  all.size(), sources::is_manifest(*input.command) ? "manifest" : "command", list));
+}
+
 Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
-  if (!input.which_launch) return sources::find_launch(*input.command, input.variables);
-  auto all = sources::find_launches(*input.command, input.variables);
+  auto all = sources::read_launches(*input.command, input.variables, input.command_is_file ? input.command_name : "");
   if (!all) return tl::make_unexpected(all.error());
-  return std::move(all->at(std::min(*input.which_launch, all->size() - 1)));
+  const auto which = chosen(input, *all);
+  if (!which) return tl::make_unexpected(which.error());
+  sources::LaunchCommand& launch = (*all)[*which];
+  if (!launch.unknown.empty()) {
+    const sources::LaunchUnknown& open = launch.unknown.front();
+    return failure(open.what, fmt::format("{}:{}", open.where.line, open.where.column));
+  }
+  return std::move(launch);
 }
 
 Result<Arguments> read_arguments(const LaunchInput& input) {
@@ -142,6 +175,8 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
     error.where = error.where.empty() ? input.command_name : input.command_name + ":" + error.where;
     return tl::make_unexpected(std::move(error));
   }
+  out.read = shown_launch(*launch, input.command_name, input.release);
+  out.mended = std::move(launch->mended);
   out.argv = std::move(launch->argv);
   out.positions = std::move(launch->positions);
   for (auto& [name, value] : launch->env) out.env.insert_or_assign(name, value);
@@ -289,6 +324,29 @@ void add_config_text(PreparedLaunch& out) {
 }
 
 }  // namespace
+
+ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string& file, Release release) {
+  ReadLaunch out{.file = file,
+                 .line = launch.where.line,
+                 .name = launch.name,
+                 .when = launch.when,
+                 .argv = launch.argv,
+                 .env = launch.env,
+                 .image = launch.image,
+                 .release = launch.release,
+                 .unknown = {}};
+  for (std::string& word : out.argv) {
+    for (std::size_t at = word.find(sources::kHole); at != std::string::npos && !launch.unknown.empty();
+         at = word.find(sources::kHole, at)) {
+      word.replace(at, 1, "?");
+    }
+  }
+  for (const sources::LaunchUnknown& open : launch.unknown) {
+    out.unknown.push_back({open.what, open.where.line, open.where.column});
+  }
+  conceal(out, release);
+  return out;
+}
 
 std::string path_given(Release release, const std::vector<std::string>& argv, Field field) {
   const ParseOutcome parsed = args::parse(release, argv);
@@ -461,6 +519,8 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   if (!models) return tl::make_unexpected(models.error());
   out.facts_by_option = input.mla.has_value() || !input.facts.empty();
   out.assumed_facts = models->assumed;
+  out.read = std::move(arguments->read);
+  out.mended = std::move(arguments->mended);
   out.source = std::move(arguments->source);
   out.places = out.source.arguments;
   out.from_vllm = arguments->from_vllm;

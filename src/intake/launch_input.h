@@ -24,6 +24,7 @@ struct LaunchInput {
   std::string command_name = "--command";
   bool command_is_file = false;              // --command-file: command_name is a path
   std::optional<std::size_t> which_launch;   // of several in `command`; none: there must be one
+  std::string launch_choice;                 // --launch: its number from 1, or its name; empty as above
   sources::Variables variables;              // --set NAME=VALUE
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
   std::string model_config;                  // --model-config FILE
@@ -79,6 +80,8 @@ struct PreparedLaunch {
   Launch launch;
   std::optional<MachineFacts> machine;
   LaunchInputs inputs;
+  std::optional<ReadLaunch> read;            // when the arguments were read from some text
+  std::string mended;                        // that text, with options put back that were cut off from the launch
   ArgumentSource source;                     // secrets are hidden in it (conceal.h)
   std::vector<ArgumentSource::Span> places;  // of the arguments, in the text as it was given
   std::vector<Diagnostic> notes;             // about the input itself
@@ -95,6 +98,9 @@ Result<PreparedLaunch> prepare_launch(const LaunchInput& input);
 // The path in a field of these arguments, "" when they name none or are no arguments: what a configuration given by
 // option stands in for.
 std::string path_given(Release release, const std::vector<std::string>& argv, Field field);
+
+// A launch for reports and for `launches`, secrets hidden.
+ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string& file, Release release);
 
 // What the launch's model path means here.
 bool model_is_known(facts::ModelFiles& models, const std::string& path);

@@ -7,6 +7,7 @@
 #include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
 #include "src/base/shell_words.h"
+#include "src/report/launches_report.h"
 
 namespace preflight::report {
 namespace {
@@ -251,6 +252,7 @@ std::string report_json(const Report& report, int exit_status) {
               {"facts", report.machine ? facts_json(*report.machine) : Json(nullptr)},
               {"verdict", report.verdict_word()},
               {"exit_status", exit_status},
+              {"launch", report.read ? read_launch_json(*report.read) : Json(nullptr)},
               {"outcome", outcome_object(report.launch)},
               {"findings", findings_json(report, true)},
               {"fixes", fixes_json(report.fixes)},

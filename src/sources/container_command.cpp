@@ -7,31 +7,52 @@
 namespace preflight::sources {
 namespace {
 
-// Options of `docker run` that take no value; all others take one.
-bool is_switch(std::string_view option) {
-  constexpr std::array<std::string_view, 13> kSwitches = {"--detach",      "--interactive",      "--tty",
-                                                          "--rm",          "--privileged",       "--init",
-                                                          "--publish-all", "--read-only",        "--no-healthcheck",
-                                                          "--sig-proxy",   "--oom-kill-disable", "--quiet",
-                                                          "--replace"};
-  return std::find(kSwitches.begin(), kSwitches.end(), option) != kSwitches.end();
+// Options of `docker run` and of its kin that take no value; all others take one.
+bool is_switch(std::string_view option, bool apptainer) {
+  constexpr std::array<std::string_view, 26> kSwitches = {"--detach",
+                                                          "--interactive",
+                                                          "--tty",
+                                                          "--rm",
+                                                          "--privileged",
+                                                          "--init",
+                                                          "--publish-all",
+                                                          "--read-only",
+                                                          "--no-healthcheck",
+                                                          "--sig-proxy",
+                                                          "--quiet",
+                                                          "--replace",
+                                                          "--env-host",
+                                                          "--rmi",
+                                                          "--no-hosts",
+                                                          "--oom-kill-disable",
+                                                          "--nv",
+                                                          "--rocm",
+                                                          "--writable",
+                                                          "--fakeroot",
+                                                          "--cleanenv",
+                                                          "--contain",
+                                                          "--containall",
+                                                          "--no-home",
+                                                          "--writable-tmpfs",
+                                                          "--disable-content-trust"};
+  if (std::find(kSwitches.begin(), kSwitches.end(), option) != kSwitches.end()) return true;
+  return apptainer && (option == "--compat" || option == "--no-eval" || option == "--no-init");
 }
-constexpr std::string_view kShortSwitches = "ditPq";
 
 // Index behind the option at `i` and its value.
-std::size_t behind_option(const std::vector<ShellWord>& words, std::size_t i) {
+std::size_t behind_option(const std::vector<ShellWord>& words, std::size_t i, bool apptainer) {
   const std::string& w = words[i].text;
-  if (w.starts_with("--")) return i + (is_switch(w) || w.find('=') != std::string::npos ? 1 : 2);
-  const std::size_t taking = w.find_first_not_of(kShortSwitches, 1);
+  if (w.starts_with("--")) return i + (is_switch(w, apptainer) || w.find('=') != std::string::npos ? 1 : 2);
+  const std::size_t taking = w.find_first_not_of(apptainer ? "ecCuwf" : "ditPq", 1);
   return i + (taking + 1 == w.size() ? 2 : 1);  // a value may be glued to its letter
 }
+
+}  // namespace
 
 void assign(const ShellText& word, Values& values) {
   const auto equals = word.text.find('=');
   if (equals != std::string::npos) values.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
 }
-
-}  // namespace
 
 std::string_view base_name(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -48,37 +69,50 @@ bool is_container_tool(std::string_view word) {
   return name == "docker" || name == "podman" || name == "nerdctl" || name == "apptainer" || name == "singularity";
 }
 
-std::optional<std::vector<ShellWord>> behind_entrypoint(const std::vector<ShellWord>& words, std::size_t tool) {
+std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool) {
+  const std::string_view name = base_name(words[tool].text);
+  const bool apptainer = name == "apptainer" || name == "singularity";
+  ContainerRun run;
+  run.inherits = apptainer;
   std::size_t i = tool + 1;
-  while (i < words.size() && words[i].text != "run" && words[i].text != "create") ++i;
-  std::optional<ShellWord> entry;
-  for (++i; i < words.size() && words[i].text.starts_with('-');) {
+  for (; i < words.size(); ++i) {
     const std::string& w = words[i].text;
+    if (w == "run" || w == "create" || w == "exec" || w == "shell") break;
+    if (w == "ps" || w == "logs" || w == "stop" || w == "rm" || w == "pull" || w == "build" || w == "images")
+      return std::nullopt;
+  }
+  if (i >= words.size()) return std::nullopt;
+  run.own_entrypoint = words[i].text != "exec" && !apptainer;
+  const auto open = [&](std::size_t at) {  // $OPTIONS that nobody knows, and more options behind it
+    return !run.entrypoint && !words[at].unknowns.empty() && at + 1 < words.size() &&
+           words[at + 1].text.starts_with('-');
+  };
+  for (++i; i < words.size() && (words[i].text.starts_with('-') || open(i));) {
+    const std::string& w = words[i].text;
+    if (!w.starts_with('-')) {
+      run.open.push_back(words[i++].unknowns.front());
+      continue;
+    }
     constexpr std::string_view kGlued = "--entrypoint=";
     if (w == "--") {
       ++i;
       break;
     }
     if (w.starts_with(kGlued)) {
-      entry = ShellWord{tail(words[i], kGlued.size()), words[i].begin, words[i].end};
+      run.entrypoint = ShellWord{tail(words[i], kGlued.size()), words[i].begin, words[i].end};
     } else if (w == "--entrypoint" && i + 1 < words.size()) {
-      entry = words[i + 1];
+      run.entrypoint = words[i + 1];
     }
-    i = behind_option(words, i);
+    i = behind_option(words, i, apptainer);
   }
-  if (!entry || i >= words.size()) return std::nullopt;
-  std::vector<ShellWord> out = {*entry};
-  out.insert(out.end(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-  return out;
+  if (i >= words.size()) return std::nullopt;
+  run.image = i;
+  run.command = i + 1;
+  return run;
 }
 
-Values environment_of(const std::vector<ShellWord>& assignments, const std::vector<ShellWord>& words,
-                      std::size_t program, const Values& outer, const Variables& given) {
-  Values host = outer;
-  for (const auto& a : assignments) assign(a, host);
-  Values inside;
-  bool container = false;
-  bool env_tool = false;
+void container_environment(const std::vector<ShellWord>& words, std::size_t tool, std::size_t program,
+                           const Values& host, const Variables& given, Values& inside) {
   const auto hand_over = [&](const ShellText& word) {
     if (word.text.find('=') != std::string::npos) return assign(word, inside);
     if (const auto it = host.find(word.text); it != host.end()) {
@@ -87,25 +121,18 @@ Values environment_of(const std::vector<ShellWord>& assignments, const std::vect
       inside.insert_or_assign(word.text, ShellText{set->second});
     }
   };
-  for (std::size_t i = 0; i < program && i < words.size(); ++i) {
+  const std::string_view name = base_name(words[tool].text);
+  const bool apptainer = name == "apptainer" || name == "singularity";  // whose -e cleans
+  for (std::size_t i = tool; i < program && i < words.size(); ++i) {
     const std::string& w = words[i].text;
-    if (!container && is_container_tool(w)) {
-      container = true;
-      // These two run in the user's own environment, with additions.
-      if (base_name(w) == "apptainer" || base_name(w) == "singularity") inside = host;
-    } else if (base_name(w) == "env") {
-      env_tool = true;
-    } else if (container && (w == "-e" || w == "--env") && i + 1 < words.size()) {
+    if (((w == "-e" && !apptainer) || w == "--env") && i + 1 < words.size()) {
       hand_over(words[++i]);
-    } else if (container && w.starts_with("--env=")) {
+    } else if (w.starts_with("--env=")) {
       hand_over(tail(words[i], 6));
-    } else if (container && w.starts_with("-e") && w.find('=') != std::string::npos) {
+    } else if (w.starts_with("-e") && !apptainer && w.find('=') != std::string::npos) {
       hand_over(tail(words[i], 2));
-    } else if (env_tool && !w.starts_with('-') && w.find('=') != std::string::npos) {
-      assign(words[i], container ? inside : host);
     }
   }
-  return container ? inside : host;
 }
 
 std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::size_t program) {

@@ -15,14 +15,24 @@ bool is_shell(std::string_view word);
 // docker and its kin, which run a command in an environment of its own.
 bool is_container_tool(std::string_view word);
 
-// The words that run in the container when `docker run --entrypoint …` replaces the image's: the entry point, then
-// what stands behind the image. `tool` is the index of "docker".
-std::optional<std::vector<ShellWord>> behind_entrypoint(const std::vector<ShellWord>& words, std::size_t tool);
+// What `docker run`, `podman exec`, `apptainer exec` and their kin start.
+struct ContainerRun {
+  std::size_t image = 0;                     // index of the image, or of the container's name
+  std::size_t command = 0;                   // of the first word behind it; may be the number of words
+  std::optional<ShellWord> entrypoint = {};  // --entrypoint
+  std::vector<Unknown> open = {};            // words in front of the image that may hold options
+  bool own_entrypoint = true;                // the image's entry point runs first: not with exec
+  bool inherits = false;                     // the user's own environment, with additions
+};
+// `tool` is the index of "docker"; nullopt where it starts nothing (`docker ps`) or its words end early.
+std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool);
 
-// The environment of the program at words[program]: `outer`, changed by the command's assignments, by `env NAME=VALUE`,
-// and by a container tool, which hands over only what -e and --env name.
-Values environment_of(const std::vector<ShellWord>& assignments, const std::vector<ShellWord>& words,
-                      std::size_t program, const Values& outer, const Variables& given);
+// NAME=VALUE into `values`; a word without '=' is none.
+void assign(const ShellText& word, Values& values);
+
+// What the options of words[tool], in front of words[program], put into a container's environment (`inside`).
+void container_environment(const std::vector<ShellWord>& words, std::size_t tool, std::size_t program,
+                           const Values& host, const Variables& given, Values& inside);
 
 // Files of variables (--env-file) in front of words[program]: nobody reads them.
 std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::size_t program);

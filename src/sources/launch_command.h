@@ -1,9 +1,8 @@
-// Finding the SGLang launch in pasted text: `python -m sglang.launch_server …` or `sglang serve …` (or vLLM's
-// `vllm serve …`, to be translated), bare or wrapped as
-// operators have it (environment assignments, exec, env, nohup, numactl, docker run, bash -c "…", several commands in
-// a row), in a Dockerfile, or in the `command` and `args` of a compose file or a Kubernetes manifest.
+// A launch as some text starts it: `python -m sglang.launch_server …`, `sglang serve …` (or vLLM's `vllm serve …`, to
+// be translated), with its places in the text, its environment, and what of it is not known.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,20 +20,41 @@ struct WordSpan {
   std::size_t end = 0;
 };
 
+// Something that the launch depends on and nobody knows here.
+struct LaunchUnknown {
+  std::string what;        // and how to give it
+  std::size_t offset = 0;  // in the text
+  LineColumn where = {};
+};
+
 struct LaunchCommand {
-  std::vector<std::string> argv;       // arguments after the launcher
+  std::vector<std::string> argv;       // arguments after the launcher; a hole (kHole) where something is unknown
   std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
   std::vector<WordSpan> spans;         // one per argument: where it stands in the text
   Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
   bool serve = false;                  // `sglang serve`, which reads some words before launch_server's parser does
   bool vllm = false;                   // `vllm serve` or vLLM's API server: words of another program
-  std::vector<ShellNote> notes;
+  std::string name = {};               // of the service, container, unit, target or step; may be empty
+  std::string when = {};               // the branch or turn of a loop that it runs in; empty: always
+  std::string image = {};              // of the container
+  std::string release = {};            // that the image's tag names
+  LineColumn where = {};               // its first word
+  std::vector<LaunchUnknown> unknown = {};
+  std::vector<ShellNote> notes = {};
+  std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 
-// The one launch in `text`. Errors: nothing found, more than one found, what parse_shell refuses, or something unknown
+// The one launch in `text`. Errors: nothing found, more than one found, what follow_shell refuses, or something unknown
 // in the launch's own words or in a variable that SGLang reads.
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);
-// All launches in `text`, in their order; at least one.
+// All launches in `text`, in their order; at least one, and nothing unknown in any.
 Result<std::vector<LaunchCommand>> find_launches(std::string_view text, const Variables& variables);
+// All launches in `text`, what is unknown in them told in them; none is an error. `name` is that of the file, which
+// tells what it is where its text does not; may be empty.
+Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
+                                                 std::string_view name = {});
+
+// The release that an image's tag names, "" where it names none.
+std::string release_of_image(std::string_view image);
 
 }  // namespace preflight::sources

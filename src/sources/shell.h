@@ -1,11 +1,13 @@
-// A POSIX-shell subset, enough to read a launch command as operators paste it: words, quotes, comments, backslash
-// continuations, variable assignments and expansions, and the operators that separate commands.
+// Shell text, followed as far as it can be followed without running it: words, quotes, comments, continuations,
+// variables, arrays, functions, loops over literal lists, branches.
 //
-// Nothing is executed. What cannot be known without executing (command substitution, arithmetic, variables nobody set)
-// leaves a hole in its word, with a message that says how to give it; whoever needs that word reports it.
+// Nothing is executed and nothing is guessed. What cannot be known without executing (command substitution, arithmetic,
+// what a branch, a loop, `read` or a sourced file assigns, variables nobody set) leaves a hole in its word, with a
+// message that says why and how to give it; whoever needs that word reports it.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,6 +37,11 @@ struct ShellText {
 };
 // The part of a text from an index on.
 ShellText tail(const ShellText& text, std::size_t from);
+ShellText slice(const ShellText& text, std::size_t from, std::size_t to);
+void append(ShellText& text, const ShellText& more);
+// A text of which only this is known.
+ShellText unknown_text(std::string message, std::size_t offset);
+bool same_text(const ShellText& a, const ShellText& b);  // wherever it came from
 
 struct ShellWord : ShellText {
   std::size_t begin = 0;  // offsets of the whole word in the pasted text
@@ -49,6 +56,9 @@ struct ShellCommand {
   std::vector<ShellWord> assignments;
   std::vector<ShellWord> words;
   std::vector<std::pair<std::string, ShellText>> exports;  // what it puts into the environment of later commands
+  std::vector<ShellText> input = {};                       // here-documents
+  std::size_t begin = 0;
+  std::size_t end = 0;  // behind its last word
 };
 
 struct ShellNote {
@@ -62,10 +72,24 @@ struct ShellScript {
   std::vector<ShellNote> notes;
 };
 
-// Errors are what is no shell text at all (an open quote, a NUL byte); `where` is line:column in `pasted`, the text
-// that the origins of `script` point into. `inherited` is the environment the shell starts with.
+// Errors are what is no shell text at all (an open quote, a NUL byte) or more than is followed; `where` is line:column
+// in `pasted`, the text that the origins of `script` point into. `inherited` is the environment the shell starts with.
 Result<ShellScript> parse_shell(const ShellText& script, std::string_view pasted, const Variables& given,
                                 const Values& inherited = {});
+
+// What a shell is started with, and who hears of its commands.
+struct ShellStart {
+  const Variables& given;
+  Values environment = {};
+  std::vector<ShellText> arguments = {};  // $1, $2, …; known when `arguments_known`
+  bool arguments_known = false;
+  // A command that runs, with the environment that its program gets (its own assignments not among them).
+  std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
+  // Whether a command that runs needs the environment: making it takes time.
+  std::function<bool(const ShellCommand&)> wants_environment = [](const ShellCommand&) { return true; };
+};
+// Notes of the text; errors as above.
+Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& start);
 
 // `text` with its variables expanded as inside double quotes: $(NAME) alone where Kubernetes does it, $NAME and ${…}
 // with $$ for a dollar where docker compose does.
@@ -78,6 +102,8 @@ std::size_t behind_parenthesis(std::string_view text, std::size_t open);
 
 // NAME=VALUE of --set; NAME may be a whole substitution, which can hold '=' itself: $(cat a=b)=8.
 Result<std::pair<std::string, std::string>> variable_setting(std::string_view word);
+// --set NAME=VALUE for a message, quoted so that it can be pasted.
+std::string how_to_set(const std::string& name);
 
 // 1-based line and byte column of an offset.
 struct LineColumn {

@@ -8,6 +8,7 @@
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
+#include "src/sources/yaml_tree.h"
 
 namespace preflight::commands {
 namespace {
@@ -120,6 +121,11 @@ Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, cons
   for (const std::string& file : files) {
     auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
+    if (text->find("LeaderWorkerSet") != std::string::npos) {  // yaml-cpp never ends on some texts that are no YAML
+      if (auto tree = sources::YamlTree::read(*text); !tree && text->find("apiVersion") != std::string::npos) {
+        return failure(tree.error().message, tree.error().where.empty() ? file : file + ":" + tree.error().where);
+      }
+    }
     try {
       const auto sets = worker_sets(*text);
       if (sets.empty()) {

@@ -23,6 +23,13 @@ std::int64_t node_rank(const Launch& launch) {
   return v.is_int() ? v.as_int() : 0;
 }
 
+// A server that is not one of several nodes.
+bool is_alone(const Launch& launch) {
+  if (launch.args.raw.empty()) return false;
+  const Value& nodes = launch.args[Field::nnodes];
+  return nodes.is_int() && nodes.as_int() == 1;
+}
+
 std::string rank_text(const Launch& launch) {
   return launch.args.raw.empty() ? "not read" : std::to_string(node_rank(launch));
 }
@@ -60,7 +67,15 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     own.push_back(std::move(findings));
     launches.push_back(std::move(*prepared));
   }
-  const std::vector<Diagnostic> shared = node_findings(*nodes, launches);
+  // Servers of one node each have nothing to do with each other.
+  std::vector<Node> several;
+  std::vector<PreparedLaunch> joined;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (launches.size() > 1 && is_alone(launches[i].launch)) continue;
+    several.push_back((*nodes)[i]);
+    joined.push_back(launches[i]);
+  }
+  const std::vector<Diagnostic> shared = several.empty() ? std::vector<Diagnostic>{} : node_findings(several, joined);
   const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::kError; };
   bool bad = std::any_of(shared.begin(), shared.end(), is_error);
   for (const auto& findings : own) bad = bad || std::any_of(findings.begin(), findings.end(), is_error);
@@ -97,7 +112,11 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
       std::cout << report::finding_text(d, launches[i].source, text) << '\n';
     }
   }
-  std::cout << (bad ? style.red("the nodes do not work together") : style.green("the nodes fit together"))
+  const std::string good = several.empty()
+                               ? "these servers have nothing to do with each other; each was looked at by itself"
+                               : "the nodes fit together";
+  std::cout << (bad ? style.red(several.empty() ? "not every server is good" : "the nodes do not work together")
+                    : style.green(good))
             << fmt::format(": {} node{}, SGLang {}\n", nodes->size(), nodes->size() == 1 ? "" : "s",
                            input.release.text());
   return bad ? kFindings : kOk;

@@ -1,5 +1,6 @@
 // Pieces of text with their places. Tested by tests/shell_test.cpp.
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,54 @@ ShellText tail(const ShellText& text, std::size_t from) {
     out.unknowns.push_back(std::move(u));
   }
   return out;
+}
+
+ShellText slice(const ShellText& text, std::size_t from, std::size_t to) {
+  ShellText out;
+  out.text = text.text.substr(from, to - from);
+  if (!text.origin.empty()) {
+    out.origin.assign(text.origin.begin() + static_cast<std::ptrdiff_t>(from),
+                      text.origin.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+  for (const Unknown& u : text.unknowns) {
+    if (u.at < from || u.at >= to) continue;
+    out.unknowns.push_back(u);
+    out.unknowns.back().at -= from;
+  }
+  return out;
+}
+
+void append(ShellText& text, const ShellText& more) {
+  for (const Unknown& u : more.unknowns) {
+    text.unknowns.push_back(u);
+    text.unknowns.back().at += text.text.size();
+  }
+  text.text += more.text;
+  text.origin.insert(text.origin.end(), more.origin.begin(), more.origin.end());
+}
+
+ShellText unknown_text(std::string message, std::size_t offset) {
+  ShellText out;
+  out.text = kHole;
+  out.origin = {offset};
+  out.unknowns = {{0, std::move(message), offset}};
+  return out;
+}
+
+bool same_text(const ShellText& a, const ShellText& b) {
+  return a.text == b.text && std::equal(a.unknowns.begin(), a.unknowns.end(), b.unknowns.begin(), b.unknowns.end(),
+                                        [](const Unknown& x, const Unknown& y) {
+                                          return x.at == y.at && x.message == y.message && x.offset == y.offset;
+                                        });
+}
+
+std::string how_to_set(const std::string& name) {
+  const bool plain =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+  if (plain) return fmt::format("--set {}=VALUE", name);
+  std::string quoted;
+  for (const char c : name) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return fmt::format("--set '{}=VALUE'", quoted);
 }
 
 std::size_t behind_parenthesis(std::string_view text, std::size_t open) {

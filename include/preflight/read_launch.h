@@ -1,0 +1,29 @@
+// A launch as it was read from some text: what every report shows of it, and `launches` alone. Secrets are hidden.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/facts.h"
+
+namespace preflight {
+
+struct ReadLaunch {
+  struct Open {
+    std::string what;  // is not known, and how to give it
+    int line = 0;
+    int column = 0;
+  };
+
+  std::string file;
+  int line = 0;
+  std::string name;  // of the service, container, unit, target or step; may be empty
+  std::string when;  // the branch or turn of a loop it runs in; empty: always
+  std::vector<std::string> argv;
+  Environment env;
+  std::string image;
+  std::string release;  // that the image's tag names
+  std::vector<Open> unknown;
+};
+
+}  // namespace preflight

@@ -1,0 +1,98 @@
+// Tested by tests/launches_test.cpp.
+#include "src/commands/paths/paths.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "src/base/read_text.h"
+
+namespace preflight::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 5'000;
+constexpr std::uintmax_t kLongestFile = std::uintmax_t{1} << 20U;
+
+bool may_hold_a_launch(const std::string& text) {
+  return text.find("sglang") != std::string::npos || text.find("launch_server") != std::string::npos;
+}
+
+// Files below a directory, in order of their names; hidden folders and other people's packages are left out.
+Result<std::vector<std::string>> below(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool folder = it->is_directory(error);
+    if (folder && (name.starts_with('.') ? name != ".github" && name != ".gitlab"
+                                         : name == "node_modules" || name == "__pycache__")) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (folder || !it->is_regular_file(error) || it->file_size(error) > kLongestFile) continue;
+    out.push_back(it->path().string());
+    if (out.size() > kMostFiles)
+      return failure(fmt::format("more than {} files: name the folders that hold launches", kMostFiles), path);
+  }
+  if (error) return failure(error.message(), path);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> matching(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> out;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
+  std::vector<ReadFile> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (path == "-" || fs::is_regular_file(path, ignored) || fs::exists(path, ignored)) {
+      if (path == "-" || !fs::is_directory(path, ignored)) {
+        files.push_back({.name = path, .named = true, .text = {}, .launches = {}, .why_none = {}});
+        continue;
+      }
+      auto found = below(path);
+      if (!found) return tl::make_unexpected(found.error());
+      for (std::string& name : *found)
+        files.push_back({.name = std::move(name), .text = {}, .launches = {}, .why_none = {}});
+      continue;
+    }
+    const auto found = matching(path);
+    if (found.empty()) return failure("there is no such file", path);
+    for (const std::string& name : found) {
+      if (!fs::is_directory(name, ignored)) files.push_back({.name = name, .text = {}, .launches = {}, .why_none = {}});
+    }
+  }
+  std::vector<ReadFile> out;
+  for (ReadFile& file : files) {
+    auto text = read_text(file.name, true);
+    if (!text && file.named) return tl::make_unexpected(text.error());
+    if (!text || (!file.named && !may_hold_a_launch(*text))) continue;
+    file.text = std::move(*text);
+    const bool input = file.name == "-";
+    if (input) file.name = "standard input";
+    auto launches = sources::read_launches(file.text, variables, input ? "" : file.name);
+    if (launches) {
+      file.launches = std::move(*launches);
+    } else {
+      file.why_none = launches.error().text();
+    }
+    out.push_back(std::move(file));
+  }
+  return out;
+}
+
+}  // namespace preflight::commands

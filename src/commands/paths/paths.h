@@ -1,0 +1,23 @@
+// The files that paths name: directories are walked, patterns matched, "-" is standard input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/result.h"
+#include "src/sources/launch_command.h"
+
+namespace preflight::commands {
+
+struct ReadFile {
+  std::string name;
+  bool named = false;  // by the user, not found in a directory
+  std::string text;
+  std::vector<sources::LaunchCommand> launches;
+  std::string why_none;  // where there are none
+};
+
+// Files of directories that cannot hold a launch are left out. Errors: a path that is not there.
+Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables);
+
+}  // namespace preflight::commands

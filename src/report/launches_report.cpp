@@ -1,0 +1,50 @@
+// Tested by tests/launches_test.cpp.
+#include "src/report/launches_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/base/shell_words.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+Json read_launch_json(const ReadLaunch& launch) {
+  Json env = Json::object();
+  for (const auto& [name, value] : launch.env) env[name] = value;
+  Json unknown = Json::array();
+  for (const ReadLaunch::Open& open : launch.unknown) {
+    unknown.push_back({{"what", open.what}, {"where", fmt::format("{}:{}", open.line, open.column)}});
+  }
+  return {{"source", {{"file", launch.file}, {"line", launch.line}}},
+          {"name", or_null(launch.name)},
+          {"when", or_null(launch.when)},
+          {"argv", launch.argv},
+          {"env", std::move(env)},
+          {"image", or_null(launch.image)},
+          {"release", or_null(launch.release)},
+          {"unknown", std::move(unknown)}};
+}
+
+std::string read_launch_text(const ReadLaunch& launch) {
+  std::string out = fmt::format("{}:{}", launch.file, launch.line);
+  if (!launch.name.empty()) out += fmt::format(" ({})", launch.name);
+  if (!launch.when.empty()) out += fmt::format(", {}", launch.when);
+  out += fmt::format("\n  {}\n", shell_words(launch.argv));
+  for (const auto& [name, value] : launch.env) out += fmt::format("  {}={}\n", name, shell_word(value));
+  if (!launch.image.empty()) {
+    out += fmt::format("  image {}{}\n", launch.image, launch.release.empty() ? "" : ", SGLang " + launch.release);
+  }
+  for (const ReadLaunch::Open& open : launch.unknown) {
+    out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, open.what);
+  }
+  return out;
+}
+
+}  // namespace preflight::report

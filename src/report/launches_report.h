@@ -1,0 +1,17 @@
+// Launches as they were read from files: as text and as JSON. Tested by tests/launches_test.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "preflight/read_launch.h"
+
+namespace preflight::report {
+
+// {"source": {"file", "line"}, "name", "when", "argv", "env", "image", "release", "unknown": [{"what", "where"}]}
+nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
+std::string read_launch_text(const ReadLaunch& launch);
+
+}  // namespace preflight::report

@@ -1,0 +1,369 @@
+// Tested by tests/launch_command_test.cpp and tests/sources_test.cpp.
+#include "src/sources/launch_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/programs.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr int kDeepest = 8;  // shells in shells
+
+// Variables that SGLang acts on; others may stay unknown.
+bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
+
+}  // namespace
+
+LaunchFinder::LaunchFinder(std::string_view text, const Variables& given) : text_(text), given_(given) {
+  line_starts_.push_back(0);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') line_starts_.push_back(i + 1);
+  }
+}
+
+LineColumn LaunchFinder::place(std::size_t offset) const {
+  const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - line_starts_.begin();
+  return {static_cast<int>(line), static_cast<int>(offset - line_starts_[static_cast<std::size_t>(line - 1)]) + 1};
+}
+
+std::vector<LaunchCommand> LaunchFinder::take() {
+  if (!found_.empty()) {
+    auto& notes = found_.back().notes;
+    notes.insert(notes.end(), notes_.begin(), notes_.end());
+  }
+  std::string mended(text_);
+  for (auto it = splices_.rbegin(); it != splices_.rend(); ++it)
+    mended.replace(it->begin, it->end - it->begin, it->text);
+  if (!splices_.empty()) found_.front().mended = std::move(mended);
+  return std::move(found_);
+}
+
+Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
+  if (depth > kDeepest) return failure("shells are nested too deep in this command");
+  ShellStart start{.given = given_,
+                   .environment = context.env,
+                   .arguments = context.arguments,
+                   .arguments_known = context.arguments_known};
+  start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
+  std::optional<Error> nested;
+  start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
+    if (nested || error_) return;
+    if (cut_off(c) || c.words.empty()) return;
+    const std::size_t before = found_.size();
+    RunContext inside = context;
+    inside.env = environment;
+    if (!when.empty()) inside.when = when;
+    for (const ShellWord& a : c.assignments) assign(a, inside.env);
+    command(c.words, 0, std::move(inside), c.input, depth);
+    last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
+  };
+  auto notes = follow_shell(text, text_, start);
+  if (!notes) return tl::make_unexpected(notes.error());
+  for (ShellNote& one : *notes) notes_.push_back(std::move(one));
+  last_.reset();
+  if (error_) return tl::make_unexpected(*error_);
+  return true;
+}
+
+void LaunchFinder::words(const std::vector<ShellWord>& words, const RunContext& context) {
+  command(words, 0, context, {}, 0);
+}
+
+void LaunchFinder::arguments(const std::vector<ShellWord>& words, const RunContext& context) {
+  take_server(words, 0, 0, context);
+}
+
+// What words[from…] start.
+void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
+                           const std::vector<ShellText>& input, int depth) {
+  if (depth > kDeepest) {
+    if (!error_) error_ = Error{"shells are nested too deep in this command"};
+    return;
+  }
+  for (std::size_t at = from; at < words.size();) {
+    const ShellWord& word = words[at];
+    if (const auto server = server_at(words, at)) {
+      take_server(words, at, server->first, context);
+      LaunchCommand& launch = found_.back();
+      launch.serve = server->serve;
+      launch.vllm = server->vllm;
+      if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
+      return;
+    }
+    if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
+    if (is_shell(word.text)) return shell(words, at, context, input, depth);
+    if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
+    if (auto text = text_for_a_shell(words, at)) {
+      const bool remote = base_name(word.text) == "ssh";
+      if (remote) context.env.clear();
+      auto done = script(*text, context, depth + 1);
+      if (!done && !error_) error_ = done.error();
+      return;
+    }
+    if (base_name(word.text) == "ssh" || base_name(word.text) == "sbatch") {
+      for (const ShellText& text : input) {
+        RunContext inside = context;
+        if (base_name(word.text) == "ssh") inside.env.clear();
+        auto done = script(text, inside, depth + 1);
+        if (!done && !error_) error_ = done.error();
+      }
+      return;
+    }
+    const auto behind = program_behind(words, at);
+    if (!behind) return;
+    if (runs_its_words(word.text)) {
+      environment_words(words, at, *behind, context);
+      at = *behind;
+      continue;
+    }
+    if (only_speaks(word.text)) return;
+    // A program nobody knows, in front of a launch.
+    const std::size_t before = found_.size();
+    command(words, *behind, context, input, depth + 1);
+    const std::string name = word.unknowns.empty() ? word.text : word.unknowns.front().message;
+    for (std::size_t i = before; i < found_.size(); ++i) {
+      add_unknown(word.unknowns.empty() ? fmt::format("{} is a program that is not known here: whether it starts the "
+                                                      "words behind it as they stand is not known",
+                                                      name)
+                                        : name,
+                  word.begin, found_[i]);
+    }
+    return;
+  }
+}
+
+// What a program that runs its words does to the environment.
+void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program,
+                                     RunContext& context) {
+  const std::string_view name = base_name(words[at].text);
+  if (name == "xargs") {
+    context.unknown.push_back({"xargs adds arguments that are not known here", words[at].begin, {}});
+    return;
+  }
+  bool keeps = name != "sudo" && name != "doas";
+  Values added;
+  for (std::size_t i = at + 1; i < program; ++i) {
+    const std::string& w = words[i].text;
+    if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;
+    if (name == "env" && (w == "-i" || w == "-" || w == "--ignore-environment")) context.env.clear();
+    if (name == "env" && w == "-u" && i + 1 < program) context.env.erase(words[++i].text);
+    const bool pairs = w == "-genv" || w == "-env";
+    if (pairs && i + 2 < program) {
+      added.insert_or_assign(words[i + 1].text, words[i + 2]);
+      i += 2;
+    } else if (w == "-x" && name.starts_with("mpi") && i + 1 < program) {
+      assign(words[++i], added);
+    } else if ((name == "env" || name == "sudo" || name == "doas") && !w.starts_with('-')) {
+      assign(words[i], added);
+    } else if (w.starts_with("--setenv=")) {
+      assign(tail(words[i], 9), added);
+    }
+  }
+  if (!keeps) {
+    for (const auto& [variable, value] : context.env) {
+      if (!sglang_reads(variable)) continue;
+      context.unknown.push_back(
+          {fmt::format("{} hands {} over only where its policy says so", name, variable), words[at].begin, {}});
+    }
+    context.env.clear();
+  }
+  for (auto& [variable, value] : added) context.env.insert_or_assign(variable, std::move(value));
+}
+
+void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
+                         const std::vector<ShellText>& input, int depth) {
+  const auto inner = shell_script(words, at);
+  if (!inner) {
+    const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
+    for (const ShellText& text : input) {
+      if (!reads_input) break;
+      auto done = script(text, context, depth + 1);
+      if (!done && !error_) error_ = done.error();
+    }
+    return;
+  }
+  RunContext inside = context;
+  inside.arguments.clear();
+  for (std::size_t i = *inner + 2; i < words.size(); ++i) inside.arguments.push_back(words[i]);
+  inside.arguments_known = true;
+  auto done = script(words[*inner], inside, depth + 1);
+  if (!done && !error_) error_ = done.error();
+}
+
+void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
+                             const std::vector<ShellText>& input, int depth) {
+  const auto run = container_run(words, at);
+  if (!run) return;
+  const Values host = context.env;
+  for (const Unknown& one : run->open) context.unknown.push_back({one.message, one.offset, {}});
+  if (!run->inherits) context.env.clear();
+  container_environment(words, at, run->image, host, given_, context.env);
+  for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
+  if (run->own_entrypoint) context.image = words[run->image].unknowns.empty() ? words[run->image].text : std::string();
+  if (run->entrypoint) {
+    std::vector<ShellWord> inside = {*run->entrypoint};
+    inside.insert(inside.end(), words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end());
+    if (!is_shell(run->entrypoint->text) || inside.size() > 1)
+      return command(inside, 0, std::move(context), input, depth + 1);
+    return;
+  }
+  if (run->command >= words.size()) return;
+  if (words[run->command].text.starts_with("--") && run->own_entrypoint) {
+    const bool ours = std::any_of(words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end(),
+                                  [](const ShellWord& w) { return w.text.starts_with("--model"); });
+    if (!ours) return;
+    take_server(words, run->command, run->command, context);
+    add_unknown("the image's own entry point takes these words, and nobody knows here what it is",
+                words[run->image].begin, found_.back());
+    return;
+  }
+  command(words, run->command, std::move(context), input, depth + 1);
+}
+
+void LaunchFinder::add_unknown(std::string what, std::size_t offset, LaunchCommand& launch) const {
+  for (const LaunchUnknown& known : launch.unknown) {
+    if (known.what == what) return;
+  }
+  launch.unknown.push_back({std::move(what), offset, place(offset)});
+}
+
+void LaunchFinder::need(const ShellText& text, LaunchCommand& launch) const {
+  for (const Unknown& unknown : text.unknowns) add_unknown(unknown.message, unknown.offset, launch);
+}
+
+void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                               const RunContext& context) {
+  LaunchCommand launch;
+  launch.name = context.name;
+  launch.image = context.image;
+  launch.release = release_of_image(context.image);
+  launch.when = context.when;
+  if (program < words.size()) launch.where = place(words[program].begin);
+  for (std::size_t i = program; i < words.size(); ++i) {
+    if (i > program || program == first) need(words[i], launch);
+  }
+  for (const auto& [name, value] : context.env) {
+    if (sglang_reads(name)) need(value, launch);
+    if (value.unknowns.empty()) launch.env.emplace(name, value.text);
+  }
+  for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
+  for (std::size_t i = first; i < words.size(); ++i) {
+    SourceRange where;
+    where.argv_index = static_cast<int>(launch.argv.size());
+    const LineColumn at = place(words[i].begin);
+    where.line = at.line;
+    where.column = at.column;
+    launch.positions.push_back(where);
+    launch.spans.push_back({words[i].begin, words[i].end});
+    launch.argv.push_back(words[i].text);
+  }
+  launch.notes = std::exchange(notes_, {});  // what was said on the way to it
+  found_.push_back(std::move(launch));
+}
+
+// No program has a name that begins with a dash: such a command is what a comment, a blank behind a backslash or a
+// forgotten backslash cut off from the launch in front of it.
+bool LaunchFinder::cut_off(const ShellCommand& c) {
+  if (!last_ || c.words.empty() || !c.words.front().text.starts_with('-')) return false;
+  const std::size_t from = c.words.front().begin;
+  if (from <= last_->end || from > text_.size()) return false;
+  const std::string_view between = text_.substr(last_->end, from - last_->end);
+  const bool comment = between.find('#') != std::string_view::npos;
+  const int line = place(last_->end).line;
+  std::string options;
+  for (const ShellWord& w : c.words) options += (options.empty() ? "" : " ") + w.text;
+  if (options.size() > 80) options = options.substr(0, 77) + "…";
+  std::replace(options.begin(), options.end(), kHole, '?');
+  notes_.push_back({"SH003",
+                    fmt::format("the launch ends at line {}, {}: {} is no part of it, and a shell takes {} for a "
+                                "command",
+                                line,
+                                comment ? "where a comment stands behind its backslash"
+                                        : "whose backslash is missing or is not its last character",
+                                options, c.words.front().text),
+                    from});
+  put_back(last_->begin, last_->end, from);
+  last_->end = c.end;
+  return true;
+}
+
+// Joins the options at `options` to the launch that ends at `end`; comments between them go in front of the launch.
+void LaunchFinder::put_back(std::size_t launch, std::size_t end, std::size_t options) {
+  std::size_t cut = end;
+  for (std::size_t i = launch; i + 1 < options; ++i) {  // a backslash with a blank behind it
+    if (text_[i] != '\\' || (text_[i + 1] != ' ' && text_[i + 1] != '\t')) continue;
+    const std::size_t next = text_.find_first_not_of(" \t\r", i + 1);
+    if (next >= options || (text_[next] != '\n' && text_[next] != '#')) continue;
+    if (next < options && i >= (splices_.empty() ? 0 : splices_.back().end)) cut = i;
+    break;
+  }
+  std::string comments;
+  for (std::size_t i = cut; i < options; ++i) {
+    if (text_[i] == '#') {
+      const std::size_t line_end = std::min(text_.find('\n', i), options);
+      std::string_view comment = text_.substr(i, line_end - i);
+      while (!comment.empty() && (comment.back() == '\\' || comment.back() == ' ' || comment.back() == '\r'))
+        comment.remove_suffix(1);
+      comments += std::string(comment) + "\n";
+      i = line_end;
+    } else if (std::string_view(" \t\r\n\\").find(text_[i]) == std::string_view::npos) {
+      return;  // more than blanks and comments: a text inside another one
+    }
+  }
+  std::size_t line = launch;  // where the launch's first line begins
+  const auto continued = [&] {
+    std::size_t before = line - 1;
+    if (before > 0 && text_[before - 1] == '\r') --before;
+    return before > 0 && text_[before - 1] == '\\';
+  };
+  for (;;) {
+    const auto newline = line == 0 ? std::string_view::npos : text_.rfind('\n', line - 1);
+    line = newline == std::string_view::npos ? 0 : newline + 1;
+    if (line == 0 || !continued()) break;
+    --line;
+  }
+  const std::size_t text_at = text_.find_first_not_of(" \t", line);
+  const std::string indent(text_.substr(line, std::min(text_at, launch) - line));
+  std::string above;
+  for (std::size_t i = 0; i < comments.size();) {
+    const std::size_t line_end = comments.find('\n', i);
+    above += indent + comments.substr(i, line_end + 1 - i);
+    i = line_end + 1;
+  }
+  if (!above.empty() && (splices_.empty() || line >= splices_.back().end))
+    splices_.push_back({line, line, above});
+  else if (!above.empty()) {
+    for (Splice& s : splices_) {
+      if (s.begin == line && s.end == line) s.text += above;
+    }
+  }
+  const auto newline = text_.rfind('\n', options);
+  const std::size_t options_line = newline == std::string_view::npos ? options : newline + 1;
+  splices_.push_back({cut, options, " \\\n" + std::string(text_.substr(options_line, options - options_line))});
+  if (cut > 0 && text_[cut - 1] == ' ') splices_.back().text.erase(0, 1);
+}
+
+std::string release_of_image(std::string_view image) {
+  const auto colon = image.rfind(':');
+  if (colon == std::string_view::npos || image.find("sglang") == std::string_view::npos) return {};
+  std::string_view tag = image.substr(colon + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  std::size_t end = 0;
+  int dots = 0;
+  while (end < tag.size() && ((tag[end] >= '0' && tag[end] <= '9') || (tag[end] == '.' && ++dots <= 2))) ++end;
+  if (dots < 2 || end == 0) return {};
+  std::string release(tag.substr(0, end));
+  if (tag.substr(end).starts_with(".post")) {
+    std::size_t post = end + 5;
+    while (post < tag.size() && tag[post] >= '0' && tag[post] <= '9') ++post;
+    release = tag.substr(0, post);
+  }
+  return release;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,78 @@
+// Follows commands down to the launches they start: through wrappers, containers, shells in shells and other machines.
+// Every reader hands it what a file runs (a script or words, an environment, a name and an image) and takes the
+// launches.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/launch_command.h"
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+// Where a command runs.
+struct RunContext {
+  Values env = {};
+  std::string name = {};
+  std::string image = {};
+  std::string when = {};
+  std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
+  std::vector<ShellText> arguments = {};    // of a script: $1, …
+  bool arguments_known = false;
+};
+
+class LaunchFinder {
+ public:
+  LaunchFinder(std::string_view text, const Variables& given);
+
+  // Errors: what follow_shell refuses.
+  Result<bool> script(const ShellText& text, const RunContext& context, int depth = 0);
+  void words(const std::vector<ShellWord>& words, const RunContext& context);
+  // Arguments of a server, without the program in front of them.
+  void arguments(const std::vector<ShellWord>& words, const RunContext& context);
+
+  void note(ShellNote note) { notes_.push_back(std::move(note)); }
+  [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] std::vector<LaunchCommand> take();
+  [[nodiscard]] LineColumn place(std::size_t offset) const;
+
+ private:
+  void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
+               const std::vector<ShellText>& input, int depth);
+  void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
+                 const std::vector<ShellText>& input, int depth);
+  void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
+             const std::vector<ShellText>& input, int depth);
+  void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
+  void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
+                   const RunContext& context);
+  bool cut_off(const ShellCommand& command);
+  void put_back(std::size_t launch, std::size_t end, std::size_t options);
+  void need(const ShellText& text, LaunchCommand& launch) const;
+  void add_unknown(std::string what, std::size_t offset, LaunchCommand& launch) const;
+
+  std::string_view text_;
+  const Variables& given_;
+  std::vector<std::size_t> line_starts_;
+  std::vector<LaunchCommand> found_;
+  std::vector<ShellNote> notes_;
+  std::optional<Unknown> unknown_program_;  // in the place of a program's name
+  std::optional<Error> error_;
+  struct LastLaunch {  // the command that ran last, when it was a launch
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  std::optional<LastLaunch> last_;
+  struct Splice {
+    std::size_t begin;
+    std::size_t end;
+    std::string text;
+  };
+  std::vector<Splice> splices_;  // that put back what was cut off
+};
+
+}  // namespace preflight::sources

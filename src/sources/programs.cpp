@@ -1,0 +1,296 @@
+// Tested by tests/launch_command_test.cpp.
+#include "src/sources/programs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/sources/container_command.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::string_view kModule = "sglang.launch_server";
+constexpr std::string_view kVllmModule = "vllm.entrypoints.openai.api_server";
+
+// Modules whose words are not launch_server's own, and why.
+struct OtherModule {
+  std::string_view name;
+  std::string_view why;
+};
+constexpr std::array<OtherModule, 5> kOtherModules = {
+    {{"sglang_router.launch_server", "the router's launcher takes words of its own beside the server's"},
+     {"sglang.bench_one_batch", "the benchmark takes words of its own beside the server's"},
+     {"sglang.bench_offline_throughput", "the benchmark takes words of its own beside the server's"},
+     {"sglang.bench_latency", "the benchmark takes words of its own beside the server's"},
+     {"dynamo.sglang", "this launcher takes words of its own beside the server's"}}};
+
+bool is_python(std::string_view word) {
+  std::string_view name = base_name(word);
+  for (const std::string_view family : {"python", "pypy"}) {
+    if (!name.starts_with(family)) continue;
+    name.remove_prefix(family.size());
+    return name.find_first_not_of("0123456789.t") == std::string_view::npos;
+  }
+  return false;
+}
+
+// Programs that take `-m MODULE` behind options of their own.
+bool runs_modules(std::string_view program) {
+  return program == "torchrun" || program == "uv" || program == "accelerate" || program == "ipexrun" ||
+         program == "opentelemetry-instrument" || program == "ddtrace-run" || program == "debugpy";
+}
+
+std::optional<ServerWords> of_module(std::string_view module, std::size_t first) {
+  if (module == kModule) return ServerWords{first, false, false, {}};
+  if (module == kVllmModule) return ServerWords{first, false, true, {}};
+  for (const OtherModule& other : kOtherModules) {
+    if (module == other.name) return ServerWords{first, false, false, other.why};
+  }
+  return std::nullopt;
+}
+
+// `-m MODULE` or a path to launch_server.py behind the interpreter's own options.
+std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std::size_t at) {
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w.size() < 2 || w[0] != '-') {
+      return base_name(w) == "launch_server.py" ? std::optional(ServerWords{i + 1, false, false, {}}) : std::nullopt;
+    }
+    if (w.starts_with("--")) continue;  // --check-hash-based-pycs
+    const auto taking = w.find_first_of("mXWc", 1);
+    if (taking == std::string::npos) continue;
+    if (w[taking] == 'c') return std::nullopt;
+    const bool glued = taking + 1 < w.size();
+    if (w[taking] == 'm') {
+      if (glued) return of_module(std::string_view(w).substr(taking + 1), i + 1);
+      return i + 1 < words.size() ? of_module(words[i + 1].text, i + 2) : std::nullopt;
+    }
+    if (!glued) ++i;
+  }
+  return std::nullopt;
+}
+
+bool has(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
+
+}  // namespace
+
+std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at) {
+  const ShellWord& word = words[at];
+  const std::string_view name = base_name(word.text);
+  if (is_python(word.text) || !word.unknowns.empty()) {
+    if (auto server = after_python(words, at)) return server;
+  }
+  if (runs_modules(name)) {
+    for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
+      if (words[i].text == "-m" || words[i].text == "--module") return of_module(words[i + 1].text, i + 2);
+      if (base_name(words[i].text) == "launch_server.py") return ServerWords{i + 1, false, false, {}};
+      if (is_python(words[i].text)) return std::nullopt;
+    }
+  }
+  if ((name == "sglang" || name == "vllm") && at + 1 < words.size() && words[at + 1].text == "serve") {
+    return ServerWords{at + 2, name == "sglang", name == "vllm", {}};
+  }
+  return std::nullopt;
+}
+
+bool runs_its_words(std::string_view program) {
+  constexpr std::array<std::string_view, 80> kNames = {"exec",
+                                                       "nohup",
+                                                       "time",
+                                                       "nice",
+                                                       "ionice",
+                                                       "chrt",
+                                                       "stdbuf",
+                                                       "setsid",
+                                                       "timeout",
+                                                       "numactl",
+                                                       "taskset",
+                                                       "prlimit",
+                                                       "unshare",
+                                                       "nsenter",
+                                                       "strace",
+                                                       "ltrace",
+                                                       "gdb",
+                                                       "valgrind",
+                                                       "perf",
+                                                       "nsys",
+                                                       "ncu",
+                                                       "vtune",
+                                                       "unitrace",
+                                                       "onetrace",
+                                                       "py-spy",
+                                                       "conda",
+                                                       "mamba",
+                                                       "micromamba",
+                                                       "poetry",
+                                                       "pipenv",
+                                                       "uv",
+                                                       "pixi",
+                                                       "rye",
+                                                       "hatch",
+                                                       "systemd-run",
+                                                       "kubectl",
+                                                       "oc",
+                                                       "ray",
+                                                       "dotenv",
+                                                       "doppler",
+                                                       "chamber",
+                                                       "infisical",
+                                                       "op",
+                                                       "flock",
+                                                       "bwrap",
+                                                       "firejail",
+                                                       "gosu",
+                                                       "su-exec",
+                                                       "setpriv",
+                                                       "chroot",
+                                                       "cgexec",
+                                                       "start-stop-daemon",
+                                                       "tini",
+                                                       "dumb-init",
+                                                       "catatonit",
+                                                       "unbuffer",
+                                                       "xvfb-run",
+                                                       "proxychains4",
+                                                       "daemonize",
+                                                       "salloc",
+                                                       "srun",
+                                                       "mpirun",
+                                                       "mpiexec",
+                                                       "mpiexec.hydra",
+                                                       "bsub",
+                                                       "lxc",
+                                                       "distrobox",
+                                                       "toolbox",
+                                                       "enroot",
+                                                       "ipexrun",
+                                                       "torchrun",
+                                                       "accelerate",
+                                                       "opentelemetry-instrument",
+                                                       "ddtrace-run",
+                                                       "caffeinate",
+                                                       "eatmydata",
+                                                       "catchsegv",
+                                                       "setarch",
+                                                       "sudo",
+                                                       "screen"};
+  return has(kNames, base_name(program)) || base_name(program) == "env" || base_name(program) == "doas" ||
+         base_name(program) == "xargs";
+}
+
+bool only_speaks(std::string_view program) {
+  constexpr std::array<std::string_view, 39> kNames = {
+      "echo", "printf", "grep",  "egrep", "fgrep",  "rg",      "pgrep", "pkill",    "kill",    "killall",
+      "ps",   "cat",    "which", "type",  "ls",     "pip",     "pip3",  "apt",      "apt-get", "git",
+      "curl", "wget",   "tee",   "sed",   "awk",    "logger",  "alias", "trap",     "read",    "cd",
+      "test", "[",      "sleep", "wait",  "export", "declare", "local", "readonly", "unset"};
+  return has(kNames, base_name(program)) || program.starts_with("log");
+}
+
+std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at) {
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const ShellWord& word = words[i];
+    if (word.text.starts_with('-')) continue;
+    if (server_at(words, i)) return i;
+    if (is_shell(word.text) || is_container_tool(word.text) || runs_its_words(word.text)) return i;
+    if (text_for_a_shell(words, i)) return i;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+ShellText glued(const std::vector<ShellWord>& words, std::size_t from, std::size_t to, bool blanks) {
+  ShellText out;
+  for (std::size_t i = from; i < to && i < words.size(); ++i) {
+    if (i > from && blanks) append(out, {" ", {words[i].begin}, {}});
+    append(out, words[i]);
+  }
+  return out;
+}
+
+// Index of the first word behind options, of which those with a letter of `valued` take a value.
+std::size_t behind_options(const std::vector<ShellWord>& words, std::size_t i, std::string_view valued) {
+  for (; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "--") return i + 1;
+    if (w.size() < 2 || w[0] != '-') return i;
+    if (!w.starts_with("--") && valued.find(w.back()) != std::string_view::npos) ++i;
+  }
+  return i;
+}
+
+// The word behind -c.
+std::optional<ShellText> behind_c(const std::vector<ShellWord>& words, std::size_t at) {
+  for (std::size_t i = at + 1; i + 1 < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "-c" || w == "--command" || (w.size() > 2 && w[0] == '-' && w[1] != '-' && w.back() == 'c'))
+      return words[i + 1];
+  }
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    if (words[i].text.starts_with("--command=")) return tail(words[i], 10);
+  }
+  return std::nullopt;
+}
+
+std::optional<ShellText> of_tmux(const std::vector<ShellWord>& words, std::size_t at) {
+  std::size_t i = behind_options(words, at + 1, "SLf");
+  if (i >= words.size()) return std::nullopt;
+  const std::string& verb = words[i].text;
+  if (verb == "send-keys" || verb == "send") {
+    ShellText out;
+    for (i = behind_options(words, i + 1, "tN"); i < words.size(); ++i) {
+      const std::string& w = words[i].text;
+      const bool key = w == "Enter" || w == "C-m" || w == "C-c" || w == "C-d" || w == "ENTER" || w == "KPEnter";
+      if (key)
+        append(out, {"\n", {words[i].begin}, {}});
+      else if (w == "Space")
+        append(out, {" ", {words[i].begin}, {}});
+      else
+        append(out, words[i]);
+    }
+    return out;
+  }
+  for (const std::string_view makes :
+       {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane"}) {
+    if (verb != makes) continue;
+    i = behind_options(words, i + 1, "snctxyFelp");
+    if (i < words.size()) return glued(words, i, words.size(), true);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, std::size_t at) {
+  const std::string_view name = base_name(words[at].text);
+  if (name == "ssh") {
+    const std::size_t host = behind_options(words, at + 1, "pilobcDEeFIJLmOQRSWwB");
+    if (host + 1 < words.size()) return glued(words, host + 1, words.size(), true);
+  } else if (name == "tmux") {
+    return of_tmux(words, at);
+  } else if (name == "screen") {
+    const std::size_t i = behind_options(words, at + 1, "SctTpe");
+    if (i < words.size() && !words[i].text.starts_with('-')) {
+      if (i + 1 == words.size()) return words[i];
+      return std::nullopt;
+    }
+  } else if (name == "su" || name == "runuser" || name == "script" || name == "sg") {
+    return behind_c(words, at);
+  } else if (name == "watch") {
+    const std::size_t i = behind_options(words, at + 1, "n");
+    if (i < words.size()) return glued(words, i, words.size(), true);
+  } else if (name == "sbatch" || name == "bsub" || name == "qsub") {
+    for (std::size_t i = at + 1; i < words.size(); ++i) {
+      if (words[i].text.starts_with("--wrap=")) return tail(words[i], 7);
+      if (words[i].text == "--wrap" && i + 1 < words.size()) return words[i + 1];
+    }
+  } else if (name == "env") {
+    for (std::size_t i = at + 1; i + 1 < words.size() && words[i].text.starts_with('-'); ++i) {
+      if (words[i].text == "-S") return glued(words, i + 1, words.size(), true);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources

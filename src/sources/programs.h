@@ -1,0 +1,33 @@
+// What the words of a command start: SGLang, a shell, a program that runs what stands behind its own options, or
+// something that has nothing to do with a launch.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+// A server's own words begin at words[first].
+struct ServerWords {
+  std::size_t first = 0;
+  bool serve = false;
+  bool vllm = false;
+  std::string_view aside = {};  // why these are not a server's words as they stand; empty: they are
+};
+// The server that words[at] starts, when it does.
+std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);
+
+// Programs that run the command behind their own options, in an environment they leave alone: nohup, numactl, srun, …
+bool runs_its_words(std::string_view program);
+// Programs that may name a launch without starting one: echo, grep, pkill, …
+bool only_speaks(std::string_view program);
+// Index of the program that words[at], one of those that run their words, starts.
+std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at);
+
+// Text for another shell: of ssh, tmux, screen, su -c, …; nullopt where words[at] is none of them or gives no text.
+std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, std::size_t at);
+
+}  // namespace preflight::sources

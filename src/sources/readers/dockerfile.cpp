@@ -1,0 +1,198 @@
+// ENTRYPOINT × CMD of the last stage, with ENV and ARG. Tested by tests/launch_command_test.cpp,
+// tests/sources_test.cpp.
+#include <algorithm>
+#include <map>
+
+#include "src/sources/readers/readers.h"
+
+namespace preflight::sources {
+namespace {
+
+// The end of an instruction that begins at `from`: a line's end without a backslash; comment lines belong to it.
+std::size_t instruction_end(std::string_view text, std::size_t from) {
+  for (;;) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    if (end == text.size()) return end;
+    std::string_view line = text.substr(from, end - from);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.remove_suffix(1);
+    const auto first = line.find_first_not_of(" \t");
+    const bool comment = first != std::string_view::npos && line[first] == '#';
+    if (!comment && (line.empty() || line.back() != '\\')) return end;
+    from = end + 1;
+  }
+}
+
+struct Image {
+  std::string base;
+  std::optional<ShellText> entrypoint;
+  std::optional<ShellText> command;
+  bool own_command = false;  // CMD stands in this stage
+  Values env;
+  Values arguments;  // ARG, known while building only
+};
+
+// Without comment lines inside, as Docker reads it.
+ShellText instruction(std::string_view text, std::size_t from, std::size_t to) {
+  ShellText out;
+  for (std::size_t line = from; line < to;) {
+    const std::size_t end = std::min(text.find('\n', line), to - 1) + 1;
+    const auto first = text.find_first_not_of(" \t", line);
+    const bool comment = line > from && first < end && text[first] == '#';
+    if (!comment) append(out, piece(text, line, std::min(end, to)));
+    line = end;
+  }
+  return out;
+}
+
+Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source) {
+  Values known = image.arguments;
+  for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
+  auto parsed = parse_shell(rest, source.text, source.given, known);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  Values& target = env ? image.env : image.arguments;
+  for (const ShellCommand& command : parsed->commands) {
+    for (const ShellWord& word : command.assignments) {
+      const auto equals = word.text.find('=');
+      target.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
+    }
+    if (env && command.assignments.empty() && command.words.size() >= 2) {  // ENV NAME VALUE
+      ShellText value;
+      for (std::size_t i = 1; i < command.words.size(); ++i) {
+        if (i > 1) append(value, {" ", {command.words[i].begin}, {}});
+        append(value, command.words[i]);
+      }
+      target.insert_or_assign(command.words[0].text, value);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ShellText piece(std::string_view text, std::size_t from, std::size_t to) {
+  ShellText out;
+  out.text = text.substr(from, to - from);
+  for (std::size_t i = from; i < to; ++i) out.origin.push_back(i);
+  return out;
+}
+
+// The exec form is JSON: double quotes only.
+std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::size_t from, std::size_t to) {
+  std::vector<ShellWord> out;
+  std::size_t i = from;
+  const auto skip = [&] {
+    while (i < to && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' ||
+                      (text[i] == '\\' && i + 1 < to && (text[i + 1] == '\n' || text[i + 1] == '\r')))) {
+      ++i;
+    }
+  };
+  skip();
+  if (i >= to || text[i] != '[') return std::nullopt;
+  ++i;
+  skip();
+  if (i < to && text[i] == ']') return out;
+  for (;;) {
+    skip();
+    if (i >= to || text[i] != '"') return std::nullopt;
+    ShellWord word;
+    word.begin = ++i;
+    for (; i < to && text[i] != '"'; ++i) {
+      char c = text[i];
+      const std::size_t at = i;
+      if (c == '\\') {
+        if (++i >= to) return std::nullopt;
+        constexpr std::string_view kFrom = "nt\"\\/rbf";
+        constexpr std::string_view kTo = "\n\t\"\\/\r\b\f";
+        const auto which = kFrom.find(text[i]);
+        if (text[i] == '\n') continue;  // a line continued inside a text
+        if (which == std::string_view::npos) return std::nullopt;
+        c = kTo[which];
+      }
+      word.text += c;
+      word.origin.push_back(at);
+    }
+    if (i >= to) return std::nullopt;
+    word.end = i++;
+    out.push_back(std::move(word));
+    skip();
+    if (i < to && text[i] == ']') return out;
+    if (i >= to || text[i] != ',') return std::nullopt;
+    ++i;
+  }
+}
+
+Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
+  Image image;
+  std::map<std::string, Image> stages;
+  std::string stage;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = instruction_end(text, from);
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r", from), end);
+    std::size_t behind = begin;
+    while (behind < end &&
+           ((text[behind] >= 'A' && text[behind] <= 'Z') || (text[behind] >= 'a' && text[behind] <= 'z')))
+      ++behind;
+    std::string word(text.substr(begin, behind - begin));
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
+    const ShellText rest = instruction(text, rest_from, end);
+    from = end + 1;
+    if (word == "FROM") {
+      if (!stage.empty()) stages.insert_or_assign(stage, image);
+      std::vector<std::string> words;
+      for (std::size_t i = 0; i < rest.text.size();) {
+        const auto first = rest.text.find_first_not_of(" \t\r", i);
+        if (first == std::string::npos) break;
+        const auto last = std::min(rest.text.find_first_of(" \t\r", first), rest.text.size());
+        if (!rest.text.substr(first, last - first).starts_with("--"))
+          words.push_back(rest.text.substr(first, last - first));
+        i = last;
+      }
+      const Values global = image.base.empty() ? image.arguments : Values{};
+      const auto known = words.empty() ? stages.end() : stages.find(words[0]);
+      image = known != stages.end() ? known->second : Image{};
+      image.arguments = global;
+      image.own_command = false;
+      if (known == stages.end() && !words.empty()) image.base = words[0];
+      stage = words.size() > 2 ? words[2] : std::string();
+    } else if (word == "ENTRYPOINT") {
+      image.entrypoint = rest;
+      if (!image.own_command) image.command.reset();  // one of the base does not count any longer
+    } else if (word == "CMD") {
+      image.command = rest;
+      image.own_command = true;
+    } else if (word == "ENV" || word == "ARG") {
+      if (auto done = set_variables(image, word == "ENV", rest, source); !done) return done;
+    }
+  }
+  RunContext context{.env = image.env, .image = image.base};
+  std::vector<ShellWord> words;
+  for (const auto* part : {&image.entrypoint, &image.command}) {
+    if (!*part || (*part)->text.empty()) continue;
+    const std::size_t begin = (*part)->origin.front();
+    if (auto list = json_words(text, begin, (*part)->origin.back() + 1)) {
+      words.insert(words.end(), list->begin(), list->end());
+      continue;
+    }
+    if (part == &image.command && image.entrypoint) {  // sh -c TEXT, handed to the entry point
+      words.push_back({{"/bin/sh", {begin, begin, begin, begin, begin, begin, begin}, {}}, begin, begin});
+      words.push_back({{"-c", {begin, begin}, {}}, begin, begin});
+      words.push_back({**part, begin, (*part)->origin.back() + 1});
+      continue;
+    }
+    if (auto done = finder.script(**part, context); !done) return done;
+    return true;  // a shell is the entry point: nothing is handed to it
+  }
+  if (!words.empty() && words.front().text.starts_with("--")) {
+    context.unknown.push_back(
+        {"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+    finder.arguments(words, context);
+    return true;
+  }
+  finder.words(words, context);
+  return true;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,138 @@
+// What kind of file a text is, by its name where it has one and by what stands in it. Tested by tests/sources_test.cpp.
+#include <algorithm>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/readers.h"
+
+namespace preflight::sources {
+namespace {
+
+// The first word of a line, after blanks and "- ".
+std::string_view first_word(std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(" \t-");
+  if (begin == std::string_view::npos) return {};
+  return line.substr(begin, line.find_first_of(" \t:\r", begin) - begin);
+}
+
+bool has_line(std::string_view text, std::string_view start) {
+  for (auto at = text.find(start); at != std::string_view::npos; at = text.find(start, at + 1)) {
+    if (at == 0 || text[at - 1] == '\n') return true;
+  }
+  return false;
+}
+
+// "{{" of a template, not "${{" of a workflow.
+bool has_template(std::string_view text) {
+  for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
+    if (at > 0 && text[at - 1] == '$') continue;
+    return text.find("}}", at) != std::string_view::npos;
+  }
+  return false;
+}
+
+bool has_recipe(std::string_view text) {
+  for (auto at = text.find("\n\t"); at != std::string_view::npos; at = text.find("\n\t", at + 1)) {
+    const auto line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+    const std::size_t from = line == std::string_view::npos ? 0 : line + 1;
+    const std::string_view head = text.substr(from, at - from);
+    const auto colon = head.find(':');
+    if (!head.empty() && head[0] != '\t' && head[0] != ' ' && head[0] != '#' && colon != std::string_view::npos &&
+        head.find_first_of("\"'${}()`|&;") == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+FileKind of_lines(std::string_view text) {
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    const std::string_view word = first_word(line);
+    if (word == "CMD" || word == "ENTRYPOINT") return FileKind::kDockerfile;
+    const bool key = word == "command" || word == "args" || word == "entrypoint";
+    if (key && line.find(':') == static_cast<std::size_t>(word.data() + word.size() - line.data()))
+      return FileKind::kManifest;
+  }
+  return FileKind::kShell;
+}
+
+}  // namespace
+
+bool is_manifest(std::string_view text) {
+  const bool objects = has_line(text, "apiVersion:") && has_line(text, "kind:");
+  const bool workflow = has_line(text, "jobs:") && text.find("runs-on:") != std::string_view::npos;
+  const bool task = has_line(text, "resources:") && has_line(text, "run:");
+  return has_line(text, "services:") || objects || workflow || task;
+}
+
+std::string_view name_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::kShell:
+      return "shell text";
+    case FileKind::kManifest:
+      return "manifest";
+    case FileKind::kDockerfile:
+      return "Dockerfile";
+    case FileKind::kUnit:
+      return "unit";
+    case FileKind::kMakefile:
+      return "Makefile";
+    case FileKind::kMarkdown:
+      return "Markdown";
+    case FileKind::kWords:
+      return "list of words";
+    case FileKind::kLog:
+      return "log";
+    case FileKind::kConfig:
+      return "configuration";
+    case FileKind::kTemplate:
+      return "template";
+  }
+  return "";
+}
+
+FileKind kind_of(std::string_view text, std::string_view path) {
+  const std::string_view name = base_name(path);
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const char begins = first == std::string_view::npos ? '\0' : text[first];
+  if (text.find('\0') != std::string_view::npos) return FileKind::kWords;
+  if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile"))
+    return FileKind::kDockerfile;
+  if (name == "Makefile" || name == "GNUmakefile" || name == "makefile" || ends(".mk")) return FileKind::kMakefile;
+  if (ends(".md") || ends(".mdx") || ends(".markdown")) return FileKind::kMarkdown;
+  if (ends(".py") || ends(".json") || ends(".hcl") || ends(".nomad")) return FileKind::kWords;
+  if (ends(".sh") || ends(".bash") || ends(".slurm") || ends(".sbatch")) return FileKind::kShell;
+  const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
+  if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
+  const bool yaml = ends(".yaml") || ends(".yml");
+  if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text)) return FileKind::kTemplate;
+  if (is_manifest(text)) return FileKind::kManifest;
+  if (text.starts_with("#!")) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    return line.find("python") != std::string_view::npos ? FileKind::kWords : FileKind::kShell;
+  }
+  if (text.find("server_args=ServerArgs(") != std::string_view::npos) return FileKind::kLog;
+  if (begins == '[') {
+    if (json_words(text, first, text.size())) return FileKind::kWords;
+  }
+  if (has_line(text, "```")) return FileKind::kMarkdown;
+  const bool options = has_line(text, "model-path:") || has_line(text, "model_path:") || has_line(text, "model:");
+  if (options && (yaml || has_line(text, "tp-size:") || has_line(text, "tp_size:")) &&
+      text.find("sglang") == std::string_view::npos)
+    return FileKind::kConfig;
+  if (has_line(text, "import ") || has_line(text, "from ")) {
+    if (text.find("sglang") != std::string_view::npos && text.find('(') != std::string_view::npos &&
+        !has_line(text, "FROM "))
+      return FileKind::kWords;
+  }
+  if (has_line(text, "job \"") && text.find("task \"") != std::string_view::npos) return FileKind::kWords;
+  const FileKind kind = of_lines(text);
+  if (kind != FileKind::kShell) return kind;
+  if (yaml) return FileKind::kManifest;
+  return has_recipe(text) ? FileKind::kMakefile : FileKind::kShell;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,349 @@
+// Containers of compose files and Kubernetes objects (and of whatever else has `command` and `args`), scripts of
+// ConfigMaps, and the scripts of workflows (GitHub, GitLab, SkyPilot). Tested by tests/manifest_test.cpp and
+// tests/sources_test.cpp.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/readers.h"
+#include "src/sources/yaml_tree.h"
+
+namespace preflight::sources {
+namespace {
+
+using python::YamlNode;
+
+constexpr int kDeepest = 64;
+constexpr int kMostNodes = 100'000;  // aliases can make a small file endless
+constexpr std::size_t kMostWords = 20'000;
+
+bool speaks(const ShellWord& word) {
+  return word.text.find("sglang") != std::string::npos || word.text.find("launch_server") != std::string::npos ||
+         word.text.find("vllm serve") != std::string::npos;
+}
+
+class ManifestReader {
+ public:
+  ManifestReader(const SourceText& source, YamlTree& tree, LaunchFinder& finder)
+      : source_(source), tree_(tree), finder_(finder) {}
+
+  Result<bool> run() {
+    for (const YamlNode* root : tree_.documents()) {
+      tree_.enter(*root);
+      collect(*root, 0);
+    }
+    for (const YamlNode* root : tree_.documents()) {
+      tree_.enter(*root);
+      document(*root);
+      if (error_) return tl::make_unexpected(*error_);
+    }
+    for (const auto& [key, script] : scripts_) {
+      if (used_.contains(key) || !speaks({script, 0, 0})) continue;
+      run_script(script, {.name = key});
+    }
+    if (error_) return tl::make_unexpected(*error_);
+    return true;
+  }
+
+ private:
+  enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow };
+  struct Around {
+    Dialect dialect = Dialect::kPiece;
+    std::string name;
+    Values env;
+  };
+
+  // Scripts and variables that ConfigMaps hold.
+  void collect(const YamlNode& node, int depth) {
+    if (depth > 4 || node.kind != YamlNode::kMapping) return;
+    if (const YamlNode* items = value_of(node, "items"); is_list(items)) {
+      for (const YamlNode* item : items->items) collect(*item, depth + 1);
+    }
+    if (text_of(node, "kind") != "ConfigMap") return;
+    const YamlNode* meta = value_of(node, "metadata");
+    const std::string name = is_map(meta) ? text_of(*meta, "name") : std::string();
+    const YamlNode* data = value_of(node, "data");
+    if (!is_map(data)) return;
+    for (const auto& [key, value] : data->pairs) {
+      if (!is_scalar(key) || !is_scalar(value)) continue;
+      maps_[name].insert_or_assign(key->text, tree_.word(*value));
+      if (value->text.find('\n') != std::string::npos) scripts_.insert_or_assign(key->text, tree_.word(*value));
+    }
+  }
+
+  void document(const YamlNode& root) {
+    Around around;
+    if (is_map(&root) && value_of(root, "services") != nullptr)
+      around.dialect = Dialect::kCompose;
+    else if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
+      around.dialect = Dialect::kKubernetes;
+    else if (is_map(&root) && value_of(root, "jobs") != nullptr)
+      around.dialect = Dialect::kWorkflow;
+    walk(root, around, 0, "");
+  }
+
+  void walk(const YamlNode& node, Around around, int depth, const std::string& key) {
+    if (depth > kDeepest || ++seen_ > kMostNodes || error_) return;
+    if (node.kind == YamlNode::kSequence) {
+      for (const YamlNode* item : node.items) walk(*item, around, depth + 1, key);
+      return;
+    }
+    if (node.kind != YamlNode::kMapping) return;
+    if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
+    if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
+      around.name = text_of(*meta, "name");
+    }
+    const std::string own = text_of(node, "name");
+    if (!own.empty())
+      around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
+    if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
+    for (const char* part : {"command", "args", "entrypoint"}) {
+      const YamlNode* value = value_of(node, part);
+      if (value == nullptr || value->kind == YamlNode::kMapping) continue;
+      return container(node, around);
+    }
+    for (const char* part : {"env", "environment", "envs", "variables"}) {
+      if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env);
+    }
+    for (const char* part : {"run", "script"}) {
+      const YamlNode* value = value_of(node, part);
+      if (value == nullptr || value->kind == YamlNode::kMapping) continue;
+      step(*value, around);
+    }
+    for (const auto& [name, value] : node.pairs) {
+      if (is_scalar(name) && (name->text == "env" || name->text == "environment")) continue;
+      walk(*value, around, depth + 1, is_scalar(name) ? name->text : "");
+    }
+  }
+
+  // A step of a workflow: its lines are one script. ${{ … }} is filled in where it runs.
+  void step(const YamlNode& value, const Around& around) {
+    ShellText script;
+    for (const ShellWord& line : tree_.words(value)) {
+      append(script, line);
+      append(script, {"\n", {line.end}, {}});
+    }
+    if (!speaks({script, 0, 0})) return;
+    RunContext context{.env = around.env, .name = around.name};
+    run_script(without_expressions(script), context);
+  }
+
+  [[nodiscard]] ShellText without_expressions(const ShellText& text) const {
+    ShellText out;
+    std::size_t from = 0;
+    for (auto at = text.text.find("${{"); at != std::string::npos; at = text.text.find("${{", from)) {
+      const auto end = text.text.find("}}", at);
+      if (end == std::string::npos) break;
+      append(out, slice(text, from, at));
+      const std::string expression = text.text.substr(at, end + 2 - at);
+      const auto given = source_.given.find(expression);
+      const std::size_t offset = text.origin.empty() ? at : text.origin[at];
+      if (given != source_.given.end()) {
+        append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
+      } else {
+        append(out, unknown_text(fmt::format("{} is filled in where the workflow runs; give it with {}", expression,
+                                             how_to_set(expression)),
+                                 offset));
+      }
+      from = end + 2;
+    }
+    append(out, slice(text, from, text.text.size()));
+    return out;
+  }
+
+  void container(const YamlNode& node, const Around& around) {
+    std::vector<ShellWord> all;
+    bool ours = false;
+    bool scalar = false;
+    bool list = false;
+    const bool kubernetes = around.dialect == Dialect::kKubernetes;
+    // Kubernetes has command and args, compose has entrypoint and command; a lone command may be either's.
+    const YamlNode* entrypoint = value_of(node, "entrypoint");
+    const bool has_args = value_of(node, "args") != nullptr;
+    bool compose = around.dialect == Dialect::kCompose;
+    if (around.dialect == Dialect::kPiece) {
+      compose = !has_args && (entrypoint != nullptr || value_of(node, "environment") != nullptr ||
+                              value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
+                              value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
+    }
+    RunContext context{.env = around.env, .name = around.name, .image = text_of(node, "image")};
+    if (const YamlNode* image = value_of(node, "image"); compose && is_scalar(image)) {
+      const auto filled = interpolate(tree_.word(*image), Interpolation::kCompose, source_.text, source_.given, {});
+      if (filled && filled->unknowns.empty()) context.image = filled->text;
+    }
+    for (const char* key : {"env", "environment"}) {
+      if (const YamlNode* value = value_of(node, key)) environment(*value, around, context.env);
+    }
+    other_variables(node, context);
+    for (const char* key : {"entrypoint", "command", "args"}) {
+      const YamlNode* value = value_of(node, key);
+      if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
+      for (const ShellWord& word : tree_.words(*value)) {
+        ours = ours || speaks(word);
+        const std::string name(base_name(word.text));
+        if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4)
+          ours = ours || speaks({it->second, 0, 0});
+        const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
+        const bool by_compose = compose || (doubled && !kubernetes);
+        auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
+                                source_.given, by_compose ? Values{} : context.env);
+        if (!done) {
+          error_ = done.error();
+          return;
+        }
+        if (!is_scalar(value)) {
+          list = true;
+          all.push_back(std::move(*done));
+        } else if (compose) {
+          for (ShellWord& one : plain_words(*done)) all.push_back(std::move(one));
+        } else {
+          scalar = true;
+          script_ = std::move(*done);
+        }
+        if (all.size() > kMostWords) {
+          error_ = Error{"a command with more words than are followed"};
+          return;
+        }
+      }
+    }
+    const bool by_image =
+        all.size() > 0 && all.front().text.starts_with("--") &&
+        std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
+    if (!ours && !by_image) return;
+    if (scalar && !list) return run_script(script_, context);
+    if (by_image) {
+      context.unknown.push_back(
+          {"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
+      return finder_.arguments(all, context);
+    }
+    // A script that a ConfigMap of this file holds.
+    for (std::size_t i = 0; i < all.size() && i < 4; ++i) {
+      const auto it = scripts_.find(std::string(base_name(all[i].text)));
+      if (it == scripts_.end() || all[i].text.starts_with('-')) continue;
+      used_.insert(it->first);
+      context.arguments.assign(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
+      context.arguments_known = true;
+      return run_script(it->second, context);
+    }
+    finder_.words(all, context);
+  }
+
+  void run_script(const ShellText& text, const RunContext& context) {
+    auto done = finder_.script(text, context);
+    if (!done && !error_) error_ = done.error();
+  }
+
+  // envFrom and env_file: variables by the file.
+  void other_variables(const YamlNode& node, RunContext& context) {
+    if (const YamlNode* value = value_of(node, "env_file")) {
+      for (const ShellWord& word : tree_.words(*value)) {
+        finder_.note(
+            {"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
+      }
+    }
+    const YamlNode* from = value_of(node, "envFrom");
+    if (!is_list(from)) return;
+    for (const YamlNode* item : from->items) {
+      const YamlNode* map = value_of(*item, "configMapRef");
+      const YamlNode* ref = map != nullptr ? map : value_of(*item, "secretRef");
+      if (ref == nullptr) continue;
+      const std::string name = text_of(*ref, "name");
+      const auto known = maps_.find(name);
+      if (map != nullptr && known != maps_.end()) {
+        const std::string prefix = text_of(*item, "prefix");
+        for (const auto& [key, value] : known->second) context.env.try_emplace(prefix + key, value);
+      } else {
+        finder_.note(
+            {"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
+      }
+    }
+  }
+
+  // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
+  void environment(const YamlNode& node, const Around& around, Values& env) {
+    const bool compose = around.dialect == Dialect::kCompose;
+    const auto set = [&](const std::string& name, ShellWord value) {
+      const auto kind = compose ? Interpolation::kCompose : Interpolation::kKubernetes;
+      if (around.dialect == Dialect::kWorkflow) {
+        env.insert_or_assign(name, without_expressions(value));
+        return;
+      }
+      auto done = interpolate(value, kind, source_.text, source_.given, compose ? Values{} : env);
+      env.insert_or_assign(name, done ? static_cast<ShellText&>(*done) : value);
+    };
+    const auto unknown = [&](const std::string& name, std::string_view where, const YamlNode& at) {
+      if (const auto given = source_.given.find(name); given != source_.given.end()) {
+        env.insert_or_assign(
+            name, ShellText{given->second, std::vector<std::size_t>(given->second.size(), tree_.offset(at)), {}});
+      } else {
+        env.insert_or_assign(
+            name, unknown_text(fmt::format("{} comes from {}; give it with {}", name, where, how_to_set(name)),
+                               tree_.offset(at)));
+      }
+    };
+    if (node.kind == YamlNode::kMapping) {
+      for (const auto& [name, value] : node.pairs) {
+        if (!is_scalar(name)) continue;
+        if (is_scalar(value) && !(compose && value->tag == "null"))
+          set(name->text, tree_.word(*value));
+        else if (is_scalar(value))
+          unknown(name->text, "the environment compose runs in", *name);
+      }
+      return;
+    }
+    for (const YamlNode* item : node.items) {
+      if (item->kind == YamlNode::kScalar) {
+        const ShellWord word = tree_.word(*item);
+        const auto equals = word.text.find('=');
+        if (equals == std::string::npos) {
+          unknown(word.text, "the environment compose runs in", *item);
+          continue;
+        }
+        set(word.text.substr(0, equals), {tail(word, equals + 1), word.begin, word.end});
+      } else if (item->kind == YamlNode::kMapping && is_scalar(value_of(*item, "name"))) {
+        const std::string name = text_of(*item, "name");
+        if (const YamlNode* value = value_of(*item, "value"); is_scalar(value)) {
+          set(name, tree_.word(*value));
+        } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
+          value_from(*from, name, *item, env, unknown);
+        }
+      }
+    }
+  }
+
+  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env, const auto& unknown) {
+    if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
+      const auto known = maps_.find(text_of(*ref, "name"));
+      const auto value = known == maps_.end() ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
+      if (known != maps_.end() && value != known->second.end()) {
+        env.insert_or_assign(name, value->second);
+        return;
+      }
+      return unknown(name, "a ConfigMap that is not in this file", at);
+    }
+    unknown(name, value_of(from, "secretKeyRef") != nullptr ? "a secret" : "the cluster", at);
+  }
+
+  const SourceText& source_;
+  YamlTree& tree_;
+  LaunchFinder& finder_;
+  int seen_ = 0;
+  ShellText script_;
+  std::map<std::string, Values> maps_;        // ConfigMaps by name
+  std::map<std::string, ShellText> scripts_;  // their scripts by file name
+  std::set<std::string> used_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<bool> read_manifest(const SourceText& source, LaunchFinder& finder) {
+  auto tree = YamlTree::read(source.text);
+  if (!tree) return tl::make_unexpected(tree.error());
+  return ManifestReader(source, *tree, finder).run();
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,52 @@
+// What a file is, and one reader for each kind: it hands the launches' commands to the finder. A reader that does not
+// understand a part says so; a file that is none of these kinds is shell text.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/launch_finder.h"
+
+namespace preflight::sources {
+
+enum class FileKind {
+  kShell,
+  kManifest,  // compose, Kubernetes, workflows, SkyPilot: YAML with commands
+  kDockerfile,
+  kUnit,  // systemd, quadlet
+  kMakefile,
+  kMarkdown,
+  kWords,     // a list of words: JSON, Python, /proc/PID/cmdline
+  kLog,       // server_args=ServerArgs(…)
+  kConfig,    // options of --config
+  kTemplate,  // Helm, Jinja: not yet a manifest
+};
+FileKind kind_of(std::string_view text, std::string_view name);
+std::string_view name_of(FileKind kind);
+
+struct SourceText {
+  std::string_view text;
+  const Variables& given;
+  std::string_view name;  // of the file; may be empty
+};
+
+Result<bool> read_manifest(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_unit(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_makefile(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_words(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_log(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_config(const SourceText& source, LaunchFinder& finder);
+
+// True when `text` is a whole compose file or Kubernetes object rather than a script.
+bool is_manifest(std::string_view text);
+// The words of a JSON list of texts at `from` (a Dockerfile's exec form); nullopt where it is none.
+std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::size_t from, std::size_t to);
+// Words of a text without a shell: quotes and backslashes, nothing expanded.
+std::vector<ShellWord> plain_words(const ShellText& text);
+// Text from `from` to `to` of `text`, with places.
+ShellText piece(std::string_view text, std::size_t from, std::size_t to);
+
+}  // namespace preflight::sources

@@ -1,0 +1,328 @@
+// Commands of the shell itself, which change what it knows. Tested by tests/shell_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+namespace {
+
+// Scripts that set up a compiler, a package manager or a login, and none of the variables a launch is written with.
+bool sets_up_tools(std::string_view path) {
+  constexpr std::array<std::string_view, 17> kNames = {
+      "setvars.sh", "oneapi-vars.sh", "vars.sh",       "env.sh.oneapi", "activate", "conda.sh",
+      "mamba.sh",   "bashrc",         ".bashrc",       ".bash_profile", ".profile", "profile",
+      "modules.sh", "bash.bashrc",    "micromamba.sh", "nvm.sh",        "lmod.sh"};
+  return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() || path.ends_with("/init/bash") ||
+         path.ends_with(".cargo/env");
+}
+
+bool names_tools(std::string_view text) {
+  constexpr std::array<std::string_view, 8> kHooks = {"conda", "mamba",    "ssh-agent", "modulecmd",
+                                                      "pyenv", "starship", "dircolors", "brew shellenv"};
+  return std::any_of(kHooks.begin(), kHooks.end(),
+                     [&](std::string_view h) { return text.find(h) != std::string::npos; });
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && shell_name_start(text[0]) && std::all_of(text.begin(), text.end(), shell_name_char);
+}
+
+}  // namespace
+
+void ShellEvaluator::set_unknown(const std::string& name, const std::string& why, std::size_t at) {
+  for (std::set<std::string>* names : written_) names->insert(name);
+  state_.set(name, {.text = unknown_text(why, at)});
+}
+
+void ShellEvaluator::remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command) {
+  for (std::set<std::string>* names : written_) names->insert(name);
+  if (name == "IFS") split_changed_ = true;
+  spend(value.text.text.size() / 16 + 1);
+  state_.set(name, std::move(value));
+  ShellVariable& variable = state_.variables[name];
+  variable.exported = variable.exported || exports || state_.exports_all;
+  if (variable.exported && command != nullptr && !variable.value->is_array) {
+    command->exports.emplace_back(name, variable.value->text);
+  }
+}
+
+void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* command) {
+  const ShellValue* old = state_.find(a.name);
+  ShellValue value;
+  if (a.is_array) {
+    value.is_array = true;
+    if (a.appends && old != nullptr) {
+      value.items = old->items;
+      if (!old->is_array) value.items.emplace_back("0", old->text);
+    }
+    std::size_t next = value.items.size();
+    for (const Word& item : a.items) {
+      run_substitutions(item.parts);
+      for (ShellWord& field : expand(item)) {
+        const auto close = field.text.find("]=");
+        if (field.text.starts_with('[') && close != std::string::npos) {
+          value.items.emplace_back(field.text.substr(1, close - 1), tail(field, close + 2));
+        } else {
+          value.items.emplace_back(std::to_string(next++), std::move(field));
+        }
+      }
+    }
+    spend(value.items.size());
+    return remember(a.name, std::move(value), exports, command);
+  }
+  ShellWord word = expand_single(a.whole);
+  const auto equals = word.text.find('=');
+  ShellText text = equals == std::string::npos ? ShellText{} : tail(word, equals + 1);
+  const std::string& script = text_.script->text;
+  const bool home = text.text.starts_with('~') && a.value_at < script.size() && script[a.value_at] == '~' &&
+                    (text.text.size() == 1 || text.text[1] == '/');
+  if (home) {
+    ShellText path = lookup("HOME").value_or(
+        unknown_text("the home directory is not known here; give it with --set HOME=VALUE", outer(a.value_at)));
+    append(path, tail(text, 1));
+    text = std::move(path);
+  }
+  if (command != nullptr && command->words.empty()) command->assignments.push_back(std::move(word));
+  if (!a.subscript.empty()) {
+    value.is_array = true;
+    if (old != nullptr) value.items = old->items;
+    std::string key = a.subscript;
+    if (key.find('$') != std::string::npos) {
+      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, key), outer(a.whole.begin));
+    }
+    std::erase(key, '"');
+    std::erase(key, '\'');
+    std::erase_if(value.items, [&](const auto& item) { return item.first == key; });
+    value.items.emplace_back(std::move(key), std::move(text));
+    return remember(a.name, std::move(value), exports, command);
+  }
+  if (a.appends && old != nullptr) {
+    value.text = old->text;
+    if (old->is_array)
+      return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
+    if (value.text.text.size() + text.text.size() > 128 * 1024) {
+      text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
+      value.text = {};
+    }
+    if (value.text.origin.empty()) value.text.origin.resize(value.text.text.size());
+  }
+  append(value.text, text);
+  remember(a.name, std::move(value), exports, command);
+}
+
+// export, declare, local, readonly, typeset.
+void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
+  const std::string& name = command.words.front().text;
+  bool exports = name == "export";
+  const bool local = !locals_.empty() && name != "export" && name != "readonly";
+  const auto keep = [&](const std::string& variable) {
+    if (!local) return;
+    const auto it = state_.variables.find(variable);
+    locals_.back().emplace_back(variable, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
+  };
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& w = command.words[i].text;
+    if (w.starts_with('-') && from[i] < node.declared.size() && node.declared[from[i]].name.empty()) {
+      exports = exports || (!w.starts_with("--") && w.find('x') != std::string::npos);
+      if (w.find('n') != std::string::npos && name == "export") exports = false;
+    } else if (from[i] < node.declared.size() && !node.declared[from[i]].name.empty()) {
+      keep(node.declared[from[i]].name);
+      assign(node.declared[from[i]], exports, &command);
+    } else if (const auto equals = w.find('='); equals != std::string::npos && is_name(w.substr(0, equals))) {
+      keep(w.substr(0, equals));  // `export $PAIR`
+      remember(w.substr(0, equals), {.text = tail(command.words[i], equals + 1)}, exports, &command);
+    } else if (is_name(w)) {
+      keep(w);
+      if (local && name == "local") state_.variables[w].value = nullptr;
+      if (exports) {
+        ShellVariable& variable = state_.variables[w];
+        variable.exported = true;
+        if (variable.value && !variable.value->is_array) command.exports.emplace_back(w, variable.value->text);
+        if (!variable.value) {  // of the environment this starts with
+          if (const auto set = start_.given.find(w); set != start_.given.end()) {
+            remember(w, {.text = {set->second}}, true, &command);
+          } else {
+            state_.variables.erase(w);
+          }
+        }
+      }
+    } else if (!command.words[i].unknowns.empty()) {
+      taint(fmt::format("{} sets a variable whose name is not known,", name), command.words[i].begin);
+    }
+  }
+}
+
+void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "--" || w == "-" || (w[0] != '-' && w[0] != '+')) {
+      for (std::set<std::string>* names : written_) names->insert("@");
+      state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0),
+                              words.end());
+      state_.arguments_known = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(i), words.end(),
+                                           [](const ShellWord& word) { return word.unknowns.empty(); });
+      return;
+    }
+    const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
+    if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
+      state_.exports_all = w[0] == '-';
+    if (option) ++i;
+  }
+}
+
+// Any variable may have another value from here on.
+void ShellEvaluator::taint(const std::string& what, std::size_t at) {
+  const std::string why = fmt::format("may be set by what {} at line {}", what, line_of(at));
+  spend(state_.variables.size() * 4);
+  for (auto& [name, variable] : state_.variables) {
+    for (std::set<std::string>* names : written_) names->insert(name);
+    variable.value = std::make_shared<const ShellValue>(
+        ShellValue{.text = unknown_text(fmt::format("{} {}; give it with {}", name, why, how_to_set(name)), at)});
+  }
+  state_.others = unknown_text(why, at);
+}
+
+void ShellEvaluator::source(const std::vector<ShellWord>& words) {
+  if (words.size() < 2) return;
+  if (sets_up_tools(words[1].text)) return;
+  const std::string name = words[1].unknowns.empty() ? words[1].text : std::string("a file");
+  note("SH002", fmt::format("{} is sourced and not read: what it sets is not known", name), words[0].begin);
+  taint(fmt::format("{} sources from {}", words[0].text == "." ? "the dot" : "source", name), words[0].begin);
+}
+
+void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
+  ShellText text;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (i > 1) append(text, {" ", {words[i].begin}, {}});
+    append(text, words[i]);
+  }
+  if (text.text.size() == text.unknowns.size() && !text.text.empty()) {
+    if (names_tools(text.unknowns.front().message)) return;
+    taint("eval runs", words[0].begin);
+    ShellCommand unknown;
+    unknown.words.assign(words.begin() + 1, words.end());
+    unknown.begin = words[0].begin;
+    unknown.end = words.back().end;
+    emit(unknown);  // whoever looks for a launch hears that it may be this
+    return;
+  }
+  run_text(text);
+}
+
+// read, mapfile, getopts: the names behind the options.
+void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values) {
+  const auto why = [&](const std::string& name) {
+    return fmt::format("{} is read where this runs, at line {}; give it with {}", name, line_of(words[0].begin),
+                       how_to_set(name));
+  };
+  bool any = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w.size() > 1 && w[0] == '-') {
+      if (letters_with_values.find(w.back()) != std::string_view::npos) ++i;
+      continue;
+    }
+    if (is_name(w)) {
+      set_unknown(w, why(w), words[0].begin);
+      any = true;
+    }
+  }
+  if (!any) {
+    for (const char* name : {"REPLY", "MAPFILE"}) set_unknown(name, why(name), words[0].begin);
+  }
+}
+
+// True when the command is done with.
+bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from,
+                             Status& status) {
+  const std::vector<ShellWord>& words = command.words;
+  const std::string name = words.front().text;
+  status = Status::kTrue;
+  if (name == "true" || name == ":") return true;
+  if (name == "false") {
+    status = Status::kFalse;
+    return true;
+  }
+  if (name == "[" || name == "test") {
+    std::vector<ShellWord> inside(words.begin() + 1, words.end());
+    if (name == "[" && !inside.empty()) inside.pop_back();
+    status = test(inside);
+    return true;
+  }
+  if (name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly") {
+    declare(command, node, from);
+    emit(command);
+    return true;
+  }
+  if (name == "unset") {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      for (std::set<std::string>* names : written_) names->insert(words[i].text);
+      if (is_name(words[i].text)) state_.variables[words[i].text] = {};
+      state_.functions.erase(words[i].text);
+    }
+    emit(command);
+    return true;
+  }
+  if (name == "set") {
+    set_options(words);
+    emit(command);
+    return true;
+  }
+  if (name == "shift") {
+    for (std::set<std::string>* names : written_) names->insert("@");
+    const std::size_t count =
+        words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
+    if (count > state_.arguments.size())
+      state_.arguments.clear();
+    else
+      state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(count));
+    return true;
+  }
+  if (name == "exit" || name == "return" || name == "break" || name == "continue") {
+    if (name == "return" && !returns_.empty()) {
+      spend(state_.variables.size());
+      returns_.back().push_back(state_);
+    }
+    state_.ended = true;
+    return true;
+  }
+  status = Status::kUnknown;
+  if (name == "source" || name == ".") {
+    source(words);
+    emit(command);
+    return true;
+  }
+  if (name == "eval") {
+    evaluate(words);
+    return true;
+  }
+  if (name == "read" || name == "mapfile" || name == "readarray" || name == "getopts") {
+    read_names(words, name == "read" ? "pdntuiN" : name == "getopts" ? "" : "dnOsuCc");
+    if (name == "getopts")
+      set_unknown("OPTARG", fmt::format("OPTARG is what this is started with, and not known here"), words[0].begin);
+    return true;
+  }
+  if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
+    set_unknown(words[2].text,
+                fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text,
+                            line_of(words[0].begin), how_to_set(words[2].text)),
+                words[0].begin);
+    return true;
+  }
+  if (name == "let") {
+    Node math;
+    math.kind = Node::Kind::kMath;
+    math.begin = node.begin;
+    for (std::size_t i = 1; i < words.size(); ++i) math.name += words[i].text + " ";
+    run_math(math);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace preflight::sources

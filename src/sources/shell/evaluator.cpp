@@ -1,0 +1,553 @@
+// Commands in the order in which they run, and what branches and loops leave unknown. Tested by tests/shell_test.cpp.
+#include "src/sources/shell/evaluator.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::size_t kMostTurns = 64;  // of a loop over a literal list
+
+// Whether a loop's body may leave it early.
+bool leaves_early(std::string_view body) {
+  return body.find("break") != std::string_view::npos || body.find("continue") != std::string_view::npos ||
+         body.find("return") != std::string_view::npos;
+}
+
+}  // namespace
+
+ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted, const ShellStart& start,
+                               ShellBudget& budget)
+    : pasted_(pasted), start_(start), budget_(budget), text_{&script, nullptr} {
+  for (const auto& [name, value] : start.environment) {
+    state_.set(name, {.text = value});
+    state_.variables[name].exported = true;
+  }
+  state_.arguments = start.arguments;
+  state_.arguments_known = start.arguments_known;
+}
+
+bool ShellEvaluator::spend(std::size_t steps) {
+  if (error_) return false;
+  if (budget_.steps < steps) {
+    too_much();
+    return false;
+  }
+  budget_.steps -= steps;
+  return true;
+}
+
+void ShellEvaluator::too_much() {
+  budget_.steps = 0;
+  if (!error_) error_ = Error{"this script needs more steps than are followed; paste the launch command alone"};
+}
+
+std::size_t ShellEvaluator::outer(std::size_t at) const {
+  const auto& origin = text_.script->origin;
+  if (origin.empty()) return at;
+  return at < origin.size() ? origin[at] : origin.back() + 1;
+}
+
+std::size_t ShellEvaluator::line_of(std::size_t offset) const {
+  const auto end = pasted_.begin() + static_cast<std::ptrdiff_t>(std::min(offset, pasted_.size()));
+  return 1 + static_cast<std::size_t>(std::count(pasted_.begin(), end, '\n'));
+}
+
+void ShellEvaluator::note(std::string rule, std::string message, std::size_t at) {
+  if (muted_ == 0) notes_.push_back({std::move(rule), std::move(message), at});
+}
+
+std::string ShellEvaluator::depends(const std::string& name, std::string_view what, std::size_t at) const {
+  return fmt::format("{} depends on {} at line {}; give it with {}", name, what, line_of(at), how_to_set(name));
+}
+
+Result<bool> ShellEvaluator::run() {
+  if (budget_.depth >= ShellBudget::kDeepest) return failure("shells are nested too deep in this command");
+  run_text(*text_.script);
+  if (error_) return tl::make_unexpected(*error_);
+  return true;
+}
+
+void ShellEvaluator::run_text(const ShellText& text) {
+  if (++budget_.depth > ShellBudget::kDeepest) {
+    --budget_.depth;
+    if (!error_) error_ = Error{"shells are nested too deep in this command"};
+    return;
+  }
+  // Functions that it defines outlive it.
+  auto kept = std::make_shared<std::pair<ShellText, std::unique_ptr<ShellParser>>>();
+  kept->first = text;
+  kept->second = std::make_unique<ShellParser>(kept->first, pasted_);
+  kept_.push_back(kept);
+  ShellParser& parser = *kept->second;
+  const Text before = std::exchange(text_, Text{&kept->first, &parser.here_documents()});
+  while (!error_ && !state_.ended) {
+    const NodePtr node = parser.next();
+    if (parser.failed()) {
+      error_ = parser.error();
+      break;
+    }
+    if (!node) break;
+    run_node(*node);
+  }
+  text_ = before;
+  --budget_.depth;
+  for (ShellNote& one : parser.take_notes()) {
+    if (muted_ == 0) notes_.push_back(std::move(one));
+  }
+}
+
+Status ShellEvaluator::run_node(const Node& node) {
+  if (error_ || state_.ended || !spend(10)) return Status::kUnknown;
+  switch (node.kind) {
+    case Node::Kind::kSimple:
+      return run_simple(node);
+    case Node::Kind::kList:
+      return run_list(node);
+    case Node::Kind::kPipeline:
+      for (const NodePtr& child : node.children) run_apart(*child, when_);
+      return Status::kUnknown;
+    case Node::Kind::kGroup: {
+      const Status status = run_node(*node.children.front());
+      if (!node.negated || status == Status::kUnknown) return status;
+      return status == Status::kTrue ? Status::kFalse : Status::kTrue;
+    }
+    case Node::Kind::kSubshell:
+      run_apart(*node.children.front(), when_);
+      return Status::kUnknown;
+    case Node::Kind::kIf:
+      return run_if(node);
+    case Node::Kind::kWhile:
+      return run_while(node);
+    case Node::Kind::kFor:
+    case Node::Kind::kSelect:
+      return run_for(node);
+    case Node::Kind::kCase:
+      return run_case(node);
+    case Node::Kind::kFunction:
+      state_.functions[node.name] = node.children.front();
+      bodies_[node.children.front().get()] = text_;
+      return Status::kTrue;
+    case Node::Kind::kTest:
+      return test_command(node);
+    case Node::Kind::kMath:
+      return run_math(node);
+  }
+  return Status::kUnknown;
+}
+
+// In a shell of its own: what it changes is lost.
+void ShellEvaluator::run_apart(const Node& node, std::string when) {
+  spend(state_.variables.size());
+  const ShellState before = state_;
+  const std::string outer_when = std::exchange(when_, std::move(when));
+  run_node(node);
+  when_ = outer_when;
+  state_ = before;
+}
+
+Status ShellEvaluator::run_list(const Node& node) {
+  const bool chain = node.operators.size() > 1 && (node.operators[1] == "&&" || node.operators[1] == "||");
+  if (!chain) {
+    Status status = Status::kTrue;
+    for (std::size_t i = 0; i < node.children.size() && !state_.ended && !error_; ++i) {
+      if (node.operators[i] == "&") {
+        run_apart(*node.children[i], when_);
+        status = Status::kTrue;
+      } else {
+        status = run_node(*node.children[i]);
+      }
+    }
+    return status;
+  }
+  // Two ways at a time: what came before succeeded, or it failed.
+  std::optional<ShellState> good;
+  std::optional<ShellState> bad;
+  const auto why = [&](const std::string& name) {
+    return depends(name, "whether a command succeeds", outer(node.begin));
+  };
+  const auto add = [&](std::optional<ShellState>& way, const ShellState& state) {
+    spend(state.variables.size());
+    way = way ? joined(*way, state, why, outer(node.begin)) : state;
+  };
+  const auto run = [&](const Node& child) {
+    const Status status = run_node(child);
+    if (state_.ended) {
+      add(status == Status::kFalse ? bad : good, state_);
+      return;
+    }
+    if (status != Status::kFalse) add(good, state_);
+    if (status != Status::kTrue) add(bad, state_);
+  };
+  run(*node.children.front());
+  for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
+    std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
+    if (!way || way->ended) continue;
+    state_ = *std::exchange(way, std::nullopt);
+    run(*node.children[i]);
+  }
+  Status status = Status::kUnknown;
+  if (good && (!bad || bad->ended)) status = Status::kTrue;
+  if (bad && (!good || good->ended)) status = Status::kFalse;
+  if (good && bad) {
+    state_ = joined(*good, *bad, why, outer(node.begin));
+  } else if (good || bad) {
+    state_ = good ? std::move(*good) : std::move(*bad);
+  }
+  return status;
+}
+
+Status ShellEvaluator::run_if(const Node& node) {
+  std::optional<ShellState> met;
+  const auto why = [&](const std::string& name) { return depends(name, "a branch", outer(node.begin)); };
+  const auto meet = [&] {
+    spend(state_.variables.size());
+    met = met ? joined(*met, state_, why, outer(node.begin)) : state_;
+  };
+  const std::string before_when = when_;
+  bool decided = false;
+  std::size_t i = 0;
+  for (; i + 1 < node.children.size() && !decided && !error_; i += 2) {
+    const Status status = run_node(*node.children[i]);
+    if (state_.ended) break;
+    if (status == Status::kFalse) continue;
+    if (status == Status::kTrue) {
+      run_node(*node.children[i + 1]);
+      decided = true;
+      break;
+    }
+    spend(state_.variables.size());
+    const ShellState before = state_;
+    when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
+    run_node(*node.children[i + 1]);
+    when_ = before_when;
+    meet();
+    state_ = before;
+  }
+  if (!decided && !state_.ended && i < node.children.size()) {
+    if (met) when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
+    run_node(*node.children[i]);
+    when_ = before_when;
+  }
+  if (met) state_ = joined(*met, state_, why, outer(node.begin));
+  return Status::kUnknown;
+}
+
+Status ShellEvaluator::run_case(const Node& node) {
+  const ShellWord subject = expand_single(node.words.front());
+  bool known = subject.unknowns.empty();
+  bool falls = false;
+  bool any = false;
+  for (const CaseArm& arm : node.arms) {
+    falls = falls || arm.falls_through;
+    for (const Word& pattern : arm.patterns) {
+      const ShellWord text = expand_single(pattern);
+      known = known && text.unknowns.empty() && text.text.size() < 256;
+      any = any || text.text == "*";
+    }
+  }
+  if (known && !falls) {
+    for (const CaseArm& arm : node.arms) {
+      for (const Word& pattern : arm.patterns) {
+        if (fnmatch(expand_single(pattern).text.c_str(), subject.text.c_str(), 0) != 0) continue;
+        return run_node(*arm.body);
+      }
+    }
+    return Status::kTrue;
+  }
+  if (falls) {
+    run_unknown_loop(node, "a branch", [&] {
+      for (const CaseArm& arm : node.arms) run_apart(*arm.body, when_);
+    });
+    return Status::kUnknown;
+  }
+  std::optional<ShellState> met;
+  const auto why = [&](const std::string& name) { return depends(name, "a branch", outer(node.begin)); };
+  const ShellState before = state_;
+  for (const CaseArm& arm : node.arms) {
+    if (error_) break;
+    spend(state_.variables.size());
+    state_ = before;
+    const std::string outer_when =
+        std::exchange(when_, fmt::format("in a branch at line {}", line_of(outer(arm.body->begin))));
+    run_node(*arm.body);
+    when_ = outer_when;
+    met = met ? joined(*met, state_, why, outer(node.begin)) : state_;
+  }
+  if (!met) return Status::kUnknown;
+  state_ = any ? std::move(*met) : joined(*met, before, why, outer(node.begin));
+  return Status::kUnknown;
+}
+
+void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view what, std::size_t at) {
+  for (const std::string& name : names) {
+    if (name == "@") {
+      state_.arguments.clear();
+      state_.arguments_known = false;
+    } else {
+      set_unknown(name, depends(name, what, at), at);
+    }
+  }
+}
+
+// A body that runs nobody knows how often: what it assigns is unknown in it and behind it.
+void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body) {
+  std::set<std::string> names;
+  spend(state_.variables.size() * 2);
+  const ShellState before = state_;
+  written_.push_back(&names);
+  ++muted_;
+  body();
+  --muted_;
+  written_.pop_back();
+  state_ = before;
+  forget(names, what, outer(node.begin));
+  const ShellState behind = state_;
+  const std::string outer_when =
+      std::exchange(when_, when_.empty() ? fmt::format("in a loop at line {}", line_of(outer(node.begin))) : when_);
+  body();
+  when_ = outer_when;
+  const auto functions = state_.functions;
+  state_ = behind;
+  for (const auto& [name, function] : functions) state_.functions.emplace(name, function);
+}
+
+Status ShellEvaluator::run_while(const Node& node) {
+  run_unknown_loop(node, "a loop", [&] {
+    run_node(*node.children[0]);
+    run_node(*node.children[1]);
+  });
+  return Status::kUnknown;
+}
+
+Status ShellEvaluator::run_for(const Node& node) {
+  std::vector<ShellWord> words;
+  bool known = true;
+  if (node.has_list) {
+    words = expand_words(node.words);
+  } else {
+    known = state_.arguments_known;
+    for (const ShellText& value : state_.arguments) words.push_back({value, 0, 0});
+  }
+  for (const ShellWord& word : words) known = known && word.unknowns.empty();
+  known = known && words.size() <= kMostTurns && node.kind == Node::Kind::kFor;
+  const std::string_view body = std::string_view(text_.script->text)
+                                    .substr(node.begin, std::min(node.end, text_.script->text.size()) - node.begin);
+  if (!known || leaves_early(body)) {
+    run_unknown_loop(node, "a loop", [&] {
+      set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
+      run_node(*node.children.front());
+    });
+    set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
+    return Status::kUnknown;
+  }
+  for (const ShellWord& word : words) {
+    if (state_.ended || error_) break;
+    remember(node.name, {.text = word}, false, nullptr);
+    const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
+    run_node(*node.children.front());
+    when_ = outer_when;
+  }
+  return Status::kUnknown;
+}
+
+// Names that arithmetic may assign; nobody computes it.
+Status ShellEvaluator::run_math(const Node& node) {
+  std::set<std::string> names;
+  std::string name;
+  for (const char c : node.name + " ") {
+    if (shell_name_char(c)) {
+      name += c;
+    } else if (!name.empty()) {
+      if (shell_name_start(name[0])) names.insert(name);
+      name.clear();
+    }
+  }
+  const bool assigns = node.name.find('=') != std::string::npos || node.name.find("++") != std::string::npos ||
+                       node.name.find("--") != std::string::npos;
+  if (assigns) forget(names, "arithmetic", outer(node.begin));
+  if (!node.children.empty()) {
+    run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
+  }
+  return Status::kUnknown;
+}
+
+Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words) {
+  if (++budget_.depth > ShellBudget::kDeepest) {
+    --budget_.depth;
+    if (!error_) error_ = Error{"functions call each other too deep in this script"};
+    return Status::kUnknown;
+  }
+  const auto arguments = std::exchange(state_.arguments, {});
+  const bool known = std::exchange(state_.arguments_known, true);
+  for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
+  locals_.emplace_back();
+  returns_.emplace_back();
+  const Text before = text_;
+  if (const auto it = bodies_.find(body.get()); it != bodies_.end()) text_ = it->second;
+  const std::size_t at = outer(body->begin);
+  Status status = run_node(*body);
+  text_ = before;
+  const auto why = [&](const std::string& name) { return depends(name, "a branch", at); };
+  for (const ShellState& returned : returns_.back()) {
+    status = Status::kUnknown;
+    state_ = joined(state_, returned, why, at);
+  }
+  returns_.pop_back();
+  for (auto it = locals_.back().rbegin(); it != locals_.back().rend(); ++it) {
+    if (it->second) {
+      state_.variables[it->first] = *it->second;
+    } else {
+      state_.variables.erase(it->first);
+    }
+  }
+  locals_.pop_back();
+  state_.arguments = arguments;
+  state_.arguments_known = known;
+  --budget_.depth;
+  return status;
+}
+
+Values ShellEvaluator::environment() const {
+  Values out;
+  for (const auto& [name, variable] : state_.variables) {
+    if (!variable.exported || !variable.value || variable.value->is_array) continue;
+    const auto given = start_.given.find(name);
+    out.emplace(name, given != start_.given.end() ? ShellText{given->second} : variable.value->text);
+  }
+  return out;
+}
+
+Status ShellEvaluator::emit(ShellCommand& command) {
+  if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return Status::kUnknown;
+  const bool wants = start_.wants_environment(command);
+  if (wants) spend(state_.variables.size());
+  start_.on_command(command, wants ? environment() : Values{}, when_);
+  return Status::kUnknown;
+}
+
+// Launches may stand inside $(…): it runs in a shell of its own.
+void ShellEvaluator::run_substitutions(const Parts& parts) {
+  for (const Part& part : parts) {
+    if (part.kind == Part::Kind::kParameter) run_substitutions(part.argument);
+    if (part.kind != Part::Kind::kSubstitution || muted_ > 0) continue;
+    if (part.name.find("sglang") == std::string::npos) continue;
+    const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
+    if (part.end <= part.begin + skipped + 1) continue;
+    const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
+    spend(inside.text.size() + state_.variables.size());
+    const ShellState before = state_;
+    run_text(inside);
+    state_ = before;
+  }
+}
+
+ShellText ShellEvaluator::slice_placed(std::size_t from, std::size_t to) const {
+  ShellText out = slice(*text_.script, from, to);
+  if (text_.script->origin.empty()) {
+    for (std::size_t i = from; i < to; ++i) out.origin.push_back(i);
+  }
+  return out;
+}
+
+Status ShellEvaluator::run_simple(const Node& node) {
+  ShellCommand command;
+  spend(30);
+  command.begin = outer(node.begin);
+  std::vector<std::size_t> from;  // per word: the word of the syntax it came from
+  for (std::size_t i = 0; i < node.words.size(); ++i) {
+    run_substitutions(node.words[i].parts);
+    auto fields = node.declared[i].name.empty() ? expand(node.words[i]) : std::vector{expand_single(node.words[i])};
+    for (ShellWord& field : fields) {
+      command.words.push_back(std::move(field));
+      from.push_back(i);
+    }
+  }
+  if (error_) return Status::kUnknown;
+  for (const Redirection& r : node.redirections) here_document(r, command);
+  command.end = command.words.empty() ? command.begin : command.words.back().end;
+  if (command.words.empty()) {
+    bool plain = true;
+    for (const Assignment& a : node.assignments) {
+      run_substitutions(a.whole.parts);
+      for (const Part& part : a.whole.parts) plain = plain && part.kind != Part::Kind::kSubstitution;
+      assign(a, false, &command);
+    }
+    if (!command.assignments.empty()) emit(command);
+    return plain ? Status::kTrue : Status::kUnknown;
+  }
+  for (const Assignment& a : node.assignments) {
+    if (!a.is_array) command.assignments.push_back(expand_single(a.whole));
+  }
+  return run_words(command, node, from);
+}
+
+Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
+  if (command.words.front().unknowns.empty()) {
+    std::string name = command.words.front().text;
+    while ((name == "command" || name == "builtin") && command.words.size() > 1 &&
+           !command.words[1].text.starts_with('-')) {
+      command.words.erase(command.words.begin());
+      name = command.words.front().text;
+    }
+    if (const auto it = state_.functions.find(name); it != state_.functions.end()) {
+      if (it->second) {
+        const NodePtr body = it->second;
+        return run_function(body, command.words);
+      }
+      static_cast<ShellText&>(command.words.front()) =
+          unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
+    } else {
+      Status status = Status::kUnknown;
+      if (builtin(command, node, from, status)) return status;
+    }
+    if (name == "exec" && command.words.size() > 1) {
+      emit(command);
+      state_.ended = true;
+      return Status::kUnknown;
+    }
+  }
+  return emit(command);
+}
+
+// The text of a here-document, as input of the command and as a file that it may write.
+void ShellEvaluator::here_document(const Redirection& r, ShellCommand& command) {
+  if (r.here_document < 0 || text_.here_documents == nullptr) {
+    if (r.op == "<<<") command.input.push_back(expand_single(r.target));
+    return;
+  }
+  const HereDocument& document = (*text_.here_documents)[static_cast<std::size_t>(r.here_document)];
+  if (document.end <= document.begin || !spend(document.end - document.begin)) return;
+  ShellText raw = slice_placed(document.begin, document.end);
+  if (document.indented) {
+    ShellText flush;
+    bool line_start = true;
+    for (std::size_t i = 0; i < raw.text.size(); ++i) {
+      if (line_start && raw.text[i] == '\t') continue;
+      line_start = raw.text[i] == '\n';
+      append(flush, slice(raw, i, i + 1));
+    }
+    raw = std::move(flush);
+  }
+  if (document.expands) {
+    ShellParser parser(raw, pasted_);
+    const Parts parts = parser.quoted_text();
+    if (parser.failed()) {
+      raw = unknown_text("a here-document that is not understood", outer(document.begin));
+    } else {
+      const Text before = std::exchange(text_, Text{&raw, nullptr});
+      ShellText expanded = expand_text(parts);
+      text_ = before;
+      raw = std::move(expanded);
+    }
+  }
+  command.input.push_back(std::move(raw));
+}
+
+}  // namespace preflight::sources

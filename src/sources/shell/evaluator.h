@@ -1,0 +1,123 @@
+// Follows shell syntax with what is known of its variables: which commands run, with which words and in which
+// environment. expand.cpp makes words, builtins.cpp follows what changes variables, conditions.cpp decides tests whose
+// words are known.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/shell.h"
+#include "src/sources/shell/state.h"
+#include "src/sources/shell/syntax.h"
+
+namespace preflight::sources {
+
+enum class Status { kTrue, kFalse, kUnknown };
+
+// How much is followed in one text, all that it calls included. One of these for a text and the shells it starts.
+struct ShellBudget {
+  std::size_t steps = 1'500'000;  // characters of words, variables copied, commands run
+  int depth = 0;
+  static constexpr int kDeepest = 40;
+};
+
+class ShellEvaluator {
+ public:
+  ShellEvaluator(const ShellText& script, std::string_view pasted, const ShellStart& start, ShellBudget& budget);
+
+  // All of the text. Errors: those of the parser, and a text that needs more steps than are taken.
+  Result<bool> run();
+  // Words as a variable's value.
+  ShellText expand_text(const Parts& parts);
+  std::vector<ShellNote> take_notes() { return std::move(notes_); }
+  [[nodiscard]] const ShellState& state() const { return state_; }
+  ShellState& state() { return state_; }
+
+ private:
+  struct Text {  // the text that a node's places are indices of
+    const ShellText* script;
+    const std::vector<HereDocument>* here_documents;
+  };
+  class WordMaker;
+
+  bool spend(std::size_t steps);
+  [[nodiscard]] std::size_t outer(std::size_t at) const;
+  [[nodiscard]] std::size_t line_of(std::size_t offset) const;
+  void note(std::string rule, std::string message, std::size_t at);
+  void too_much();
+
+  // evaluator.cpp
+  Status run_node(const Node& node);
+  Status run_list(const Node& node);
+  Status run_if(const Node& node);
+  Status run_while(const Node& node);
+  Status run_for(const Node& node);
+  Status run_case(const Node& node);
+  Status run_simple(const Node& node);
+  Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
+  void run_apart(const Node& node, std::string when);
+  Status run_math(const Node& node);
+  Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
+  void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
+  void run_text(const ShellText& text);
+  void run_substitutions(const Parts& parts);
+  void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
+  Status emit(ShellCommand& command);
+  void here_document(const Redirection& r, ShellCommand& command);
+  [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
+  [[nodiscard]] Values environment() const;
+  [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
+
+  // expand.cpp
+  std::vector<ShellWord> expand_words(const std::vector<Word>& words);
+  std::vector<ShellWord> expand(const Word& word);
+  ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
+  void expand_part(const Part& part, WordMaker& out);
+  void expand_parameter(const Part& part, WordMaker& out);
+  std::optional<ShellText> printed_document(const Part& part);
+  void insert(const ShellText& value, const Part& part, WordMaker& out);
+  void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
+  [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
+  [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
+  std::optional<ShellText> trimmed(const ShellText& value, const Part& part);
+  std::vector<Parts> braces(const Parts& parts);
+
+  // builtins.cpp
+  bool builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from, Status& status);
+  void assign(const Assignment& assignment, bool exports, ShellCommand* command);
+  void remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command);
+  void set_unknown(const std::string& name, const std::string& why, std::size_t at);
+  void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
+  void set_options(const std::vector<ShellWord>& words);
+  void source(const std::vector<ShellWord>& words);
+  void evaluate(const std::vector<ShellWord>& words);
+  void read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values);
+  void taint(const std::string& what, std::size_t at);
+
+  // conditions.cpp
+  Status test(const std::vector<ShellWord>& words);
+  Status test_command(const Node& node);
+
+  std::string_view pasted_;
+  const ShellStart& start_;
+  ShellBudget& budget_;
+  Text text_;
+  ShellState state_;
+  std::vector<std::set<std::string>*> written_;  // names that loops being followed assign
+  std::vector<std::vector<std::pair<std::string, std::optional<ShellVariable>>>>
+      locals_;                                     // to put back when a function ends
+  std::vector<std::vector<ShellState>> returns_;   // of functions that run
+  std::vector<std::shared_ptr<const void>> kept_;  // texts and syntax that functions still point into
+  std::map<const Node*, Text> bodies_;             // where functions were defined
+  std::vector<ShellNote> notes_;
+  std::string when_;  // "" or the branch that what runs now is in
+  int brace_depth_ = 0;
+  int muted_ = 0;               // loops run once to learn what they change: nothing is told
+  bool split_changed_ = false;  // IFS was set
+  std::optional<Error> error_;
+};
+
+}  // namespace preflight::sources

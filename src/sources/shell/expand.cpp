@@ -1,0 +1,493 @@
+// Words from their pieces: parameters, arrays, splitting, braces, patterns. Tested by tests/shell_test.cpp.
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
+#include "src/sources/shell/word_maker.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::size_t kMostBraces = 256;  // words that one word's braces may become
+constexpr int kDeepestBraces = 24;
+constexpr std::size_t kLongestTrimmed = 4096;
+
+bool blank_or_line(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
+bool always_set(std::string_view name) {
+  constexpr std::array<std::string_view, 18> kNames = {
+      "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
+      "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
+  constexpr std::array<std::string_view, 8> kFamilies = {"SLURM_", "SLURMD_", "OMPI_", "PMI_",
+                                                         "PMIX_",  "LWS_",    "BASH",  "KUBERNETES_"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
+}
+
+// A substitution's command that prints nothing: none at all, a comment (people put them between options so), `true` or
+// `:` with plain words.
+bool prints_nothing(std::string_view command) {
+  const std::size_t from = command.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return true;
+  command = command.substr(from, command.find_last_not_of(" \t\r\n") + 1 - from);
+  if (command.find('\n') != std::string_view::npos) return false;
+  if (command.front() == '#' || command == "true" || command == ":") return true;
+  return command.starts_with(": ") && command.find_first_of("$`'\"\\;&|<>(){}*?[") == std::string_view::npos;
+}
+
+std::optional<int> small_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+// --- values ---
+
+std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const std::string& subscript) const {
+  const ShellValue* value = state_.find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array) return value->text;
+  std::string key = subscript.empty() ? "0" : subscript;
+  if (key.starts_with('$') && key.size() > 1) {
+    const auto index = lookup(key.substr(1));
+    if (!index || !index->unknowns.empty()) return unknown_text(fmt::format("{}[{}] is not known", name, key), 0);
+    key = index->text;
+  }
+  for (const auto& [k, item] : value->items) {
+    if (k == key) return item;
+  }
+  const bool plain = std::all_of(key.begin(), key.end(), shell_name_char);
+  if (!plain) return unknown_text(fmt::format("{}[{}] is not understood", name, key), 0);
+  return std::nullopt;
+}
+
+// A variable's or parameter's value; none where nothing sets it.
+std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
+  if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
+  if (auto value = scalar(name, "")) return value;
+  const auto number = small_number(name);
+  if (number && *number > 0 && state_.arguments_known) {
+    const auto i = static_cast<std::size_t>(*number) - 1;
+    return i < state_.arguments.size() ? std::optional(state_.arguments[i]) : std::nullopt;
+  }
+  if (name == "#" && state_.arguments_known) return ShellText{std::to_string(state_.arguments.size())};
+  if (number || (name.size() == 1 && !shell_name_start(name[0]))) {
+    return unknown_text(
+        fmt::format("${} is a value of the running shell and not known here; give it with {}", name, how_to_set(name)),
+        0);
+  }
+  if (state_.variables.contains(name)) return std::nullopt;  // unset here
+  if (state_.others)
+    return unknown_text(
+        fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)),
+        state_.others->unknowns[0].offset);
+  if (always_set(name)) {
+    return unknown_text(
+        fmt::format("the variable {} is not set here, only where this runs; give it with {}", name, how_to_set(name)),
+        0);
+  }
+  return std::nullopt;
+}
+
+// --- inserting ---
+
+void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
+  const std::size_t origin = outer(part.begin);
+  spend(value.text.size() + 1);
+  if (part.quoted || out.single) {
+    out.open();
+    out.put_all(value, origin);
+    return;
+  }
+  if (split_changed_ && value.text.find_first_of(" \t\n,:;") != std::string::npos) {
+    out.put_unknown({0, "IFS was set: how this splits into words is not followed", origin});
+    return;
+  }
+  for (std::size_t i = 0; i < value.text.size(); ++i) {
+    const char c = value.text[i];
+    const Unknown* hole = value.hole(i);
+    if (hole == nullptr && blank_or_line(c)) {
+      out.end_field();
+      continue;
+    }
+    out.open();
+    if (hole != nullptr) {
+      out.put_unknown(*hole, origin);
+    } else {
+      out.put(c, origin, true);
+    }
+  }
+}
+
+// "$@" and "${A[@]}" give one word for each value, "$*" one for all.
+void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out) {
+  const bool one = (part.quoted && !apart) || out.single;
+  if (one) out.open();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0 && one) out.put(' ', outer(part.begin), false);
+    if (i > 0 && !one) out.end_field();
+    insert(values[i], part, out);
+  }
+}
+
+void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
+  const std::size_t origin = outer(part.begin);
+  const std::string all(text_.script->text.substr(part.begin, part.end - part.begin));
+  const auto unknown = [&](std::string message) {
+    out.open();
+    out.put_unknown({0, std::move(message), origin});
+  };
+  const auto given = start_.given.find(all);
+  if (given != start_.given.end()) return insert({given->second}, part, out);
+  const auto set = start_.given.find(part.name);
+
+  // Several values.
+  const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
+  if (every && part.op.empty() && part.prefix != '!') {
+    if (set != start_.given.end()) {
+      Part split = part;
+      split.quoted = false;
+      if (part.prefix == '#') return unknown(all + " is not understood; give its value with " + how_to_set(all));
+      return insert({set->second}, split, out);
+    }
+    std::vector<ShellText> values;
+    if (part.subscript.empty()) {
+      if (!state_.arguments_known) {
+        return unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}",
+                                   part.name, how_to_set(part.name)));
+      }
+      values = state_.arguments;
+    } else if (const ShellValue* value = state_.find(part.name)) {
+      if (value->is_array) {
+        for (const auto& [key, item] : value->items) values.push_back(item);
+      } else {
+        values.push_back(value->text);
+        if (part.prefix == '#' && !value->text.unknowns.empty()) return insert(value->text, part, out);
+      }
+    } else if (const auto other = lookup(part.name)) {
+      values.push_back(*other);
+    } else if (!state_.variables.contains(part.name)) {
+      return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
+    }
+    if (part.prefix == '#') return insert({std::to_string(values.size())}, part, out);
+    return insert_all(values, part, part.name == "@" || part.subscript == "@", out);
+  }
+
+  if (part.op == "?unclear" || (every && part.op != ":-" && part.op != "-" && part.op != "+" && part.op != ":+") ||
+      (part.prefix == '!' && every)) {
+    return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
+  }
+  std::optional<ShellText> value;
+  if (every) {  // ${A[@]+"${A[@]}"}: set or not is all that counts
+    const ShellValue* array = state_.find(part.name);
+    if (array != nullptr && !array->is_array) value = array->text;
+    if (array != nullptr && array->is_array && !array->items.empty()) value = array->items.front().second;
+    if (!part.subscript.empty() && array == nullptr) value = lookup(part.name);
+    if (part.subscript.empty() && !state_.arguments_known)
+      return unknown(fmt::format("\"${}\" is not known here; give it with {}", part.name, how_to_set(part.name)));
+    if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
+  } else {
+    value = part.subscript.empty() || set != start_.given.end() ? lookup(part.name) : scalar(part.name, part.subscript);
+  }
+  if (value && part.prefix == '!') {
+    if (!value->unknowns.empty()) return insert(*value, part, out);
+    value = lookup(value->text);
+  }
+  const std::string not_set =
+      fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name));
+  if (part.prefix == '#') {
+    if (!value) return unknown(not_set);
+    if (!value->unknowns.empty()) return insert(*value, part, out);
+    return insert({std::to_string(value->text.size())}, part, out);
+  }
+  if (part.op.empty()) return value ? insert(*value, part, out) : unknown(not_set);
+
+  const bool colon = part.op[0] == ':';
+  const char op = colon ? part.op[1] : part.op[0];
+  const bool has = value && !(colon && value->text.empty());
+  if (op == '?') return has ? insert(*value, part, out) : unknown(not_set);
+  if ((op == '-' || op == '=') && has) return insert(*value, part, out);
+  if (op == '+' && !has) return;
+  if (op == '+' && value->unknowns.size() == 1 && value->text.size() == 1) return insert(*value, part, out);  // set?
+  if (op == '-' || op == '=' || op == '+') {
+    for (Part piece : part.argument) {
+      piece.quoted = piece.quoted || part.quoted;
+      expand_part(piece, out);
+    }
+    if (op == '=' && !part.argument.empty()) remember(part.name, {.text = expand_text(part.argument)}, false, nullptr);
+    return;
+  }
+  if (!value) {
+    return unknown(fmt::format("{}; or with {}", not_set, how_to_set(all)));
+  }
+  if (auto text = trimmed(*value, part)) return insert(*text, part, out);
+  unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
+}
+
+// ${NAME##pattern} and its kin, and ${NAME,,}; none where that is not followed.
+std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const Part& part) {
+  if (!value.unknowns.empty()) return value;  // why it is not known is the answer
+  if (value.text.size() > kLongestTrimmed) return std::nullopt;
+  if (part.op == ",," || part.op == "^^") {
+    if (!part.argument.empty()) return std::nullopt;
+    ShellText out = value;
+    for (char& c : out.text) {
+      if (part.op == ",," && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      if (part.op == "^^" && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    return out;
+  }
+  const ShellText pattern = expand_text(part.argument);
+  if (!pattern.unknowns.empty() || pattern.text.size() > 64) return std::nullopt;
+  const bool front = part.op[0] == '#';
+  const bool longest = part.op.size() == 2;
+  const std::size_t n = value.text.size();
+  spend(n * 8);
+  for (std::size_t i = 0; i <= n; ++i) {
+    const std::size_t length = longest ? n - i : i;
+    const std::string piece = front ? value.text.substr(0, length) : value.text.substr(n - length);
+    if (fnmatch(pattern.text.c_str(), piece.c_str(), 0) != 0) continue;
+    return front ? slice(value, length, n) : slice(value, 0, n - length);
+  }
+  return value;
+}
+
+// What $(cat <<END … END) prints: the here-document without its last line end.
+std::optional<ShellText> ShellEvaluator::printed_document(const Part& part) {
+  const std::string& script = text_.script->text;
+  if (!script.substr(part.begin, 2).starts_with("$(") || part.name.find("<<") == std::string::npos) return std::nullopt;
+  const ShellText inside = slice_placed(part.begin + 2, part.end - 1);
+  if (!spend(inside.text.size())) return std::nullopt;
+  ShellParser parser(inside, pasted_);
+  const NodePtr list = parser.all();
+  if (parser.failed() || list->children.size() != 1) return std::nullopt;
+  const Node& node = *list->children.front();
+  const bool cat = node.kind == Node::Kind::kSimple && node.words.size() == 1 && node.redirections.size() == 1 &&
+                   node.redirections[0].here_document >= 0 && node.assignments.empty();
+  if (!cat || inside.text.substr(node.words[0].begin, node.words[0].end - node.words[0].begin) != "cat")
+    return std::nullopt;
+  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents()});
+  ShellCommand command;
+  here_document(node.redirections[0], command);
+  text_ = before;
+  if (command.input.size() != 1) return std::nullopt;
+  ShellText out = std::move(command.input.front());
+  while (!out.text.empty() && out.text.back() == '\n') out = slice(out, 0, out.text.size() - 1);
+  return out;
+}
+
+void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
+  switch (part.kind) {
+    case Part::Kind::kText:
+      if (part.quoted) out.open();
+      if (!spend(part.end - part.begin + 1)) return;
+      for (std::size_t i = part.begin; i < part.end; ++i) {
+        out.open();
+        if (const Unknown* hole = text_.script->hole(i)) {
+          out.put_unknown(*hole, hole->offset);
+        } else {
+          out.put(text_.script->text[i], outer(i), !part.quoted);
+        }
+      }
+      return;
+    case Part::Kind::kDecoded:
+      out.open();
+      out.put_all({part.name}, outer(part.begin));
+      return;
+    case Part::Kind::kUnclear:
+      out.open();
+      out.put_unknown({0, part.name, outer(part.begin)});
+      return;
+    case Part::Kind::kParameter:
+      return expand_parameter(part, out);
+    case Part::Kind::kArithmetic:
+    case Part::Kind::kSubstitution:
+      break;
+  }
+  const std::string_view inside = std::string_view(part.name).substr(2, part.name.size() - 3);
+  const bool math = part.kind == Part::Kind::kArithmetic;
+  auto given = start_.given.find(part.name);
+  if (given == start_.given.end() && !math) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
+  if (given != start_.given.end()) return insert({given->second}, part, out);
+  if (!math && prints_nothing(inside)) return;
+  if (!math) {
+    if (const auto text = printed_document(part)) return insert(*text, part, out);
+  }
+  out.open();
+  out.put_unknown({0,
+                   math ? fmt::format("arithmetic: what {} comes to is not followed; give it with {}", part.name,
+                                      how_to_set(part.name))
+                        : fmt::format("command substitution: what {} prints cannot be known without running it; give "
+                                      "it with {}",
+                                      part.name, how_to_set(part.name)),
+                   outer(part.begin)});
+}
+
+// --- words ---
+
+// The words that {a,b} and {1..3} make of one, by their pieces.
+std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
+  const std::string& text = text_.script->text;
+  struct Sign {
+    std::size_t part;
+    std::size_t at;
+  };
+  const auto cut = [&](Sign from, Sign to) {  // what stands between the two signs
+    Parts out;
+    for (std::size_t p = from.part; p <= to.part && p < parts.size(); ++p) {
+      Part piece = parts[p];
+      if (p == from.part && piece.kind == Part::Kind::kText) piece.begin = std::max(piece.begin, from.at);
+      if (p == to.part) {
+        if (to.at == 0) break;
+        if (piece.kind == Part::Kind::kText) piece.end = std::min(piece.end, to.at);
+      }
+      if (piece.kind == Part::Kind::kText && !piece.quoted && piece.begin >= piece.end) continue;
+      out.push_back(std::move(piece));
+    }
+    return out;
+  };
+  std::optional<Sign> open;
+  std::vector<Sign> commas;
+  int depth = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p].kind != Part::Kind::kText || parts[p].quoted) continue;
+    for (std::size_t i = parts[p].begin; i < parts[p].end; ++i) {
+      const char c = text[i];
+      if (c == '{') {
+        if (depth++ == 0) {
+          open = {p, i};
+          commas.clear();
+        }
+      } else if (c == ',' && depth == 1) {
+        commas.push_back({p, i});
+      } else if (c == '}' && depth > 0 && --depth == 0) {
+        std::vector<Parts> choices;
+        Sign from{open->part, open->at + 1};
+        for (const Sign& comma : commas) {
+          choices.push_back(cut(from, comma));
+          from = {comma.part, comma.at + 1};
+        }
+        if (!commas.empty()) choices.push_back(cut(from, {p, i}));
+        if (commas.empty() && open->part == p) {  // {1..3}
+          const std::string_view inside = std::string_view(text).substr(open->at + 1, i - open->at - 1);
+          const auto dots = inside.find("..");
+          const auto first = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(0, dots));
+          const auto last = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(dots + 2));
+          if (first && last && std::abs(static_cast<long>(*last) - *first) < static_cast<long>(kMostBraces)) {
+            for (int n = *first;; n += *first <= *last ? 1 : -1) {
+              choices.push_back(
+                  {{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = std::to_string(n)}});
+              if (n == *last) break;
+            }
+          } else if (dots != std::string_view::npos && !inside.empty()) {
+            choices.push_back({{.kind = Part::Kind::kUnclear,
+                                .begin = open->at,
+                                .end = i + 1,
+                                .name = "braces that are not followed; write the words out"}});
+          }
+        }
+        if (choices.empty()) continue;  // {x}: itself
+        const Parts front = cut({0, 0}, *open);
+        std::vector<Parts> out;
+        if (brace_depth_ >= kDeepestBraces) {
+          return {{{.kind = Part::Kind::kUnclear,
+                    .begin = open->at,
+                    .end = i + 1,
+                    .name = "braces that stand for too many words"}}};
+        }
+        ++brace_depth_;
+        const std::vector<Parts> rest = braces(cut({p, i + 1}, {parts.size(), 1}));
+        for (const Parts& choice : choices) {
+          for (const Parts& middle : braces(choice)) {
+            for (const Parts& back : rest) {
+              if (out.size() >= kMostBraces || !spend(front.size() + middle.size() + back.size())) {
+                out.push_back({{.kind = Part::Kind::kUnclear,
+                                .begin = open->at,
+                                .end = i + 1,
+                                .name = "braces that stand for too many words"}});
+                --brace_depth_;
+                return out;
+              }
+              Parts whole = front;
+              whole.insert(whole.end(), middle.begin(), middle.end());
+              whole.insert(whole.end(), back.begin(), back.end());
+              out.push_back(std::move(whole));
+            }
+          }
+        }
+        --brace_depth_;
+        return out;
+      }
+    }
+  }
+  return {parts};
+}
+
+std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
+  const bool has_brace = std::any_of(word.parts.begin(), word.parts.end(), [&](const Part& p) {
+    return p.kind == Part::Kind::kText && !p.quoted &&
+           std::string_view(text_.script->text).substr(p.begin, p.end - p.begin).find('{') != std::string_view::npos;
+  });
+  std::vector<ShellWord> out;
+  for (const Parts& parts : has_brace ? braces(word.parts) : std::vector<Parts>{word.parts}) {
+    WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
+    std::size_t from = 0;
+    if (!parts.empty() && parts[0].kind == Part::Kind::kText && !parts[0].quoted && parts[0].begin < parts[0].end &&
+        text_.script->text[parts[0].begin] == '~') {
+      const bool alone = parts[0].end - parts[0].begin == 1 && parts.size() == 1;
+      const bool path = parts[0].end - parts[0].begin > 1 && text_.script->text[parts[0].begin + 1] == '/';
+      if (alone || path) {
+        Part rest = parts[0];
+        const Part home{
+            .kind = Part::Kind::kParameter, .quoted = true, .begin = rest.begin, .end = rest.begin + 1, .name = "HOME"};
+        expand_parameter(home, maker);
+        ++rest.begin;
+        expand_part(rest, maker);
+        from = 1;
+      }
+    }
+    for (std::size_t i = from; i < parts.size(); ++i) expand_part(parts[i], maker);
+    maker.end_field();
+    for (ShellWord& field : maker.fields) out.push_back(std::move(field));
+  }
+  return out;
+}
+
+std::vector<ShellWord> ShellEvaluator::expand_words(const std::vector<Word>& words) {
+  std::vector<ShellWord> out;
+  for (const Word& word : words) {
+    for (ShellWord& field : expand(word)) out.push_back(std::move(field));
+  }
+  return out;
+}
+
+ShellWord ShellEvaluator::expand_single(const Word& word) {
+  WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
+  maker.single = true;
+  for (const Part& part : word.parts) expand_part(part, maker);
+  maker.open();
+  maker.end_field();
+  return std::move(maker.fields.front());
+}
+
+ShellText ShellEvaluator::expand_text(const Parts& parts) {
+  WordMaker maker(0, 0);
+  maker.single = true;
+  for (const Part& part : parts) expand_part(part, maker);
+  maker.open();
+  maker.end_field();
+  return std::move(maker.fields.front());
+}
+
+}  // namespace preflight::sources

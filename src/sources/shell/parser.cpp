@@ -1,0 +1,600 @@
+// Commands of shell text: lists, pipelines, compound commands, redirections. Tested by tests/shell_test.cpp.
+#include "src/sources/shell/parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace preflight::sources {
+namespace {
+
+bool declares(std::string_view word) {
+  return word == "export" || word == "declare" || word == "typeset" || word == "local" || word == "readonly";
+}
+
+}  // namespace
+
+std::size_t ShellParser::outer(std::size_t offset) const {
+  const auto& origin = script_.origin;
+  if (origin.empty()) return offset;
+  return offset < origin.size() ? origin[offset] : origin.back() + 1;
+}
+
+void ShellParser::fail(std::string message, std::size_t at) {
+  if (failed()) return;
+  error_ = std::move(message);
+  error_at_ = at;
+}
+
+Error ShellParser::error() const {
+  const LineColumn at = line_column(pasted_, std::min(outer(error_at_), pasted_.size()));
+  return {error_, fmt::format("{}:{}", at.line, at.column)};
+}
+
+bool ShellParser::count(std::size_t at) {
+  if (++nodes_ > kMostNodes) fail("this text has more words than are followed", at);
+  return !failed();
+}
+
+// --- between words ---
+
+void ShellParser::skip_blanks() {
+  for (;;) {
+    if (shell_blank(peek())) {
+      ++at_;
+    } else if (peek() == '\\' && peek(1) == '\n') {
+      at_ += 2;
+    } else if (peek() == '\\' && peek(1) == '\r' && peek(2) == '\n') {
+      at_ += 3;
+    } else if (peek() == '#') {
+      comment();
+    } else {
+      return;
+    }
+  }
+}
+
+void ShellParser::comment() {
+  while (!at_end() && peek() != '\n') ++at_;
+}
+
+void ShellParser::newline() {
+  ++at_;
+  read_here_documents();
+}
+
+void ShellParser::skip_lines() {
+  for (;;) {
+    skip_blanks();
+    if (peek() != '\n' || at_end()) return;
+    newline();
+  }
+}
+
+// A word of plain letters at this place, or one of the signs that are words of their own; nothing is taken.
+std::string ShellParser::reserved() const {
+  std::size_t i = at_;
+  while (i < text_.size() && text_[i] >= 'a' && text_[i] <= 'z') ++i;
+  const auto ends = [&](std::size_t at) {
+    return at >= text_.size() || shell_blank(text_[at]) ||
+           std::string_view("\n;&|<>()").find(text_[at]) != std::string_view::npos;
+  };
+  if (i > at_) return ends(i) ? std::string(text_.substr(at_, i - at_)) : std::string();
+  if ((peek() == '{' || peek() == '}' || peek() == '!') && ends(at_ + 1)) return std::string(1, peek());
+  if (peek() == '[' && peek(1) == '[' && ends(at_ + 2)) return "[[";
+  return {};
+}
+
+bool ShellParser::take_reserved(std::string_view word) {
+  skip_lines();
+  if (reserved() != word) return false;
+  at_ += word.size();
+  return true;
+}
+
+// --- lists ---
+
+NodePtr ShellParser::next() {
+  for (;;) {
+    skip_lines();
+    if (at_end() || failed()) return nullptr;
+    if (peek() == ';' || peek() == '&') {  // of the command before
+      ++at_;
+      continue;
+    }
+    auto node = std::make_shared<Node>();
+    node->kind = Node::Kind::kList;
+    node->begin = at_;
+    do {
+      NodePtr one = and_or();
+      if (failed() || !one) return nullptr;
+      skip_blanks();
+      const bool apart = peek() == '&' && peek(1) != '&';
+      node->children.push_back(std::move(one));
+      node->operators.emplace_back(apart ? "&" : ";");
+      if (peek() == '&' || peek() == ';') ++at_;
+      skip_blanks();
+      if (peek() == '\n') newline();  // a here-document stands behind the rest of its line
+    } while (!pending_.empty() && !at_end());
+    node->end = at_;
+    return node;
+  }
+}
+
+NodePtr ShellParser::all() {
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kList;
+  while (NodePtr one = next()) {
+    node->children.insert(node->children.end(), one->children.begin(), one->children.end());
+    node->operators.insert(node->operators.end(), one->operators.begin(), one->operators.end());
+  }
+  node->end = text_.size();
+  return node;
+}
+
+// Commands up to one of these words (or ")" and ";;"), which is not taken.
+NodePtr ShellParser::list(const std::set<std::string>& until, std::size_t from) {
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kList;
+  node->begin = at_;
+  while (!failed()) {
+    skip_lines();
+    if (at_end()) {
+      fail(fmt::format("what begins here is not closed: {} is missing", *until.begin()), from);
+      break;
+    }
+    if (peek() == ')' && until.contains(")")) break;
+    if (peek() == ';' && peek(1) == ';' && until.contains(";;")) break;
+    if (peek() == ';' && peek(1) == '&' && until.contains(";;")) break;
+    if (const std::string word = reserved(); !word.empty() && until.contains(word)) break;
+    if (peek() == ';') {
+      ++at_;
+      continue;
+    }
+    NodePtr one = and_or();
+    if (failed()) break;
+    skip_blanks();
+    const bool apart = peek() == '&' && peek(1) != '&';
+    node->children.push_back(std::move(one));
+    node->operators.emplace_back(apart ? "&" : ";");
+    if (apart || (peek() == ';' && peek(1) != ';' && peek(1) != '&')) ++at_;
+  }
+  node->end = at_;
+  return node;
+}
+
+NodePtr ShellParser::and_or() {
+  NodePtr first = pipeline();
+  skip_blanks();
+  if (failed() || !((peek() == '&' && peek(1) == '&') || (peek() == '|' && peek(1) == '|'))) return first;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kList;
+  node->begin = first->begin;
+  node->children.push_back(std::move(first));
+  node->operators.emplace_back(";");
+  while (!failed() && ((peek() == '&' && peek(1) == '&') || (peek() == '|' && peek(1) == '|'))) {
+    node->operators.emplace_back(2, peek());
+    at_ += 2;
+    skip_lines();
+    if (at_end()) {  // nothing behind it
+      node->operators.pop_back();
+      break;
+    }
+    node->children.push_back(pipeline());
+    skip_blanks();
+  }
+  node->end = at_;
+  return node;
+}
+
+NodePtr ShellParser::pipeline() {
+  skip_blanks();
+  bool negated = false;
+  while (reserved() == "!") {
+    negated = !negated;
+    ++at_;
+    skip_blanks();
+  }
+  NodePtr first = command();
+  if (failed()) return first;
+  skip_blanks();
+  if (peek() == '|' && peek(1) != '|') {
+    auto node = std::make_shared<Node>();
+    node->kind = Node::Kind::kPipeline;
+    node->begin = first->begin;
+    node->children.push_back(std::move(first));
+    while (!failed() && peek() == '|' && peek(1) != '|') {
+      at_ += peek(1) == '&' ? 2 : 1;
+      skip_lines();
+      if (at_end()) break;
+      node->children.push_back(command());
+      skip_blanks();
+    }
+    node->end = at_;
+    first = std::move(node);
+  }
+  if (negated) {
+    auto node = std::make_shared<Node>();
+    node->kind = Node::Kind::kGroup;
+    node->begin = first->begin;
+    node->end = first->end;
+    node->negated = true;
+    node->children.push_back(std::move(first));
+    return node;
+  }
+  return first;
+}
+
+// --- commands ---
+
+NodePtr ShellParser::command() {
+  skip_blanks();
+  const std::size_t from = at_;
+  if (++depth_ > kDeepest) fail("commands are nested too deep", at_);
+  NodePtr node;
+  if (!failed() && count(at_)) {
+    if (const std::string word = reserved(); !word.empty()) node = compound(word);
+    if (!node && !failed() && peek() == '(') node = peek(1) == '(' ? math_command(from) : nullptr;
+    if (!node && !failed() && peek() == '(') {
+      ++at_;
+      node = std::make_shared<Node>();
+      node->kind = Node::Kind::kSubshell;
+      node->children.push_back(list({")"}, from));
+      if (!failed()) ++at_;
+    }
+    if (node && !failed()) {
+      node->begin = from;
+      redirections(*node);
+    }
+    if (!node && !failed()) {
+      if (auto name = function_name()) {
+        node = function(std::move(*name), from);
+      } else {
+        node = simple();
+      }
+    }
+  }
+  --depth_;
+  if (!node) node = std::make_shared<Node>();
+  node->begin = from;
+  node->end = at_;
+  if (at_ == from && !failed())
+    fail(fmt::format("{} is not expected here", at_end() ? "the end" : std::string(1, peek())), at_);
+  return node;
+}
+
+NodePtr ShellParser::compound(const std::string& word) {
+  const std::size_t from = at_;
+  if (word == "if") return if_command();
+  if (word == "while" || word == "until") return while_command();
+  if (word == "for" || word == "select") return for_command(word == "select");
+  if (word == "case") return case_command();
+  if (word == "[[") return test_command();
+  if (word == "{") {
+    ++at_;
+    auto node = std::make_shared<Node>();
+    node->kind = Node::Kind::kGroup;
+    node->children.push_back(list({"}"}, from));
+    if (!failed()) ++at_;
+    return node;
+  }
+  if (word == "function") {
+    at_ += word.size();
+    skip_blanks();
+    const Word name = this->word();
+    const std::string text(text_.substr(name.begin, name.end - name.begin));
+    skip_blanks();
+    if (peek() == '(' && peek(1) == ')') at_ += 2;
+    return function(text, from);
+  }
+  for (const std::string_view stray : {"then", "else", "elif", "fi", "do", "done", "esac", "}"}) {
+    if (word == stray) fail(fmt::format("{} stands here without its beginning", word), at_);
+  }
+  return nullptr;
+}
+
+NodePtr ShellParser::if_command() {
+  const std::size_t from = at_;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kIf;
+  at_ += 2;
+  for (;;) {
+    node->children.push_back(list({"then"}, from));
+    if (failed() || !take_reserved("then")) return node;
+    node->children.push_back(list({"elif", "else", "fi"}, from));
+    if (failed()) return node;
+    if (take_reserved("elif")) continue;
+    if (take_reserved("else")) node->children.push_back(list({"fi"}, from));
+    if (!failed()) take_reserved("fi");
+    return node;
+  }
+}
+
+NodePtr ShellParser::while_command() {
+  const std::size_t from = at_;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kWhile;
+  at_ += 5;  // "while", "until"
+  node->children.push_back(list({"do"}, from));
+  if (failed() || !take_reserved("do")) return node;
+  node->children.push_back(list({"done"}, from));
+  if (!failed()) take_reserved("done");
+  return node;
+}
+
+NodePtr ShellParser::for_command(bool select) {
+  const std::size_t from = at_;
+  auto node = std::make_shared<Node>();
+  node->kind = select ? Node::Kind::kSelect : Node::Kind::kFor;
+  at_ += select ? 6 : 3;
+  skip_blanks();
+  if (peek() == '(' && peek(1) == '(') {
+    const std::size_t end = behind_parenthesis(text_, at_);
+    if (end == std::string_view::npos) {
+      fail("a parenthesis is not closed", at_);
+      return node;
+    }
+    node->kind = Node::Kind::kMath;
+    node->name = text_.substr(at_ + 2, end - at_ - 4);
+    at_ = end;
+  } else {
+    const std::size_t name_at = at_;
+    while (shell_name_char(peek())) ++at_;
+    node->name = text_.substr(name_at, at_ - name_at);
+    if (node->name.empty()) fail("a loop without a variable", from);
+    skip_lines();
+    if (reserved() == "in") {
+      node->has_list = true;
+      at_ += 2;
+      for (skip_blanks(); !failed() && !at_end() && peek() != ';' && peek() != '\n'; skip_blanks()) {
+        const std::size_t before = at_;
+        node->words.push_back(word());
+        if (at_ == before) fail("a loop's list is not understood", at_);
+      }
+    }
+  }
+  skip_lines();
+  if (peek() == ';') ++at_;
+  const bool braces = !failed() && take_reserved("{");
+  if (!braces && !failed() && !take_reserved("do")) fail("a loop without do", from);
+  if (failed()) return node;
+  node->children.push_back(list({braces ? "}" : "done"}, from));
+  if (!failed()) take_reserved(braces ? "}" : "done");
+  return node;
+}
+
+NodePtr ShellParser::case_command() {
+  const std::size_t from = at_;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kCase;
+  at_ += 4;
+  skip_blanks();
+  node->words.push_back(word());
+  if (!take_reserved("in")) fail("a case without in", from);
+  while (!failed()) {
+    skip_lines();
+    if (at_end()) fail("what begins here is not closed: esac is missing", from);
+    if (failed() || take_reserved("esac")) break;
+    if (peek() == '(') ++at_;
+    CaseArm arm;
+    for (;;) {
+      skip_blanks();
+      const std::size_t before = at_;
+      arm.patterns.push_back(word());
+      skip_blanks();
+      if (at_ == before) fail("a pattern of case is not understood", at_);
+      if (failed() || peek() != '|') break;
+      ++at_;
+    }
+    if (failed()) break;
+    if (peek() != ')') {
+      fail("a pattern of case is not understood", at_);
+      break;
+    }
+    ++at_;
+    arm.body = list({";;", "esac"}, from);
+    if (failed()) break;
+    if (peek() == ';') {
+      arm.falls_through = peek(1) == '&' || peek(2) == '&';
+      at_ += peek(1) == ';' && peek(2) == '&' ? 3 : 2;
+    }
+    node->arms.push_back(std::move(arm));
+  }
+  return node;
+}
+
+// name() in front of a body; nothing is taken where there is none.
+std::optional<std::string> ShellParser::function_name() {
+  std::size_t i = at_;
+  while (i < text_.size() && (shell_name_char(text_[i]) || text_[i] == '-' || text_[i] == '.' || text_[i] == ':')) ++i;
+  if (i == at_) return std::nullopt;
+  const std::size_t end = i;
+  while (i < text_.size() && shell_blank(text_[i])) ++i;
+  if (i >= text_.size() || text_[i] != '(') return std::nullopt;
+  std::size_t close = i + 1;
+  while (close < text_.size() && shell_blank(text_[close])) ++close;
+  if (close >= text_.size() || text_[close] != ')') return std::nullopt;
+  std::string name(text_.substr(at_, end - at_));
+  at_ = close + 1;
+  return name;
+}
+
+NodePtr ShellParser::function(std::string name, std::size_t from) {
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kFunction;
+  node->name = std::move(name);
+  skip_lines();
+  if (at_end()) {
+    fail("a function without a body", from);
+    return node;
+  }
+  node->children.push_back(command());
+  return node;
+}
+
+// [[ … ]]: its words, operators among them.
+NodePtr ShellParser::test_command() {
+  const std::size_t from = at_;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kTest;
+  at_ += 2;
+  while (!failed()) {
+    skip_lines();
+    if (at_end()) fail("[[ is not closed", from);
+    if (failed()) break;
+    if (peek() == ']' && peek(1) == ']') {
+      at_ += 2;
+      break;
+    }
+    const std::size_t before = at_;
+    if (std::string_view("&|<>()").find(peek()) != std::string_view::npos) {
+      const bool doubled = peek(1) == peek() && peek() != '(' && peek() != ')';
+      at_ += doubled ? 2 : 1;
+      node->words.push_back({{{.begin = before, .end = at_}}, before, at_});
+      continue;
+    }
+    // The right side of =~ may hold anything up to a blank.
+    Word w = word();
+    while (!failed() && !at_end() && !shell_blank(peek()) && peek() != '\n' && w.end > before &&
+           std::string_view("()|<>&").find(peek()) != std::string_view::npos && !(peek() == '&' && peek(1) == '&') &&
+           !(peek() == '|' && peek(1) == '|')) {
+      ++at_;
+      w.parts.push_back({.kind = Part::Kind::kUnclear, .begin = before, .end = at_, .name = "a pattern of [[ ]]"});
+      w.end = at_;
+    }
+    node->words.push_back(std::move(w));
+    if (at_ == before) fail("[[ … ]] is not understood", at_);
+  }
+  return node;
+}
+
+// (( … )); nullptr where it is two subshells.
+NodePtr ShellParser::math_command(std::size_t from) {
+  const std::size_t end = behind_parenthesis(text_, at_);
+  if (end == std::string_view::npos || end < from + 4 || text_[end - 2] != ')') return nullptr;
+  auto node = std::make_shared<Node>();
+  node->kind = Node::Kind::kMath;
+  node->name = text_.substr(from + 2, end - from - 4);
+  at_ = end;
+  return node;
+}
+
+NodePtr ShellParser::simple() {
+  auto node = std::make_shared<Node>();
+  bool declaring = false;
+  while (!failed()) {
+    skip_blanks();
+    if (at_end() || !count(at_)) break;
+    if (redirection(*node)) continue;
+    if (peek() == '(' || (word_ends() && placeholder().empty() && !(peek() == '<' && peek(1) == '('))) {
+      if (peek() == '(') fail("a parenthesis is not expected here", at_);
+      break;
+    }
+    if (node->words.empty() || declaring) {
+      if (auto assigned = assignment()) {
+        if (declaring) {
+          node->words.push_back(assigned->whole);
+          node->declared.resize(node->words.size());
+          node->declared.back() = std::move(*assigned);
+        } else {
+          node->assignments.push_back(std::move(*assigned));
+        }
+        continue;
+      }
+    }
+    const std::size_t before = at_;
+    Word w = word();
+    if (failed()) break;
+    if (at_ == before) break;
+    if (w.parts.empty()) continue;  // a continuation alone
+    if (node->words.empty()) declaring = declares(text_.substr(w.begin, w.end - w.begin));
+    node->words.push_back(std::move(w));
+  }
+  node->declared.resize(node->words.size());
+  return node;
+}
+
+// --- redirections ---
+
+void ShellParser::redirections(Node& node) {
+  do skip_blanks();
+  while (!failed() && redirection(node));
+}
+
+// [n]>word and its kin; nothing is taken where there is none.
+bool ShellParser::redirection(Node& node) {
+  std::size_t i = at_;
+  while (i < text_.size() && text_[i] >= '0' && text_[i] <= '9') ++i;
+  if (i < text_.size() && text_[i] == '&' && i == at_ && i + 1 < text_.size() && text_[i + 1] == '>') ++i;
+  if (i >= text_.size() || (text_[i] != '<' && text_[i] != '>')) return false;
+  if (i == at_ && (!placeholder().empty() || peek(1) == '(')) return false;
+  Redirection r;
+  const std::size_t from = i;
+  while (i < text_.size() && (text_[i] == '<' || text_[i] == '>') && i - from < 3) ++i;
+  r.op = text_.substr(from, i - from);
+  at_ = i;
+  if (r.op == "<<") {
+    here_document(node, r.op);
+    return true;
+  }
+  if (peek() == '&' || peek() == '|') ++at_;
+  skip_blanks();
+  r.target = word();
+  node.redirections.push_back(std::move(r));
+  return true;
+}
+
+void ShellParser::here_document(Node& node, const std::string& op) {
+  HereDocument document;
+  if (peek() == '-') {
+    document.indented = true;
+    ++at_;
+  }
+  while (shell_blank(peek())) ++at_;
+  std::string end;
+  for (; !at_end() && !shell_blank(peek()) && std::string_view("\n;&|<>()").find(peek()) == std::string_view::npos;
+       ++at_) {
+    if (peek() == '\'' || peek() == '"' || peek() == '\\') {
+      document.expands = false;
+    } else {
+      end += peek();
+    }
+  }
+  Redirection r;
+  r.op = op;
+  r.here_document = static_cast<int>(here_documents_.size());
+  node.redirections.push_back(std::move(r));
+  pending_.push_back({std::move(end), here_documents_.size()});
+  here_documents_.push_back(document);
+}
+
+void ShellParser::read_here_documents() {
+  for (const Pending& one : std::exchange(pending_, {})) {
+    HereDocument& document = here_documents_[one.index];
+    document.begin = document.end = at_;
+    bool found = false;
+    while (!at_end() && !found) {
+      const std::size_t line_end = std::min(text_.find('\n', at_), text_.size());
+      std::string_view line = text_.substr(at_, line_end - at_);
+      while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+      line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      found = line == one.end;
+      at_ = std::min(line_end + 1, text_.size());
+      if (!found) document.end = at_;
+    }
+  }
+}
+
+// `\` followed by blanks and then the line's end or a comment: the shell takes an escaped blank and ends the command.
+void ShellParser::note_broken_continuation() {
+  std::size_t i = at_ + 1;
+  if (!shell_blank(text_[i])) return;
+  while (i < text_.size() && shell_blank(text_[i])) ++i;
+  if (i == text_.size() || text_[i] == '\n' || text_[i] == '#') {
+    notes_.push_back({"SH001", "this backslash is not the last character of its line, so the command ends on this line",
+                      outer(at_)});
+  }
+}
+
+}  // namespace preflight::sources

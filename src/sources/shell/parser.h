@@ -1,0 +1,112 @@
+// Shell text to syntax: words with their quotes, pieces and expansions (parser_words.cpp), commands, lists, compound
+// commands and here-documents (parser.cpp). Bash's grammar as far as scripts of operators go.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/shell.h"
+#include "src/sources/shell/syntax.h"
+
+namespace preflight::sources {
+
+class ShellParser {
+ public:
+  ShellParser(const ShellText& script, std::string_view pasted)
+      : script_(script), text_(script.text), pasted_(pasted) {}
+
+  // The next complete command at the top, nullptr at the end of the text. Throws nothing; see failed().
+  NodePtr next();
+  // All of the text as one list.
+  NodePtr all();
+  // All of the text as it would stand inside double quotes, or as one word.
+  Parts quoted_text();
+
+  [[nodiscard]] bool failed() const { return !error_.empty(); }
+  [[nodiscard]] Error error() const;
+  [[nodiscard]] const std::vector<HereDocument>& here_documents() const { return here_documents_; }
+  std::vector<ShellNote> take_notes() { return std::move(notes_); }
+
+  static constexpr std::size_t kMostNodes = 60'000;  // commands and words of one text
+  static constexpr int kDeepest = 60;
+
+ private:
+  [[nodiscard]] char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  [[nodiscard]] bool at_end() const { return at_ >= text_.size(); }
+  [[nodiscard]] std::size_t outer(std::size_t offset) const;
+  void fail(std::string message, std::size_t at);
+  bool count(std::size_t at);
+
+  // parser.cpp
+  void skip_blanks();
+  void skip_lines();
+  void comment();
+  void newline();
+  [[nodiscard]] std::string reserved() const;
+  bool take_reserved(std::string_view word);
+  NodePtr list(const std::set<std::string>& until, std::size_t from);
+  NodePtr and_or();
+  NodePtr pipeline();
+  NodePtr command();
+  NodePtr simple();
+  NodePtr compound(const std::string& word);
+  NodePtr if_command();
+  NodePtr while_command();
+  NodePtr for_command(bool select);
+  NodePtr case_command();
+  NodePtr function(std::string name, std::size_t from);
+  NodePtr test_command();
+  NodePtr math_command(std::size_t from);
+  [[nodiscard]] std::optional<std::string> function_name();
+  void redirections(Node& node);
+  bool redirection(Node& node);
+  void here_document(Node& node, const std::string& op);
+  void read_here_documents();
+  void note_broken_continuation();
+
+  // parser_words.cpp
+  bool word_ends() const;
+  Word word();
+  void piece(Parts& parts);
+  void put(Parts& parts, std::size_t i, bool quoted) const;
+  void put_quote(Parts& parts, std::size_t at) const;
+  void backslash(Parts& parts);
+  void single_quotes(Parts& parts, bool ansi);
+  void double_quotes(Parts& parts);
+  void quoted_piece(Parts& parts);
+  void dollar(Parts& parts, bool quoted);
+  void braces(Parts& parts, bool quoted);
+  void backquotes(Parts& parts, bool quoted);
+  void parameter(Parts& parts, std::string name, std::size_t from, bool quoted) const;
+  Parts argument(std::size_t close, bool quoted);
+  [[nodiscard]] std::size_t closing_brace(std::size_t i) const;
+  [[nodiscard]] std::string_view placeholder() const;
+  std::optional<Assignment> assignment();
+
+  const ShellText& script_;
+  std::string_view text_;
+  std::string_view pasted_;
+  std::size_t at_ = 0;
+  std::size_t nodes_ = 0;
+  int depth_ = 0;
+  std::vector<HereDocument> here_documents_;
+  struct Pending {
+    std::string end;
+    std::size_t index;
+  };
+  std::vector<Pending> pending_;
+  std::vector<ShellNote> notes_;
+  std::string error_;
+  std::size_t error_at_ = 0;
+};
+
+inline bool shell_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+inline bool shell_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool shell_name_char(char c) { return shell_name_start(c) || (c >= '0' && c <= '9'); }
+
+}  // namespace preflight::sources

@@ -1,0 +1,362 @@
+// Words of shell text: quotes, expansions, assignments. Tested by tests/shell_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::string_view kSpecial = "@*#?$!-";
+
+// Operators of ${name…} that the evaluator follows, longest first.
+constexpr std::string_view kOperators[] = {":-", ":=", ":?", ":+", "-", "=",  "?",
+                                           "+",  "##", "#",  "%%", "%", ",,", "^^"};
+
+}  // namespace
+
+bool ShellParser::word_ends() const {
+  const char c = peek();
+  return at_end() || shell_blank(c) || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' ||
+         c == '(' || c == ')';
+}
+
+// The script's own byte at `i`; a hole that an enclosing text left is one, too.
+void ShellParser::put(Parts& parts, std::size_t i, bool quoted) const {
+  if (!parts.empty()) {
+    Part& last = parts.back();
+    if (last.kind == Part::Kind::kText && last.quoted == quoted && last.end == i && last.begin < last.end) {
+      last.end = i + 1;
+      return;
+    }
+  }
+  parts.push_back({.kind = Part::Kind::kText, .quoted = quoted, .begin = i, .end = i + 1});
+}
+
+// Quotes make a word even where nothing stands between them.
+void ShellParser::put_quote(Parts& parts, std::size_t at) const {
+  parts.push_back({.kind = Part::Kind::kText, .quoted = true, .begin = at, .end = at});
+}
+
+Word ShellParser::word() {
+  Word out;
+  out.begin = at_;
+  if (!count(at_)) return out;
+  while (!failed()) {
+    if (peek() == '(' && at_ > out.begin) {  // a pattern, or JSON without quotes
+      const std::size_t end = behind_parenthesis(text_, at_);
+      if (end == std::string_view::npos) {
+        fail("a parenthesis is not closed", at_);
+        break;
+      }
+      out.parts.push_back({.kind = Part::Kind::kUnclear,
+                           .begin = at_,
+                           .end = end,
+                           .name = "a parenthesis inside a word (a pattern) is not understood"});
+      at_ = end;
+      continue;
+    }
+    if ((peek() == '<' || peek() == '>') && peek(1) == '(') {
+      const std::size_t end = behind_parenthesis(text_, at_ + 1);
+      if (end == std::string_view::npos) {
+        fail("a parenthesis is not closed", at_ + 1);
+        break;
+      }
+      out.parts.push_back({.kind = Part::Kind::kUnclear,
+                           .begin = at_,
+                           .end = end,
+                           .name = "process substitution cannot be known without running it"});
+      at_ = end;
+      continue;
+    }
+    if (const std::string_view name = placeholder(); !name.empty()) {
+      out.parts.push_back({.kind = Part::Kind::kUnclear,
+                           .begin = at_,
+                           .end = at_ + name.size(),
+                           .name = fmt::format("{} is a placeholder: put the value in its place", name)});
+      at_ += name.size();
+      break;
+    }
+    if (word_ends()) break;
+    piece(out.parts);
+  }
+  out.end = at_;
+  return out;
+}
+
+void ShellParser::piece(Parts& parts) {
+  const char c = peek();
+  if (c == '\\') return backslash(parts);
+  if (c == '\'') return single_quotes(parts, false);
+  if (c == '"') return double_quotes(parts);
+  if (c == '$') return dollar(parts, false);
+  if (c == '`') return backquotes(parts, false);
+  put(parts, at_++, false);
+}
+
+void ShellParser::backslash(Parts& parts) {
+  if (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n')) {
+    at_ += peek(1) == '\n' ? 2 : 3;
+    return;
+  }
+  if (at_ + 1 >= text_.size()) {  // a continuation with nothing after it
+    ++at_;
+    return;
+  }
+  note_broken_continuation();
+  put(parts, at_ + 1, true);
+  at_ += 2;
+}
+
+void ShellParser::single_quotes(Parts& parts, bool ansi) {
+  const std::size_t from = at_;
+  if (ansi) ++at_;
+  put_quote(parts, from);
+  std::string decoded;
+  bool plain = true;
+  for (++at_; !at_end() && peek() != '\''; ++at_) {
+    if (ansi && peek() == '\\') {
+      ++at_;
+      constexpr std::string_view kFrom = "nt\\'\"";
+      constexpr std::string_view kTo = "\n\t\\'\"";
+      const auto which = kFrom.find(peek());
+      if (which == std::string_view::npos) plain = false;
+      decoded += which == std::string_view::npos ? '?' : kTo[which];
+    } else if (ansi) {
+      decoded += peek();
+    } else {
+      put(parts, at_, true);
+    }
+  }
+  if (at_end()) return fail("a single quote is not closed", from);
+  ++at_;
+  if (!ansi) return;
+  Part part{.kind = plain ? Part::Kind::kDecoded : Part::Kind::kUnclear, .quoted = true, .begin = from, .end = at_};
+  part.name = plain ? decoded : "$'…' quoting with such escapes is not understood";
+  parts.push_back(std::move(part));
+}
+
+void ShellParser::double_quotes(Parts& parts) {
+  const std::size_t from = at_;
+  Parts inside;
+  ++at_;
+  while (!at_end() && peek() != '"' && !failed()) quoted_piece(inside);
+  if (failed()) return;
+  if (at_end()) return fail("a double quote is not closed", from);
+  ++at_;
+  // "$@" without arguments is no word at all.
+  const bool several = std::any_of(inside.begin(), inside.end(), [](const Part& p) {
+    return p.kind == Part::Kind::kParameter && (p.name == "@" || p.subscript == "@");
+  });
+  if (!several) put_quote(parts, from);
+  for (Part& part : inside) parts.push_back(std::move(part));
+}
+
+void ShellParser::quoted_piece(Parts& parts) {
+  const char c = peek();
+  if (c == '\\' && peek(1) == '\n') {
+    at_ += 2;
+  } else if (c == '\\' && (peek(1) == '"' || peek(1) == '\\' || peek(1) == '$' || peek(1) == '`')) {
+    put(parts, at_ + 1, true);
+    at_ += 2;
+  } else if (c == '$') {
+    dollar(parts, true);
+  } else if (c == '`') {
+    backquotes(parts, true);
+  } else {
+    put(parts, at_++, true);
+  }
+}
+
+Parts ShellParser::quoted_text() {
+  Parts parts;
+  while (!at_end() && !failed()) quoted_piece(parts);
+  return parts;
+}
+
+void ShellParser::backquotes(Parts& parts, bool quoted) {
+  const std::size_t from = at_;
+  for (++at_; !at_end() && peek() != '`'; ++at_) {
+    if (peek() == '\\') ++at_;
+  }
+  if (at_end()) return fail("a backquote is not closed", from);
+  ++at_;
+  parts.push_back({.kind = Part::Kind::kSubstitution,
+                   .quoted = quoted,
+                   .begin = from,
+                   .end = at_,
+                   .name = "$(" + std::string(text_.substr(from + 1, at_ - from - 2)) + ")"});
+}
+
+void ShellParser::parameter(Parts& parts, std::string name, std::size_t from, bool quoted) const {
+  parts.push_back(
+      {.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = at_, .name = std::move(name)});
+}
+
+void ShellParser::dollar(Parts& parts, bool quoted) {
+  const std::size_t from = at_;
+  if (peek(1) == '(') {
+    const std::size_t end = behind_parenthesis(text_, at_ + 1);
+    if (end == std::string_view::npos) return fail("the parenthesis of $(…) is not closed", from);
+    const bool math = peek(2) == '(' && text_[end - 2] == ')';
+    at_ = end;
+    parts.push_back({.kind = math ? Part::Kind::kArithmetic : Part::Kind::kSubstitution,
+                     .quoted = quoted,
+                     .begin = from,
+                     .end = end,
+                     .name = std::string(text_.substr(from, end - from))});
+    return;
+  }
+  if (peek(1) == '{') return braces(parts, quoted);
+  if (shell_name_start(peek(1))) {
+    std::size_t i = at_ + 1;
+    while (i < text_.size() && shell_name_char(text_[i])) ++i;
+    std::string name(text_.substr(at_ + 1, i - at_ - 1));
+    at_ = i;
+    return parameter(parts, std::move(name), from, quoted);
+  }
+  if (peek(1) == '\'' && !quoted) return single_quotes(parts, true);
+  if (peek(1) == '"' && !quoted) {  // $"…": a translated text, the same without a catalogue
+    ++at_;
+    return double_quotes(parts);
+  }
+  if ((peek(1) >= '0' && peek(1) <= '9') || (peek(1) != '\0' && kSpecial.find(peek(1)) != std::string_view::npos)) {
+    std::string name(1, peek(1));
+    at_ += 2;
+    return parameter(parts, std::move(name), from, quoted);
+  }
+  put(parts, at_++, quoted);
+}
+
+// ${NAME}, ${NAME[subscript]}, ${#NAME}, ${!NAME}, ${NAME op word}
+void ShellParser::braces(Parts& parts, bool quoted) {
+  const std::size_t from = at_;
+  const std::size_t close = closing_brace(at_ + 2);
+  if (close == std::string_view::npos) return fail("the brace of ${…} is not closed", from);
+  if (++depth_ > kDeepest) return fail("expansions are nested too deep", from);
+  Part part{.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = close + 1};
+  std::size_t i = at_ + 2;
+  if ((text_[i] == '#' || text_[i] == '!') && i + 1 < close) part.prefix = text_[i++];
+  const std::size_t name_at = i;
+  if (shell_name_start(text_[i])) {
+    while (i < close && shell_name_char(text_[i])) ++i;
+  } else if (text_[i] >= '0' && text_[i] <= '9') {
+    while (i < close && text_[i] >= '0' && text_[i] <= '9') ++i;
+  } else if (i < close && kSpecial.find(text_[i]) != std::string_view::npos) {
+    ++i;
+  }
+  part.name = text_.substr(name_at, i - name_at);
+  if (i < close && text_[i] == '[') {
+    const std::size_t end = text_.find(']', i);
+    if (end < close) {
+      part.subscript = text_.substr(i + 1, end - i - 1);
+      i = end + 1;
+    }
+  }
+  at_ = i;
+  if (i < close) {
+    const std::string_view rest = text_.substr(i, close - i);
+    for (const std::string_view op : kOperators) {
+      if (!rest.starts_with(op)) continue;
+      part.op = op;
+      break;
+    }
+    if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
+      part.op = "?unclear";
+    } else {
+      at_ = i + part.op.size();
+      part.argument = argument(close, quoted);
+    }
+  } else if (part.name.empty()) {
+    part.op = "?unclear";
+  }
+  at_ = close + 1;
+  --depth_;
+  parts.push_back(std::move(part));
+}
+
+// The word of ${NAME:-word} up to its brace. Inside double quotes single quotes are themselves.
+Parts ShellParser::argument(std::size_t close, bool quoted) {
+  Parts parts;
+  while (at_ < close && !failed()) {
+    if (quoted && peek() == '"') {
+      ++at_;
+    } else if (quoted) {
+      quoted_piece(parts);
+    } else {
+      piece(parts);
+    }
+  }
+  return parts;
+}
+
+// The brace that closes the ${ in front of `i`.
+std::size_t ShellParser::closing_brace(std::size_t i) const {
+  int open = 1;
+  for (; i < text_.size(); ++i) {
+    if (text_[i] == '\\') {
+      ++i;
+    } else if (text_[i] == '{' && text_[i - 1] == '$') {
+      ++open;
+    } else if (text_[i] == '}' && --open == 0) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// "<name>" where documentation means: put your own value here.
+std::string_view ShellParser::placeholder() const {
+  if (peek() != '<') return {};
+  const std::size_t end = text_.find_first_of("<> \t\n\"'", at_ + 1);
+  if (end == std::string_view::npos || text_[end] != '>' || end == at_ + 1) return {};
+  const bool word = end + 1 == text_.size() || shell_blank(text_[end + 1]) || text_[end + 1] == '\n';
+  return word ? text_.substr(at_, end + 1 - at_) : std::string_view{};
+}
+
+// NAME=VALUE, NAME+=VALUE, NAME[subscript]=VALUE or NAME=(…) at this place; nothing is taken where there is none.
+std::optional<Assignment> ShellParser::assignment() {
+  std::size_t i = at_;
+  if (!shell_name_start(peek())) return std::nullopt;
+  while (i < text_.size() && shell_name_char(text_[i])) ++i;
+  Assignment out;
+  out.name = text_.substr(at_, i - at_);
+  if (i < text_.size() && text_[i] == '[') {
+    const std::size_t end = text_.find_first_of("]\n", i);
+    if (end == std::string_view::npos || text_[end] != ']') return std::nullopt;
+    out.subscript = text_.substr(i + 1, end - i - 1);
+    i = end + 1;
+  }
+  out.appends = i < text_.size() && text_[i] == '+';
+  if (out.appends) ++i;
+  if (i >= text_.size() || text_[i] != '=') return std::nullopt;
+  const std::size_t from = at_;
+  out.value_at = i + 1;
+  if (i + 1 < text_.size() && text_[i + 1] == '(') {
+    out.is_array = true;
+    at_ = i + 2;
+    while (!failed()) {
+      skip_lines();
+      if (at_end()) {
+        fail("a parenthesis is not closed", i + 1);
+        break;
+      }
+      if (peek() == ')') break;
+      const std::size_t before = at_;
+      out.items.push_back(word());
+      if (at_ == before) {
+        fail("a list of an array is not understood", at_);
+        break;
+      }
+    }
+    if (!at_end()) ++at_;
+    out.whole.begin = from;
+    out.whole.end = at_;
+    return out;
+  }
+  out.whole = word();
+  return out;
+}
+
+}  // namespace preflight::sources

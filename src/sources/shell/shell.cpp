@@ -1,0 +1,111 @@
+// Tested by tests/shell_test.cpp and tests/launch_command_test.cpp; fuzzed by tests/fuzz/shell_fuzz.cpp.
+#include "src/sources/shell.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::size_t kLongestScript = 512 * 1024;
+
+bool upper_name(std::string_view name) {
+  return !name.empty() && shell_name_start(name[0]) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return shell_name_char(c) && (c < 'a' || c > 'z'); });
+}
+
+// The index behind a variable of this kind of interpolation at `i`, 0 where there is none.
+std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation kind) {
+  if (i + 1 >= text.size() || text[i] != '$') return 0;
+  if (kind == Interpolation::kKubernetes) {
+    const auto close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
+    if (close == std::string_view::npos) return 0;
+    // A $(name) that is no variable stays as it is; one in capitals was meant as a variable.
+    return upper_name(text.substr(i + 2, close - i - 2)) ? close + 1 : 0;
+  }
+  if (shell_name_start(text[i + 1])) {
+    std::size_t end = i + 1;
+    while (end < text.size() && shell_name_char(text[end])) ++end;
+    return end;
+  }
+  if (text[i + 1] != '{') return 0;
+  int open = 0;
+  for (std::size_t end = i + 1; end < text.size(); ++end) {
+    if (text[end] == '{') ++open;
+    if (text[end] == '}' && --open == 0) return end + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& start) {
+  if (const auto nul = script.text.find('\0'); nul != std::string::npos) {
+    const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
+    return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));
+  }
+  if (script.text.size() > kLongestScript) return failure("this is longer than any script that is followed: 512 KiB");
+  ShellBudget budget;
+  ShellEvaluator evaluator(script, pasted, start, budget);
+  if (auto done = evaluator.run(); !done) return tl::make_unexpected(done.error());
+  return evaluator.take_notes();
+}
+
+Result<ShellScript> parse_shell(const ShellText& script, std::string_view pasted, const Variables& given,
+                                const Values& inherited) {
+  ShellScript out;
+  ShellStart start{.given = given, .environment = inherited};
+  start.on_command = [&](const ShellCommand& command, const Values&, const std::string&) {
+    out.commands.push_back(command);
+  };
+  start.wants_environment = [](const ShellCommand&) { return false; };
+  auto notes = follow_shell(script, pasted, start);
+  if (!notes) return tl::make_unexpected(notes.error());
+  out.notes = std::move(*notes);
+  return out;
+}
+
+Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::string_view pasted,
+                              const Variables& given, const Values& values) {
+  const std::string& text = word.text;
+  if (text.size() > kLongestScript) return failure("a value of more than 512 KiB");
+  ShellWord out;
+  out.begin = word.begin;
+  out.end = word.end;
+  ShellStart start{.given = given, .environment = values};
+  ShellBudget budget;
+  const bool kubernetes = kind == Interpolation::kKubernetes;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool doubled = text.compare(i, kubernetes ? 3 : 2, kubernetes ? "$$(" : "$$") == 0;
+    if (doubled) {
+      append(out, slice(word, i, i + 1));
+      i += 2;
+      if (!kubernetes) continue;
+      append(out, slice(word, i, i + 1));
+      ++i;
+      continue;
+    }
+    const std::size_t end = behind_variable(text, i, kind);
+    if (end == 0) {
+      append(out, slice(word, i, i + 1));
+      ++i;
+      continue;
+    }
+    ShellText variable = slice(word, i, end);
+    if (kubernetes) variable.text = "${" + variable.text.substr(2, variable.text.size() - 3) + "}";
+    ShellEvaluator evaluator(variable, pasted, start, budget);
+    ShellParser parser(variable, pasted);
+    const Parts parts = parser.quoted_text();
+    if (parser.failed()) return tl::make_unexpected(parser.error());
+    append(out, evaluator.expand_text(parts));
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace preflight::sources

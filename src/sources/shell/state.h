@@ -1,0 +1,47 @@
+// What is known of a shell's variables at one point of its text. Branches take copies; where they meet again, what they
+// do not share is unknown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/sources/shell.h"
+#include "src/sources/shell/syntax.h"
+
+namespace preflight::sources {
+
+// A variable's value: text, or the items of an array by their subscripts. Shared between the copies of a state.
+struct ShellValue {
+  bool is_array = false;
+  ShellText text = {};
+  std::vector<std::pair<std::string, ShellText>> items = {};
+};
+bool operator==(const ShellValue& a, const ShellValue& b);
+
+struct ShellVariable {
+  std::shared_ptr<const ShellValue> value = {};  // none: it has none
+  bool exported = false;
+};
+
+struct ShellState {
+  std::map<std::string, ShellVariable> variables = {};
+  std::map<std::string, NodePtr> functions = {};
+  std::vector<ShellText> arguments = {};  // $1, $2, …
+  bool arguments_known = false;
+  std::optional<ShellText> others = {};  // what may have set any other variable: a sourced file
+  bool exports_all = false;
+  bool ended = false;  // nothing behind runs: exit, exec, return
+
+  [[nodiscard]] const ShellValue* find(const std::string& name) const;
+  void set(const std::string& name, ShellValue value);
+};
+
+// What is known where two ways meet: `message(name)` says why a variable that they do not share is unknown.
+ShellState joined(const ShellState& a, const ShellState& b,
+                  const std::function<std::string(const std::string&)>& message, std::size_t offset);
+
+}  // namespace preflight::sources

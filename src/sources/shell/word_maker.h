@@ -1,0 +1,73 @@
+// Words in the making: characters with their places, holes, and where one word ends and the next begins.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+
+class ShellEvaluator::WordMaker {
+ public:
+  static constexpr std::size_t kLongest = 128 * 1024;  // Linux hands no longer argument to a program
+
+  WordMaker(std::size_t begin, std::size_t end) : begin_(begin), end_(end) {}
+
+  bool single = false;  // no splitting, no patterns
+  std::vector<ShellWord> fields = {};
+
+  void open() { open_ = true; }
+  void put(char c, std::size_t origin, bool may_match) {
+    if (word_.text.size() >= kLongest) return overflow(origin);
+    if (may_match && !single && (c == '*' || c == '?')) pattern_ = true;
+    word_.text += c;
+    word_.origin.push_back(origin);
+  }
+  void put_unknown(Unknown unknown) { put_unknown(unknown, unknown.offset); }
+  // The hole stands at `origin`; what it tells of may be elsewhere.
+  void put_unknown(Unknown unknown, std::size_t origin) {
+    unknown.at = word_.text.size();
+    if (unknown.offset == 0) unknown.offset = origin;
+    open_ = true;
+    word_.text += kHole;
+    word_.origin.push_back(origin);
+    word_.unknowns.push_back(std::move(unknown));
+  }
+  void put_all(const ShellText& text, std::size_t origin) {
+    if (word_.text.size() + text.text.size() > kLongest) return overflow(origin);
+    for (std::size_t i = 0; i < text.text.size(); ++i) {
+      if (const Unknown* hole = text.hole(i)) {
+        put_unknown(*hole, origin);
+      } else {
+        word_.text += text.text[i];
+        word_.origin.push_back(origin);
+      }
+    }
+  }
+  void end_field() {
+    if (!open_) return;
+    if (pattern_ && word_.text.find("://") == std::string::npos) {
+      static_cast<ShellText&>(word_) =
+          unknown_text("a pattern outside quotes becomes the files it matches, which are not known here", begin_);
+    }
+    word_.begin = begin_;
+    word_.end = end_;
+    fields.push_back(std::exchange(word_, {}));
+    open_ = pattern_ = false;
+  }
+
+ private:
+  void overflow(std::size_t origin) {
+    static_cast<ShellText&>(word_) = unknown_text("a word of more than 128 KiB, which no program can be given", origin);
+  }
+
+  std::size_t begin_;
+  std::size_t end_;
+  ShellWord word_;
+  bool open_ = false;
+  bool pattern_ = false;
+};
+
+}  // namespace preflight::sources

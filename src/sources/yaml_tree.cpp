@@ -1,0 +1,138 @@
+// Tested by tests/manifest_test.cpp and tests/launch_command_test.cpp.
+#include "src/sources/yaml_tree.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::size_t kLongestGap = 400;  // bytes of indentation or escapes between two characters of a value
+
+constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
+constexpr int kDeepestMerge = 8;
+
+bool is_break(char c) { return c == '\n' || c == '\r'; }
+
+const python::YamlNode* value_at(const python::YamlNode& map, std::string_view key, int depth) {
+  if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge) return nullptr;
+  const python::YamlNode* merged = nullptr;
+  for (const auto& [name, value] : map.pairs) {
+    if (name->kind != python::YamlNode::kScalar) continue;
+    if (name->text == key) return value;
+    if (name->text != "<<") continue;
+    if (value->kind == python::YamlNode::kMapping) {
+      merged = merged != nullptr ? merged : value_at(*value, key, depth + 1);
+    } else {
+      for (const python::YamlNode* item : value->items)
+        merged = merged != nullptr ? merged : value_at(*item, key, depth + 1);
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+ShellWord placed(std::string_view text, std::size_t from, const std::string& value) {
+  ShellWord out;
+  out.text = value;
+  out.begin = from;
+  std::size_t at = from;
+  const bool block = at < text.size() && (text[at] == '|' || text[at] == '>');
+  const bool quoted = at < text.size() && (text[at] == '"' || text[at] == '\'');
+  if (block) at = std::min(text.find('\n', at), text.size());
+  if (quoted || block) ++at;
+  if (quoted) out.begin = at;  // a word of a list can be replaced between its quotes
+  for (const char c : value) {
+    std::size_t i = at;
+    const auto matches = [&] {
+      if (text[i] == c) return true;
+      if (c == '\n') return text[i] == '\\' && i + 1 < text.size() && text[i + 1] == 'n';
+      if (c == '\t') return text[i] == '\\' && i + 1 < text.size() && text[i + 1] == 't';
+      return c == ' ' && is_break(text[i]);
+    };
+    while (i < text.size() && i - at < kLongestGap && !matches()) ++i;
+    if (i >= text.size() || !matches()) {
+      out.origin.assign(value.size(), from);
+      out.end = from + 1;
+      return out;
+    }
+    out.origin.push_back(i);
+    at = i + (text[i] == '\\' && c != '\\' ? 2 : 1);
+    if (text[i] == '\\' && c == '\\' && at < text.size() && text[at] == '\\' && quoted && text[from] == '"') ++at;
+  }
+  out.end = at;
+  return out;
+}
+
+const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
+
+std::string text_of(const python::YamlNode& map, std::string_view key) {
+  const python::YamlNode* value = value_of(map, key);
+  return is_scalar(value) ? value->text : std::string();
+}
+
+Result<YamlTree> YamlTree::read(std::string_view text) {
+  if (text.size() > kLongestFile) return failure("this file is longer than any manifest that is read: 1 MiB");
+  YamlTree tree;
+  tree.text_ = text;
+  tree.lines_.push_back(0);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') tree.lines_.push_back(i + 1);
+  }
+  // "---" in the first column begins a document wherever it stands.
+  std::vector<std::size_t> starts = {0};
+  for (std::size_t line = 1; line < tree.lines_.size(); ++line) {
+    const std::string_view rest = text.substr(tree.lines_[line]);
+    if (rest.starts_with("---") && (rest.size() == 3 || rest[3] == ' ' || rest[3] == '\n' || rest[3] == '\r')) {
+      starts.push_back(line);
+    }
+  }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t from = tree.lines_[starts[i]];
+    const std::size_t to = i + 1 < starts.size() ? tree.lines_[starts[i + 1]] : text.size();
+    const int first = static_cast<int>(starts[i]);
+    try {
+      auto document = std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
+      if (document->root() == nullptr) continue;
+      tree.roots_.push_back(document->root());
+      tree.parts_.push_back({std::move(document), first});
+    } catch (const python::YamlFault& fault) {
+      return failure(fmt::format("this manifest cannot be read: {}", fault.message),
+                     fmt::format("{}:{}", fault.mark.line + first + 1, fault.mark.column + 1));
+    }
+  }
+  return tree;
+}
+
+std::size_t YamlTree::offset(const python::YamlNode& node) const {
+  // A document's nodes lie in its own deque: the part is the last whose first line is not behind the node's. Marks
+  // count lines from the document's beginning, so that the walk tells which document it is in.
+  int first = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (roots_[i] == last_root_) first = parts_[i].first_line;
+  }
+  const auto line = static_cast<std::size_t>(std::max(node.mark.line + first, 0));
+  if (line >= lines_.size()) return text_.size();
+  std::size_t at = lines_[line];
+  for (int column = 0; column < node.mark.column && at < text_.size(); ++column) {
+    ++at;
+    while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U) ++at;
+  }
+  return std::min(at, text_.size());
+}
+
+ShellWord YamlTree::word(const python::YamlNode& node) const { return placed(text_, offset(node), node.text); }
+
+std::vector<ShellWord> YamlTree::words(const python::YamlNode& node) const {
+  std::vector<ShellWord> out;
+  if (node.kind == python::YamlNode::kScalar) out.push_back(word(node));
+  if (node.kind != python::YamlNode::kSequence) return out;
+  for (const python::YamlNode* item : node.items) {
+    if (item->kind == python::YamlNode::kScalar) out.push_back(word(*item));
+  }
+  return out;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,115 @@
+// `launches PATH…` and `check PATH…`: every launch of many files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+const std::string kServe = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B ";
+
+TEST(Launches, AreShownAsTheyWereUnderstood) {
+  const TemporaryDirectory dir;
+  const std::string path =
+      dir.file("a.sh", "export SGLANG_A=1\nif x; then TP=2; fi\n" + kServe + "--tp $TP --api-key s3cr3t\n");
+  const ToolRun run = run_tool({"launches", path, "--format", "json"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  const Json all = Json::parse(run.out);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["source"]["file"], path);
+  EXPECT_EQ(all[0]["source"]["line"], 3);
+  EXPECT_EQ(all[0]["env"]["SGLANG_A"], "1");
+  EXPECT_EQ(all[0]["argv"][3], "?");
+  EXPECT_THAT(run.out, Not(HasSubstr("s3cr3t")));
+  ASSERT_EQ(all[0]["unknown"].size(), 1U);
+  EXPECT_EQ(all[0]["unknown"][0]["where"], "2:1");
+  EXPECT_THAT(all[0]["unknown"][0]["what"].get<std::string>(), HasSubstr("TP depends on a branch at line 2"));
+  const Json given = Json::parse(run_tool({"launches", path, "--format", "json", "--set", "TP=2"}).out);
+  EXPECT_EQ(given[0]["argv"][3], "2");
+  EXPECT_TRUE(given[0]["unknown"].empty());
+  EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("not known: 2:1: TP depends on a branch"));
+}
+
+TEST(Launches, WhatCannotBeReadIsSaid) {
+  const TemporaryDirectory dir;
+  EXPECT_EQ(run_tool({"launches", dir.path() + "/none"}).status, 2);
+  const ToolRun run = run_tool({"launches", dir.file("t.yaml", "apiVersion: v1\nkind: Pod\nname: {{ .x }}\n")});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("template"));
+}
+
+TEST(CheckPaths, EveryLaunchOfADirectoryIsLookedAtByItself) {
+  const TemporaryDirectory dir;
+  dir.file("good.sh", kServe + "--tp 2\n");
+  dir.file("sub/bad.sh", kServe + "--tp 3\n");
+  dir.file("open.sh", kServe + "--tp $N\n");
+  dir.file("none.sh", "echo hello\n");
+  dir.file("two.yaml",
+           "services:\n  a: {image: 'lmsysorg/sglang:v0.5.12', command: sglang serve --model-path Qwen/Qwen3-8B}\n"
+           "  b: {command: sglang serve --model-path Qwen/Qwen3-0.6B}\n");
+  const ToolRun run = run_tool({"check", dir.path()});
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("4 launches checked, 1 of them failed, 1 with something unknown"));
+  EXPECT_THAT(run.out, HasSubstr("the variable N is not set"));
+  EXPECT_THAT(run.out, HasSubstr("PL003"));
+  EXPECT_THAT(run.out, HasSubstr("(SGLang 0.5.12)"));
+  const Json all = Json::parse(run_tool({"check", dir.path(), "--format", "json"}).out);
+  EXPECT_EQ(all["summary"]["checked"], 4);
+  EXPECT_EQ(all["summary"]["unknown"], 1);
+  EXPECT_EQ(all["launches"].size(), 5U);
+  const ToolRun set = run_tool({"check", dir.path() + "/open.sh", "--set", "N=2"});
+  EXPECT_EQ(set.status, 0) << set.out << set.err;
+}
+
+TEST(CheckPaths, NodesOfOneLaunchAreAlsoLookedAtTogether) {
+  const TemporaryDirectory dir;
+  const std::string rest = "--tp 8 --nnodes 2 --dist-init-addr n0:5000 ";
+  dir.file("a.sh", kServe + rest + "--node-rank 0\n");
+  dir.file("b.sh", kServe + rest + "--node-rank 0\n");
+  const ToolRun run = run_tool({"check", "--device-count", "4", dir.path()});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("ND002"));
+  EXPECT_THAT(run.out, HasSubstr("together: 2 of 2 nodes at n0:5000"));
+}
+
+TEST(CheckPaths, OneOfSeveralIsPicked) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("c.yaml",
+                                    "services:\n  small: {command: sglang serve --model-path Qwen/Qwen3-0.6B}\n"
+                                    "  big: {command: sglang serve --model-path Qwen/Qwen3-8B}\n");
+  const auto model = [&](const std::string& choice) {
+    const ToolRun run =
+        run_tool({"check", "--no-kernel", "--format", "json", "--command-file", path, "--launch", choice});
+    const Json report = Json::parse(run.out, nullptr, false);
+    return report.is_object() ? report["launch"]["argv"][1].get<std::string>() : run.err;
+  };
+  EXPECT_EQ(model("1"), "Qwen/Qwen3-0.6B");
+  EXPECT_EQ(model("big"), "Qwen/Qwen3-8B");
+  EXPECT_THAT(model("3"), HasSubstr("there is no such launch"));
+  EXPECT_THAT(run_tool({"check", "--command-file", path}).err,
+              HasSubstr("2 SGLang launches in this manifest: 1 small"));
+}
+
+// What a comment cuts off is put back, not deleted.
+TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("a.sh", kServe + "\\\n  # two cards\n  --tp 2 \\\n  --page-size 64\n");
+  const ToolRun plain = run_tool({"check", "--no-kernel", "--command-file", path});
+  EXPECT_EQ(plain.status, 1) << plain.out << plain.err;
+  EXPECT_THAT(plain.out, HasSubstr("SH003"));
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--command-file", path});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_EQ(read_file(path), "# two cards\n" + kServe + "\\\n  --tp 2 \\\n  --page-size 64\n");
+}
+
+}  // namespace
+}  // namespace preflight::testing

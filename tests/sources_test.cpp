@@ -1,0 +1,161 @@
+// Launches as operators keep them: tests/data/sources/*.txt holds one case behind another, each with its file's name,
+// the kind of place it was seen at, its text and what must be read from it.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "src/sources/launch_command.h"
+#include "src/sources/yaml_tree.h"
+#include "tests/support/paths.h"
+
+namespace preflight::sources {
+namespace {
+
+struct Case {
+  std::string head;  // the line as it stands
+  std::string name;
+  std::string file;
+  std::string text;
+  std::string expects;
+};
+
+// UPDATE_GOLDEN=1 writes down what is read now.
+bool updates() { return std::getenv("UPDATE_GOLDEN") != nullptr; }
+
+std::string stripped(std::string text) {
+  const auto from = text.find_first_not_of(" \n");
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \n") + 1 - from);
+}
+
+std::vector<Case> cases_of(const std::string& kind) {
+  std::ifstream in(testing::source_directory() + "/tests/data/sources/" + kind + ".txt");
+  std::stringstream all;
+  all << in.rdbuf();
+  std::vector<Case> out;
+  std::string text = "\n" + all.str();
+  for (auto at = text.find("\n=== "); at != std::string::npos;) {
+    const auto next = text.find("\n=== ", at + 1);
+    const std::string one = text.substr(at + 5, next == std::string::npos ? next : next - at - 5);
+    const auto line = one.find('\n');
+    const std::string head = one.substr(0, line);
+    const auto first = head.find('|');
+    const auto second = head.find('|', first + 1);
+    const std::string rest = one.substr(line + 1);
+    constexpr std::string_view kExpects = "--- expects\n";
+    const auto behind = rest.find(kExpects);
+    const bool has = behind != std::string::npos;
+    EXPECT_TRUE(has || updates()) << head;
+    out.push_back({head, stripped(head.substr(0, first)), stripped(head.substr(first + 1, second - first - 1)),
+                   rest.substr(0, behind), has ? stripped(rest.substr(behind + kExpects.size())) : std::string()});
+    at = next;
+  }
+  return out;
+}
+
+// One line for each thing that was understood.
+std::string shown(const Result<std::vector<LaunchCommand>>& read) {
+  if (!read) return "none: " + read.error().text();
+  std::string out;
+  for (const LaunchCommand& launch : *read) {
+    out += fmt::format("launch {}{}{}\n", launch.where.line, launch.serve ? " serve" : "", launch.vllm ? " vllm" : "");
+    for (std::string word : launch.argv) {
+      std::replace(word.begin(), word.end(), kHole, '?');
+      std::replace(word.begin(), word.end(), '\n', '~');
+      out += "  [" + word + "]\n";
+    }
+    for (const auto& [name, value] : launch.env) out += fmt::format("  env {}={}\n", name, value);
+    if (!launch.name.empty()) out += "  name " + launch.name + "\n";
+    if (!launch.when.empty()) out += "  when " + launch.when + "\n";
+    if (!launch.image.empty()) out += "  image " + launch.image + "\n";
+    if (!launch.release.empty()) out += "  release " + launch.release + "\n";
+    for (const LaunchUnknown& unknown : launch.unknown) {
+      out += fmt::format("  unknown {}:{} {}\n", unknown.where.line, unknown.where.column, unknown.what);
+    }
+    for (const ShellNote& note : launch.notes) out += fmt::format("  note {}\n", note.rule);
+  }
+  return stripped(out);
+}
+
+TEST(Sources, AreReadAsTheyWouldRun) {
+  int count = 0;
+  for (const char* name : {"shell", "containers", "others"}) {
+    const std::string kind = name;
+    const auto cases = cases_of(kind);
+    if (updates()) {
+      std::ofstream out(testing::source_directory() + "/tests/data/sources/" + kind + ".txt");
+      for (const Case& one : cases) {
+        out << "=== " << one.head << "\n"
+            << one.text << (one.text.ends_with('\n') ? "" : "\n") << "--- expects\n"
+            << shown(read_launches(one.text, {}, one.file)) << "\n";
+      }
+      continue;
+    }
+    for (const Case& one : cases) {
+      EXPECT_EQ(shown(read_launches(one.text, {}, one.file)), one.expects) << kind << ": " << one.name;
+      ++count;
+    }
+  }
+  if (!updates()) {
+    EXPECT_GE(count, 120);
+  }
+}
+
+// Every place that is told lies in the text.
+TEST(Sources, PlacesLieInTheText) {
+  for (const char* kind : {"shell", "containers", "others"}) {
+    for (const Case& one : cases_of(kind)) {
+      const auto read = read_launches(one.text, {}, one.file);
+      if (!read) continue;
+      for (const LaunchCommand& launch : *read) {
+        ASSERT_EQ(launch.argv.size(), launch.spans.size()) << one.name;
+        ASSERT_EQ(launch.argv.size(), launch.positions.size()) << one.name;
+        for (const WordSpan& span : launch.spans) {
+          EXPECT_LE(span.begin, span.end) << one.name;
+          EXPECT_LE(span.end, one.text.size()) << one.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Sources, FilesThatAreNoneEndInOneLine) {
+  std::string aliases = "services:\n  a: &a0 [x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 30; ++i)
+    aliases += fmt::format("  b{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
+  const std::string texts[] = {",\nservices:",
+                               "services: " + std::string(5'000, '['),
+                               aliases,
+                               "[Service]\nExecStart=" + std::string(200'000, 'x'),
+                               "A = $(A)$(A)$(A)$(A)\nrun:\n\tsglang $(A)\n",
+                               std::string(300'000, '['),
+                               std::string("a\0b\nc", 5),
+                               "```\n" + std::string(100'000, '`')};
+  for (const std::string& text : texts) {
+    const auto read = read_launches(text, {}, "");
+    EXPECT_FALSE(read) << text.substr(0, 40);
+    if (!read) {
+      EXPECT_EQ(read.error().text().find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(Sources, TheReleaseIsReadFromTheTag) {
+  const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.16-xpu", "0.5.16"},
+                                                      {"lmsysorg/sglang:v0.5.12.post1", "0.5.12.post1"},
+                                                      {"reg:5000/sglang:0.5.20", "0.5.20"},
+                                                      {"lmsysorg/sglang:latest", ""},
+                                                      {"lmsysorg/sglang", ""},
+                                                      {"vllm/vllm-openai:v0.9.1", ""},
+                                                      {"lmsysorg/sglang:v0.5", ""}};
+  for (const auto& [image, release] : rows) EXPECT_EQ(release_of_image(image), release) << image;
+}
+
+}  // namespace
+}  // namespace preflight::sources
