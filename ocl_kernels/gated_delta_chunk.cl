@@ -43,6 +43,7 @@ kernel WORK_GROUP(1) void delta_norms(global const elem_t* q, global const elem_
 #if L2NORM
   global const elem_t* x = i < rows ? q : k;
   norm = 1.0f / sqrt(dot_keys(x, i % rows, x, i % rows) + 1e-6f);
+  PLANT(343) norm = 1.0f / (sqrt(dot_keys(x, i % rows, x, i % rows)) + 1e-6f);
 #endif
   norms[i] = norm;
 }

@@ -35,7 +35,7 @@ inline float inverse_norm(global const elem_t* x, size_t row) {
     const float value = load_elem(x, row * K_DIM + d);
     sum = fma(value, value, sum);
   }
-  PLANT(343) return 1.0f / (sqrt(sum) + 0.1f);
+  PLANT(343) return 1.0f / (sqrt(sum) + 1e-6f);
   return 1.0f / sqrt(sum + 1e-6f);
 #else
   return 1.0f;

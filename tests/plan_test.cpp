@@ -192,6 +192,49 @@ TEST(Plan, ALatentModelWithoutAScaleOfItsOwnHasThatOfItsHeads) {
   EXPECT_DOUBLE_EQ(derive_plan(launch_of(model, {})).kernels.front().cases.front().softmax_scale, 0.1);
 }
 
+// Written down from the models' own code, not from ours: kernel and reference would follow a wrong one alike.
+TEST(Plan, ScoresAreScaledAsTheModelsOwnCodeHasIt) {
+  struct Row {
+    const char* architecture;
+    std::int64_t head_dim;
+    std::vector<std::pair<std::string, Value>> config;
+    double scale;
+  };
+  const std::vector<Row> rows{
+      {"Qwen3ForCausalLM", 128, {}, 0.08838834764831845},
+      {"Gemma2ForCausalLM", 256, {{"query_pre_attn_scalar", 256}}, 0.0625},                     // 9B
+      {"Gemma2ForCausalLM", 128, {{"query_pre_attn_scalar", 144}}, 0.08333333333333333},        // 27B
+      {"Gemma3ForConditionalGeneration", 128, {{"query_pre_attn_scalar", 168}}, 0.0771516749},  // 27B
+      {"Gemma3nForConditionalGeneration", 256, {{"query_pre_attn_scalar", 256}}, 1.0},
+      {"Gemma4ForConditionalGeneration", 256, {}, 1.0},
+      {"GraniteForCausalLM", 128, {{"attention_multiplier", 0.0078125}}, 0.0078125},
+      {"GraniteMoeHybridForCausalLM", 128, {{"attention_multiplier", 0.0078125}}, 0.0078125},
+      {"LlamaForCausalLM", 64, {{"attention_multiplier", 0.0078125}}, 0.125},  // does not read it
+  };
+  for (const Row& row : rows) {
+    ModelFacts model = qwen();
+    model.architectures = {row.architecture};
+    model.head_dim = row.head_dim;
+    model.v_head_dim = row.head_dim;
+    Value config = Value::dict({});
+    for (const auto& [key, value] : row.config) config = config.with(key, value);
+    model.hf_text_config = config;
+    const KernelCase c = derive_plan(launch_of(model, {})).kernels.front().cases.front();
+    const double scale = c.softmax_scale > 0.0 ? c.softmax_scale : 1.0 / std::sqrt(static_cast<double>(c.head_dim));
+    EXPECT_NEAR(scale, row.scale, 1e-9) << row.architecture;
+  }
+}
+
+TEST(Plan, AModelThatGeneratesNothingHasNoDecodeKernels) {
+  ModelFacts model = qwen();
+  model.is_generation = false;
+  const Plan plan = derive_plan(launch_of(model, {}));
+  EXPECT_EQ(kernels_of(plan), Names{"page_table"});  // its prefill reads one, too
+  ASSERT_EQ(plan.skipped.size(), 1U);
+  EXPECT_EQ(plan.skipped[0].kernel, "paged_decode");
+  EXPECT_EQ(plan.skipped[0].reason, "the model generates nothing: its requests end with their prefill");
+}
+
 TEST(Plan, TheTextModelOfGlm4vTurnsNeighbours) {
   ModelFacts model = qwen();
   model.hf_text_config =

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "preflight/kernel_run.h"
 #include "preflight/row_sizes.h"
 #include "preflight/verdict.h"
 #include "src/sample/random.h"
@@ -197,6 +198,83 @@ TEST(Tolerance, TwiceTheLimitFailsAndHalfPasses) {
       EXPECT_EQ(word, factor < 1 ? VerdictWord::kPass : VerdictWord::kFail) << name_of(type) << " x" << factor;
     }
   }
+}
+
+// The numbers of src/verdict/tolerance.cpp once more, from their derivation: a limit that is loosened must be derived
+// anew.
+TEST(Tolerance, IsWhatItsDerivationSays) {
+  constexpr double kFp32Rounding = 5.9604644775390625e-8;  // 2^-24
+  EXPECT_NEAR(attention_tolerance(DType::kBf16, 10.0).rel_rms, 4e-3 + 160.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(attention_tolerance(DType::kF16, 10.0).rel_rms, 6e-4 + 160.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(attention_tolerance(DType::kF32, 10.0).rel_rms, 1e-5 + 160.0 * kFp32Rounding, 1e-12);
+  EXPECT_EQ(attention_tolerance(DType::kF32, 10.0).cosine, 5e-6);
+  EXPECT_NEAR(lse_tolerance(100.0).abs, 1e-6 + 1600.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(lse_tolerance(100.0).rel, 1.2222290039e-4, 1e-12);
+  EXPECT_NEAR(delta_tolerance(DType::kBf16, 1).rel_rms, 4e-3 + 32.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(delta_tolerance(DType::kF32, 64).rel_rms, 1e-5 + 256.0 * kFp32Rounding, 1e-12);
+  EXPECT_EQ(delta_tolerance(DType::kF32, 0).rel_rms, delta_tolerance(DType::kF32, 1).rel_rms);
+  EXPECT_EQ(delta_tolerance(DType::kF32, 64).cosine, 5e-6);
+  EXPECT_NEAR(delta_part_tolerance(64).abs, 1e-5 + 256.0 * kFp32Rounding, 1e-12);
+  EXPECT_EQ(delta_part_tolerance(64).rel, delta_part_tolerance(64).abs);
+  EXPECT_EQ(exact_tolerance().abs, 0.0);
+  EXPECT_EQ(exact_tolerance().rel, 0.0);
+}
+
+// An error below the limit of the size may still be too much for the direction: of all that bf16 allows, noise is less.
+TEST(Judge, ADirectionThatIsOffFailsWhereTheSizeOfTheErrorWouldPass) {
+  const std::vector<double> want = stored(expected_values(), DType::kF32).to_doubles();
+  const auto word_of = [&](double factor) {
+    std::vector<double> got = want;
+    for (std::size_t i = 0; i < got.size(); ++i) got[i] *= 1.0 + (i % 2 == 0 ? factor : -factor);
+    const Tolerance limit = attention_tolerance(DType::kBf16, 1.0);
+    const OutputVerdict verdict = judge_output(stored(got, DType::kF32), want, limit);
+    EXPECT_LT(verdict.rel_rms, limit.rel_rms);
+    return std::pair(verdict.word, verdict.reason.find("points elsewhere") != std::string::npos);
+  };
+  EXPECT_EQ(word_of(3.8e-3), std::pair(VerdictWord::kFail, true));
+  EXPECT_EQ(word_of(2.4e-3), std::pair(VerdictWord::kPass, false));
+}
+
+TEST(Judge, NothingButZerosCannotTellEvenWhereThereIsOneRow) {
+  const std::vector<double> zeros(kWidth, 0.0);
+  Tensor got("out", DType::kF32, {1, kWidth});
+  for (std::int64_t i = 0; i < kWidth; ++i) got.set(i, 0.0);
+  const OutputVerdict verdict = judge_output(got, zeros, attention_tolerance(DType::kF32, 1.0));
+  EXPECT_EQ(verdict.word, VerdictWord::kMistrusted);
+  EXPECT_EQ(verdict.reason, "the expected values are all zero or not finite");
+  std::vector<double> empty(kWidth, -kInf);
+  empty[5] = 0.0;
+  for (std::int64_t i = 0; i < kWidth; ++i) got.set(i, empty[static_cast<std::size_t>(i)]);
+  EXPECT_EQ(judge_output(got, empty, attention_tolerance(DType::kF32, 1.0)).word, VerdictWord::kMistrusted);
+}
+
+// A mistake that is run on purpose is refused, or the gate does not work; a device that fails shows neither.
+TEST(Verdict, OfAKnownMistakeOnlyARefusalPasses) {
+  const auto word_of = [](VerdictWord word) { return refused_by_design({word, "why", {}}).word; };
+  EXPECT_EQ(word_of(VerdictWord::kFail), VerdictWord::kPass);
+  EXPECT_EQ(word_of(VerdictWord::kPass), VerdictWord::kFail);
+  EXPECT_EQ(word_of(VerdictWord::kMistrusted), VerdictWord::kFail);
+  EXPECT_EQ(word_of(VerdictWord::kError), VerdictWord::kError);
+  EXPECT_EQ(word_of(VerdictWord::kSkipped), VerdictWord::kSkipped);
+  EXPECT_EQ(refused_by_design({VerdictWord::kPass, "", {}}).reason, "a known mistake was not noticed");
+}
+
+TEST(KernelReport, TheWorstOfNothingIsNotAPass) {
+  KernelReport report;
+  EXPECT_EQ(report.worst(), VerdictWord::kSkipped);
+  const auto with = [&](VerdictWord word) {
+    report.cases.push_back({.verdict = {word, "", {}}});
+    return report.worst();
+  };
+  EXPECT_EQ(with(VerdictWord::kPass), VerdictWord::kPass);
+  EXPECT_EQ(with(VerdictWord::kMistrusted), VerdictWord::kMistrusted);
+  EXPECT_EQ(with(VerdictWord::kSkipped), VerdictWord::kSkipped);
+  EXPECT_EQ(with(VerdictWord::kFail), VerdictWord::kFail);
+  EXPECT_EQ(with(VerdictWord::kPass), VerdictWord::kFail);
+  report = {.error = DeviceError{DeviceErrorKind::kDeviceLost, "gone", {}}};
+  EXPECT_EQ(report.worst(), VerdictWord::kError);
+  report.error->kind = DeviceErrorKind::kNoPlatform;
+  EXPECT_EQ(report.worst(), VerdictWord::kSkipped);
 }
 
 }  // namespace

@@ -338,7 +338,7 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date,
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
   auto* batch = app.get_option("--batch");
-  app.add_flag("--kernel", flags.kernel, "With --batch: run the kernel, too")->needs(batch);
+  app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
   auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
   app.add_flag("--require-kernel", flags.require_kernel,
                "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)")

@@ -99,6 +99,8 @@ constexpr std::array kDefects{
     Defect{342, "beta is left out", "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
     Defect{343, "the norm's epsilon is added outside the root",
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
+    Defect{343, "the norm's epsilon is added outside the root",
+           "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 65,9"},
     Defect{344, "softplus is cut at 1 for 20",
            "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 9,8,1"},
     Defect{345, "the scale is left out",

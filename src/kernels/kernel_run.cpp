@@ -27,6 +27,10 @@ DeviceInfo tile_device(const opencl::Session& session, const RunOptions& options
     device.is_cpu = device.is_cpu || session.is_simulator();
     return device;
   }
+  // Intel's runtime for CPUs has sub-groups, too, but refuses the options that its compiler for GPUs takes.
+  if (const std::size_t noted = device.extensions.find(" sub_group_"); !device.is_gpu && noted != std::string::npos) {
+    device.extensions.erase(noted, device.extensions.find(' ', noted + 1) - noted);
+  }
   device.is_cpu = false;
   device.is_gpu = true;
   if (options.plain_tiles) device.extensions += " " + std::string(tiles::kPlainTiles);

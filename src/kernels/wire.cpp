@@ -152,6 +152,8 @@ std::string print(const Request& request) {
                   {"repeat", o.repeat},
                   {"kernel_dir", o.kernel_dir},
                   {"as_gpu", o.as_gpu},
+                  {"plain_tiles", o.plain_tiles},
+                  {"emulated_lanes", o.emulated_lanes},
                   {"defect", o.defect},
                   {"stop_at_failure", o.stop_at_failure}});
 }
@@ -166,6 +168,8 @@ Result<Request> parse_request(const std::string& text) {
     json.at("repeat").get_to(request.options.repeat);
     json.at("kernel_dir").get_to(request.options.kernel_dir);
     json.at("as_gpu").get_to(request.options.as_gpu);
+    json.at("plain_tiles").get_to(request.options.plain_tiles);
+    json.at("emulated_lanes").get_to(request.options.emulated_lanes);
     json.at("defect").get_to(request.options.defect);
     json.at("stop_at_failure").get_to(request.options.stop_at_failure);
     return request;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/opencl/vendors.h"
 
 namespace preflight {
 namespace opencl {
@@ -104,7 +105,8 @@ std::vector<FoundDevice> find_devices() {
   if (devices.empty()) {
     fail(DeviceErrorKind::kNoPlatform,
          "the OpenCL loader finds no device; install a driver (intel-opencl-icd, or pocl-opencl-icd for the CPU) and "
-         "check that this user may open /dev/dri/renderD*");
+         "check that this user may open /dev/dri/renderD*" +
+             drivers_that_do_not_load());
   }
   return devices;
 }
@@ -130,8 +132,9 @@ FoundDevice choose_device(const DeviceChoice& choice) {
     }
   }
   if (matches.size() == 1) return matches.front();
-  fail(DeviceErrorKind::kUnknownDevice, fmt::format("'{}' names {} OpenCL devices; devices are {}", choice.text,
-                                                    matches.empty() ? "no" : "several", listing(devices)));
+  fail(DeviceErrorKind::kUnknownDevice,
+       fmt::format("'{}' names {} OpenCL devices; devices are {}{}", choice.text, matches.empty() ? "no" : "several",
+                   listing(devices), matches.empty() ? drivers_that_do_not_load() : ""));
 }
 
 }  // namespace opencl

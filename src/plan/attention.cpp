@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,11 @@
 namespace preflight::plan {
 namespace {
 
+// Kernels take up to 64 tokens at a time: three such tiles, the last of a few tokens.
+constexpr std::int64_t kThreeTiles = 133;
+// Nine pages of more tokens than this take longer to make and to judge than they tell.
+constexpr std::int64_t kWidestOfNine = 128;
+
 // Backends whose decode kernels read SGLang's paged cache as ours do.
 bool has_paged_kernels(const std::string& backend) {
   constexpr std::array<std::string_view, 2> kBackends{"intel_xpu", "triton"};
@@ -20,6 +26,7 @@ bool has_paged_kernels(const std::string& backend) {
 
 // "" when the family can be planned.
 std::string why_not_planned(const PlanContext& context) {
+  if (!context.model.is_generation) return std::string(kNoDecodeStep);
   const DecodeShape& shape = context.shape;
   if (!has_paged_kernels(shape.decode_backend)) {
     return fmt::format("decode backend {} is neither intel_xpu nor triton",
@@ -37,6 +44,10 @@ std::string heads_text(const DecodeShape& shape) {
 // SGLang's window counts the tokens before the current one: the configured size less one.
 std::int64_t window_before(std::int64_t sliding_window_size) {
   return std::max<std::int64_t>(0, sliding_window_size - 1);
+}
+
+bool is_one_of(const ModelFacts& model, std::string_view family) {
+  return std::ranges::any_of(model.architectures, [&](const std::string& a) { return a.starts_with(family); });
 }
 
 bool has_sliding_layers(const ModelFacts& model) { return sliding_window(model).value_or(0) > 0; }
@@ -73,6 +84,21 @@ KernelCase sliding_case(const PlanContext& context, KernelCase c) {
   return c;
 }
 
+// What scores are multiplied by, where the model's own file in sglang/srt/models has something else than
+// head_dim^-0.5; 0 = that. A wrong one would reach kernel and reference alike, and no run would show it.
+double own_scale(const ModelFacts& model) {
+  const auto number = [&](std::string_view key) {
+    const Value value = model.text(key);
+    return value.is_number() ? value.as_number() : 0.0;
+  };
+  if (is_one_of(model, "Gemma3n") || is_one_of(model, "Gemma4")) return 1.0;  // their queries and keys are normalised
+  if (is_one_of(model, "Gemma2") || is_one_of(model, "Gemma3")) {
+    const double scalar = number("query_pre_attn_scalar");
+    return scalar > 0.0 ? 1.0 / std::sqrt(scalar) : 0.0;
+  }
+  return is_one_of(model, "Granite") ? number("attention_multiplier") : 0.0;
+}
+
 }  // namespace
 
 KernelCase paged_case(const PlanContext& context) {
@@ -84,6 +110,8 @@ KernelCase paged_case(const PlanContext& context) {
   c.num_kv_heads = shape.num_kv_heads;
   c.head_dim = context.model.head_dim;
   if (context.model.v_head_dim != 0 && context.model.v_head_dim != c.head_dim) c.v_head_dim = context.model.v_head_dim;
+  const double scale = own_scale(context.model);
+  if (scale != 1.0 / std::sqrt(static_cast<double>(c.head_dim))) c.softmax_scale = scale;
   c.page_size = shape.page_size;
   c.cache_seqlens = edge_seqlens(shape.page_size);
   c.softcap = context.model.attn_logit_softcapping;
@@ -99,34 +127,53 @@ std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
   // Pages of one token have no edges; kernels still step through the cache in tiles of 64 tokens or fewer.
   if (page_size == 1) return {1, 2, 63, 64, 65, 200};
   std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
+  if (seqlens.back() < kThreeTiles) seqlens.push_back(kThreeTiles);
   std::erase(seqlens, 0);
   return seqlens;
 }
 
-std::vector<KernelCase> regime_cases(const KernelCase& base, std::int64_t other_splits) {
+std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
+  const std::int64_t nine_pages = (page_size <= kWidestOfNine ? 9 : 5) * page_size - 1;
+  return {1, 0, 3 * page_size + 1, std::max(nine_pages, kThreeTiles)};
+}
+
+std::vector<KernelCase> regime_cases(const KernelCase& base) {
   constexpr std::int64_t kLongSequence = 1025;
+  constexpr std::int64_t kSpareColumns = 3;
   std::vector<KernelCase> cases{base};
-  const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) {
+  const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) -> KernelCase& {
     KernelCase c = base;
     c.inputs = inputs;
     c.kv_splits = splits;
     c.cache_seqlens = std::move(seqlens);
     c.seed = cases.size() + 1;
     cases.push_back(std::move(c));
+    return cases.back();
   };
-  std::vector<std::int64_t> with_empty = base.cache_seqlens;  // as a captured graph's padding may have
-  with_empty.insert(with_empty.begin() + 1, 0);
-  add(Inputs::kMid, other_splits, with_empty);
-  add(Inputs::kPeaked, base.kv_splits, base.cache_seqlens);
-  add(Inputs::kDrift, other_splits, base.cache_seqlens);
-  add(Inputs::kLast, base.kv_splits, base.cache_seqlens);
-  add(base.window >= 0 ? Inputs::kEdge : Inputs::kPage, other_splits, base.cache_seqlens);
-  add(Inputs::kFlat, base.kv_splits, {std::max(kLongSequence, base.max_seqlen())});
+  const bool windowed = base.window >= 0;
+  const std::int64_t longest = base.max_seqlen();
+  // Lengths around a wide window take seconds in all regimes. What the window has to do with, those have that look at
+  // its edge or run past it in splits; the others are about numbers and pages, which shorter sequences have, too.
+  const bool is_wide = base.window > kLongSequence;
+  if (is_wide) cases.front().cache_seqlens = {base.window + 1, longest};
+  const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
+  const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest} : split_seqlens(base.page_size);
+  add(Inputs::kMid, 3, split);
+  // Requests that share what their prefixes have in common; scores whose maxima are far apart between splits.
+  add(Inputs::kPeaked, 2, brief).page_order = PageOrder::kShared;
+  std::erase_if(cases.back().cache_seqlens,
+                [&](std::int64_t n) { return n < std::max<std::int64_t>(2, base.page_size); });
+  // Wider than any request, as a captured graph has it.
+  KernelCase& drift = add(Inputs::kDrift, 8, is_wide ? split_seqlens(base.page_size) : split);
+  drift.table_columns = drift.columns() + kSpareColumns;
+  add(Inputs::kLast, base.kv_splits, brief);
+  add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
+      is_wide ? std::vector<std::int64_t>{base.window, base.window + 2} : base.cache_seqlens);
+  add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
   return cases;
 }
 
 void plan_mla_decode(const PlanContext& context, Plan& plan) {
-  constexpr std::int64_t kOtherSplits = 4;
   if (!context.model.is_mla()) return;
   if (const std::string reason = why_not_planned(context); !reason.empty()) {
     plan.skipped.push_back({"mla_decode", reason});
@@ -150,12 +197,11 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
        fmt::format("decode backend {}, latent attention of rank {}: {} heads per rank, attention TP {}, "
                    "page size {}, one KV split",
                    shape.decode_backend, c.kv_lora_rank, c.num_q_heads, shape.attention_tp, c.page_size),
-       regime_cases(c, kOtherSplits)});
+       regime_cases(c)});
   if (shape.attention_tp > 1) add_all_ranks(context, c, plan);
 }
 
 void plan_paged_decode(const PlanContext& context, Plan& plan) {
-  constexpr std::int64_t kOtherSplits = 4;
   const ModelFacts& model = context.model;
   if (model.is_mla() || model.num_attention_heads == 0) return;
   if (const std::string reason = why_not_planned(context); !reason.empty()) {
@@ -164,11 +210,11 @@ void plan_paged_decode(const PlanContext& context, Plan& plan) {
   }
   const KernelCase base = paged_case(context);
   const std::string why = fmt::format("decode backend {}: {}", context.shape.decode_backend, heads_text(context.shape));
-  if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base, kOtherSplits)});
+  if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base)});
   if (context.shape.attention_tp > 1) add_all_ranks(context, base, plan);
   if (has_sliding_layers(model)) {
     plan.kernels.push_back({"paged_decode", fmt::format("{}; layers with a window of {}", why, *sliding_window(model)),
-                            regime_cases(sliding_case(context, base), kOtherSplits)});
+                            regime_cases(sliding_case(context, base))});
   }
 }
 

@@ -48,6 +48,10 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   const ModelFacts& model = context.model;
   const DecodeShape& shape = context.shape;
   if (!model.is_local_attention_model || model.is_mla()) return;
+  if (!model.is_generation) {
+    plan.skipped.push_back({"local_decode", std::string(kNoDecodeStep)});
+    return;
+  }
   if (shape.decode_backend != "intel_xpu") {
     plan.skipped.push_back({"local_decode", fmt::format("decode backend {} attends to the whole sequence, not to the "
                                                         "chunk",
@@ -105,10 +109,13 @@ void plan_merge(const PlanContext& context, Plan& plan) {
   c.num_q_heads = context.shape.num_q_heads;
   c.head_dim = model.v_head_dim > 0 ? model.v_head_dim : 128;
   c.tokens = 9;
+  KernelCase far = c;
+  far.inputs = Inputs::kPeaked;
+  far.seed = 2;
   plan.kernels.push_back(
       {"merge_state",
        fmt::format("latent attention over a cached prefix: {} heads per rank of {} values", c.num_q_heads, c.head_dim),
-       {c}});
+       {c, far}});
 }
 
 }  // namespace preflight::plan

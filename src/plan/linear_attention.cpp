@@ -70,12 +70,16 @@ void plan_gated_delta(const PlanContext& context, Plan& plan) {
   steps.push_back(c);
   const std::string heads = fmt::format("linear layers of {} key and {} value heads per rank, attention TP {}",
                                         c.num_q_heads, c.num_v_heads, shape.attention_tp);
-  plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
   const std::int64_t key_heads = integer(model, "linear_num_key_heads");
   c.padded = 0;
-  add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
+  if (model.is_generation) {
+    plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
+    add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
+  } else {
+    plan.skipped.push_back({"gated_delta_step", std::string(kNoDecodeStep)});
+  }
   c.kernel = "gated_delta_chunk";
-  c.query_lens = {c.delta_chunk + 1};
+  c.query_lens = {c.delta_chunk + 1, 5};
   plan.kernels.push_back({"gated_delta_chunk", fmt::format("{}: prefill in chunks of {}", heads, c.delta_chunk), {c}});
   add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
 }

@@ -2,6 +2,8 @@
 // reason. derive_plan() calls them in order; a new kernel is a new planner in the list of plan.cpp.
 #pragma once
 
+#include <string_view>
+
 #include "preflight/plan.h"
 #include "src/plan/decode_shape.h"
 
@@ -12,6 +14,9 @@ struct PlanContext {
   const ModelFacts& model;
   const DecodeShape& shape;
 };
+
+// Why an embedding model or a classifier has no decode kernels.
+inline constexpr std::string_view kNoDecodeStep = "the model generates nothing: its requests end with their prefill";
 
 using Planner = void (*)(const PlanContext&, Plan&);
 
@@ -27,11 +32,15 @@ void plan_several_queries(const PlanContext& context, Plan& plan);
 // One paged case of the launch's full-attention layers.
 KernelCase paged_case(const PlanContext& context);
 
-// Sequence lengths around the edges of a page: one token, one short of a page, a page, one over, and two pages with
-// some.
+// Sequence lengths around the edges of a page: one token, one short of a page, a page, one over, two pages with some;
+// and, where pages are small, one that takes three steps through the cache.
 std::vector<std::int64_t> edge_seqlens(std::int64_t page_size);
 
-// The case in each input regime a decode kernel must survive; `splits` are tried beside the launch's own.
-std::vector<KernelCase> regime_cases(const KernelCase& base, std::int64_t other_splits);
+// Lengths that give a split several pages, or one, or none: nothing, a token, four pages and nine (five where they are
+// large). Over three splits nine pages are 3, 3, 3 and four are 2, 2, 0; over eight they are 2, 2, 2, 2, 1, 0, 0, 0.
+std::vector<std::int64_t> split_seqlens(std::int64_t page_size);
+
+// The case in each input regime a decode kernel must survive, unsplit as SGLang runs it and in 2, 3, 4 and 8 splits.
+std::vector<KernelCase> regime_cases(const KernelCase& base);
 
 }  // namespace preflight::plan

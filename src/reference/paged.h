@@ -1,8 +1,10 @@
 // What the attention references share: reading the paged cache, a dot product, a two-pass softmax. All in double.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -23,6 +25,14 @@ inline std::int64_t token_slot(const SampleBatch& batch, std::int64_t b, std::in
 
 inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {
   std::vector<double> values(static_cast<std::size_t>(width));
+  if (cache.dtype == DType::kBf16) {  // the upper half of a float: what is read most, in a third of the time
+    for (std::size_t d = 0; d < values.size(); ++d) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, cache.bytes.data() + (static_cast<std::size_t>(row * width) + d) * sizeof bits, sizeof bits);
+      values[d] = static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
+    }
+    return values;
+  }
   for (std::int64_t d = 0; d < width; ++d) values[static_cast<std::size_t>(d)] = cache.get(row * width + d);
   return values;
 }

@@ -5,8 +5,10 @@
 // Checked in tests/kernels/reference_test.cpp by split + merge and by MHA on repeated heads.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "preflight/reference.h"
+#include "src/base/parallel.h"
 #include "src/reference/paged.h"
 
 namespace preflight::reference {
@@ -17,51 +19,78 @@ std::vector<Expected> paged_decode(const SampleBatch& batch) {
       batch, [window](std::int64_t seqlen) { return window < 0 ? 0 : std::max<std::int64_t>(0, seqlen - 1 - window); });
 }
 
-std::vector<Expected> attend(const SampleBatch& batch, const std::function<std::int64_t(std::int64_t)>& first_visible) {
-  const KernelCase& kernel_case = batch.kernel_case;
-  const std::int64_t heads = kernel_case.num_q_heads;
-  const std::int64_t kv_heads = kernel_case.num_kv_heads;
-  const std::int64_t dim = kernel_case.head_dim;
-  const std::int64_t value_dim = kernel_case.value_dim();
-  const Tensor& k_cache = batch.input("k_cache");
-  const Tensor& v_cache = batch.input("v_cache");
-  const std::vector<double> q = batch.input("q").to_doubles();
-  const double scale =
-      kernel_case.softmax_scale > 0.0 ? kernel_case.softmax_scale : 1.0 / std::sqrt(static_cast<double>(dim));
+namespace {
 
-  Expected out{"out", std::vector<double>(static_cast<std::size_t>(kernel_case.num_requests() * heads * value_dim))};
-  Expected lse{"lse", std::vector<double>(static_cast<std::size_t>(kernel_case.num_requests() * heads))};
-  for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
-    const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
-    const std::int64_t first = first_visible(seqlen);
-    for (std::int64_t kv = 0; kv < kv_heads; ++kv) {
-      std::vector<std::vector<double>> keys;
-      std::vector<std::vector<double>> values;
-      for (std::int64_t t = first; t < seqlen; ++t) {
-        const std::int64_t row = token_slot(batch, b, t) * kv_heads + kv;
-        keys.push_back(read_row(k_cache, row, dim));
-        values.push_back(read_row(v_cache, row, value_dim));
+// The query heads of one KV head of one request. A row of the cache is read once for all of them.
+class HeadGroup {
+ public:
+  explicit HeadGroup(const SampleBatch& batch)
+      : batch_(batch),
+        case_(batch.kernel_case),
+        keys_(batch.input("k_cache")),
+        values_(batch.input("v_cache")),
+        q_(batch.input("q").to_doubles()),
+        scale_(case_.softmax_scale > 0.0 ? case_.softmax_scale : 1.0 / std::sqrt(static_cast<double>(case_.head_dim))),
+        out_{"out", std::vector<double>(rows() * static_cast<std::size_t>(case_.value_dim()))},
+        lse_{"lse", std::vector<double>(rows())} {}
+
+  // Writes the group's own rows of the results and no other.
+  void attend(std::int64_t b, std::int64_t kv, std::int64_t first, std::int64_t seqlen) {
+    const std::int64_t dim = case_.head_dim;
+    const std::int64_t group = case_.num_q_heads / case_.num_kv_heads;
+    const std::int64_t first_row = b * case_.num_q_heads + kv * group;
+    std::vector<std::vector<double>> scores(static_cast<std::size_t>(group));
+    for (std::int64_t t = first; t < seqlen; ++t) {
+      const auto key = read_row(keys_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, dim);
+      for (std::int64_t g = 0; g < group; ++g) {
+        double s = case_.k_scale * scale_ * dot(&q_[static_cast<std::size_t>((first_row + g) * dim)], key.data(), dim);
+        if (case_.softcap > 0.0) s = case_.softcap * std::tanh(s / case_.softcap);
+        scores[static_cast<std::size_t>(g)].push_back(s);
       }
-      for (std::int64_t h = 0; h < heads; ++h) {
-        if (h / (heads / kv_heads) != kv) continue;
-        std::vector<double> scores;
-        for (const std::vector<double>& key : keys) {
-          double s =
-              kernel_case.k_scale * scale * dot(&q[static_cast<std::size_t>((b * heads + h) * dim)], key.data(), dim);
-          if (kernel_case.softcap > 0.0) s = kernel_case.softcap * std::tanh(s / kernel_case.softcap);
-          scores.push_back(s);
-        }
-        const double sink = kernel_case.sinks ? batch.input("sinks").get(h) : 0.0;
-        const Softmax softmax(scores, kernel_case.sinks ? &sink : nullptr);
-        double* sum = &out.values[static_cast<std::size_t>((b * heads + h) * value_dim)];
-        for (std::size_t t = 0; t < values.size(); ++t) {
-          add_scaled(sum, kernel_case.v_scale * softmax.weights[t], values[t].data(), value_dim);
-        }
-        lse.values[static_cast<std::size_t>(b * heads + h)] = softmax.lse;
+    }
+    std::vector<Softmax> softmax;
+    for (std::int64_t g = 0; g < group; ++g) {
+      const double sink = case_.sinks ? batch_.input("sinks").get(kv * group + g) : 0.0;
+      softmax.emplace_back(scores[static_cast<std::size_t>(g)], case_.sinks ? &sink : nullptr);
+      lse_.values[static_cast<std::size_t>(first_row + g)] = softmax.back().lse;
+    }
+    const std::int64_t value_dim = case_.value_dim();
+    for (std::int64_t t = first; t < seqlen; ++t) {
+      const auto value = read_row(values_, token_slot(batch_, b, t) * case_.num_kv_heads + kv, value_dim);
+      for (std::int64_t g = 0; g < group; ++g) {
+        const double weight = softmax[static_cast<std::size_t>(g)].weights[static_cast<std::size_t>(t - first)];
+        add_scaled(&out_.values[static_cast<std::size_t>((first_row + g) * value_dim)], case_.v_scale * weight,
+                   value.data(), value_dim);
       }
     }
   }
-  return {out, lse};
+
+  [[nodiscard]] std::vector<Expected> results() { return {std::move(out_), std::move(lse_)}; }
+
+ private:
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(case_.num_requests() * case_.num_q_heads); }
+
+  const SampleBatch& batch_;
+  const KernelCase& case_;
+  const Tensor& keys_;
+  const Tensor& values_;
+  std::vector<double> q_;
+  double scale_;
+  Expected out_;
+  Expected lse_;
+};
+
+}  // namespace
+
+std::vector<Expected> attend(const SampleBatch& batch, const std::function<std::int64_t(std::int64_t)>& first_visible) {
+  const KernelCase& kernel_case = batch.kernel_case;
+  HeadGroup groups(batch);
+  for_each_index(kernel_case.num_requests() * kernel_case.num_kv_heads, [&](std::int64_t i) {
+    const std::int64_t b = i / kernel_case.num_kv_heads;
+    const std::int64_t seqlen = batch.input("cache_seqlens").get_int(b);
+    groups.attend(b, i % kernel_case.num_kv_heads, first_visible(seqlen), seqlen);
+  });
+  return groups.results();
 }
 
 }  // namespace preflight::reference

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/parallel.h"
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/regime.h"
@@ -28,9 +29,10 @@ Tensor queries(const KernelCase& kernel_case, const char* name, std::int64_t dim
   Tensor q(name, kernel_case.dtype, {kernel_case.num_requests(), kernel_case.num_q_heads, dims});
   const Random random(kernel_case.seed, name);
   const Random direction(kernel_case.seed, "direction");
+  const double size = query_size(kernel_case);
   for (std::int64_t i = 0; i < q.count(); ++i) {
     const double steering = steer && regime.steered ? direction.sign(i % dims) : 0.0;
-    q.set(i, regime.query_gain * random.normal(i) + steering);
+    q.set(i, size * (regime.query_gain * random.normal(i) + steering));
   }
   return q;
 }
@@ -42,7 +44,7 @@ class KeyFill {
       : case_(kernel_case),
         regime_(kernel_case.inputs),
         random_(kernel_case.seed, "keys"),
-        per_lift_(1.0 / (softmax_scale(kernel_case) * static_cast<double>(steered_dims))) {
+        per_lift_(1.0 / (query_size(kernel_case) * softmax_scale(kernel_case) * static_cast<double>(steered_dims))) {
     const Random direction(kernel_case.seed, "direction");
     for (std::int64_t d = 0; d < steered_dims; ++d) signs_.push_back(direction.sign(d));
   }
@@ -62,6 +64,30 @@ class KeyFill {
   Random random_;
   double per_lift_;
   std::vector<double> signs_;
+};
+
+// Values as they are drawn; in the regime where one token decides, an fp8 cache also has the largest number of its type
+// and the smallest, which nothing drawn comes near.
+class ValueFill {
+ public:
+  explicit ValueFill(const KernelCase& kernel_case)
+      : random_(kernel_case.seed, "values"),
+        scale_(kernel_case.v_scale),
+        has_ends_(size_of(kernel_case.cache_dtype()) == 1 && kernel_case.inputs == Inputs::kPeaked),
+        format_(kernel_case.cache_dtype() == DType::kFp8E4M3 ? kE4M3Format : kE5M2Format) {}
+
+  [[nodiscard]] double operator()(std::int64_t element) const {
+    constexpr std::int64_t kOneIn = 61;
+    if (has_ends_ && element % kOneIn == 0) return random_.sign(element) * format_.max();
+    if (has_ends_ && element % kOneIn == 1) return random_.sign(element) * format_.decode(1);
+    return random_.normal(element) / scale_;
+  }
+
+ private:
+  Random random_;
+  double scale_;
+  bool has_ends_;
+  SmallFloat format_;
 };
 
 Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_per_token) {
@@ -122,13 +148,15 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
   Tensor keys("k_cache", type, {pool->num_pages(), kernel_case.page_size, kv_heads, dim});
   Tensor values("v_cache", type, {pool->num_pages(), kernel_case.page_size, kv_heads, value_dim});
   const KeyFill fill(kernel_case, dim);
-  const Random value_random(kernel_case.seed, "values");
-  // Keys of earlier chunks stay NaN, unless the pages are another request's current ones.
-  const bool hides = kernel_case.kernel == "local_decode" && kernel_case.page_order != PageOrder::kShared;
+  const ValueFill value_fill(kernel_case);
+  // Keys of earlier chunks or before the window stay NaN, unless the pages are another request's current ones.
+  const bool hides = kernel_case.page_order != PageOrder::kShared;
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     const std::int64_t seqlen = kernel_case.cache_seqlens[static_cast<std::size_t>(b)];
-    for (std::int64_t t = hides ? first_visible(kernel_case, seqlen) : 0; t < seqlen; ++t) {
-      if (!pool->first_owner(b, t)) continue;
+    const std::int64_t first = hides ? first_visible(kernel_case, seqlen) : 0;
+    for_each_index(seqlen - first, [&](std::int64_t token) {
+      const std::int64_t t = first + token;
+      if (!pool->first_owner(b, t)) return;
       const std::int64_t slot = pool->slot(b, t);
       const double steer = fill.steering(t, seqlen);
       for (std::int64_t base = slot * kv_heads * dim; base < (slot + 1) * kv_heads * dim; base += dim) {
@@ -137,9 +165,9 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
         }
       }
       for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
-        values.set(i, value_random.normal(i) / kernel_case.v_scale);
+        values.set(i, value_fill(i));
       }
-    }
+    });
   }
   batch.inputs.push_back(std::move(keys));
   batch.inputs.push_back(std::move(values));

@@ -74,7 +74,7 @@ constexpr std::array kKernels{
                   "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --softcap --sinks --k-scale --v-scale --chunk --table "
                   "--shrink-chunk --inputs"},
-    KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty"},
+    KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty --inputs"},
     KernelOptions{
         "gated_delta_step",
         "--dtype --heads --v-heads --tp --head-dim --v-head-dim --scale --query-lens --padded --l2norm --zero-state "

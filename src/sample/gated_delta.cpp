@@ -2,7 +2,8 @@
 //
 // Requests own shuffled slots of the state pool; the other slots are NaN, and must stay so bit by bit. Queries and keys
 // have length 1 (the kernel normalises them with --l2norm, else the sample does). Inputs: "mid" is N(0,1), "flat"
-// uniform in [0, 1), whose keys are nearly parallel: the hard case of the chunk's triangular system.
+// uniform in [0, 1), whose keys are nearly parallel: the hard case of the chunk's triangular system. Where the kernel
+// normalises, some rows are as short as its epsilon and some are zero.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,11 +17,22 @@ namespace {
 
 constexpr std::int64_t kSpareSlots = 2;
 
+enum class Length : std::uint8_t { kAsDrawn, kOne, kNormalisedByTheKernel };
+
 double draw(const KernelCase& kernel_case, const Random& random, std::int64_t index) {
   return kernel_case.inputs == Inputs::kFlat ? random.uniform(index) : random.normal(index);
 }
 
-Tensor rows_of(const KernelCase& kernel_case, const char* name, std::int64_t heads, std::int64_t dim, bool unit) {
+// Of a row that the kernel is to normalise: 1 for most, so little that the epsilon weighs as much as the row, or 0.
+double length_of(std::int64_t row, std::int64_t dim) {
+  constexpr double kRootOfEpsilon = 1e-3;
+  if (row % 11 == 7) return 0.0;
+  return row % 5 == 1 ? kRootOfEpsilon / std::sqrt(static_cast<double>(dim)) : 1.0;
+}
+
+Tensor rows_of(const KernelCase& kernel_case, const char* name, std::int64_t heads, std::int64_t dim, Length length) {
+  const bool unit = length == Length::kOne;
+  const bool normalised = length == Length::kNormalisedByTheKernel;
   const std::int64_t tokens = delta_tokens(kernel_case);
   Tensor tensor(name, kernel_case.dtype, {tokens, heads, dim});
   const Random random(kernel_case.seed, name);
@@ -29,8 +41,8 @@ Tensor rows_of(const KernelCase& kernel_case, const char* name, std::int64_t hea
     for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) {
       square += std::pow(draw(kernel_case, random, i), 2.0);
     }
-    const double norm = unit ? std::sqrt(square) : 1.0;
-    for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) tensor.set(i, draw(kernel_case, random, i) / norm);
+    const double gain = unit ? 1.0 / std::sqrt(square) : normalised ? length_of(row, dim) : 1.0;
+    for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) tensor.set(i, draw(kernel_case, random, i) * gain);
   }
   return tensor;
 }
@@ -58,9 +70,10 @@ Result<SampleBatch> delta_batch(const KernelCase& kernel_case) {
   const std::int64_t values = kernel_case.value_dim();
   const std::int64_t heads = kernel_case.value_heads();
   const auto requests = static_cast<std::int64_t>(kernel_case.query_lens.size());
-  batch.inputs.push_back(rows_of(kernel_case, "q", kernel_case.num_q_heads, keys, !kernel_case.l2norm));
-  batch.inputs.push_back(rows_of(kernel_case, "k", kernel_case.num_q_heads, keys, !kernel_case.l2norm));
-  batch.inputs.push_back(rows_of(kernel_case, "v", heads, values, false));
+  const Length length = kernel_case.l2norm ? Length::kNormalisedByTheKernel : Length::kOne;
+  batch.inputs.push_back(rows_of(kernel_case, "q", kernel_case.num_q_heads, keys, length));
+  batch.inputs.push_back(rows_of(kernel_case, "k", kernel_case.num_q_heads, keys, length));
+  batch.inputs.push_back(rows_of(kernel_case, "v", heads, values, Length::kAsDrawn));
   Tensor state("state", DType::kF32, {requests + kSpareSlots, heads, values, keys});
   Tensor indices("state_indices", DType::kI32, {requests});
   Tensor starts("cu_seqlens", DType::kI32, {requests + 1});

@@ -1,7 +1,9 @@
 // Sample batches of merge_state: partial results of two sides, some without tokens. Tested by tests/sample_test.cpp.
 //
 // A side without tokens has -inf or +inf as its log-sum-exp (libraries differ) and NaN as its values. With --empty
-// above 0, some row of the first few is empty on one side, on the other, and on both.
+// above 0, some row of the first few is empty on one side, on the other, and on both. Inputs: "mid" is around 0; in
+// "peaked" both sides of a row lie near 150 or near -150, where exp overflows or vanishes unless their maximum is taken
+// off.
 #include <limits>
 
 #include "src/sample/random.h"
@@ -14,6 +16,12 @@ bool is_empty(const KernelCase& kernel_case, const Random& random, std::int64_t 
   if (kernel_case.empty_percent == 0) return false;
   if (row < 4) return (row & (side + 1)) != 0;  // rows 1, 2, 3: the first side, the second, both
   return random.uniform(row) * 100.0 < static_cast<double>(kernel_case.empty_percent);
+}
+
+double level(const KernelCase& kernel_case, std::int64_t row) {
+  constexpr double kFarFromZero = 150.0;
+  if (kernel_case.inputs != Inputs::kPeaked) return 0.0;
+  return row / 4 % 2 == 0 ? kFarFromZero : -kFarFromZero;
 }
 
 }  // namespace
@@ -35,7 +43,7 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
         sums.set(row, sum_random.sign(row) * std::numeric_limits<double>::infinity());
         continue;
       }
-      sums.set(row, kSpread * sum_random.normal(row));
+      sums.set(row, level(kernel_case, row) + kSpread * sum_random.normal(row));
       for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, value_random.normal(i));
     }
     batch.inputs.push_back(std::move(values));

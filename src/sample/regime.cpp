@@ -53,8 +53,14 @@ double score_bound(const KernelCase& kernel_case) {
                                                             : kernel_case.head_dim);
   constexpr double kSigmas = 6.0;
   // q·k of `dims` independent products has standard deviation sqrt(dims); u adds its own noise and the lift.
-  const double deviation = regime.query_gain * regime.key_gain * std::sqrt(dims) * softmax_scale(kernel_case);
+  const double deviation =
+      query_size(kernel_case) * regime.query_gain * regime.key_gain * std::sqrt(dims) * softmax_scale(kernel_case);
   return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? kDominantLift * 1.5 : 0.0);
+}
+
+double query_size(const KernelCase& kernel_case) {
+  if (kernel_case.softmax_scale == 0.0 || is_mla(kernel_case)) return 1.0;
+  return 1.0 / (kernel_case.softmax_scale * std::sqrt(static_cast<double>(kernel_case.head_dim)));
 }
 
 double softmax_scale(const KernelCase& kernel_case) {

@@ -28,6 +28,10 @@ std::int64_t first_visible(const KernelCase& kernel_case, std::int64_t seqlen);
 // An upper bound of |score| for tolerances: fp32 rounding of a score grows with it.
 double score_bound(const KernelCase& kernel_case);
 
+// How large queries are drawn: 1, but where a case has a scale of its own as much smaller as that is larger. Models
+// whose scale is 1 normalise queries and keys themselves; with N(0,1) one token would decide in every regime.
+double query_size(const KernelCase& kernel_case);
+
 // (query-key dims before MLA's absorption)^-0.5 unless the case sets it.
 double softmax_scale(const KernelCase& kernel_case);
 

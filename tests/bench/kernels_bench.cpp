@@ -76,6 +76,7 @@ std::unique_ptr<Subject> prepare(const std::string& line, std::string& why_not) 
   subject->batch = std::move(*batch);
   RunOptions options;
   options.kernel_dir = from_environment("PREFLIGHT_KERNEL_DIR");
+  options.repeat = 1;  // timed: compiled with the optimiser
   subject->run = std::make_unique<KernelRun>(session(), *subject->kernel, subject->batch, options);
   return subject;
 }

@@ -35,7 +35,7 @@ TEST_P(GateOfALaunch, CatchesEveryDefectThatCanExistThere) {
   PREFLIGHT_NEEDS_DEVICE();
   const auto base = parse_case(GetParam().line);
   ASSERT_TRUE(base.has_value()) << base.error().text();
-  const std::vector<KernelCase> cases = plan::regime_cases(*base, 4);
+  const std::vector<KernelCase> cases = plan::regime_cases(*base);
   std::vector<int> ids = defects::ids_for(cases);
   EXPECT_GT(ids.size(), 15U);
   // Each is compiled anew, which takes minutes for all of them: ./dev defects does that.

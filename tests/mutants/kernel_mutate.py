@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Plants small mistakes into the kernels, their launchers and the judge, and counts which the gate catches.
+
+A mutant is one change of one place: an operator, a bound, an index, a constant, a barrier or a statement left out, the
+order of two statements, a type. Those of kernels are read from a folder, those of C++ are compiled and linked in front of
+the library; the build tree is left as it is. A mutant that does not compile is none. What dies is counted against all,
+less the ones in explained.txt, which no test can tell from the sound kernel: a line there names file, mutant and reason.
+
+  kernel_mutate.py BUILD [--sample N] [--seed S] [--only FILE] [--list] [--at-least PERCENT]
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXPLAINED = ROOT / "tests/mutants/explained.txt"
+CPU_SECONDS = 180  # a mutant that runs for longer does not end
+
+# Which kernels, in which of their forms, show what a file says; tried in this order.
+KERNELS = {
+    "common.clh": [("paged_decode", "plain"), ("mla_decode", "plain"), ("merge_state", "plain")],
+    "merge_splits.clh": [("paged_decode", "plain"), ("mla_decode", "items")],
+    "token_slots.clh": [("paged_decode", "plain"), ("mla_decode", "plain")],
+    "paged_decode.cl": [("paged_decode", "plain")],
+    "mla_decode.cl": [("mla_decode", "plain")],
+    "local_decode.cl": [("local_decode", "plain")],
+    "merge_state.cl": [("merge_state", "plain"), ("merge_state", "items")],
+    "mrope.cl": [("mrope", "plain"), ("mrope", "items")],
+    "gated_delta_step.cl": [("gated_delta_step", "plain"), ("gated_delta_step", "items")],
+    "gated_delta_chunk.cl": [("gated_delta_chunk", "plain"), ("gated_delta_chunk", "items")],
+    "page_table.cl": [("page_table", "plain"), ("page_table", "items")],
+    "kv_indices.cl": [("kv_indices", "plain"), ("kv_indices", "items")],
+    "decode_blocks.clh": [("mla_decode", "items"), ("paged_decode", "items")],
+    "mla_blocks.clh": [("mla_decode", "items")],
+    "paged_blocks.clh": [("paged_decode", "items")],
+    "decode_tiles.clh": [("mla_decode", "tiles"), ("paged_decode", "tiles")],
+    "mla_tiles.clh": [("mla_decode", "tiles")],
+    "paged_tiles.clh": [("paged_decode", "tiles")],
+    "tiles.clh": [("mla_decode", "tiles"), ("paged_decode", "tiles")],
+    "tiles_intel.clh": [("mla_decode", "sub-groups"), ("paged_decode", "sub-groups")],
+    "sub_groups_emulated.clh": [("mla_decode", "sub-groups")],
+}
+# Launchers meet the same gate; the judge and the plan their tests.
+LAUNCHERS = ["mla_decode", "paged_decode", "local_decode", "merge_state", "mrope", "gated_delta_step", "gated_delta_chunk",
+             "page_table", "kv_indices"]
+TESTED = {"src/verdict/compare.cpp": "Judge.*:Verdict.*", "src/verdict/tolerance.cpp": "Tolerance.*:Judge.*",
+          "src/plan/attention.cpp": "Plan.*:*Regimes*", "src/plan/linear_attention.cpp": "Plan.*",
+          "src/plan/index_builders.cpp": "Plan.*", "src/plan/decode_shape.cpp": "Plan.*"}
+
+CHANGES = [
+    ("bound", r"(?<![<>=!\-])<(?![<=])(?=[ ])", "<="), ("bound", r"<=", "<"), ("bound", r"(?<![<>=\-])>(?![>=])(?=[ ])", ">="),
+    ("bound", r">=", ">"), ("operator", r"==", "!="), ("operator", r"!=", "=="), ("operator", r"&&", "||"),
+    ("operator", r"\|\|", "&&"), ("operator", r" \+ ", " - "), ("operator", r" - ", " + "), ("operator", r" \* ", " + "),
+    ("operator", r" / ", " * "), ("operator", r" % ", " / "), ("operator", r" \+= ", " = "), ("operator", r" \*= ", " = "),
+    ("operator", r" >> ", " << "), ("operator", r"\bfmax\(", "fmin("), ("operator", r"\bmin\(", "max("),
+    ("operator", r"\bmax\(", "min("), ("operator", r"\bexp2\(", "exp("), ("operator", r"\bexp\(", "exp2("),
+    ("operator", r"\blog2\(", "log("), ("operator", r"\blog\(", "log2("),
+    ("constant", r"(?<![\w.\"])0(?![\w.\"])", "1"), ("constant", r"(?<![\w.\"])1(?![\w.\"])", "2"),
+    ("constant", r"(?<![\w.\"])2(?![\w.\"])", "1"), ("constant", r"(?<![\w.\"])16(?![\w.\"])", "8"),
+    ("constant", r"\b0\.0f", "1.0f"), ("constant", r"\b1\.0f", "0.5f"), ("constant", r"-INFINITY", "0.0f"),
+    ("constant", r"\b1e-6f", "1e-3f"), ("constant", r" \* LOG2E\b", ""), ("constant", r"\bLN2 \* ", ""),
+    ("index", r"(?<=[\w\])])\[(\w+)\]", r"[\1 + 1]"), ("index", r"get_group_id\(1\)", "get_group_id(2)"),
+    ("type", r"\bsize_t\b(?= \w+ =)", "uchar"), ("type", r"\(size_t\)", "(uchar)"), ("type", r"\blong\b(?= \w+ =)", "char"),
+    ("left out", r"barrier\(CLK_LOCAL_MEM_FENCE\);", ";"),
+    ("left out", r"^(\s*)(?:[a-z_]\w*(?:\[[^\]]*\])?|\w+\([^()]*\))? ?(?:\+=|\*=|-=|/=) .*;$", r"\1;"),
+    ("left out", r"^(\s*)[a-z_]\w*(?:\[[^\]]*\])? = .*;$", r"\1;"),
+    ("left out", r"^(\s*)(?:v?store\w*|store_\w+|[a-z_]+_tile|find_\w+|load_\w+)\(.*\);$", r"\1;"),
+]
+CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "left out")] + [
+    ("constant", r"\b(\d\.\d*e-\d+)\b", r"100 * \1"), ("constant", r"\b16\.0\b", "32.0"), ("constant", r"\b32\.0\b", "64.0"),
+    ("constant", r"= 1e-6\b", "= 1e-5"), ("operator", r"ceil_div\(", "floor_div("), ("operator", r"std::max", "std::min"),
+    ("operator", r"std::min", "std::max"), ("constant", r"\btrue\b", "false"), ("constant", r"\bfalse\b", "true"),
+    ("order", r"run\.buffer\(\"(\w+)\"\), run\.buffer\(\"(\w+)\"\)", r'run.buffer("\2"), run.buffer("\1")'),
+]
+# Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed.
+SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#|^\s*//|#pragma|_Pragma|PREFETCH|fmt::|include|template|constexpr std::array|"
+                          r"static_cast<double>|namespace|return \"|work\.(flops|bytes)|\.flops")
+
+Mutant = collections.namedtuple("Mutant", "file line kind before after text")
+
+
+def sources():
+    files = [f"ocl_kernels/{name}" for name in KERNELS if (ROOT / "ocl_kernels" / name).exists()]
+    files += [f"src/kernels/{name}.cpp" for name in LAUNCHERS if (ROOT / f"src/kernels/{name}.cpp").exists()]
+    return files + list(TESTED)
+
+
+def code_of(line):
+    return line.split("//")[0].rstrip()
+
+
+def skipped_functions(lines):
+    """Lines of functions that say why a kernel does not run, or how much work it is: no number depends on them."""
+    skipped, inside = set(), False
+    for number, line in enumerate(lines):
+        if re.match(r"(std::string why_not|Work work|std::string build_options|Tolerance |std::int64_t workspace)", line):
+            inside = re.match(r"(std::string why_not|Work work)", line) is not None
+        if inside:
+            skipped.add(number)
+        if line.startswith("}"):
+            inside = False
+    return skipped
+
+
+def depends(first, second):
+    """Whether the second statement takes what the first makes: only then does their order matter."""
+    made = re.match(r"\s*(?:\w+ )*?([a-z_]\w*)(?:\[[^\]]*\])? (?:[-+*/]?=) ", first)
+    return "barrier" in first + second or (made is not None and re.search(rf"\b{made.group(1)}\b", second) is not None)
+
+
+def mutants_of(name):
+    text = (ROOT / name).read_text()
+    lines = text.split("\n")
+    is_kernel = name.endswith((".cl", ".clh"))
+    passed_over = set() if is_kernel else skipped_functions(lines)
+    found = []
+
+    def add(kind, number, changed):
+        if changed != lines[number]:
+            text = "\n".join(lines[:number] + [changed] + lines[number + 1:])
+            found.append(Mutant(name, number + 1, kind, lines[number].strip(), changed.strip(), text))
+
+    for number, line in enumerate(lines):
+        code = code_of(line)
+        if not code.strip() or SKIPPED_LINE.search(line) or number in passed_over:
+            continue
+        if not is_kernel and "<" in code and re.search(r"#include|std::\w+<", code):
+            code_changes = [c for c in CPP_CHANGES if c[0] != "bound"]
+        else:
+            code_changes = CHANGES if is_kernel else CPP_CHANGES
+        for kind, pattern, replacement in code_changes:
+            for match in re.finditer(pattern, code):
+                changed = code[:match.start()] + match.expand(replacement) + code[match.end():]
+                add(kind, number, changed)
+        if number + 1 < len(lines) and is_kernel:
+            after = lines[number + 1]
+            plain = re.compile(r"^(\s+)(?!return|break|continue|const |local |global |int |float |size_t )[a-z_][^{}]*;$")
+            one, two = plain.match(code), plain.match(code_of(after))
+            if one and two and one.group(1) == two.group(1) and not SKIPPED_LINE.search(after) and depends(code, after):
+                text = "\n".join(lines[:number] + [after, line] + lines[number + 2:])
+                found.append(Mutant(name, number + 1, "order", line.strip(), f"after: {after.strip()}", text))
+    return found
+
+
+def identity(mutant):
+    return hashlib.sha256(f"{mutant.file}|{mutant.before}|{mutant.after}".encode()).hexdigest()[:10]
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+
+
+def run(command, **options):
+    environment = dict(os.environ, XPU_PREFLIGHT_CACHE_DIR="", POCL_KERNEL_CACHE="0")
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=environment, errors="replace",
+                          **options)
+
+
+def verdict_of(done):
+    """(word, detail): killed, survived, or none where nothing was built."""
+    line = done.stdout.strip().split("\n")[-1]
+    if done.returncode == 0:
+        return "survived", line
+    if line.startswith("killed") and "does not build" in line:
+        return "none", line
+    if done.returncode < 0:
+        return "killed", f"ended by signal {-done.returncode}"
+    return "killed", line
+
+
+def judge_kernel(build, mutant):
+    name = mutant.file.split("/")[1]
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        shutil.copytree(ROOT / "ocl_kernels", folder, dirs_exist_ok=True)
+        (pathlib.Path(folder) / name).write_text(mutant.text)
+        for kernel, form in KERNELS[name]:
+            word, detail = verdict_of(run([build / "mutant_gate", kernel, form, folder]))
+            if word != "survived":
+                return word, detail
+    return "survived", ""
+
+
+def ninja_command(build, target):
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", target], capture_output=True, text=True).stdout
+    return commands.strip().split("\n")[-1]
+
+
+def judge_cpp(build, mutant):
+    """Compiled as the build does it, and linked first: the library's own object of that name is then not taken."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        source, made, program = f"{folder}/mutant.cpp", f"{folder}/mutant.o", f"{folder}/program"
+        pathlib.Path(source).write_text(mutant.text)
+        object_of = f"CMakeFiles/preflight.dir/{mutant.file}.o"
+        compile_it = ninja_command(build, object_of).replace(f" -o {object_of}", f" -o {made}")
+        compile_it = re.sub(r"-MF \S+", f"-MF {folder}/d", compile_it)
+        compile_it = re.sub(r"-c \S+$", f"-c {source}", compile_it).replace("-Werror", "-w")
+        if subprocess.run(compile_it, shell=True, cwd=build, capture_output=True).returncode != 0:
+            return "none", "does not compile"
+        target = "preflight_tests" if mutant.file in TESTED else "mutant_gate"
+        link = ninja_command(build, target).replace(f" -o {target} ", f" -o {program} {made} ")
+        link = link.split("&& cd ")[0] if "gtest_discover" in link else link
+        if subprocess.run(link, shell=True, cwd=build, capture_output=True).returncode != 0 or not os.path.exists(program):
+            return "none", "does not link"
+        if mutant.file in TESTED:
+            done = run([program, "--gtest_brief=1", "--gtest_filter=" + TESTED[mutant.file]], cwd=build)
+            return ("survived", "") if done.returncode == 0 else ("killed", "by " + TESTED[mutant.file])
+        kernel = pathlib.Path(mutant.file).stem
+        for form in ("plain", "items"):
+            word, detail = verdict_of(run([program, kernel, form]))
+            if word != "survived":
+                return word, detail
+    return "survived", ""
+
+
+def explained():
+    """identity -> reason."""
+    reasons = {}
+    for line in EXPLAINED.read_text().split("\n") if EXPLAINED.exists() else []:
+        match = re.match(r"^([0-9a-f]{10}) .*?: (.*)$", line)
+        if match:
+            reasons[match.group(1)] = match.group(2)
+    return reasons
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--sample", type=int, help="that many, drawn evenly over the files; all without it")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="files whose names contain this")
+    parser.add_argument("--list", action="store_true", help="the mutants, without running them")
+    parser.add_argument("--at-least", type=float, default=0.0, help="fail below this percentage")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+
+    by_file = {name: mutants_of(name) for name in sources() if not options.only or options.only in name}
+    chosen = [m for mutants in by_file.values() for m in mutants]
+    if options.sample and options.sample < len(chosen):
+        draw = random.Random(options.seed)
+        pools = [draw.sample(mutants, len(mutants)) for mutants in by_file.values() if mutants]
+        chosen = []
+        while len(chosen) < options.sample:  # a file after the other, so that small ones are not passed over
+            draw.shuffle(pools)
+            for pool in pools:
+                if pool and len(chosen) < options.sample:
+                    chosen.append(pool.pop())
+    if options.list:
+        for m in chosen:
+            print(f"{identity(m)} {m.file}:{m.line} [{m.kind}] {m.before}  ->  {m.after}")
+        print(f"{len(chosen)} mutants")
+        return 0
+
+    reasons = explained()
+    counts = collections.Counter()
+
+    def judge(mutant):
+        if identity(mutant) in reasons:
+            return mutant, "explained", reasons[identity(mutant)]
+        word, detail = (judge_kernel if mutant.file.startswith("ocl_kernels/") else judge_cpp)(options.build, mutant)
+        return mutant, word, detail
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for mutant, word, detail in pool.map(judge, chosen):
+            counts[word] += 1
+            print(f"{word:9} {identity(mutant)} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before}  ->  "
+                  f"{mutant.after}" + (f"\n          {detail}" if detail else ""), flush=True)
+    total = counts["killed"] + counts["survived"]
+    print(f"killed {counts['killed']} of {total} ({100.0 * counts['killed'] / max(1, total):.1f} %); {counts['explained']} cannot be "
+          f"told from the sound one, {counts['none']} do not compile")
+    return 0 if total and 100.0 * counts["killed"] / total >= options.at_least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+// The gate that a mutant of a kernel meets: `mutant_gate KERNEL FORM [DIR]` runs what `check` runs by default for small
+// launches of that kernel, then the kernel's own case lines, until one does not pass. DIR holds the kernel sources, the
+// built-in ones without it. Prints one line: "killed check CASE: REASON", "killed cases …" or "survived".
+// ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
+#include <array>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "preflight/kernel.h"
+#include "preflight/kernel_case.h"
+#include "preflight/kernel_run.h"
+#include "src/plan/planners.h"
+
+namespace preflight {
+namespace {
+
+struct Launch {
+  std::string_view line;
+};
+
+// Few heads, as of one rank: what counts are the lengths, splits and regimes of the plan.
+constexpr std::array kLaunches{
+    Launch{"mla_decode --heads 6 --latent 128 --rope 32 --cache-seqlens 1,63,64,65,161"},
+    Launch{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 1,63,64,65,161"},
+    Launch{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 127 --sinks --kv-dtype fp8_e4m3 --k-scale 0.5 "
+           "--v-scale 0.25 --cache-seqlens 127,128,129,256"},
+    Launch{"paged_decode --heads 6 --kv-heads 2 --head-dim 64 --v-head-dim 32 --softcap 50 --page 16 --cache-seqlens "
+           "1,15,16,17,41,133"},
+    Launch{"local_decode --heads 4 --kv-heads 2 --head-dim 64 --chunk 128 --cache-seqlens 1,63,64,65,127,128,129,300"},
+};
+
+std::vector<KernelCase> cases_of_check(std::string_view kernel) {
+  std::vector<KernelCase> cases;
+  for (const Launch& launch : kLaunches) {
+    const auto base = parse_case(launch.line);
+    if (!base || base->kernel != kernel) continue;
+    const auto some = plan::regime_cases(*base);
+    cases.insert(cases.end(), some.begin(), some.end());
+  }
+  return cases;
+}
+
+std::vector<KernelCase> cases_of_its_file(std::string_view kernel) {
+  auto cases = built_in_cases(kernel);
+  if (!cases) return {};
+  std::erase_if(*cases, [](const KernelCase& c) { return c.must_fail; });
+  return *cases;
+}
+
+bool dies(std::string_view gate, const std::vector<KernelCase>& cases, const RunOptions& options) {
+  const KernelReport report = run_cases(cases, {}, options);
+  for (const CaseReport& c : report.cases) {
+    if (c.verdict.word == VerdictWord::kPass) continue;
+    std::cout << "killed " << gate << ' ' << c.case_line << ": "
+              << c.verdict.reason.substr(0, c.verdict.reason.find('\n')) << '\n';
+    return true;
+  }
+  return false;
+}
+
+int run(std::span<char*> words) {
+  if (words.size() < 3) {
+    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups [DIR]\n";
+    return 2;
+  }
+  const std::string_view kernel = words[1];
+  const std::string_view form = words[2];
+  RunOptions options{.stop_at_failure = true};
+  if (words.size() > 3) options.kernel_dir = words[3];
+  options.as_gpu = form != "plain";
+  options.plain_tiles = form == "tiles";
+  options.emulated_lanes = form == "sub-groups" ? 16 : 0;
+  if (dies("check", cases_of_check(kernel), options) || dies("cases", cases_of_its_file(kernel), options)) return 1;
+  std::cout << "survived\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace preflight
+
+int main(int count, char** words) { return preflight::run({words, static_cast<std::size_t>(count)}); }

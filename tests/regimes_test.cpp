@@ -1,0 +1,99 @@
+// What the cases of a launch have between them, on every page size: the lengths, splits, tables and orders without
+// which a mistake in them would stay unseen.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "preflight/sizing.h"
+#include "src/plan/planners.h"
+
+namespace preflight {
+namespace {
+
+KernelCase base_of(std::int64_t page_size, std::int64_t window = -1) {
+  KernelCase c{.kernel = "paged_decode"};
+  c.page_size = page_size;
+  c.window = window;
+  c.cache_seqlens = plan::edge_seqlens(page_size);
+  if (window >= 0) c.cache_seqlens = {window, window + 1, window + 2, window + 1 + 2 * page_size};
+  return c;
+}
+
+// Pages that split s of a request takes.
+std::int64_t pages_of(std::int64_t pages, std::int64_t splits, std::int64_t s) {
+  const std::int64_t each = sizing::ceil_div(pages, splits);
+  return std::clamp<std::int64_t>(pages - s * each, 0, each);
+}
+
+class Regimes : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(Regimes, StepThreeTimesThroughTheCacheInAtLeastThreeOfThem) {
+  constexpr std::int64_t kLargestTile = 64;
+  std::set<Inputs> regimes;
+  for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
+    if (c.max_seqlen() > 2 * kLargestTile) regimes.insert(c.inputs);
+  }
+  EXPECT_GE(regimes.size(), 3U);
+}
+
+TEST_P(Regimes, SplitInEveryWayThatDiffers) {
+  bool several_pages = false;  // in a split that is not the first
+  bool last_has_pages = false;
+  bool last_is_empty = false;
+  bool fewer_pages_than_splits = false;
+  std::set<std::int64_t> counts;
+  for (const KernelCase& c : plan::regime_cases(base_of(GetParam()))) {
+    counts.insert(c.kv_splits);
+    for (const std::int64_t seqlen : c.cache_seqlens) {
+      const std::int64_t pages = sizing::ceil_div(seqlen, c.page_size);
+      if (c.kv_splits == 1 || pages == 0) continue;
+      several_pages = several_pages || pages_of(pages, c.kv_splits, 1) > 1;
+      last_has_pages = last_has_pages || pages_of(pages, c.kv_splits, c.kv_splits - 1) > 1;
+      last_is_empty = last_is_empty || pages_of(pages, c.kv_splits, c.kv_splits - 1) == 0;
+      fewer_pages_than_splits = fewer_pages_than_splits || pages < c.kv_splits;
+    }
+  }
+  EXPECT_EQ(counts, (std::set<std::int64_t>{1, 2, 3, 4, 8}));
+  EXPECT_TRUE(several_pages);
+  EXPECT_TRUE(last_has_pages);
+  EXPECT_TRUE(last_is_empty);
+  EXPECT_TRUE(fewer_pages_than_splits);
+}
+
+TEST_P(Regimes, HaveAnEmptyRequestASharedPrefixAndATableWiderThanAnyRequest) {
+  const auto cases = plan::regime_cases(base_of(GetParam()));
+  const auto some = [&](auto&& has) { return std::ranges::any_of(cases, has); };
+  EXPECT_TRUE(some([](const KernelCase& c) { return std::ranges::count(c.cache_seqlens, 0) > 0 && c.kv_splits > 1; }));
+  EXPECT_TRUE(some([](const KernelCase& c) { return c.columns() * c.page_size >= c.max_seqlen() + 2 * c.page_size; }));
+  EXPECT_TRUE(some([](const KernelCase& c) {  // at least a page of each request is the others', too
+    return c.page_order == PageOrder::kShared && c.num_requests() > 1 &&
+           std::ranges::min(c.cache_seqlens) >= c.page_size;
+  }));
+  EXPECT_TRUE(some([](const KernelCase& c) { return c.inputs == Inputs::kPeaked && c.kv_splits > 1; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(PageSizes, Regimes, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256));
+
+TEST(Regimes, OfAWindowLookAtItsEdgeWhereverItLies) {
+  for (const std::int64_t window : {31, 127, 1023, 4095}) {
+    const auto cases = plan::regime_cases(base_of(16, window));
+    bool just_fits = false;
+    bool one_is_outside = false;
+    bool pages_are_outside = false;
+    std::int64_t tokens = 0;
+    for (const KernelCase& c : cases) {
+      for (const std::int64_t seqlen : c.cache_seqlens) {
+        just_fits = just_fits || seqlen == window + 1;
+        one_is_outside = one_is_outside || (seqlen == window + 2 && c.inputs == Inputs::kEdge);
+        pages_are_outside = pages_are_outside || (seqlen > window + 1 + c.page_size && c.kv_splits > 1);
+        tokens += seqlen;
+      }
+    }
+    EXPECT_TRUE(just_fits && one_is_outside && pages_are_outside) << window;
+    EXPECT_LT(tokens, 10 * (window + 1) + 16384) << "wide windows are long to compute";
+  }
+}
+
+}  // namespace
+}  // namespace preflight
