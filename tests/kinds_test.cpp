@@ -49,7 +49,8 @@ TEST(Kinds, AStateIsToldByTheConfigurationsClassAsSglangDoes) {
     EXPECT_EQ(recurrent_state(row.model), row.want) << name;
     // Resolution asks the same table; all Mamba is "mambaish" there and no hybrid here.
     EXPECT_EQ(resolve::is_mambaish(row.model), row.want != RecurrentState::kNone) << name;
-    EXPECT_EQ(is_hybrid(row.model), row.want != RecurrentState::kNone && row.want != RecurrentState::kOnlyState) << name;
+    EXPECT_EQ(is_hybrid(row.model), row.want != RecurrentState::kNone && row.want != RecurrentState::kOnlyState)
+        << name;
   }
   ModelFacts draft = model_of("nemotron_h", nullptr, R"({"mtp_hybrid_override_pattern":"*E"})");
   EXPECT_EQ(recurrent_state(draft), RecurrentState::kMamba2);

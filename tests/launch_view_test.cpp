@@ -50,12 +50,16 @@ TEST(LaunchView, ReadsABooleanOfTheEnvironmentAsTheReleaseDoes) {
     bool want;
   };
   const Row rows[] = {
-      {"SGLANG_USE_SGL_XPU", "1", 16, true},         {"SGLANG_USE_SGL_XPU", "True", 16, true},
-      {"SGLANG_USE_SGL_XPU", "on", 16, false},       // true for neither reader
-      {"SGLANG_USE_SGL_XPU", "yes", 16, false},      // the older reader
-      {"SGLANG_USE_SGL_XPU", "1", 18, true},         {"SGLANG_USE_SGL_XPU", "1", 19, false},  // nobody reads it any more
-      {"SGLANG_SHARED_EXPERT_TP1", "yes", 16, true}, {"SGLANG_SHARED_EXPERT_TP1", "on", 16, false},
-      {"SGLANG_SHARED_EXPERT_TP1", "1", 12, true},   {"SGLANG_SHARED_EXPERT_TP1", "1", 11, false},  // not there yet
+      {"SGLANG_USE_SGL_XPU", "1", 16, true},
+      {"SGLANG_USE_SGL_XPU", "True", 16, true},
+      {"SGLANG_USE_SGL_XPU", "on", 16, false},   // true for neither reader
+      {"SGLANG_USE_SGL_XPU", "yes", 16, false},  // the older reader
+      {"SGLANG_USE_SGL_XPU", "1", 18, true},
+      {"SGLANG_USE_SGL_XPU", "1", 19, false},  // nobody reads it any more
+      {"SGLANG_SHARED_EXPERT_TP1", "yes", 16, true},
+      {"SGLANG_SHARED_EXPERT_TP1", "on", 16, false},
+      {"SGLANG_SHARED_EXPERT_TP1", "1", 12, true},
+      {"SGLANG_SHARED_EXPERT_TP1", "1", 11, false},  // not there yet
   };
   for (const Row& row : rows) {
     Launch launch;
@@ -106,13 +110,12 @@ TEST(LaunchView, TheCacheHasTheTypeThatTheCheckpointDeclaresToTheRelease) {
       {"awq", kScheme, 23, false},
   };
   for (const Row& row : rows) {
-    const Launch launch =
-        stored_as(accepted(v0_5(row.patch), "qwen3-8b", "--device xpu"), row.method, row.config);
+    const Launch launch = stored_as(accepted(v0_5(row.patch), "qwen3-8b", "--device xpu"), row.method, row.config);
     EXPECT_EQ(LaunchView(launch).kv_dtype(), row.fp8 ? "fp8_e4m3" : "bfloat16")
         << row.method << ' ' << row.config << " in 0.5." << row.patch;
   }
-  const Launch asked = stored_as(accepted(v0_5(23), "qwen3-8b", "--device xpu --kv-cache-dtype bf16"), "modelopt_fp8",
-                                 kScheme);
+  const Launch asked =
+      stored_as(accepted(v0_5(23), "qwen3-8b", "--device xpu --kv-cache-dtype bf16"), "modelopt_fp8", kScheme);
   EXPECT_EQ(LaunchView(asked).kv_dtype(), "bfloat16");
 }
 
@@ -140,7 +143,8 @@ TEST(LaunchView, OnlyMlaDecodeOnIntelXpuOfSomeReleasesTakesAWorkspace) {
 }
 
 TEST(LaunchView, AWorkspaceIsOfAllRequestsAndStopsGrowingWhereItsSizeOverflows) {
-  const Launch launch = accepted(v0_5(13), "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu");
+  const Launch launch =
+      accepted(v0_5(13), "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu");
   const LaunchView view(launch);
   // 16 heads, 128 splits: 1,032 bytes each for a request.
   EXPECT_EQ(mla_workspace(view, 1)->bytes, 16 * 128 * 1032);

@@ -41,8 +41,7 @@ TEST(RulesOfDevices, ABackendIsForeignToTheDeviceOfTheLaunch) {
 TEST(RulesOfDevices, VisionFollowsTheVariableAsTheReleaseReadsIt) {
   const DeviceFacts a770 = testing::device_of("a770");
   const auto told = [&](const char* value) {
-    return message_of("VI001", v0_5(16), "qwen3-vl-8b-instruct", "--device xpu", a770,
-                      {{"SGLANG_USE_SGL_XPU", value}});
+    return message_of("VI001", v0_5(16), "qwen3-vl-8b-instruct", "--device xpu", a770, {{"SGLANG_USE_SGL_XPU", value}});
   };
   EXPECT_NE(told("1"), "");
   EXPECT_EQ(told("on"), "");

@@ -214,16 +214,14 @@ std::string text_of(const Search& s, const MachineFacts& facts, const report::St
                          report::printable(s.nearest->why));
     }
     for (const Remedy& r : s.remedies) {
-      out += fmt::format("With {}: {} ({} tokens)\n", r.what, report::printable(shell_words(r.arguments)),
-                         r.tokens);
+      out += fmt::format("With {}: {} ({} tokens)\n", r.what, report::printable(shell_words(r.arguments)), r.tokens);
     }
     return out;
   }
   int number = 0;
   for (const Candidate& c : s.found) {
     if (++number > s.flags.most) break;
-    out += fmt::format("{}. python -m sglang.launch_server {}\n", number,
-                       report::printable(shell_words(c.arguments)));
+    out += fmt::format("{}. python -m sglang.launch_server {}\n", number, report::printable(shell_words(c.arguments)));
     out += fmt::format(
         "   {} card{}; weights {:.2f} of {:.2f} GiB{}; {} tokens, {} requests at once, {} of {} tokens\n", c.cards,
         c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)", c.memory.tokens,

@@ -94,7 +94,8 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
     const std::size_t to = i + 1 < starts.size() ? tree.lines_[starts[i + 1]] : text.size();
     const int first = static_cast<int>(starts[i]);
     try {
-      auto document = std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
+      auto document =
+          std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
       if (document->root() == nullptr) continue;
       tree.roots_.push_back(document->root());
       tree.parts_.push_back({std::move(document), first});

@@ -45,9 +45,13 @@ class YamlTree {
 const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key);
 // A scalar's text, "" where there is none.
 std::string text_of(const python::YamlNode& map, std::string_view key);
-inline bool is_scalar(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kScalar; }
+inline bool is_scalar(const python::YamlNode* node) {
+  return node != nullptr && node->kind == python::YamlNode::kScalar;
+}
 inline bool is_map(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kMapping; }
-inline bool is_list(const python::YamlNode* node) { return node != nullptr && node->kind == python::YamlNode::kSequence; }
+inline bool is_list(const python::YamlNode* node) {
+  return node != nullptr && node->kind == python::YamlNode::kSequence;
+}
 
 // `value` as it was read from a scalar that begins at `from` in `text`: every byte is looked up in the text, past
 // escapes, folded line ends and indentation. Where that fails, all of it stands at `from`.
