@@ -229,7 +229,8 @@ void print_json(const Difference& d, const Side& a, const Side& b) {
       {"defaults", d.fields_compared ? std::move(defaults) : Json(nullptr)},
       {"findings_gone", finding_list(d.gone)},
       {"findings_new", finding_list(d.added)},
-      {"worse", d.worse}};
+      {"worse", d.worse},
+      {"still_fails", d.still_fails}};
   std::cout << report::json_dump(out) << '\n';
 }
 

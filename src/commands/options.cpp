@@ -230,6 +230,8 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   if (!machine) return tl::make_unexpected(machine.error());
   input.machine = std::move(*machine);
   input.release = *parse_release(input.machine.facts.release.value);
+  log::write(log::Detail::kFiles, fmt::format("SGLang {}, {} x {}", input.release.text(),
+                                              input.machine.facts.device.count, input.machine.facts.device.name));
   input.device = input.machine.facts.device;
   return input;
 }

@@ -61,8 +61,11 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
     const auto place = place_of(path);
     if (!place) return tl::make_unexpected(place.error());
-    if (!place->directory.empty())
-      return read_config_file(path, std::filesystem::path(place->directory) / "config.json");
+    if (!place->directory.empty()) {
+      const std::filesystem::path config = std::filesystem::path(place->directory) / "config.json";
+      if (!std::filesystem::exists(config, ignored)) return std::shared_ptr<const Value>();
+      return read_config_file(path, config);
+    }
     return with_room(configs_)[path] = place->record == nullptr ? nullptr : config_in(*place->record);
   }
   return read_config_file(path, file);

@@ -312,6 +312,13 @@ void conceal(PreparedLaunch& prepared) {
   if (launch.refusal) secrets.hide_in(launch.refusal->message);
   for (LogLine& line : launch.log) secrets.hide_in(line.message);
   for (Diagnostic& note : prepared.notes) secrets.hide_in(note.message);
+  if (prepared.machine) {
+    for (std::string* text : {&prepared.machine->model.value, &prepared.machine->model.place}) {
+      secrets.hide_in(*text);
+      hide_parts(*text);
+    }
+    for (std::string& line : prepared.machine->notes) secrets.hide_in(line);
+  }
 }
 
 void conceal(ReadLaunch& launch, Release release) {

@@ -133,7 +133,7 @@ std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
 }
 
 std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
-  const std::int64_t nine_pages = (page_size <= kWidestOfNine ? 9 : 5) * page_size - 1;
+  const std::int64_t nine_pages = (page_size <= kWidestOfNine ? 9 : 6) * page_size - 1;
   return {1, 0, 3 * page_size + 1, std::max(nine_pages, kThreeTiles)};
 }
 
@@ -163,6 +163,8 @@ std::vector<KernelCase> regime_cases(const KernelCase& base) {
   add(Inputs::kPeaked, 2, brief).page_order = PageOrder::kShared;
   std::erase_if(cases.back().cache_seqlens,
                 [&](std::int64_t n) { return n < std::max<std::int64_t>(2, base.page_size); });
+  // A capped score that is as low as it can be, alone: what the cap makes of a masked one then weighs as much.
+  if (base.softcap > 0.0) add(Inputs::kPeaked, 1, {1, 1, 1, 1, 1, 1, 2, 3});
   // Wider than any request, as a captured graph has it.
   KernelCase& drift = add(Inputs::kDrift, 8, is_wide ? split_seqlens(base.page_size) : split);
   drift.table_columns = drift.columns() + kSpareColumns;

@@ -82,6 +82,7 @@ const Rule kRules[] = {
      .fix = "--kv-cache-dtype bfloat16",
      .source = kBackend,
      .since = v0_5(22),
+     .decided_by = {"dtype"},
      .check = cache_type,
      .fires_on = {{{.model = "qwen3-30b-a3b",
                     .args = "--device xpu --attention-backend intel_xpu --tp-size 8 --dcp-size 2 "

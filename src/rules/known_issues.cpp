@@ -120,6 +120,7 @@ const Rule kRules[] = {
                    {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu"}}}},
     {.id = "KI002",
      .refs = {"sglang#36344"},
+     .severity = Severity::kWarning,
      .field = Field::chunked_prefill_size,
      .summary = "deterministic inference on triton with small prefill chunks hangs",
      .why =

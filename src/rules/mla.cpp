@@ -199,6 +199,7 @@ const Rule kRules[] = {
      .source = "sglang/srt/layers/attention/xpu_backend.py; sgl-kernel-xpu src/sycl/mla_decode.cpp",
      .since = v0_5(12),
      .until = v0_5(20),
+     .decided_by = {"context_length", "num_q_heads", "kv_lora_rank"},
      .check = workspace_size_overflows,
      .fires_on = {{{.model = "deepseek-v2-lite-chat",
                     .args = "--device xpu --decode-attention-backend intel_xpu --max-running-requests 1024"},

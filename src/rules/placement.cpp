@@ -299,6 +299,7 @@ const Rule kRules[] = {
          "own widths is a lower bound.",
      .fix = "a smaller --mem-fraction-static or --chunked-prefill-size",
      .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.20 sglang/srt/server_args.py",
+     .decided_by = {"dtype", "head_dim", "num_q_heads", "num_kv_heads"},
      .check = little_outside_budget,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.98"},
                    {.model = "qwen3-8b",

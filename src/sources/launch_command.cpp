@@ -55,6 +55,7 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   const auto unknown_program = finder.unknown_program();
   auto found = finder.take();
   if (found.empty()) {
+    if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
     if (text.find("launch_server") != std::string_view::npos || text.find("sglang serve") != std::string_view::npos) {
       return failure(

@@ -101,20 +101,20 @@ INSTANTIATE_TEST_SUITE_P(
     OfADriver, DeviceFault,
     ::testing::Values(
         // No device.
-        Fault{"no-platform", "no-device", "skipped", 7}, Fault{"no-device", "no-device", "skipped", 7},
+        Fault{"no-platform", "no-device", "skipped", 5}, Fault{"no-device", "no-device", "skipped", 5},
         // A device that says no.
-        Fault{"busy-device", "device-lost", "error", 10}, Fault{"small-memory", "out-of-memory", "error", 8},
-        Fault{"out-of-memory", "out-of-memory", "error", 8}, Fault{"late-out-of-memory", "out-of-memory", "error", 8},
-        Fault{"build-failure", "build-failure", "error", 9}, Fault{"launch-failure", "device-lost", "error", 10},
-        Fault{"device-lost", "device-lost", "error", 10}, Fault{"dead-queue", "device-lost", "error", 10},
-        Fault{"odd-error", "internal", "error", 14},
+        Fault{"busy-device", "device-lost", "error", 6}, Fault{"small-memory", "out-of-memory", "error", 6},
+        Fault{"out-of-memory", "out-of-memory", "error", 6}, Fault{"late-out-of-memory", "out-of-memory", "error", 6},
+        Fault{"build-failure", "build-failure", "error", 6}, Fault{"launch-failure", "device-lost", "error", 6},
+        Fault{"device-lost", "device-lost", "error", 6}, Fault{"dead-queue", "device-lost", "error", 6},
+        Fault{"odd-error", "internal", "error", 6},
         // A driver that takes its process along, at any point.
-        Fault{"abort-in-open", "crashed", "error", 11}, Fault{"abort-in-build", "crashed", "error", 11},
-        Fault{"abort-in-launch", "crashed", "error", 11}, Fault{"exit-in-build", "crashed", "error", 11},
-        Fault{"abort-in-close", "crashed", "error", 4}, Fault{"killed-in-finish", "killed", "error", 12},
+        Fault{"abort-in-open", "crashed", "error", 6}, Fault{"abort-in-build", "crashed", "error", 6},
+        Fault{"abort-in-launch", "crashed", "error", 6}, Fault{"exit-in-build", "crashed", "error", 6},
+        Fault{"abort-in-close", "crashed", "error", 4}, Fault{"killed-in-finish", "killed", "error", 6},
         // One that never answers.
-        Fault{"hang-in-open", "timed-out", "error", 13}, Fault{"hang-in-build", "timed-out", "error", 13},
-        Fault{"hang-in-finish", "timed-out", "error", 13}, Fault{"hang-in-close", "timed-out", "error", 4},
+        Fault{"hang-in-open", "timed-out", "error", 6}, Fault{"hang-in-build", "timed-out", "error", 6},
+        Fault{"hang-in-finish", "timed-out", "error", 6}, Fault{"hang-in-close", "timed-out", "error", 4},
         // One that returns what it did not compute.
         Fault{"wrong-results", "none", "fail", 4}, Fault{"idle-kernels", "none", "fail", 4},
         Fault{"stray-writes", "none", "fail", 4}),
@@ -184,9 +184,9 @@ TEST(DeviceFaults, TheDeviceListEndsInTheSameWay) {
     return run_tool({"check", "--list-devices", "--kernel-timeout", "1"}, {}, driver_with(fault)).status;
   };
   EXPECT_EQ(status(""), 0);
-  EXPECT_EQ(status("no-platform"), 7);
-  EXPECT_EQ(status("abort-in-open"), 11);
-  EXPECT_EQ(status("hang-in-open"), 13);
+  EXPECT_EQ(status("no-platform"), 5);
+  EXPECT_EQ(status("abort-in-open"), 6);
+  EXPECT_EQ(status("hang-in-open"), 6);
 }
 
 // A gate wants a kernel that ran: what kept it from running is then a failure of its own kind.

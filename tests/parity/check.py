@@ -18,7 +18,7 @@ import tempfile
 import facts
 
 # Of the machine that the launches were recorded on: with --device cpu the memory share follows from it.
-HOST_MEMORY = "20300MiB"
+HOST_MEMORY = "24105MiB"
 COMPARED = {"usage": ["kind", "flag"], "error": ["stage", "exception", "function"],
             "ok": ["resolved", "trace", "writes", "warnings", "unmodelled"]}
 

@@ -56,7 +56,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     one.command = node.command;
     one.command_name = node.name;
     one.which_launch = node.launch;
-    if (node.gpus) one.device.count = *node.gpus;
+    if (node.gpus) one.machine.facts.device.count = *node.gpus;
     for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
     for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
     auto prepared = prepare_launch(one);
