@@ -164,7 +164,7 @@ TEST(Integer, ArithmeticHasNoLimit) {
       {integer::modulo(big, 7), "1"},
       {integer::floor_div(big, -7), "-142857142857142857142857142858"},
       {integer::modulo(big, -7), "-6"},
-      {integer::floor_div(std::numeric_limits<std::int64_t>::min(), -1), "9223372036854775808"},
+      {integer::floor_div(Value(std::numeric_limits<std::int64_t>::min()), Value(-1)), "9223372036854775808"},
       {integer::floor_div(-7, 2), "-4"},
       {integer::modulo(-7, 2), "1"},
       {integer::floor_div(7, big), "0"},

@@ -20,7 +20,7 @@ printf "python -m sglang.launch_server --model-path 'x\n" > $D/unclosed.sh
 printf 'while true; do python -m sglang.launch_server --model-path x; done\n' > $D/loop.sh
 { printf 'A=aaaaaaaaaa\n'; for i in $(seq 40); do printf 'A="$A$A$A$A"\n'; done; printf 'python -m sglang.launch_server --model-path $A\n'; } > $D/double.sh
 { printf 'python -m sglang.launch_server --model-path '; for i in $(seq 30); do printf '{a,b,c,d}'; done; printf '\n'; } > $D/braces.sh
-head -c 4096 /dev/urandom > $D/binary; printf ',\nservices:' > $D/bad_manifest.yaml
+head -c 4096 /dev/zero | tr '\0' '\377' > $D/binary; printf ',\nservices:' > $D/bad_manifest.yaml
 { printf 'services:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n'; p=a; for n in b c d e f g h i j; do printf "  $n: &$n [*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p]\n"; p=$n; done; } > $D/bomb_manifest.yaml
 { for i in $(seq 20000); do printf '$('; done; } > $D/deep.sh
 printf 'services:\n  web:\n    image: nginx\n' > $D/compose_none.yaml
