@@ -96,7 +96,7 @@ bool holds_half_a_download(const fs::path& directory) {
 }
 
 // The folder has to hold a configuration that can be opened; `blobs` is where a cache keeps what its links point to.
-Found usable(fs::path directory, std::string kind, const fs::path& blobs) {
+Found usable(const fs::path& directory, std::string kind, const fs::path& blobs) {
   if (auto error = closed(directory)) return tl::make_unexpected(std::move(*error));
   const fs::path config = directory / "config.json";
   std::error_code error;

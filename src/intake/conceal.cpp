@@ -97,9 +97,8 @@ std::vector<Part> secret_parts(std::string_view text) {
   if (text.find("://") != text.npos) add_url_parts(text, parts);
   if (text.find_first_of("?{") != text.npos) add_named_parts(text, parts);
   std::ranges::sort(parts);
-  const auto overlapping =
-      std::ranges::unique(parts, [](const Part& a, const Part& b) { return b.first < a.first + a.second; });
-  parts.erase(overlapping.begin(), overlapping.end());
+  const auto overlaps = [](const Part& a, const Part& b) { return b.first < a.first + a.second; };
+  parts.erase(std::unique(parts.begin(), parts.end(), overlaps), parts.end());
   return parts;
 }
 
@@ -286,8 +285,8 @@ void conceal(PreparedLaunch& prepared) {
           });
         }
         for (Change& change : launch.chain) {
-          for (auto& [field, value] : change.fields) {
-            visit(field, Value(value), [&](Value shown) { value = std::move(shown); });
+          for (FieldValue& pair : change.fields) {
+            visit(pair.first, Value(pair.second), [&](Value shown) { pair.second = std::move(shown); });
           }
         }
       };

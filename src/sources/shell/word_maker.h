@@ -25,7 +25,7 @@ class ShellEvaluator::WordMaker {
     word_.text += c;
     word_.origin.push_back(origin);
   }
-  void put_unknown(Unknown unknown) { put_unknown(unknown, unknown.offset); }
+  void put_unknown(const Unknown& unknown) { put_unknown(unknown, unknown.offset); }
   // The hole stands at `origin`; what it tells of may be elsewhere.
   void put_unknown(Unknown unknown, std::size_t origin) {
     unknown.at = word_.text.size();
