@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Demand that errors that options can mend come with a corrected argument list, and that the list is good when it is checked again.
 
-  fix_share.py PROGRAM RELEASE      over the recorded launches of that release; exit status 1 below 95 in 100
+  fix_share.py PROGRAM RELEASE [EVERY]      over the recorded launches of that release, or every so many of them; exit
+                                            status 1 below 95 in 100
 """
 import json
 import pathlib
@@ -34,11 +35,12 @@ def options_can_help(row):
 
 
 def main():
-    program, release = sys.argv[1:]
+    program, release, *every = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         path, _ = facts.unpack(release, pathlib.Path(folder))
         # A config file's options are part of the corrected list, and its path does not outlive the run.
         cases = [c for c in map(json.loads, path.read_text().splitlines()) if "config" not in c]
+        cases = cases[::int(every[0]) if every else 1]
         rows = check(program, release, folder, cases, "--fixes")
         again = []
         for case in cases:
