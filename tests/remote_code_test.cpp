@@ -1,6 +1,3 @@
-#include <filesystem>
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,21 +23,19 @@ TEST(OwnCode, RunsWhereItIsAllowedNamedAndSglangHasNoClassOfItsOwn) {
 }
 
 TEST(OwnCode, ThatLiesBesideTheConfigurationIsNotRunAndTheLaunchGoesOn) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(::testing::TempDir()) / "own_code";
-  fs::create_directories(folder);
-  std::ofstream(folder / "config.json")
-      << R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4,
+  const TemporaryDirectory folder;
+  folder.file(
+      "config.json",
+      R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4,
              "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 1000,
              "intermediate_size": 2048, "max_position_embeddings": 4096,
-             "auto_map": {"AutoConfig": "configuration_q.QConfig"}})";
+             "auto_map": {"AutoConfig": "configuration_q.QConfig"}})");
   const auto run = [&] {
-    return run_tool(
-        {"check", "--no-kernel", "--details", "--", "--model-path", folder.string(), "--trust-remote-code"});
+    return run_tool({"check", "--no-kernel", "--details", "--", "--model-path", folder.path(), "--trust-remote-code"});
   };
   EXPECT_THAT(run().out, HasSubstr("configuration_q.py"));
   EXPECT_EQ(run().status, 1);
-  std::ofstream(folder / "configuration_q.py") << "class QConfig: pass\n";
+  folder.file("configuration_q.py", "class QConfig: pass\n");
   const ToolRun beside = run();
   EXPECT_EQ(beside.status, 0) << beside.out;
   EXPECT_THAT(beside.out, HasSubstr("MD003"));

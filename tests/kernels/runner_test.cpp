@@ -1,10 +1,8 @@
 // The runner: device choice, failures that carry their reason, guard bands, reproducibility.
 #include "tests/kernels/device.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include "src/opencl/opencl.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight {
 namespace {
@@ -41,13 +39,12 @@ TEST(Runner, ACaseTheKernelCannotRunIsSkippedWithTheReason) {
 
 TEST(Runner, AKernelThatDoesNotBuildReportsTheCompilersLog) {
   PREFLIGHT_NEEDS_DEVICE();
-  const auto folder = std::filesystem::path(testing::TempDir()) / "broken_kernels";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "mla_decode.cl") << "kernel void mla_decode() { undeclared_name; }\n";
-  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.string()});
+  const testing::TemporaryDirectory folder;
+  folder.file("mla_decode.cl", "kernel void mla_decode() { undeclared_name; }\n");
+  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
   EXPECT_EQ(report->worst(), VerdictWord::kError);
   EXPECT_NE(report->cases.front().verdict.reason.find("undeclared_name"), std::string::npos);
-  const auto missing = run_case(kSmallCase, {}, {.kernel_dir = (folder / "none").string()});
+  const auto missing = run_case(kSmallCase, {}, {.kernel_dir = folder.path() + "/none"});
   EXPECT_EQ(missing->worst(), VerdictWord::kError);
 }
 
@@ -61,12 +58,12 @@ TEST(Runner, AWriteOutsideTheBufferBreaksTheCanary) {
 
 TEST(Runner, AnOutputLeftUnwrittenFails) {
   PREFLIGHT_NEEDS_DEVICE();
-  const auto folder = std::filesystem::path(testing::TempDir()) / "idle_kernels";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "mla_decode.cl")
-      << "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
-         "global ushort* f, global float* g, global float* h, int i, int j, int k, float l) {}\n";
-  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.string()});
+  const testing::TemporaryDirectory folder;
+  folder.file(
+      "mla_decode.cl",
+      "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
+      "global ushort* f, global float* g, global float* h, int i, int j, int k, float l) {}\n");
+  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
   EXPECT_EQ(report->worst(), VerdictWord::kFail) << report->cases.front().verdict.reason;
 }
 
