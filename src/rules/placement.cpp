@@ -9,6 +9,7 @@
 #include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
+#include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -36,8 +37,11 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
   const std::int64_t nodes_per_stage = std::max<std::int64_t>(1, nodes / std::max<std::int64_t>(1, f.pp()));
   const std::int64_t tp_here = std::max<std::int64_t>(1, f.tp() / nodes_per_stage);
-  const std::int64_t highest = f.integer(Field::base_gpu_id, 0) + (f.ordinary_dp() - 1) * f.tp() * f.pp() * step +
-                               (pp_here - 1) * tp_here + (tp_here - 1) * step;
+  const auto add = integer::bounded_plus;
+  const auto times = integer::bounded_times;
+  const std::int64_t replicas = times(times(times(f.ordinary_dp() - 1, f.tp()), f.pp()), step);
+  const std::int64_t stages = add(times(pp_here - 1, tp_here), times(tp_here - 1, step));
+  const std::int64_t highest = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
   if (highest < f.device().count) return std::nullopt;
   return Finding{.message = fmt::format("the launch needs GPU {} but the machine has {} (GPU 0 to {})", highest,
                                         f.device().count, f.device().count - 1)};
