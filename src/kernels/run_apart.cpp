@@ -4,11 +4,14 @@
 // hangs. The process gets the cases as text and answers line by line (wire.h), so that what was judged before a crash
 // counts. Tested by tests/kernels/device_fault_test.cpp.
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -102,6 +105,23 @@ wire::End serve(const wire::Request& request) {
   return {run_cases(cases, request.device, request.options, observer).error};
 }
 
+// A driver and what it compiles are strangers' code. Whatever user this is, root in a container most often, a device
+// node opens for its owner and its group; nothing that runs here needs a capability, a set-user-ID program or a core
+// file, nor more memory than the machine has. Where the kernel of the system refuses one of these, nothing is lost.
+void give_up_privileges() {
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+  syscall(SYS_capset, &header, none.data());
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+#ifndef __SANITIZE_ADDRESS__  // its shadow memory is many times the machine's
+  const auto memory = static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  const rlimit most{memory, memory};
+  setrlimit(RLIMIT_DATA, &most);
+#endif
+}
+
 }  // namespace
 
 KernelReport run_cases_apart(const std::vector<KernelCase>& cases, const DeviceChoice& device,
@@ -154,8 +174,7 @@ tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices_apart(const Proc
 
 void serve_kernel_process() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no kernel outlives the program
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
+  give_up_privileges();
   fcntl(ChildProcess::kAnswerDescriptor, F_SETFD, FD_CLOEXEC);
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   wire::End end;

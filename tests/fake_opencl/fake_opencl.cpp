@@ -8,6 +8,7 @@
 #include <CL/cl.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -49,8 +50,27 @@ bool faulty(std::string_view name) {
   return wanted != nullptr && name == wanted;
 }
 
+// What the process may do and take, on standard error.
+void say_privileges() {
+  if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
+    for (char line[256]; std::fgets(line, sizeof line, status) != nullptr;) {
+      const std::string_view text(line);
+      if (text.starts_with("CapEff") || text.starts_with("CapPrm") || text.starts_with("NoNewPrivs"))
+        std::fputs(line, stderr);
+    }
+    std::fclose(status);
+  }
+  rlimit data{};
+  getrlimit(RLIMIT_DATA, &data);
+  std::fputs(data.rlim_cur == RLIM_INFINITY ? "data without limit\n" : "data limited\n", stderr);
+}
+
 // Dies or hangs at this point when asked to.
 void misbehave(std::string_view place) {
+  if (faulty(std::string("say-privileges-in-").append(place))) {
+    say_privileges();
+    std::abort();
+  }
   if (faulty(std::string("abort-in-").append(place))) {
     std::fputs("fake driver: assertion failed\n", stderr);
     std::abort();

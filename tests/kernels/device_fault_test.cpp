@@ -124,6 +124,19 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(DeviceFaults, TheKernelProcessHasNoPrivilegesAndABoundOfMemory) {
+  const ToolRun run =
+      run_tool({"check", "--opencl-device", "Fake", "--case", kCase}, {}, driver_with("say-privileges-in-launch"));
+  EXPECT_EQ(run.status, 6) << run.err;
+  const std::string said = run.out + run.err;
+  EXPECT_THAT(said, HasSubstr("NoNewPrivs: 1"));
+  EXPECT_THAT(said, HasSubstr("CapPrm: 0000000000000000"));
+  EXPECT_THAT(said, HasSubstr("CapEff: 0000000000000000"));
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_THAT(said, HasSubstr("data limited"));
+#endif
+}
+
 TEST(DeviceFaults, NoLoaderIsSaidWithTheWayOut) {
   const TemporaryDirectory dir;
   dir.file("libOpenCL.so.1", "not a library");
