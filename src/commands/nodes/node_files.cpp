@@ -1,9 +1,9 @@
 // Tested by tests/nodes_test.cpp.
 #include <algorithm>
-#include <sstream>
+#include <charconv>
+#include <initializer_list>
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
@@ -14,6 +14,7 @@ namespace preflight::commands {
 namespace {
 
 constexpr int kMostNodes = 1024;
+constexpr int kMostGpus = 4096;
 
 // "$(NAME)", as Kubernetes writes variables in commands, to "${NAME}".
 std::string shell_variables(std::string text) {
@@ -29,31 +30,54 @@ std::string shell_variables(std::string text) {
   return text;
 }
 
+using python::YamlNode;
+using sources::is_list;
+using sources::is_map;
+using sources::is_scalar;
+using sources::text_of;
+using sources::value_of;
+
+// The value behind keys, one in the other; nullptr where one is missing.
+const YamlNode* at_path(const YamlNode* node, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (!is_map(node)) return nullptr;
+    node = value_of(*node, key);
+  }
+  return node;
+}
+
 // The container's command line as shell text: words are quoted unless they hold a variable to be expanded.
-std::string command_of(const YAML::Node& container) {
+std::string command_of(const YamlNode& container) {
   std::string out;
   for (const char* key : {"command", "args"}) {
-    if (!container[key] || !container[key].IsSequence()) continue;
-    for (const auto& item : container[key]) {
-      const auto raw = item.as<std::string>();
-      std::string word = shell_variables(raw);
-      const bool expands = word != raw && word.find_first_of(" \n'\"") == std::string::npos;
+    const YamlNode* words = at_path(&container, {key});
+    if (!is_list(words)) continue;
+    for (const YamlNode* item : words->items) {
+      if (!is_scalar(item)) continue;
+      const std::string word = shell_variables(item->text);
+      const bool expands = word != item->text && word.find_first_of(" \n'\"") == std::string::npos;
       out += (out.empty() ? "" : " ") + (expands ? word : shell_word(word));
     }
   }
   return out;
 }
 
+// A whole number that the manifest gives; -1 for any other text.
+int whole_number(const YamlNode& node) {
+  int number = -1;
+  const char* end = node.text.data() + node.text.size();
+  const auto [stop, error] = std::from_chars(node.text.data(), end, number);
+  return error == std::errc{} && stop == end && number >= 0 ? number : -1;
+}
+
 // How many GPUs the container may use: Intel's device plugin offers them under these names. A request alone counts,
 // too, as Kubernetes gives what is requested.
-std::optional<int> gpus_of(const YAML::Node& container) {
-  if (!container["resources"]) return std::nullopt;
+std::optional<int> gpus_of(const YamlNode& container) {
   for (const char* list : {"limits", "requests"}) {
-    const YAML::Node amounts = container["resources"][list];
-    if (!amounts || !amounts.IsMap()) continue;
     int count = 0;
     for (const char* name : {"gpu.intel.com/xe", "gpu.intel.com/i915"}) {
-      if (amounts[name]) count += amounts[name].as<int>();
+      const YamlNode* amount = at_path(&container, {"resources", list, name});
+      if (is_scalar(amount)) count += std::clamp(whole_number(*amount), 0, kMostGpus);
     }
     if (count > 0) return count;
   }
@@ -61,18 +85,17 @@ std::optional<int> gpus_of(const YAML::Node& container) {
 }
 
 // The container that launches SGLang.
-std::optional<Node> node_of(const YAML::Node& pod, std::string name) {
-  if (!pod || !pod["spec"] || !pod["spec"]["containers"]) return std::nullopt;
-  for (const auto& container : pod["spec"]["containers"]) {
-    const std::string command = command_of(container);
+std::optional<Node> node_of(const YamlNode* pod, std::string name) {
+  const YamlNode* containers = at_path(pod, {"spec", "containers"});
+  if (!is_list(containers)) return std::nullopt;
+  for (const YamlNode* container : containers->items) {
+    const std::string command = command_of(*container);
     if (command.find("sglang") == std::string::npos) continue;
-    Node node{std::move(name), command, {}, {}, gpus_of(container)};
-    if (container["env"]) {
-      for (const auto& e : container["env"]) {
-        if (!e["name"] || !e["value"]) continue;
-        const auto variable = e["name"].as<std::string>();
-        node.variables[variable] = node.env[variable] = e["value"].as<std::string>();
-      }
+    Node node{std::move(name), command, {}, {}, gpus_of(*container)};
+    const YamlNode* variables = at_path(container, {"env"});
+    for (const YamlNode* e : is_list(variables) ? variables->items : std::vector<YamlNode*>{}) {
+      if (!is_scalar(at_path(e, {"name"})) || !is_scalar(at_path(e, {"value"}))) continue;
+      node.variables[text_of(*e, "name")] = node.env[text_of(*e, "name")] = text_of(*e, "value");
     }
     return node;
   }
@@ -80,30 +103,33 @@ std::optional<Node> node_of(const YAML::Node& pod, std::string name) {
 }
 
 // A manifest, not a script: one of its documents is a mapping with this kind, however it is quoted.
-std::vector<YAML::Node> worker_sets(const std::string& text) {
-  std::vector<YAML::Node> sets;
-  if (text.find("LeaderWorkerSet") == std::string::npos || text.find("apiVersion") == std::string::npos) return sets;
-  for (const auto& document : YAML::LoadAll(text)) {
-    if (!document.IsMap() || !document["kind"] || !document["kind"].IsScalar()) continue;
-    if (document["kind"].as<std::string>() == "LeaderWorkerSet") sets.push_back(document);
-    if (document["kind"].as<std::string>() != "List" || !document["items"]) continue;
-    for (const auto& item : document["items"]) {
-      if (item["kind"] && item["kind"].as<std::string>() == "LeaderWorkerSet") sets.push_back(item);
+std::vector<const YamlNode*> worker_sets(const sources::YamlTree& tree) {
+  std::vector<const YamlNode*> sets;
+  for (const YamlNode* document : tree.documents()) {
+    if (!is_map(document)) continue;
+    const std::string kind = text_of(*document, "kind");
+    if (kind == "LeaderWorkerSet") sets.push_back(document);
+    const YamlNode* items = kind == "List" ? at_path(document, {"items"}) : nullptr;
+    for (const YamlNode* item : is_list(items) ? items->items : std::vector<YamlNode*>{}) {
+      if (is_map(item) && text_of(*item, "kind") == "LeaderWorkerSet") sets.push_back(item);
     }
   }
   return sets;
 }
 
 // Leader and workers of a LeaderWorkerSet, with the variables its controller sets.
-Result<std::vector<Node>> nodes_of(const YAML::Node& document, const std::string& file) {
-  const YAML::Node set = document["spec"]["leaderWorkerTemplate"];
-  if (!set) return failure("a LeaderWorkerSet has spec.leaderWorkerTemplate", file);
-  const int size = set["size"] ? set["size"].as<int>() : 1;
-  if (size < 1 || size > kMostNodes) return failure(fmt::format("size {}: expected 1 to {}", size, kMostNodes), file);
+Result<std::vector<Node>> nodes_of(const YamlNode& document, const std::string& file) {
+  const YamlNode* set = at_path(&document, {"spec", "leaderWorkerTemplate"});
+  if (!is_map(set)) return failure("a LeaderWorkerSet has spec.leaderWorkerTemplate", file);
+  const YamlNode* given = at_path(set, {"size"});
+  const int size = given == nullptr ? 1 : whole_number(*given);
+  if (size < 1 || size > kMostNodes) {
+    return failure(fmt::format("size {}: expected 1 to {}", given->text, kMostNodes), file);
+  }
   std::vector<Node> nodes;
+  const YamlNode* leader = at_path(set, {"leaderTemplate"});
   for (int i = 0; i < size; ++i) {
-    const bool leads = i == 0 && set["leaderTemplate"];
-    auto node = node_of(leads ? set["leaderTemplate"] : set["workerTemplate"],
+    auto node = node_of(i == 0 && leader != nullptr ? leader : at_path(set, {"workerTemplate"}),
                         i == 0 ? std::string("leader") : fmt::format("worker {}", i));
     if (!node) return failure("no container of this template launches SGLang", file);
     node->variables["LWS_GROUP_SIZE"] = std::to_string(size);
@@ -114,37 +140,42 @@ Result<std::vector<Node>> nodes_of(const YAML::Node& document, const std::string
   return nodes;
 }
 
+// The nodes of one file: those of its worker sets, else one for each command.
+Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& text,
+                                   const sources::Variables& variables) {
+  std::vector<Node> nodes;
+  const bool may_be = text.find("LeaderWorkerSet") != std::string::npos && text.find("apiVersion") != std::string::npos;
+  if (may_be) {
+    const auto tree = sources::YamlTree::read(text);
+    if (!tree) {
+      return failure(tree.error().message, tree.error().where.empty() ? file : file + ":" + tree.error().where);
+    }
+    for (const YamlNode* document : worker_sets(*tree)) {
+      auto set = nodes_of(*document, file);
+      if (!set) return set;
+      nodes.insert(nodes.end(), set->begin(), set->end());
+    }
+    if (!nodes.empty()) return nodes;
+  }
+  // Several commands in one file are several nodes; what is wrong with the text is told when it is read again.
+  const auto launches = sources::find_launches(text, variables);
+  const std::size_t count = launches ? std::max<std::size_t>(1, launches->size()) : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    nodes.push_back({count == 1 ? file : fmt::format("{}, launch {}", file, i + 1), text, {}, {}, {}, i});
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables) {
   std::vector<Node> nodes;
   for (const std::string& file : files) {
-    auto text = read_text(file);
+    const auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
-    if (text->find("LeaderWorkerSet") != std::string::npos) {  // yaml-cpp never ends on some texts that are no YAML
-      if (auto tree = sources::YamlTree::read(*text); !tree && text->find("apiVersion") != std::string::npos) {
-        return failure(tree.error().message, tree.error().where.empty() ? file : file + ":" + tree.error().where);
-      }
-    }
-    try {
-      const auto sets = worker_sets(*text);
-      if (sets.empty()) {
-        // Several commands in one file are several nodes; what is wrong with the text is told when it is read again.
-        const auto launches = sources::find_launches(*text, variables);
-        const std::size_t count = launches ? std::max<std::size_t>(1, launches->size()) : 1;
-        for (std::size_t i = 0; i < count; ++i) {
-          nodes.push_back({count == 1 ? file : fmt::format("{}, launch {}", file, i + 1), *text, {}, {}, {}, i});
-        }
-      }
-      for (const auto& document : sets) {
-        auto set = nodes_of(document, file);
-        if (!set) return tl::make_unexpected(set.error());
-        nodes.insert(nodes.end(), set->begin(), set->end());
-      }
-    } catch (const YAML::Exception& e) {
-      return failure(fmt::format("this manifest cannot be read: {}", e.msg),
-                     e.mark.is_null() ? file : fmt::format("{}:{}:{}", file, e.mark.line + 1, e.mark.column + 1));
-    }
+    auto found = nodes_in(file, *text, variables);
+    if (!found) return found;
+    nodes.insert(nodes.end(), found->begin(), found->end());
   }
   return nodes;
 }
