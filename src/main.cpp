@@ -15,6 +15,7 @@
 #include "src/base/log.h"
 #include "src/commands/commands.h"
 #include "src/commands/doctor.h"
+#include "src/commands/exec.h"
 #include "src/commands/facts.h"
 #include "src/commands/kernel_programs.h"
 #include "src/commands/launch_commands.h"
@@ -44,6 +45,7 @@ struct Flags {
   PagesFlags pages;
   UpgradeFlags upgrade;
   NodesFlags nodes;
+  ExecFlags exec;
   LaunchFlags facts;
   SuggestFlags suggest;
   LaunchFlags launches;
@@ -68,6 +70,9 @@ std::vector<Subcommand> subcommands(Flags& f) {
          add_check_options(app, f.check);
        },
        [&f](Words launch) { return run_check(f.check, std::move(launch)); }},
+      {"exec", "Check a command that starts SGLang, then become it: same process, signals and exit status",
+       [&f](CLI::App& app) { add_exec_options(app, f.exec); },
+       [&f](const Words& words) { return run_exec(f.exec, words); }},
       {"resolve", "Print the resolved configuration and what changed each value",
        [&f](CLI::App& app) {
          add_launch_options(app, f.resolve);
@@ -228,7 +233,8 @@ int run(int argc, char** argv) {
     return refuse({usage_error(e, app)});
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes);
-  if (const auto word = own_option_behind(*asked_app, launch); !word.empty()) {
+  // Behind `exec --` stands a whole command, whose other programs have options of their own.
+  if (const auto word = own_option_behind(*asked_app, launch); name != "exec" && !word.empty()) {
     return refuse(
         {fmt::format("{} is an option of xpu-preflight and belongs before --; behind it stand SGLang's own "
                      "arguments",

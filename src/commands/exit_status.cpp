@@ -57,6 +57,7 @@ std::string exit_help() {
 }
 
 int exit_number(Exit status) {
+  if (status == kCannotRun || status == kNoCommand) return status;
   const auto* row = std::ranges::find(kMeanings, status, &ExitMeaning::status);
   return row == kMeanings.end() ? static_cast<int>(kInternalError) : row->number;
 }

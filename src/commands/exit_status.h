@@ -34,6 +34,8 @@ enum Exit : std::uint8_t {
   kMistrusted = 15,
   kNotRun = 16,
   kGateFailed = 17,
+  kCannotRun = 126,  // of `exec` alone, as of a shell: the command cannot be run, or there is none
+  kNoCommand = 127,
 };
 
 struct ExitMeaning {
@@ -49,7 +51,7 @@ std::span<const ExitMeaning> exit_meanings();
 // The same as lines of a help text.
 std::string exit_help();
 
-// 0 to 4, 5 for a device that is absent, 6 for one that fails.
+// 0 to 4, 5 for a device that is absent, 6 for one that fails; of `exec` also 126 and 127.
 int exit_number(Exit status);
 Exit exit_of(DeviceErrorKind kind);
 Exit exit_of(const Report& report);  // of its kernels; findings are not looked at

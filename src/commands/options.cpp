@@ -236,15 +236,15 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   return input;
 }
 
-OutputOptions output_options(const LaunchFlags& flags) {
+OutputOptions output_options(const LaunchFlags& flags, int descriptor) {
   OutputOptions output;
   output.format = flags.format == "json" ? Format::kJson : Format::kText;
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const bool terminal = isatty(descriptor) != 0;
   const char* no_colour = std::getenv("NO_COLOR");
   const bool wanted = no_colour == nullptr || *no_colour == '\0';
   output.colour = flags.colour == "always" || (flags.colour == "auto" && terminal && wanted);
   winsize size{};
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
+  if (terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
     output.width = std::min<int>(size.ws_col, 140);
   }
   output.details = flags.details;
@@ -329,9 +329,7 @@ void add_batch_options(CLI::App& app, LaunchFlags& flags) {
       ->needs(batch);
 }
 
-void add_check_options(CLI::App& app, CheckFlags& flags) {
-  app.add_option("PATH", flags.paths,
-                 "Files, directories or patterns (- is standard input): every launch in them is checked by itself");
+void add_gate_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--fail-on", flags.fail_on,
                  "Lowest severity that fails: error, warning, change, info, never (default: error; with "
                  "--batch: never)")
@@ -339,27 +337,33 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_flag("--details", flags.launch.details, "Notes too, and every kernel case");
   app.add_option("--kernel-date", flags.kernel_date,
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
-  auto* batch = app.get_option("--batch");
-  app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
-  auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
   app.add_flag("--require-kernel", flags.require_kernel,
-               "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)")
-      ->excludes(no_kernel);
+               "For a gate: every kernel of the launch has to run (with --batch it implies --kernel)");
   app.add_option("--require", flags.require,
                  "For a gate, what has to be known: model, release, device, rules, kernel, or complete for all of them")
       ->allow_extra_args(false);
+  app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
+      ->each([&flags](const std::string&) { flags.device_given = true; });
+  app.add_option("--kernel-timeout", flags.kernel_timeout,
+                 "Seconds without an answer after which the kernel process is ended (default: 60)");
+}
+
+void add_check_options(CLI::App& app, CheckFlags& flags) {
+  app.add_option("PATH", flags.paths,
+                 "Files, directories or patterns (- is standard input): every launch in them is checked by itself");
+  add_gate_options(app, flags);
+  auto* batch = app.get_option("--batch");
+  app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
+  auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  app.get_option("--require-kernel")->excludes(no_kernel);
+  app.get_option("--opencl-device")->excludes(no_kernel);
   app.footer(exit_help());
   app.add_flag("--fix", flags.fix,
                "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail")
       ->excludes(batch);
   app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too")->needs(batch);
   app.add_flag("--no-fixes", flags.no_fixes, "Do not search for corrected arguments");
-  app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
-      ->excludes(no_kernel)
-      ->each([&flags](const std::string&) { flags.device_given = true; });
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
-  app.add_option("--kernel-timeout", flags.kernel_timeout,
-                 "Seconds without an answer after which the kernel process is ended (default: 60)");
   app.add_option(
       "--inject", flags.inject,
       "Plant a known defect (its id, or all; list shows them) into the kernels of this launch: is it caught?");
@@ -385,98 +389,126 @@ int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bo
   return resolve_launch(*input, output_options(flags), all);
 }
 
-int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
-  CheckCommand command;
-  command.output = output_options(flags.launch);
-  if (flags.case_line.empty()) {
-    if (auto error = not_for_a_batch(flags.launch, arguments)) return refuse(*error);
+namespace {
+
+std::optional<Error> misplaced(const CheckFlags& flags, const LaunchInput& input) {
+  if (flags.paths.empty()) return std::nullopt;
+  const bool one = input.command || !input.arguments.empty() || !flags.launch.batch.empty();
+  if (one) return Error{"give paths, or one launch behind -- or with --command, not both"};
+  if (flags.fix) return Error{"--fix writes into one launch's file: name it with --command-file"};
+  if (!flags.inject.empty() || !flags.case_line.empty()) {
+    return Error{"--inject and --case look at one launch: name it with --command-file"};
   }
-  auto input = launch_input(flags.launch, std::move(arguments));
-  if (!input) return refuse(input.error());
-  command.input = std::move(*input);
-  if (!flags.paths.empty()) {
-    const bool one = command.input.command || !command.input.arguments.empty() || !flags.launch.batch.empty();
-    if (one) return refuse({"give paths, or one launch behind -- or with --command, not both"});
-    if (flags.fix) return refuse({"--fix writes into one launch's file: name it with --command-file"});
-    if (!flags.inject.empty() || !flags.case_line.empty()) {
-      return refuse({"--inject and --case look at one launch: name it with --command-file"});
-    }
-  }
-  const bool input_given = command.input.command || !command.input.arguments.empty();
+  return std::nullopt;
+}
+
+std::optional<Severity> severity_that_fails(const CheckFlags& flags) {
   constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},
                                                                              {"warning", Severity::kWarning},
                                                                              {"change", Severity::kChange},
                                                                              {"info", Severity::kInfo}}};
-  command.fail_on.reset();
   for (const auto& [name, severity] : kLevels) {
     if (flags.fail_on == name || (flags.fail_on.empty() && flags.launch.batch.empty() && name == "error")) {
-      command.fail_on = severity;
+      return severity;
     }
   }
+  return std::nullopt;
+}
+
+template <typename Number>
+bool whole_number(const std::string& text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end;
+}
+
+Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
+  KernelOptions kernel;
+  kernel.required = required;
+  const bool one_launch = flags.launch.batch.empty() && flags.paths.empty();
+  if (!flags.no_kernel && !flags.paths.empty()) {
+    kernel.why_not = "several launches are looked at: --kernel runs it for each";
+  }
+  kernel.run = !flags.no_kernel && (one_launch || flags.kernel || required);
+  if (flags.device_given) kernel.device = flags.opencl_device;
+  if (!flags.seed.empty()) {
+    std::uint64_t seed = 0;
+    if (!whole_number(flags.seed, seed)) return failure(fmt::format("--seed {}: expected a whole number", flags.seed));
+    kernel.seed = seed;
+  }
+  if (!(flags.kernel_timeout > 0.0) || flags.kernel_timeout > 1e6) {
+    return failure(fmt::format("--kernel-timeout {:g}: expected seconds, more than 0", flags.kernel_timeout));
+  }
+  kernel.limits.seconds = flags.kernel_timeout;
+  kernel.progress = isatty(STDERR_FILENO) != 0;
+  if (flags.inject.empty() || flags.inject == "list") return kernel;
+  int id = 0;
+  const bool known = whole_number(flags.inject, id) && !defects::describe(id).empty();
+  if (flags.inject != "all" && !known) {
+    return failure(fmt::format("--inject {}: no such defect; --inject list shows them", flags.inject));
+  }
+  if (!kernel.run || !flags.case_line.empty()) {
+    return failure("--inject plants a defect into the kernels of a launch: it needs them to run");
+  }
+  kernel.inject = flags.inject;
+  return kernel;
+}
+
+}  // namespace
+
+Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::string> arguments) {
+  CheckCommand command;
+  command.output = output_options(flags.launch);
+  if (flags.case_line.empty()) {
+    if (auto error = not_for_a_batch(flags.launch, arguments)) return tl::make_unexpected(*error);
+  }
+  auto input = launch_input(flags.launch, std::move(arguments));
+  if (!input) return tl::make_unexpected(input.error());
+  command.input = std::move(*input);
+  if (auto error = misplaced(flags, command.input)) return tl::make_unexpected(*error);
+  command.fail_on = severity_that_fails(flags);
   auto required = read_requirements(flags.require);
-  if (!required) return refuse(required.error());
+  if (!required) return tl::make_unexpected(required.error());
   const bool require_kernel = flags.require_kernel || required->contains(Requirement::kKernel);
   if (flags.no_kernel && require_kernel) {
-    return refuse({"--no-kernel and --require kernel contradict each other: give one of them"});
+    return failure("--no-kernel and --require kernel contradict each other: give one of them");
   }
   command.required = std::move(*required);
   command.given = {.release = !flags.launch.release.empty(),
                    .device = !flags.launch.device.empty() || !flags.launch.device_memory.empty()};
   auto rules = rule_options(flags.kernel_date);
-  if (!rules) return refuse(rules.error());
+  if (!rules) return tl::make_unexpected(rules.error());
   command.rules = *rules;
-  command.kernel.required = require_kernel;
-  const bool one_launch = flags.launch.batch.empty() && flags.paths.empty();
-  if (!flags.no_kernel && !flags.paths.empty())
-    command.kernel.why_not = "several launches are looked at: --kernel runs it for each";
-  command.kernel.run = !flags.no_kernel && (one_launch || flags.kernel || require_kernel);
+  auto kernel = kernel_options(flags, require_kernel);
+  if (!kernel) return tl::make_unexpected(kernel.error());
+  command.kernel = std::move(*kernel);
   command.fixes = !flags.no_fixes && (flags.launch.batch.empty() || flags.fixes);
   command.write_fix = flags.fix;
-  if (flags.device_given) command.kernel.device = flags.opencl_device;
-  if (!flags.seed.empty()) {
-    std::uint64_t seed = 0;
-    const char* end = flags.seed.data() + flags.seed.size();
-    if (const auto [p, e] = std::from_chars(flags.seed.data(), end, seed); e != std::errc{} || p != end) {
-      return refuse({fmt::format("--seed {}: expected a whole number", flags.seed)});
-    }
-    command.kernel.seed = seed;
-  }
-  if (!(flags.kernel_timeout > 0.0) || flags.kernel_timeout > 1e6) {
-    return refuse({fmt::format("--kernel-timeout {:g}: expected seconds, more than 0", flags.kernel_timeout)});
-  }
-  command.kernel.limits.seconds = flags.kernel_timeout;
-  command.kernel.progress = isatty(STDERR_FILENO) != 0;
-  if (flags.inject == "list") return list_defects(command.kernel, false);
-  if (!flags.inject.empty()) {
-    int id = 0;
-    const char* end = flags.inject.data() + flags.inject.size();
-    const auto [stop, error] = std::from_chars(flags.inject.data(), end, id);
-    const bool known = error == std::errc{} && stop == end && !defects::describe(id).empty();
-    if (flags.inject != "all" && !known) {
-      return refuse({fmt::format("--inject {}: no such defect; --inject list shows them", flags.inject)});
-    }
-    if (!command.kernel.run || !flags.case_line.empty()) {
-      return refuse({"--inject plants a defect into the kernels of a launch: it needs them to run"});
-    }
-    command.kernel.inject = flags.inject;
-  }
-  if (flags.list_devices) return list_opencl_devices(command.kernel, command.output);
+  return command;
+}
+
+int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
+  const auto command = check_command(flags, std::move(arguments));
+  if (!command) return refuse(command.error());
+  const bool input_given = command->input.command || !command->input.arguments.empty();
+  if (flags.inject == "list") return list_defects(command->kernel, false);
+  if (flags.list_devices) return list_opencl_devices(command->kernel, command->output);
   if (!flags.case_line.empty() && input_given) {
     return refuse({"--case runs one line by itself: leave the launch away"});
   }
-  if (!flags.case_line.empty()) return run_one_case(flags.case_line, command.kernel, command.output);
+  if (!flags.case_line.empty()) return run_one_case(flags.case_line, command->kernel, command->output);
   if (!flags.launch.batch.empty()) {
     if (auto error = missing_models(flags.launch)) return refuse(*error);
-    return check_batch(command, {command.input.release, flags.launch.models, flags.launch.batch, command.input.device,
-                                 true, command.input.env, command.input.stored_as});
+    return check_batch(*command, {command->input.release, flags.launch.models, flags.launch.batch,
+                                  command->input.device, true, command->input.env, command->input.stored_as});
   }
-  if (!flags.paths.empty()) return check_paths(command, flags.paths, !flags.launch.release.empty());
+  if (!flags.paths.empty()) return check_paths(*command, flags.paths, !flags.launch.release.empty());
   if (!input_given) {
     return refuse(
         {"no launch to check: give SGLang's arguments behind --, paths of files, or --command 'python -m "
          "sglang.launch_server …'"});
   }
-  return check(command);
+  return check(*command);
 }
 
 int run_launches(const LaunchFlags& flags, const std::vector<std::string>& paths) {

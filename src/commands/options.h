@@ -78,11 +78,15 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags);
 // --batch and what goes with it, and who resolves.
 void add_batch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
+// What decides whether a check fails, and on which device it runs: of `check` and of `exec`.
+void add_gate_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);
 Result<Release> release_option(const std::string& text, std::string_view option = "--sglang-version");
-OutputOptions output_options(const LaunchFlags& flags);
+// `descriptor`: where the text goes, for its colour and width.
+OutputOptions output_options(const LaunchFlags& flags, int descriptor = 1);
+Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::string> arguments);
 Result<CheckOptions> rule_options(const std::string& kernel_date);
 int refuse(const Error& error);
 

@@ -295,6 +295,19 @@ std::string summary(const Report& report, const Style& style) {
   return out;
 }
 
+std::string listed_findings(const Report& report, Severity least, const TextOptions& options, const Style& style) {
+  std::string out;
+  for (const auto& f : report.findings) {
+    if (f.severity < least) continue;
+    out += finding_text(f, report.source, options);
+    if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
+      out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
+    }
+    out += "\n";
+  }
+  return out + fixes_text(report.fixes, style);
+}
+
 }  // namespace
 
 std::string chain_text(const Launch& launch, Field field, bool whole) {
@@ -343,18 +356,17 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
   return out;
 }
 
+std::string findings_text(const Report& report, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string out = listed_findings(report, Severity::kWarning, options, style);
+  if (report.kernel && report.kernel->worst() != VerdictWord::kPass) out += kernel_section(report, options, style);
+  return out + summary(report, style);
+}
+
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
-  for (const auto& f : report.findings) {
-    if (f.severity == Severity::kInfo && !options.details) continue;
-    out += finding_text(f, report.source, options);
-    if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
-      out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
-    }
-    out += "\n";
-  }
-  out += fixes_text(report.fixes, style);
+  out += listed_findings(report, options.details ? Severity::kInfo : Severity::kChange, options, style);
   for (const auto& line : report.fix_written) out += line + "\n\n";
   out += values_section(report.launch, style);
   if (report.plan) out += plan_section(*report.plan, style);

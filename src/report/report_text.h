@@ -16,6 +16,9 @@ struct TextOptions {
 
 std::string report_text(const Report& report, const TextOptions& options);
 
+// What speaks against the launch, and the last line: warnings and worse, the fixes, what the kernel did wrong.
+std::string findings_text(const Report& report, const TextOptions& options);
+
 // The kernel's part alone.
 std::string kernel_text(const Report& report, const TextOptions& options);
 

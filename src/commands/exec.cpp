@@ -1,0 +1,123 @@
+// What is judged is what will run: the words as they are, this process's environment, this machine. Findings go to
+// standard error, because standard output is the server's. The server then has this process: its number, its signals,
+// its open files, its exit status. Tested by tests/exec_test.cpp.
+#include "src/commands/exec.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "src/base/shell_words.h"
+#include "src/report/complaint.h"
+#include "src/report/report_text.h"
+#include "src/sources/launch_command.h"
+
+extern "C" char** environ;
+
+namespace preflight::commands {
+namespace {
+
+sources::Variables own_environment() {
+  sources::Variables variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos && equals > 0) {
+      variables.insert_or_assign(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+    }
+  }
+  return variables;
+}
+
+int become(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's type
+  argv.push_back(nullptr);
+  std::cout.flush();
+  std::cerr.flush();
+  execvp(argv.front(), argv.data());
+  const int error = errno;
+  report::complain(fmt::format("cannot run {}: {}", words.front(), std::strerror(error)));
+  return error == ENOENT ? kNoCommand : kCannotRun;
+}
+
+enum class Judged { kGood, kBad, kNot };  // kNot: nothing here could be judged, and one line says why
+
+Judged not_judged(const std::string& why, const ExecFlags& flags) {
+  const bool demanded = flags.check.require_kernel || !flags.check.require.empty();
+  report::complain(fmt::format("not checked: {}", why));
+  return demanded ? Judged::kBad : Judged::kNot;
+}
+
+// The findings and the last line; a clean launch gets the line alone.
+void tell(const Report& report, const CheckCommand& command) {
+  const report::TextOptions text{command.output.colour, command.output.width, command.output.details};
+  const std::string whole =
+      command.output.details ? report::report_text(report, text) : report::findings_text(report, text);
+  std::cerr << whole;
+}
+
+struct Outcome {
+  Judged judged = Judged::kNot;
+  Exit status = kOk;
+};
+
+Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
+  const std::string text = shell_words(words);
+  const auto launches = sources::read_launches(text, own_environment());
+  if (!launches) return {not_judged(launches.error().text(), flags), kFindings};
+  if (launches->size() > 1) {
+    return {not_judged(fmt::format("the command starts {} launches", launches->size()), flags), kFindings};
+  }
+  CheckFlags check = flags.check;
+  check.launch.command = text;
+  check.launch.use_environment = true;
+  check.no_kernel = !check.kernel && !check.require_kernel;
+  auto command = check_command(check, {});
+  if (!command) {
+    report::complain(command.error().text());
+    return {Judged::kBad, kBadInput};
+  }
+  command->output = output_options(check.launch, STDERR_FILENO);
+  command->input.variables = own_environment();
+  command->input.command_name = "command line";
+  auto prepared = prepare_launch(command->input);
+  if (!prepared) return {not_judged(prepared.error().text(), flags), kFindings};
+  const Report report = make_report(std::move(*prepared), *command);
+  tell(report, *command);
+  const Exit status = exit_status(report, *command);
+  return {status == kOk ? Judged::kGood : Judged::kBad, status};
+}
+
+}  // namespace
+
+void add_exec_options(CLI::App& app, ExecFlags& flags) {
+  LaunchFlags& launch = flags.check.launch;
+  app.add_option("--color,--colour", launch.colour, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  add_release_option(app, launch);
+  add_target_options(app, launch);
+  // The command and its environment are the real ones: there is nothing to choose or to give.
+  for (const char* name : {"--launch", "--set", "--use-environment"}) app.remove_option(app.get_option(name));
+  add_gate_options(app, flags.check);
+  app.add_flag("--kernel", flags.check.kernel, "Run the decode kernel on a sample batch, too");
+  app.add_flag("--warn-only", flags.warn_only, "Start the command whatever is found");
+}
+
+int run_exec(const ExecFlags& flags, const std::vector<std::string>& words) {
+  if (words.empty()) return refuse({"no command to run: give it behind --, as in -- python -m sglang.launch_server …"});
+  const Outcome outcome = judge(flags, words);
+  if (outcome.judged == Judged::kBad && !flags.warn_only) {
+    report::complain("not started: see above; --warn-only starts it all the same");
+    return outcome.status;
+  }
+  return become(words);
+}
+
+}  // namespace preflight::commands

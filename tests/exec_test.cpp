@@ -1,0 +1,98 @@
+// `exec` with a stand-in for the server: a script named python on the PATH that says which process it is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Exec : public ::testing::Test {
+ protected:
+  Exec() {
+    namespace fs = std::filesystem;
+    const std::string server =
+        folder_.file("bin/python", "#!/bin/sh\necho \"server $$ $A $*\"\n[ -n \"$STAY\" ] && kill -TERM $$\nexit 7\n");
+    fs::permissions(server, fs::perms::owner_all);
+    folder_.file("bin/no_program", "no program\n");
+  }
+  // A line of shell in which xpu-preflight and the stand-in are found by name.
+  [[nodiscard]] ToolRun shell(const std::string& line) const {
+    return run_command_line(fmt::format("export PATH={}/bin:$PATH; {}", folder_.path(), line));
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+constexpr const char* kGood = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B";
+constexpr const char* kBad = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --tp 3";
+
+TEST_F(Exec, BecomesAServerThatIsGoodWithItsProcessWordsEnvironmentOutputAndStatus) {
+  const ToolRun run = shell(fmt::format("export A=a; sh -c 'echo \"shell $$\"; exec xpu-preflight exec -- {}'", kGood));
+  EXPECT_EQ(run.status, 7) << run.err;
+  const std::string process = run.out.substr(6, run.out.find('\n') - 6);
+  EXPECT_EQ(run.out, fmt::format("shell {}\nserver {} a -m sglang.launch_server --model-path Qwen/Qwen3-0.6B\n",
+                                 process, process));
+  EXPECT_THAT(run.err, HasSubstr("clean: 0 errors"));
+}
+
+TEST_F(Exec, GivesTheServersSignalOn) {
+  EXPECT_EQ(shell(fmt::format("STAY=1 xpu-preflight exec -- {}", kGood)).status, 128 + 15);
+}
+
+TEST_F(Exec, DoesNotStartWhatFailsButOnDemand) {
+  const ToolRun run = shell(fmt::format("xpu-preflight exec -- {}", kBad));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, HasSubstr("error[PL003]"));
+  EXPECT_THAT(run.err, HasSubstr("not started"));
+  const ToolRun demanded = shell(fmt::format("xpu-preflight exec --warn-only -- {}", kBad));
+  EXPECT_EQ(demanded.status, 7);
+  EXPECT_THAT(demanded.out, StartsWith("server "));
+  EXPECT_THAT(demanded.err, HasSubstr("error[PL003]"));
+}
+
+TEST_F(Exec, JudgesWhatWrappersAndTheRealEnvironmentMakeOfIt) {
+  EXPECT_EQ(shell(fmt::format("xpu-preflight exec -- env A=1 nice {}", kBad)).status, 1);
+  EXPECT_EQ(shell("TP=3 xpu-preflight exec -- sh -c 'exec python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B "
+                  "--tp $TP'")
+                .status,
+            1);
+  EXPECT_EQ(shell("export TP=2; xpu-preflight exec -- sh -c 'exec python -m sglang.launch_server --model-path "
+                  "Qwen/Qwen3-0.6B --tp $TP'")
+                .status,
+            7);
+  // SGLANG_* of the environment: the backend that it forces is told where it is not there.
+  const ToolRun odd = shell(fmt::format("SGLANG_NO_SUCH_THING=1 xpu-preflight exec --details -- {}", kGood));
+  EXPECT_THAT(odd.err, HasSubstr("SGLANG_NO_SUCH_THING"));
+}
+
+TEST_F(Exec, StartsWhatIsNoLaunchAndSaysSoUnlessSomethingIsDemanded) {
+  const ToolRun run = shell("xpu-preflight exec -- sh -c 'echo hello; exit 5'");
+  EXPECT_EQ(run.status, 5);
+  EXPECT_EQ(run.out, "hello\n");
+  EXPECT_THAT(run.err, StartsWith("xpu-preflight: not checked: "));
+  EXPECT_EQ(shell("xpu-preflight exec --require complete -- sh -c 'exit 5'").status, 1);
+}
+
+TEST_F(Exec, EndsAsAShellWhereTheCommandCannotRun) {
+  EXPECT_EQ(shell("xpu-preflight exec -- no_such_program").status, 127);
+  const ToolRun run = shell("xpu-preflight exec -- no_program");
+  EXPECT_EQ(run.status, 126);
+  EXPECT_THAT(run.err, HasSubstr("cannot run no_program"));
+  EXPECT_EQ(shell("xpu-preflight exec").status, 2);
+  EXPECT_EQ(shell(fmt::format("xpu-preflight exec --sglang-version 9.9 -- {}", kGood)).status, 2);
+}
+
+}  // namespace
+}  // namespace preflight::testing
