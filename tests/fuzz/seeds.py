@@ -1,0 +1,109 @@
+"""Seeds of the fuzz targets, out of what the repository's tests hold already: seeds.py FOLDER.
+
+One folder a target. Inputs that once broke something lie in tests/fuzz/found/TARGET and are copied beside them.
+"""
+
+import gzip
+import json
+import pathlib
+import re
+import struct
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+ROOT = TESTS.parent
+RELEASES = (ROOT / "configs/releases.txt").read_text().split()
+
+
+def launch_files():
+    """The shapes of files that launches are kept in, each behind the byte that picks its reader."""
+    names = {"dockerfile": 2, "compose": 3, "kubernetes": 4, "unit": 5, "makefile": 6, "markdown": 7, "python": 8, "json": 9}
+    for path in sorted((TESTS / "data/sources").glob("*.txt")):
+        for shape in re.split(r"^=== ", path.read_text(), flags=re.M)[1:]:
+            head, _, rest = shape.partition("\n")
+            kind = next((byte for name, byte in names.items() if name in head.lower()), 1)
+            yield bytes([kind]) + rest.split("\n--- expects")[0].encode()
+
+
+def words():
+    """Words of the whole program: rows of the bad inputs that need no shell."""
+    for line in (TESTS / "data/bad_inputs.txt").read_text().splitlines():
+        command = line.rpartition(" | ")[2]
+        if not command.startswith("xpu-preflight ") or re.search(r"[|<>$`'\"\\;&]", command):
+            continue
+        yield "\n".join(command.split()[1:]).encode() + b"\n\n"
+    for release in RELEASES:
+        for extra in ("--attention-backend\nintel_xpu\n--page-size\n32", "--tp\n2\n--dp\n2\n--enable-dp-attention", "--speculative-algorithm\nEAGLE"):
+            yield f"check\n--sglang-version\n{release}\n--\n--model-path\nQwen/Qwen3-8B\n{extra}\n".encode()
+        yield f"resolve\n--sglang-version\n{release}\n--\n--model-path\nDIR\n\n".encode() + b'{"model_type": "qwen3"}'
+    for shape in launch_files():
+        yield b"launches\nFILE\n\n" + shape[1:]
+
+
+def recorded(release):
+    """The head of a file of recorded launches, which holds their models, and the launches."""
+    with gzip.open(TESTS / f"parity/{release}.jsonl.gz", "rt") as rows:
+        head = json.loads(next(rows))
+        return head, [json.loads(row) for row in rows]
+
+
+def configurations():
+    for path in sorted((TESTS / "data/models").glob("*/config.json")):
+        yield path.read_bytes()
+    for config in recorded(RELEASES[-1])[0]["models"].values():
+        yield json.dumps(config).encode()
+
+
+def case_lines():
+    for path in sorted((ROOT / "configs/cases").rglob("*.txt")):
+        lines = path.read_bytes().splitlines()
+        for at in range(0, len(lines), 8):
+            yield b"\n".join(lines[at : at + 8])
+
+
+def batches():
+    for release in RELEASES[::3]:
+        for case in recorded(release)[1][:40]:
+            yield json.dumps({key: case[key] for key in ("id", "args", "env", "device") if key in case}).encode()
+
+
+def weight_headers():
+    def safetensors(tensors, size):
+        header = json.dumps(tensors).encode()
+        return b"\x00" + struct.pack("<Q", len(header)) + header + b"\0" * size
+
+    yield safetensors({"a": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}}, 12)
+    yield safetensors({"__metadata__": {"format": "pt"}, "w": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}}, 2)
+    yield safetensors({}, 0)
+    yield b"\x01" + json.dumps({"metadata": {"total_size": 4}, "weight_map": {"a": "model-1.safetensors"}}).encode()
+    text = lambda s: struct.pack("<Q", len(s)) + s
+    pairs = text(b"general.architecture") + struct.pack("<I", 8) + text(b"llama") + text(b"llama.block_count") + struct.pack("<II", 4, 2)
+    tensor = text(b"token_embd.weight") + struct.pack("<IQQIQ", 2, 32, 2, 0, 0)
+    yield b"\x02GGUF" + struct.pack("<IQQ", 3, 1, 2) + pairs + tensor + b"\0" * 288
+
+
+SEEDS = {
+    "launch_file_fuzz": launch_files,
+    "shell_fuzz": lambda: (seed[1:] for seed in launch_files()),
+    "program_fuzz": words,
+    "config_json_fuzz": configurations,
+    "case_lines_fuzz": case_lines,
+    "batch_fuzz": batches,
+    "weight_headers_fuzz": weight_headers,
+    "yaml_fuzz": lambda: (seed[1:] for seed in launch_files() if seed[0] in (3, 4)),
+    "json_fuzz": configurations,
+    "args_fuzz": lambda: (b"--model-path\nm\n" + w.rpartition(b"--\n")[2] for w in words()),
+}
+
+
+def main(folder):
+    for target, seeds in SEEDS.items():
+        out = pathlib.Path(folder) / target
+        out.mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(seeds()):
+            (out / f"seed{number}").write_bytes(seed)
+        for found in sorted((TESTS / "fuzz/found" / target).glob("*")):
+            (out / found.name).write_bytes(found.read_bytes())
+
+
+main(sys.argv[1])
