@@ -148,7 +148,8 @@ TEST(Nodes, WhatCannotBeReadIsSaidWithItsPlace) {
   const Row rows[] = {
       {"apiVersion: x\nkind: LeaderWorkerSet\nspec: [\n", ":4:1"},
       {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {}\n", "spec.leaderWorkerTemplate"},
-      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: many}}\n", "size many: expected 1 to 1024"},
+      {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: many}}\n",
+       "size many: expected 1 to 1024"},
       {"apiVersion: x\nkind: LeaderWorkerSet\nspec: {leaderWorkerTemplate: {size: 2}}\n", "no container"},
       {"echo hello\n", "no SGLang launch"},
       {"", "no SGLang launch"},
