@@ -21,6 +21,7 @@
 #include "src/commands/launch_commands.h"
 #include "src/commands/suggest.h"
 #include "src/commands/options.h"
+#include "src/commands/program_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -33,6 +34,7 @@ struct Subcommand {
   const char* what;
   std::function<void(CLI::App&)> add_options;
   std::function<int(std::vector<std::string> launch)> run;
+  report::Behind behind = report::Behind::kLaunch;
 };
 
 // What the options of the one command that runs are read into.
@@ -57,8 +59,11 @@ struct Flags {
   bool measure = false;
   std::string programs;
   std::string kernel_cases;
+  std::string shell;
   int verbose = 0;
 };
+
+report::ProgramWords every_word();
 
 std::vector<Subcommand> subcommands(Flags& f) {
   using Words = std::vector<std::string>;
@@ -72,7 +77,7 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](Words launch) { return run_check(f.check, std::move(launch)); }},
       {"exec", "Check a command that starts SGLang, then become it: same process, signals and exit status",
        [&f](CLI::App& app) { add_exec_options(app, f.exec); },
-       [&f](const Words& words) { return run_exec(f.exec, words); }},
+       [&f](const Words& words) { return run_exec(f.exec, words); }, report::Behind::kCommand},
       {"resolve", "Print the resolved configuration and what changed each value",
        [&f](CLI::App& app) {
          add_launch_options(app, f.resolve);
@@ -95,14 +100,17 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](Words launch) { return run_upgrade(f.upgrade, std::move(launch)); }},
       {"launches", "List the launches in files, and what of them is not known",
        [&f](CLI::App& app) {
-         app.add_option("PATH", f.paths, "Files, directories or patterns; - is standard input")->required();
+         app.add_option("PATH", f.paths, "Files, directories or patterns; - is standard input")
+             ->type_name("FILE")
+             ->required();
          add_output_options(app, f.launches);
          app.add_option("--set", f.launches.variables, "NAME=VALUE of a variable in the files")
              ->allow_extra_args(false);
        },
-       [&f](const Words&) { return run_launches(f.launches, f.paths); }},
+       [&f](const Words&) { return run_launches(f.launches, f.paths); }, report::Behind::kNothing},
       {"nodes", "Check the commands of one launch over several machines together",
-       [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); }},
+       [&f](CLI::App& app) { add_nodes_options(app, f.nodes); }, [&f](const Words&) { return run_nodes(f.nodes); },
+       report::Behind::kNothing},
       {"facts", "What a launch is judged against here: release, cards, host, packages, and where each is known from",
        [&f](CLI::App& app) { add_launch_options(app, f.facts); },
        [&f](Words launch) { return run_facts(f.facts, std::move(launch)); }},
@@ -113,9 +121,10 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](CLI::App& app) { add_launch_options(app, f.facts); },
        [&f](Words launch) { return run_doctor(f.facts, std::move(launch)); }},
       {"releases", "List the supported SGLang releases, one a line", [](CLI::App&) {},
-       [](const Words&) { return releases(); }},
+       [](const Words&) { return releases(); }, report::Behind::kNothing},
       {"rules", "List the rules", [&f](CLI::App& app) { add_output_options(app, f.rules); },
-       [&f](const Words&) { return with_output(f.rules, [](const OutputOptions& o) { return list_rules(o); }); }},
+       [&f](const Words&) { return with_output(f.rules, [](const OutputOptions& o) { return list_rules(o); }); },
+       report::Behind::kNothing},
       {"explain", "Explain a rule, a field or an option; behind -- in one launch",
        [&f](CLI::App& app) {
          app.add_option("WHAT", f.subject,
@@ -131,13 +140,24 @@ std::vector<Subcommand> subcommands(Flags& f) {
          app.add_flag("--measure", f.measure, "Plant each under every input regime: a table, which takes a minute");
          app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name");
        },
-       [&f](const Words&) { return list_defects(f.defects, f.measure); }},
+       [&f](const Words&) { return list_defects(f.defects, f.measure); }, report::Behind::kNothing},
       {"kernels", "List the kernels; write the programs that Intel GPUs build",
        [&f](CLI::App& app) {
-         app.add_option("--programs", f.programs, "Write sources and build options to this directory");
-         app.add_option("--cases", f.kernel_cases, "Of the case lines in this file, not of the built-in ones");
+         app.add_option("--programs", f.programs, "Write sources and build options to this directory")
+             ->type_name("DIR");
+         app.add_option("--cases", f.kernel_cases, "Of the case lines in this file, not of the built-in ones")
+             ->type_name("FILE");
        },
-       [&f](const Words&) { return list_kernels(f.programs, f.kernel_cases); }},
+       [&f](const Words&) { return list_kernels(f.programs, f.kernel_cases); }, report::Behind::kNothing},
+      {"completions", "Write the completions of a shell, SGLang's options behind -- among them",
+       [&f](CLI::App& app) {
+         app.add_option("SHELL", f.shell, "bash, zsh or fish")
+             ->required()
+             ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+       },
+       [&f](const Words&) { return print_completions(f.shell, every_word()); }, report::Behind::kNothing},
+      {"manual", "Write the manual page, as man reads it", [](CLI::App&) {},
+       [](const Words&) { return print_manual(every_word()); }, report::Behind::kNothing},
   };
 }
 
@@ -146,6 +166,25 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
     option->check([](const std::string& value) { return value.empty() ? "the value is empty" : std::string(); });
   }
+}
+
+// What every command's parser has: its options, and those that all have.
+void add_all_options(const Subcommand& command, CLI::App& app, int& verbose) {
+  command.add_options(app);
+  app.add_flag("-v,--verbose", verbose, "Say what is read and taken for granted; -vv: how long stages take");
+  refuse_empty_values(app);
+}
+
+// For completions and the manual: the parsers of all commands.
+report::ProgramWords every_word() {
+  Flags flags;
+  std::vector<report::CommandWords> commands;
+  for (const Subcommand& command : subcommands(flags)) {
+    CLI::App app{command.what, command.name};
+    add_all_options(command, app, flags.verbose);
+    commands.push_back(command_words(app, command.behind));
+  }
+  return program_words(std::move(commands));
 }
 
 // CLI11's complaint in one line; words it did not expect are told in the order they were typed.
@@ -204,9 +243,7 @@ int run(int argc, char** argv) {
     known += (known.empty() ? "" : ", ") + std::string(s.name);
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
-    s.add_options(*sub);
-    sub->add_flag("-v,--verbose", flags.verbose, "Say what is read and taken for granted; -vv: how long stages take");
-    refuse_empty_values(*sub);
+    add_all_options(s, *sub, flags.verbose);
     asked = &s;
     asked_app = sub;
   }

@@ -57,7 +57,7 @@ void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
 void add_pages_options(CLI::App& app, PagesFlags& flags) {
   add_launch_options(app, flags.launch);
   app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
-  app.add_option("--svg", flags.svg, "Write the picture of the page table to this file");
+  app.add_option("--svg", flags.svg, "Write the picture of the page table to this file")->type_name("FILE");
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
@@ -65,7 +65,9 @@ void add_nodes_options(CLI::App& app, NodesFlags& flags) {
   add_output_options(app, flags.launch);
   add_release_option(app, flags.launch);
   add_target_options(app, flags.launch);
-  app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")->required();
+  app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")
+      ->type_name("FILE")
+      ->required();
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 

@@ -273,6 +273,7 @@ void add_output_options(CLI::App& app, LaunchFlags& flags) {
 void add_source_options(CLI::App& app, LaunchFlags& flags) {
   auto* command = app.add_option("--command", flags.command, "A pasted command line instead of arguments behind --");
   app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input")
+      ->type_name("FILE")
       ->excludes(command);
 }
 
@@ -283,9 +284,11 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
       ->allow_extra_args(false);
   app.add_option("--env", flags.env, "NAME=VALUE of an environment variable of the launch")->allow_extra_args(false);
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
-  app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model");
-  app.add_option("--draft-model-config", flags.draft_model_config, "config.json to use for the launch's draft model");
-  app.add_option("--models-dir", flags.models_dir, "Look model ids up by name in this directory, before the caches");
+  app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model")->type_name("FILE");
+  app.add_option("--draft-model-config", flags.draft_model_config, "config.json to use for the launch's draft model")
+      ->type_name("FILE");
+  app.add_option("--models-dir", flags.models_dir, "Look model ids up by name in this directory, before the caches")
+      ->type_name("DIR");
   app.add_option("--stored-as", flags.stored_as,
                  "Judge the launch as if its checkpoint were stored so: fp8 (blocks of 128), unquantized")
       ->check(CLI::IsMember(std::vector<std::string>(facts::kStoredForms.begin(), facts::kStoredForms.end())));
@@ -295,9 +298,12 @@ void add_target_options(CLI::App& app, LaunchFlags& flags) {
   for (const auto& [name, meaning] : fact_names())
     facts += fmt::format("{}{} ({})", facts.empty() ? "" : ", ", name, meaning);
   app.add_option("--fact", flags.facts, "NAME=VALUE of a model fact: " + facts)->allow_extra_args(false);
-  app.add_option("--facts", flags.facts_file, "What `facts --format json` printed on the machine that will serve");
-  app.add_option("--python", flags.python, "Interpreter or environment whose packages count (default: the active one)");
-  app.add_option("--sysroot", flags.sysroot, "Read the cards and the memory of the machine below this directory");
+  app.add_option("--facts", flags.facts_file, "What `facts --format json` printed on the machine that will serve")
+      ->type_name("FILE");
+  app.add_option("--python", flags.python, "Interpreter or environment whose packages count (default: the active one)")
+      ->type_name("FILE");
+  app.add_option("--sysroot", flags.sysroot, "Read the cards and the memory of the machine below this directory")
+      ->type_name("DIR");
   app.add_option("--device-profile", flags.device,
                  "Card the launch runs on, such as b60, b580, max1550 (default: this machine's, else b60)");
   app.add_option("--device-memory", flags.device_memory, "Memory of one device as torch reports it, such as 24GiB");
@@ -324,8 +330,10 @@ void add_batch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--resolver", flags.resolver,
                  "builtin; python[:EXE] asks the SGLang installed there; both[:EXE] reports every difference");
   auto* batch =
-      app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each");
+      app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each")
+          ->type_name("FILE");
   app.add_option("--models", flags.models, "With --batch: directory of model directories, for {model} in cases")
+      ->type_name("DIR")
       ->needs(batch);
 }
 
@@ -350,7 +358,8 @@ void add_gate_options(CLI::App& app, CheckFlags& flags) {
 
 void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("PATH", flags.paths,
-                 "Files, directories or patterns (- is standard input): every launch in them is checked by itself");
+                 "Files, directories or patterns (- is standard input): every launch in them is checked by itself")
+      ->type_name("FILE");
   add_gate_options(app, flags);
   auto* batch = app.get_option("--batch");
   app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");

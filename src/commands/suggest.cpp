@@ -263,7 +263,7 @@ Json json_of(const Search& s, const MachineFacts& facts) {
 }  // namespace
 
 void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
-  app.add_option("MODEL", flags.model, "A directory, or a Hugging Face id")->required();
+  app.add_option("MODEL", flags.model, "A directory, or a Hugging Face id")->type_name("DIR")->required();
   add_launch_options(app, flags.launch);
   app.add_option("--context", flags.context, "Tokens of one request (default: the model's own limit)")
       ->check(CLI::PositiveNumber);

@@ -1,0 +1,21 @@
+// What the writers of completion scripts share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/report/program_words.h"
+
+namespace preflight::report {
+
+// The words with blanks between them.
+std::string joined(const std::vector<std::string>& words, std::string_view between = " ");
+// Inside single quotes, which all three shells read alike but for the quote itself.
+std::string single_quoted(std::string_view text);
+// Every name of every option.
+std::vector<std::string> all_names(const std::vector<OptionWords>& options);
+// The first sentence without its full stop: there is one line.
+std::string short_form(const std::string& what);
+
+}  // namespace preflight::report

@@ -1,0 +1,12 @@
+// The manual page xpu-preflight(1) as troff, from the words of the command line. Tested by tests/completions_test.cpp.
+#pragma once
+
+#include <string>
+
+#include "src/report/program_words.h"
+
+namespace preflight::report {
+
+std::string manual_page(const ProgramWords& program);
+
+}  // namespace preflight::report
