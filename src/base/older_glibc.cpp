@@ -1,8 +1,12 @@
-// What the C++ runtime inside the program would ask of a newer C library than the oldest it shall start on (2.34): the
-// linker sends these two names here (--wrap). Tested by tests/install_test.cpp, which reads the versions that the
-// program asks for, and by every exception thrown.
+// What the program and the C++ runtime inside it would ask of a newer C library than the oldest it shall start on
+// (2.28): the linker sends these names here (--wrap), and takes for all others the versions that were there by then
+// (packaging/older_glibc). Tested by tests/install_test.cpp, which reads the versions that the program asks for, and by
+// every exception thrown.
+// The names are those of the C library and the linker.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,performance-no-int-to-ptr)
 #include <link.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,11 +39,10 @@ int look(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   }
   if (!holds || table == nullptr) return 0;
   search.out->dlfo_flags = 0;
-  search.out->dlfo_map_start = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr): an address it is
-  search.out->dlfo_map_end = reinterpret_cast<void*>(end);      // NOLINT(performance-no-int-to-ptr)
+  search.out->dlfo_map_start = reinterpret_cast<void*>(begin);  // an address it is
+  search.out->dlfo_map_end = reinterpret_cast<void*>(end);
   search.out->dlfo_link_map = nullptr;
-  search.out->dlfo_eh_frame =
-      reinterpret_cast<void*>(info->dlpi_addr + table->p_vaddr);  // NOLINT(performance-no-int-to-ptr)
+  search.out->dlfo_eh_frame = reinterpret_cast<void*>(info->dlpi_addr + table->p_vaddr);
   return 1;
 }
 
@@ -47,7 +50,7 @@ int look(dl_phdr_info* info, std::size_t /*size*/, void* data) {
 
 // Exceptions come from the program's own code, a refusal of SGLang's is one each: its place is kept, and the list of
 // all objects walked for others alone.
-extern "C" int __wrap__dl_find_object(void* address, dl_find_object* result) {  // NOLINT(bugprone-reserved-identifier)
+extern "C" int __wrap__dl_find_object(void* address, dl_find_object* result) {
   static const dl_find_object own = [] {
     dl_find_object found{};
     Search search{reinterpret_cast<std::uintptr_t>(&look), &found};
@@ -63,9 +66,44 @@ extern "C" int __wrap__dl_find_object(void* address, dl_find_object* result) {  
 }
 #endif
 
-extern "C" std::uint32_t __wrap_arc4random() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" std::uint32_t __wrap_arc4random() {
   std::uint32_t number = 0;
   while (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
   }
   return number;
 }
+
+#ifdef __x86_64__
+// Until 2.33 these were macros over functions that are told the layout of the structure; 1 is the only one here.
+extern "C" {
+int __xstat(int layout, const char* path, struct stat* out);
+int __lxstat(int layout, const char* path, struct stat* out);
+int __fxstat(int layout, int file, struct stat* out);
+
+int __wrap_stat(const char* path, struct stat* out) { return __xstat(1, path, out); }
+int __wrap_lstat(const char* path, struct stat* out) { return __lxstat(1, path, out); }
+int __wrap_fstat(int file, struct stat* out) { return __fxstat(1, file, out); }
+int __wrap_fstat64(int file, struct stat* out) { return __fxstat(1, file, out); }
+
+// Whether counters of references may be counted without locks: never, as far as anyone here can tell.
+char __libc_single_threaded = 0;
+
+// Since 2.34 the C library finds the constructors itself; an older one has to be given them, and a newer one takes them
+// from an older program.
+using Constructor = void (*)(int, char**, char**);
+extern Constructor __init_array_start[];  // named by the linker
+extern Constructor __init_array_end[];
+using Main = int (*)(int, char**, char**);
+using Ending = void (*)();
+int __real___libc_start_main(Main main, int argc, char** argv, Constructor init, Ending fini, Ending loader_fini,
+                             void* stack_end);
+int __wrap___libc_start_main(Main main, int argc, char** argv, Constructor /*init*/, Ending fini, Ending loader_fini,
+                             void* stack_end) {
+  const Constructor init = [](int count, char** words, char** environment) {
+    for (Constructor* c = __init_array_start; c != __init_array_end; ++c) (*c)(count, words, environment);
+  };
+  return __real___libc_start_main(main, argc, argv, init, fini, loader_fini, stack_end);
+}
+}
+#endif
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming,performance-no-int-to-ptr)
