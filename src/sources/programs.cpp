@@ -94,7 +94,8 @@ std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::s
 }
 
 bool runs_its_words(std::string_view program) {
-  constexpr std::array<std::string_view, 80> kNames = {"exec",
+  constexpr std::array<std::string_view, 81> kNames = {"exec",
+                                                       "xpu-preflight",
                                                        "nohup",
                                                        "time",
                                                        "nice",
@@ -188,6 +189,10 @@ bool only_speaks(std::string_view program) {
 }
 
 std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at) {
+  // Our own: `exec` starts what stands behind it, `check` and the others look at it.
+  if (base_name(words[at].text) == "xpu-preflight" && (at + 1 >= words.size() || words[at + 1].text != "exec")) {
+    return std::nullopt;
+  }
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     const ShellWord& word = words[i];
     if (word.text.starts_with('-')) continue;

@@ -8,15 +8,16 @@
 namespace preflight::sources {
 namespace {
 
-// The end of an instruction that begins at `from`: a line's end without a backslash; comment lines belong to it.
+// The end of an instruction that begins at `from`: a line's end without a backslash; comment lines inside belong to it.
 std::size_t instruction_end(std::string_view text, std::size_t from) {
-  for (;;) {
+  for (const std::size_t start = from;;) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     if (end == text.size()) return end;
     std::string_view line = text.substr(from, end - from);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.remove_suffix(1);
     const auto first = line.find_first_not_of(" \t");
     const bool comment = first != std::string_view::npos && line[first] == '#';
+    if (comment && from == start) return end;  // between instructions
     if (!comment && (line.empty() || line.back() != '\\')) return end;
     from = end + 1;
   }
