@@ -17,6 +17,14 @@ constexpr int kDeepest = 8;  // shells in shells
 // Variables that SGLang acts on; others may stay unknown.
 bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
 
+// {{ name }} of a template that was not rendered, "" where there is none. No JSON text has two braces in a row.
+std::string template_in(const std::string& text) {
+  const auto open = text.find("{{");
+  if (open == std::string::npos) return {};
+  const auto close = text.find("}}", open);
+  return close == std::string::npos ? "{{ … }}" : text.substr(open, close + 2 - open);
+}
+
 }  // namespace
 
 LaunchFinder::LaunchFinder(std::string_view text, const Variables& given) : text_(text), given_(given) {
@@ -59,7 +67,14 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.env = environment;
     if (!when.empty()) inside.when = when;
     for (const ShellWord& a : c.assignments) assign(a, inside.env);
-    command(c.words, 0, std::move(inside), c.input, depth);
+    if (c.file) {
+      inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
+      inside.arguments_known = true;
+      auto done = script(*c.file, inside, depth + 1);
+      if (!done && !error_) error_ = done.error();
+    } else {
+      command(c.words, 0, std::move(inside), c.input, depth);
+    }
     last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
   };
   auto notes = follow_shell(text, text_, start);
@@ -88,8 +103,19 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
   for (std::size_t at = from; at < words.size();) {
     const ShellWord& word = words[at];
     if (const auto server = server_at(words, at)) {
-      take_server(words, at, server->first, context);
+      std::string unclear;
+      if (server->own != nullptr) {
+        std::vector<ShellWord> all(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(server->first));
+        for (ShellWord& one : without_own_options(words, server->first, *server->own, unclear))
+          all.push_back(std::move(one));
+        take_server(all, at, server->first, context);
+      } else {
+        take_server(words, at, server->first, context);
+      }
       LaunchCommand& launch = found_.back();
+      if (!unclear.empty())
+        add_unknown(fmt::format("{} may be short for an option of the benchmark: write it in full", unclear),
+                    word.begin, launch);
       launch.serve = server->serve;
       launch.vllm = server->vllm;
       if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
@@ -115,7 +141,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return;
     }
     const auto behind = program_behind(words, at);
-    if (!behind) return;
+    if (!behind) return handed_over(words, at);
     if (runs_its_words(word.text)) {
       environment_words(words, at, *behind, context);
       at = *behind;
@@ -133,6 +159,25 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
                                         : name,
                   word.begin, found_[i]);
     }
+    return;
+  }
+}
+
+// A program nobody knows gets a text that names a launch.
+void LaunchFinder::handed_over(const std::vector<ShellWord>& words, std::size_t at) {
+  if (only_speaks(words[at].text)) return;
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const std::string& text = words[i].text;
+    const bool names =
+        text.find("sglang.launch_server ") != std::string::npos || text.find("sglang serve ") != std::string::npos;
+    if (!names) continue;
+    const std::string name = words[at].unknowns.empty() ? words[at].text : std::string("a program");
+    notes_.push_back(
+        {"SH004",
+         fmt::format("{} is handed a text that names a launch: whether and how it runs it is not known, and "
+                     "that launch is not looked at",
+                     name),
+         words[i].begin});
     return;
   }
 }
@@ -246,6 +291,9 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   if (program < words.size()) launch.where = place(words[program].begin);
   for (std::size_t i = program; i < words.size(); ++i) {
     if (i > program || program == first) need(words[i], launch);
+    if (const std::string name = template_in(words[i].text); !name.empty())
+      add_unknown(fmt::format("{} is filled in before this runs: put the value in its place", name), words[i].begin,
+                  launch);
   }
   for (const auto& [name, value] : context.env) {
     if (sglang_reads(name)) need(value, launch);

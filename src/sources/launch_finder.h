@@ -35,6 +35,7 @@ class LaunchFinder {
   void arguments(const std::vector<ShellWord>& words, const RunContext& context);
 
   void note(ShellNote note) { notes_.push_back(std::move(note)); }
+  [[nodiscard]] const std::vector<ShellNote>& notes() const { return notes_; }
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::vector<LaunchCommand> take();
@@ -47,6 +48,7 @@ class LaunchFinder {
                  const std::vector<ShellText>& input, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
              const std::vector<ShellText>& input, int depth);
+  void handed_over(const std::vector<ShellWord>& words, std::size_t at);
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
   void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                    const RunContext& context);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ struct ShellCommand {
   std::vector<ShellWord> words;
   std::vector<std::pair<std::string, ShellText>> exports;  // what it puts into the environment of later commands
   std::vector<ShellText> input = {};                       // here-documents
+  std::optional<ShellText> file = {};  // text of the script that it runs, where this text wrote it: `bash run.sh`
+  std::size_t file_word = 0;           // index of that script among `words`
   std::size_t begin = 0;
   std::size_t end = 0;  // behind its last word
 };

@@ -190,6 +190,12 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
 void ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2) return;
   if (sets_up_tools(words[1].text)) return;
+  std::string_view path = words[1].text;
+  while (path.starts_with("./")) path.remove_prefix(2);
+  if (const auto file = state_.files.find(std::string(path)); file != state_.files.end()) {
+    const ShellText text = file->second;
+    return run_text(text);
+  }
   const std::string name = words[1].unknowns.empty() ? words[1].text : std::string("a file");
   note("SH002", fmt::format("{} is sourced and not read: what it sets is not known", name), words[0].begin);
   taint(fmt::format("{} sources from {}", words[0].text == "." ? "the dot" : "source", name), words[0].begin);
@@ -315,11 +321,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "let") {
-    Node math;
-    math.kind = Node::Kind::kMath;
-    math.begin = node.begin;
-    for (std::size_t i = 1; i < words.size(); ++i) math.name += words[i].text + " ";
-    run_math(math);
+    for (std::size_t i = 1; i < words.size(); ++i) status = run_math(words[i], outer(node.begin));
     return true;
   }
   return false;

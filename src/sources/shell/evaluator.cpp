@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/container_command.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -18,6 +19,11 @@ constexpr std::size_t kMostTurns = 64;  // of a loop over a literal list
 bool leaves_early(std::string_view body) {
   return body.find("break") != std::string_view::npos || body.find("continue") != std::string_view::npos ||
          body.find("return") != std::string_view::npos;
+}
+
+Status opposite(Status status) {
+  if (status == Status::kUnknown) return status;
+  return status == Status::kTrue ? Status::kFalse : Status::kTrue;
 }
 
 }  // namespace
@@ -115,8 +121,7 @@ Status ShellEvaluator::run_node(const Node& node) {
       return Status::kUnknown;
     case Node::Kind::kGroup: {
       const Status status = run_node(*node.children.front());
-      if (!node.negated || status == Status::kUnknown) return status;
-      return status == Status::kTrue ? Status::kFalse : Status::kTrue;
+      return node.negated ? opposite(status) : status;
     }
     case Node::Kind::kSubshell:
       run_apart(*node.children.front(), when_);
@@ -136,8 +141,12 @@ Status ShellEvaluator::run_node(const Node& node) {
       return Status::kTrue;
     case Node::Kind::kTest:
       return test_command(node);
-    case Node::Kind::kMath:
-      return run_math(node);
+    case Node::Kind::kMath: {
+      if (!node.children.empty()) return run_math_loop(node);
+      const Status status =
+          run_math(slice_placed(node.begin + 2, node.begin + 2 + node.name.size()), outer(node.begin));
+      return node.negated ? opposite(status) : status;
+    }
   }
   return Status::kUnknown;
 }
@@ -357,11 +366,11 @@ Status ShellEvaluator::run_for(const Node& node) {
   return Status::kUnknown;
 }
 
-// Names that arithmetic may assign; nobody computes it.
-Status ShellEvaluator::run_math(const Node& node) {
+// Names that arithmetic may assign, where it cannot be computed.
+void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
   std::set<std::string> names;
   std::string name;
-  for (const char c : node.name + " ") {
+  for (const char c : std::string(expression) + " ") {
     if (shell_name_char(c)) {
       name += c;
     } else if (!name.empty()) {
@@ -369,11 +378,61 @@ Status ShellEvaluator::run_math(const Node& node) {
       name.clear();
     }
   }
-  const bool assigns = node.name.find('=') != std::string::npos || node.name.find("++") != std::string::npos ||
-                       node.name.find("--") != std::string::npos;
-  if (assigns) forget(names, "arithmetic", outer(node.begin));
-  if (!node.children.empty()) {
+  const bool assigns = expression.find('=') != std::string_view::npos ||
+                       expression.find("++") != std::string_view::npos ||
+                       expression.find("--") != std::string_view::npos;
+  if (assigns) forget(names, "arithmetic", at);
+}
+
+Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
+  std::string why;
+  if (const auto value = computed(expression, why)) return *value != 0 ? Status::kTrue : Status::kFalse;
+  forget_math(expression.text, at);
+  return Status::kUnknown;
+}
+
+// for ((first; condition; step)): followed while all of it is known, for as many turns as a loop over words.
+Status ShellEvaluator::run_math_loop(const Node& node) {
+  const auto first = node.name.find(';');
+  const auto second = first == std::string::npos ? first : node.name.find(';', first + 1);
+  const std::string_view script = text_.script->text;
+  const auto open = script.find("((", node.begin);
+  const bool reads = second != std::string::npos && open != std::string_view::npos &&
+                     !leaves_early(script.substr(node.begin, node.end - node.begin));
+  const auto part = [&](std::size_t from, std::size_t to, std::int64_t when_empty) -> std::optional<std::int64_t> {
+    std::string why;
+    const ShellText text = slice_placed(open + 2 + from, open + 2 + to);
+    if (text.text.find_first_not_of(" \t\n") == std::string::npos) return when_empty;
+    return computed(text, why);
+  };
+  bool known = reads;
+  const ShellState before = state_;
+  std::size_t turns = 0;
+  if (known) {  // once without a word, to see whether it ends
+    ++muted_;
+    known = part(0, first, 1).has_value();
+    while (known && !state_.ended && !error_) {
+      const auto goes_on = part(first + 1, second, 1);
+      known = goes_on && turns <= kMostTurns;
+      if (!known || *goes_on == 0) break;
+      ++turns;
+      run_node(*node.children.front());
+      known = part(second + 1, node.name.size(), 1).has_value();
+    }
+    --muted_;
+  }
+  state_ = before;
+  if (!known || error_) {
+    forget_math(node.name, outer(node.begin));
     run_unknown_loop(node, "a loop", [&] { run_node(*node.children.front()); });
+    return Status::kUnknown;
+  }
+  part(0, first, 1);
+  for (std::size_t turn = 0; turn < turns && !state_.ended && !error_; ++turn) {
+    const std::string outer_when = std::exchange(when_, fmt::format("turn {} of a loop", turn + 1));
+    run_node(*node.children.front());
+    when_ = outer_when;
+    part(second + 1, node.name.size(), 1);
   }
   return Status::kUnknown;
 }
@@ -485,7 +544,55 @@ Status ShellEvaluator::run_simple(const Node& node) {
   for (const Assignment& a : node.assignments) {
     if (!a.is_array) command.assignments.push_back(expand_single(a.whole));
   }
+  follow_files(command, node);
   return run_words(command, node, from);
+}
+
+namespace {
+
+std::string plain_path(std::string_view path) {
+  while (path.starts_with("./")) path.remove_prefix(2);
+  return std::string(path);
+}
+
+bool leaves_files_alone(std::string_view program) {
+  return program == "chmod" || program == "chown" || program == "ls" || program == "cat" || program == "echo" ||
+         program == "source" || program == "." || program == "exec" || program == "nohup" || program == "test" ||
+         program == "[" || is_shell(program);
+}
+
+}  // namespace
+
+// Scripts that `cat > FILE <<END` and `tee FILE <<END` write, and that are run later in the same text. Whatever else
+// names such a file may have changed it.
+void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
+  const std::string program(base_name(command.words.front().text));
+  if (program == "cd" || program == "pushd") return state_.files.clear();
+  std::string target;
+  for (const Redirection& r : node.redirections) {
+    if (r.op != ">" && r.op != ">>") continue;
+    const ShellWord word = expand_single(r.target);
+    if (word.text == "/dev/null") continue;
+    state_.files.erase(plain_path(word.text));
+    if (r.op == ">" && word.unknowns.empty() && program == "cat" && command.words.size() == 1) target = word.text;
+  }
+  const bool tee = program == "tee" && command.words.size() == 2 && command.words[1].unknowns.empty();
+  if (tee) target = command.words[1].text;
+  if (!target.empty() && command.input.size() == 1) {
+    state_.files.insert_or_assign(plain_path(target), command.input.front());
+    return;
+  }
+  for (std::size_t i = 0; i < command.words.size() && !state_.files.empty(); ++i) {
+    const auto file = state_.files.find(plain_path(command.words[i].text));
+    if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;
+    const bool runs = i == 0 || is_shell(program) || program == "exec" || program == "nohup";
+    if (runs && !command.file) {
+      command.file = file->second;
+      command.file_word = i;
+    } else if (!leaves_files_alone(program)) {
+      state_.files.erase(file);
+    }
+  }
 }
 
 Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {

@@ -3,7 +3,9 @@
 // words are known.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -59,7 +61,9 @@ class ShellEvaluator {
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
   void run_apart(const Node& node, std::string when);
-  Status run_math(const Node& node);
+  Status run_math(const ShellText& expression, std::size_t at);
+  Status run_math_loop(const Node& node);
+  void forget_math(std::string_view expression, std::size_t at);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
   void run_text(const ShellText& text);
@@ -67,6 +71,7 @@ class ShellEvaluator {
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
+  void follow_files(ShellCommand& command, const Node& node);
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
   [[nodiscard]] Values environment() const;
   [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
@@ -77,7 +82,10 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
+  void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<ShellText> printed_document(const Part& part);
+  // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
+  std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 #include "src/sources/shell/word_maker.h"
@@ -315,23 +316,64 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
     case Part::Kind::kSubstitution:
       break;
   }
+  if (part.kind == Part::Kind::kArithmetic) return expand_arithmetic(part, out);
   const std::string_view inside = std::string_view(part.name).substr(2, part.name.size() - 3);
-  const bool math = part.kind == Part::Kind::kArithmetic;
   auto given = start_.given.find(part.name);
-  if (given == start_.given.end() && !math) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
+  if (given == start_.given.end()) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
   if (given != start_.given.end()) return insert({given->second}, part, out);
-  if (!math && prints_nothing(inside)) return;
-  if (!math) {
-    if (const auto text = printed_document(part)) return insert(*text, part, out);
-  }
+  if (prints_nothing(inside)) return;
+  if (const auto text = printed_document(part)) return insert(*text, part, out);
   out.open();
   out.put_unknown({0,
-                   math ? fmt::format("arithmetic: what {} comes to is not followed; give it with {}", part.name,
-                                      how_to_set(part.name))
-                        : fmt::format("command substitution: what {} prints cannot be known without running it; give "
-                                      "it with {}",
-                                      part.name, how_to_set(part.name)),
+                   fmt::format("command substitution: what {} prints cannot be known without running it; give it "
+                               "with {}",
+                               part.name, how_to_set(part.name)),
                    outer(part.begin)});
+}
+
+void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
+  if (const auto given = start_.given.find(part.name); given != start_.given.end())
+    return insert({given->second}, part, out);
+  std::string why;
+  if (const auto value = computed(slice_placed(part.begin + 3, part.end - 2), why))
+    return insert({std::to_string(*value)}, part, out);
+  out.open();
+  if (why.empty())
+    why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));
+  out.put_unknown({0, std::move(why), outer(part.begin)});
+}
+
+std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& expression, std::string& why) {
+  if (!spend(expression.text.size() + 1)) return std::nullopt;
+  ShellParser parser(expression, pasted_);
+  const Parts parts = parser.quoted_text();
+  if (parser.failed()) return std::nullopt;
+  const Text before = std::exchange(text_, Text{&expression, nullptr});
+  const ShellText text = expand_text(parts);
+  text_ = before;
+  if (!text.unknowns.empty()) {
+    why = text.unknowns.front().message;
+    return std::nullopt;
+  }
+  const ArithmeticNames names{
+      .value = [&](const std::string& name) -> std::optional<std::int64_t> {
+        const auto value = lookup(name);
+        if (!value) {
+          if (state_.variables.contains(name)) return 0;
+          why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
+          return std::nullopt;
+        }
+        if (!value->unknowns.empty()) why = value->unknowns.front().message;
+        if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
+        if (value->text.empty()) return 0;
+        const bool minus = value->text.front() == '-';
+        const auto number = arithmetic_constant(std::string_view(value->text).substr(minus ? 1 : 0));
+        return number && minus ? std::optional(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*number)))
+                               : number;
+      },
+      .assign = [&](const std::string& name,
+                    std::int64_t value) { remember(name, {.text = {std::to_string(value)}}, false, nullptr); }};
+  return arithmetic(text.text, names);
 }
 
 // --- words ---

@@ -55,6 +55,10 @@ ShellState joined(const ShellState& a, const ShellState& b,
     if (it != out.functions.end() && it->second != body) it->second = nullptr;  // which of the two is not known
     if (it == out.functions.end()) out.functions.emplace(name, nullptr);
   }
+  std::erase_if(out.files, [&](const auto& file) {
+    const auto it = b.files.find(file.first);
+    return it == b.files.end() || !same_text(it->second, file.second);
+  });
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;
   return out;

@@ -30,7 +30,8 @@ struct ShellVariable {
 struct ShellState {
   std::map<std::string, ShellVariable> variables = {};
   std::map<std::string, NodePtr> functions = {};
-  std::vector<ShellText> arguments = {};  // $1, $2, …
+  std::map<std::string, ShellText> files = {};  // that here-documents wrote
+  std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   std::optional<ShellText> others = {};  // what may have set any other variable: a sourced file
   bool exports_all = false;
