@@ -41,6 +41,7 @@ TEST(InputNotes, AreToldWhereTheyHoldAndNotBeside) {
        {"--mla", "--fact", "num_q_heads=16", "--", "--model-path", "nobody/knows"},
        {"--", "--model-path", "Qwen/Qwen3-0.6B"}},
       {"SH001", {"--command", command + " \\ \n --tp 2"}, {"--command", command + " \\\n --tp 2"}},
+      {"SH004", {"--command", "pm2 start '" + command + "'\n" + command}, {"--command", command}},
       {"SH003", {"--command", command + " \\\n # why\n --tp 2"}, {"--command", command + " \\\n --tp 2 # why"}},
       {"SH002",
        {"--command", "docker run --env-file e.env img " + command},

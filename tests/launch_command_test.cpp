@@ -154,9 +154,9 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"cat f | xargs sglang serve --x", "xargs adds arguments"},
       {"export SGLANG_A=1; sudo sglang serve --x", "sudo hands SGLANG_A over only where"},
       {"docker run lmsysorg/sglang --model-path m", "the image's own entry point"},
-      {"python -m sglang.bench_one_batch --model-path m --batch-size 1", "words of its own"},
-      {"echo sglang serve --x", "no SGLang launch"},
-      {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "no SGLang launch"},
+      {"python -m sglang_router.launch_server --model-path m", "words of its own"},
+      {"echo sglang serve --x", "nothing runs it"},
+      {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "nothing runs it"},
       {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},
   };
   for (const auto& [text, expected] : rows) {

@@ -35,6 +35,11 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
       return read_config(source, finder);
     case FileKind::kTemplate:
       return failure("this is a template: render it first (helm template, kustomize build) and give what comes out");
+    case FileKind::kProcfile:
+      return read_procfile(source, finder);
+    case FileKind::kOther:
+      if (source.text.find("sglang") == std::string_view::npos) return true;
+      return failure(fmt::format("files like {} are not read: give the launch in it as a command", source.name));
     case FileKind::kShell:
       break;
   }
@@ -57,12 +62,15 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   if (found.empty()) {
     if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
+    for (const ShellNote& note : finder.notes()) {
+      if (note.rule == "SH004") return failure(note.message, place_text(finder.place(note.offset)));
+    }
     if (text.find("launch_server") != std::string_view::npos || text.find("sglang serve") != std::string_view::npos) {
       return failure(
-          "no SGLang launch in this command: it names one, and nothing here runs it (a function that nobody calls, a "
-          "text for another program, or what stands behind an exit)");
+          "a launch is named here, and nothing runs it (a function that nobody calls, a text for another program, or "
+          "what stands behind an exit)");
     }
-    return failure("no SGLang launch in this command: expected `python -m sglang.launch_server …` or `sglang serve …`");
+    return failure(fmt::format("{}: expected `python -m sglang.launch_server …` or `sglang serve …`", kNoLaunch));
   }
   return found;
 }

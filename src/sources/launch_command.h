@@ -44,6 +44,9 @@ struct LaunchCommand {
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 
+// How the error of a text begins that has nothing to do with launches.
+inline constexpr std::string_view kNoLaunch = "no SGLang launch in this command";
+
 // The one launch in `text`. Errors: nothing found, more than one found, what follow_shell refuses, or something unknown
 // in the launch's own words or in a variable that SGLang reads.
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);

@@ -17,12 +17,53 @@ struct OtherModule {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<OtherModule, 5> kOtherModules = {
+constexpr std::array<OtherModule, 2> kOtherModules = {
     {{"sglang_router.launch_server", "the router's launcher takes words of its own beside the server's"},
-     {"sglang.bench_one_batch", "the benchmark takes words of its own beside the server's"},
-     {"sglang.bench_offline_throughput", "the benchmark takes words of its own beside the server's"},
-     {"sglang.bench_latency", "the benchmark takes words of its own beside the server's"},
      {"dynamo.sglang", "this launcher takes words of its own beside the server's"}}};
+
+// What sglang's benchmarks take: python/sglang/bench_one_batch.py, bench_offline_throughput.py.
+constexpr std::array<std::string_view, 3> kBatchFlags = {"--correctness-test", "--profile", "--profile-record-shapes"};
+constexpr std::array<std::string_view, 14> kBatchValues = {
+    "--run-name",           "--batch-size",      "--input-len",      "--output-len",
+    "--prompt-filename",    "--result-filename", "--cut-len",        "--log-decode-step",
+    "--profile-activities", "--profile-stage",   "--profile-prefix", "--profile-filename-prefix",
+    "--profile-start-step", "--profile-steps"};
+constexpr std::array<std::string_view, 4> kOfflineFlags = {"--skip-warmup", "--do-not-exit", "--profile",
+                                                           "--apply-chat-template"};
+constexpr std::array<std::string_view, 23> kOfflineValues = {"--backend",
+                                                             "--result-filename",
+                                                             "--dataset-name",
+                                                             "--dataset-path",
+                                                             "--num-prompts",
+                                                             "--sharegpt-output-len",
+                                                             "--sharegpt-context-len",
+                                                             "--random-input-len",
+                                                             "--random-output-len",
+                                                             "--random-range-ratio",
+                                                             "--gen-num-groups",
+                                                             "--gen-prompts-per-group",
+                                                             "--gen-system-prompt-len",
+                                                             "--gen-question-len",
+                                                             "--gen-output-len",
+                                                             "--gsp-num-groups",
+                                                             "--gsp-prompts-per-group",
+                                                             "--gsp-system-prompt-len",
+                                                             "--gsp-question-len",
+                                                             "--gsp-output-len",
+                                                             "--disable-ignore-eos",
+                                                             "--extra-request-body",
+                                                             "--prompt-suffix"};
+constexpr std::array<OwnOptions, 3> kBenchmarks = {
+    {{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
+     {"sglang.bench_latency", kBatchFlags, kBatchValues},
+     {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues}}};
+
+const OwnOptions* own_options_of(std::string_view module) {
+  for (const OwnOptions& one : kBenchmarks) {
+    if (one.module == module) return &one;
+  }
+  return nullptr;
+}
 
 bool is_python(std::string_view word) {
   std::string_view name = base_name(word);
@@ -46,6 +87,7 @@ std::optional<ServerWords> of_module(std::string_view module, std::size_t first)
   for (const OtherModule& other : kOtherModules) {
     if (module == other.name) return ServerWords{first, false, false, other.why};
   }
+  if (const OwnOptions* own = own_options_of(module)) return ServerWords{first, false, false, {}, own};
   return std::nullopt;
 }
 
@@ -73,6 +115,30 @@ std::optional<ServerWords> after_python(const std::vector<ShellWord>& words, std
 bool has(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
 
 }  // namespace
+
+std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
+                                           const OwnOptions& own, std::string& unclear) {
+  std::vector<ShellWord> out;
+  bool dropping = false;  // the values of one of its own
+  for (std::size_t i = first; i < words.size(); ++i) {
+    const std::string_view word = words[i].text;
+    if (!word.starts_with("--")) {
+      if (!dropping) out.push_back(words[i]);
+      continue;
+    }
+    const std::string_view name = word.substr(0, word.find('='));
+    const bool flag = has(own.flags, name);
+    dropping = has(own.values, name) && name == word;
+    const bool value = has(own.values, name);
+    if (!flag && !value) out.push_back(words[i]);
+    const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
+    const bool unsure = !flag && !value && name.size() > 2 &&
+                        (std::any_of(own.flags.begin(), own.flags.end(), is_short) ||
+                         std::any_of(own.values.begin(), own.values.end(), is_short));
+    if (unsure && unclear.empty()) unclear = name;
+  }
+  return out;
+}
 
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at) {
   const ShellWord& word = words[at];

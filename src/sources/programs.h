@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,12 +12,23 @@
 
 namespace preflight::sources {
 
+// Options that a benchmark takes beside the server's.
+struct OwnOptions {
+  std::string_view module;
+  std::span<const std::string_view> flags;   // without a value
+  std::span<const std::string_view> values;  // with one value, or as many as stand there
+};
+// `words` from index `first` on without them. `unclear` gets the first word that may be short for one of them.
+std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,
+                                           const OwnOptions& own, std::string& unclear);
+
 // A server's own words begin at words[first].
 struct ServerWords {
   std::size_t first = 0;
   bool serve = false;
   bool vllm = false;
-  std::string_view aside = {};  // why these are not a server's words as they stand; empty: they are
+  std::string_view aside = {};      // why these are not a server's words as they stand; empty: they are
+  const OwnOptions* own = nullptr;  // options among them that are the program's own
 };
 // The server that words[at] starts, when it does.
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);

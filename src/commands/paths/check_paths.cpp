@@ -61,7 +61,7 @@ class PathCheck {
   [[nodiscard]] bool json() const { return command_.output.format == Format::kJson; }
 
   void skip(const ReadFile& file) {
-    if (!file.named && file.why_none.starts_with("no SGLang launch")) return;
+    if (!file.named && file.why_none.starts_with(sources::kNoLaunch)) return;
     ++counts_.skipped;
     if (json())
       skipped_.push_back({{"file", file.name}, {"why", file.why_none}});

@@ -89,6 +89,10 @@ std::string_view name_of(FileKind kind) {
       return "configuration";
     case FileKind::kTemplate:
       return "template";
+    case FileKind::kProcfile:
+      return "Procfile";
+    case FileKind::kOther:
+      return "another language";
   }
   return "";
 }
@@ -105,6 +109,14 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (ends(".md") || ends(".mdx") || ends(".markdown")) return FileKind::kMarkdown;
   if (ends(".py") || ends(".json") || ends(".hcl") || ends(".nomad")) return FileKind::kWords;
   if (ends(".sh") || ends(".bash") || ends(".slurm") || ends(".sbatch")) return FileKind::kShell;
+  if (name == "Procfile" || name.starts_with("Procfile.")) return FileKind::kProcfile;
+  for (const std::string_view end : {".fish", ".ps1", ".bat", ".cmd", ".toml", ".tf", ".xml", ".lua", ".js", ".ts",
+                                     ".rs", ".go", ".ipynb", ".csh", ".tcsh", ".nix", ".rst", ".html"}) {
+    if (ends(end)) return FileKind::kOther;
+  }
+  if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
+  const bool supervised = has_line(text, "[program:") && has_line(text, "command");
+  if (supervised) return FileKind::kUnit;
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   const bool yaml = ends(".yaml") || ends(".yml");
@@ -115,6 +127,9 @@ FileKind kind_of(std::string_view text, std::string_view path) {
     return line.find("python") != std::string_view::npos ? FileKind::kWords : FileKind::kShell;
   }
   if (text.find("server_args=ServerArgs(") != std::string_view::npos) return FileKind::kLog;
+  if (begins == '{' && text.find('"') != std::string_view::npos && text.find(':') != std::string_view::npos &&
+      !has_template(text))
+    return FileKind::kWords;
   if (begins == '[') {
     if (json_words(text, first, text.size())) return FileKind::kWords;
   }

@@ -19,10 +19,28 @@ using python::YamlNode;
 constexpr int kDeepest = 64;
 constexpr int kMostNodes = 100'000;  // aliases can make a small file endless
 constexpr std::size_t kMostWords = 20'000;
+constexpr int kMostTurns = 256;  // of steps over a matrix
 
 bool speaks(const ShellWord& word) {
   return word.text.find("sglang") != std::string::npos || word.text.find("launch_server") != std::string::npos ||
          word.text.find("vllm serve") != std::string::npos;
+}
+
+// NAME of ${{ env.NAME }}, matrix.NAME of ${{ matrix.NAME }}; "" of any other expression.
+std::string variable_of(std::string_view expression) {
+  std::string inside(expression.substr(3, expression.size() - 5));
+  std::erase(inside, ' ');
+  if (inside.find_first_of("|&()[]'") != std::string::npos) return {};
+  if (inside.starts_with("env.")) return inside.substr(4);
+  return inside.starts_with("matrix.") ? inside : std::string();
+}
+
+bool names_expression(std::string_view text, std::string_view name) {
+  for (auto at = text.find("${{"); at != std::string_view::npos; at = text.find("${{", at + 3)) {
+    const auto end = text.find("}}", at);
+    if (end != std::string_view::npos && variable_of(text.substr(at, end + 2 - at)) == name) return true;
+  }
+  return false;
 }
 
 class ManifestReader {
@@ -54,6 +72,7 @@ class ManifestReader {
     Dialect dialect = Dialect::kPiece;
     std::string name;
     Values env;
+    std::map<std::string, std::vector<ShellWord>> matrix = {};  // of a workflow's job: plain lists alone
   };
 
   // Scripts and variables that ConfigMaps hold.
@@ -93,6 +112,8 @@ class ManifestReader {
     }
     if (node.kind != YamlNode::kMapping) return;
     if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
+    numbers_of_group(node, around);
+    if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
     if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
       around.name = text_of(*meta, "name");
     }
@@ -100,6 +121,7 @@ class ManifestReader {
     if (!own.empty())
       around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
     if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
+    if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
     for (const char* part : {"command", "args", "entrypoint"}) {
       const YamlNode* value = value_of(node, part);
       if (value == nullptr || value->kind == YamlNode::kMapping) continue;
@@ -108,7 +130,7 @@ class ManifestReader {
     for (const char* part : {"env", "environment", "envs", "variables"}) {
       if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env);
     }
-    for (const char* part : {"run", "script"}) {
+    for (const char* part : {"run", "script", "shell", "ansible.builtin.shell", "cmd"}) {
       const YamlNode* value = value_of(node, part);
       if (value == nullptr || value->kind == YamlNode::kMapping) continue;
       step(*value, around);
@@ -117,6 +139,34 @@ class ManifestReader {
       if (is_scalar(name) && (name->text == "env" || name->text == "environment")) continue;
       walk(*value, around, depth + 1, is_scalar(name) ? name->text : "");
     }
+  }
+
+  // Variables that a launcher sets from numbers of the file: LeaderWorkerSet's group size, SkyPilot's cards of a node.
+  void numbers_of_group(const YamlNode& node, Around& around) {
+    const auto number = [&](const std::string& name, const ShellText& text) {
+      const bool plain = !text.text.empty() && text.text.find_first_not_of("0123456789") == std::string::npos;
+      if (plain && !source_.given.contains(name)) around.env.insert_or_assign(name, text);
+    };
+    if (const YamlNode* group = value_of(node, "leaderWorkerTemplate"); is_map(group)) {
+      if (const YamlNode* size = value_of(*group, "size"); is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));
+    }
+    const YamlNode* resources = value_of(node, "resources");
+    const YamlNode* cards = is_map(resources) ? value_of(*resources, "accelerators") : nullptr;
+    if (is_scalar(cards) && value_of(node, "run") != nullptr) {
+      const ShellWord word = tree_.word(*cards);
+      const auto colon = word.text.find(':');
+      if (colon != std::string::npos) number("SKYPILOT_NUM_GPUS_PER_NODE", tail(word, colon + 1));
+    }
+  }
+
+  // A debugger's entry: a module and its arguments.
+  void debugged(const YamlNode& node, const Around& around) {
+    RunContext context{.env = around.env, .name = around.name};
+    if (const YamlNode* env = value_of(node, "env")) environment(*env, around, context.env);
+    const YamlNode* args = value_of(node, "args");
+    if (args == nullptr) return;
+    const bool list = is_list(args);
+    finder_.arguments(list ? tree_.words(*args) : plain_words(tree_.word(*args)), context);
   }
 
   // A step of a workflow: its lines are one script. ${{ … }} is filled in where it runs.
@@ -128,10 +178,43 @@ class ManifestReader {
     }
     if (!speaks({script, 0, 0})) return;
     RunContext context{.env = around.env, .name = around.name};
-    run_script(without_expressions(script), context);
+    turns(script, around, around.env, context);
   }
 
-  [[nodiscard]] ShellText without_expressions(const ShellText& text) const {
+  // A step once for each value of the matrix's lists that it names, as the workflow runs it.
+  void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context) {
+    for (const auto& [name, values] : around.matrix) {
+      const std::string expression = "matrix." + name;
+      if (env.contains(expression) || !names_expression(script.text, expression)) continue;
+      for (const ShellWord& value : values) {
+        Values with = env;
+        with.insert_or_assign(expression, value);
+        RunContext inside = context;
+        inside.when += fmt::format("{}{}={}", inside.when.empty() ? "" : ", ", expression, value.text);
+        if (++turns_ > kMostTurns) return;
+        turns(script, around, with, inside);
+      }
+      return;
+    }
+    run_script(without_expressions(script, env), context);
+  }
+
+  // strategy.matrix of a job, where it is lists of plain values and nothing else.
+  void matrix_of(const YamlNode& node, Around& around) {
+    const YamlNode* strategy = value_of(node, "strategy");
+    const YamlNode* matrix = is_map(strategy) ? value_of(*strategy, "matrix") : nullptr;
+    if (!is_map(matrix) || value_of(*matrix, "include") != nullptr || value_of(*matrix, "exclude") != nullptr) return;
+    for (const auto& [name, value] : matrix->pairs) {
+      if (!is_scalar(name) || !is_list(value)) continue;
+      const bool plain = std::all_of(value->items.begin(), value->items.end(), [](const YamlNode* item) {
+        return is_scalar(item) && item->text.find("${{") == std::string::npos;
+      });
+      if (plain) around.matrix[name->text] = tree_.words(*value);
+    }
+  }
+
+  // ${{ env.NAME }} is what the workflow sets above; other expressions are filled in where it runs.
+  [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const {
     ShellText out;
     std::size_t from = 0;
     for (auto at = text.text.find("${{"); at != std::string::npos; at = text.text.find("${{", from)) {
@@ -141,8 +224,13 @@ class ManifestReader {
       const std::string expression = text.text.substr(at, end + 2 - at);
       const auto given = source_.given.find(expression);
       const std::size_t offset = text.origin.empty() ? at : text.origin[at];
+      const auto known = env.find(variable_of(expression));
       if (given != source_.given.end()) {
         append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
+      } else if (known != env.end()) {
+        ShellText value = known->second;
+        value.origin.assign(value.text.size(), offset);
+        append(out, value);
       } else {
         append(out, unknown_text(fmt::format("{} is filled in where the workflow runs; give it with {}", expression,
                                              how_to_set(expression)),
@@ -268,7 +356,7 @@ class ManifestReader {
     const auto set = [&](const std::string& name, ShellWord value) {
       const auto kind = compose ? Interpolation::kCompose : Interpolation::kKubernetes;
       if (around.dialect == Dialect::kWorkflow) {
-        env.insert_or_assign(name, without_expressions(value));
+        env.insert_or_assign(name, without_expressions(value, env));
         return;
       }
       auto done = interpolate(value, kind, source_.text, source_.given, compose ? Values{} : env);
@@ -331,6 +419,7 @@ class ManifestReader {
   YamlTree& tree_;
   LaunchFinder& finder_;
   int seen_ = 0;
+  int turns_ = 0;
   ShellText script_;
   std::map<std::string, Values> maps_;        // ConfigMaps by name
   std::map<std::string, ShellText> scripts_;  // their scripts by file name

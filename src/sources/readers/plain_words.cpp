@@ -1,4 +1,5 @@
-// Words of a text that no shell reads. Tested by tests/sources_test.cpp.
+// Words of a text that no shell reads, and Procfiles. Tested by tests/sources_test.cpp.
+#include <algorithm>
 #include <utility>
 
 #include "src/sources/readers/readers.h"
@@ -42,6 +43,21 @@ std::vector<ShellWord> plain_words(const ShellText& word) {
   }
   close();
   return out;
+}
+
+// "web: COMMAND", one a line; a shell runs the command.
+Result<bool> read_procfile(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::size_t colon = text.find(':', from);
+    if (colon < end && text[from] != '#') {
+      auto done = finder.script(piece(text, colon + 1, end), {.name = std::string(text.substr(from, colon - from))});
+      if (!done) return done;
+    }
+    from = end + 1;
+  }
+  return true;
 }
 
 }  // namespace preflight::sources

@@ -21,6 +21,8 @@ enum class FileKind {
   kLog,       // server_args=ServerArgs(…)
   kConfig,    // options of --config
   kTemplate,  // Helm, Jinja: not yet a manifest
+  kProcfile,  // NAME: COMMAND
+  kOther,     // a language that is not read here, by the file's name
 };
 FileKind kind_of(std::string_view text, std::string_view name);
 std::string_view name_of(FileKind kind);
@@ -39,6 +41,8 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder);
+
+Result<bool> read_procfile(const SourceText& source, LaunchFinder& finder);
 
 // True when `text` is a whole compose file or Kubernetes object rather than a script.
 bool is_manifest(std::string_view text);

@@ -1,5 +1,5 @@
-// systemd units (ExecStart=, Environment=) and quadlets (Exec=, Image=). No shell reads these lines: variables are
-// filled in word by word. Tested by tests/sources_test.cpp.
+// systemd units (ExecStart=, Environment=), quadlets (Exec=, Image=) and supervisor's programs. No shell reads these
+// lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ ShellText whole_line(std::string_view text, std::size_t from, std::size_t& next)
   }
 }
 
-// %i and its kin are filled in by systemd.
-ShellText without_specifiers(const ShellText& text) {
+// %i and its kin are filled in by systemd, %(NAME)s by supervisor.
+ShellText without_specifiers(const ShellText& text, std::string_view who = "systemd") {
   ShellText out;
   for (std::size_t i = 0; i < text.text.size(); ++i) {
     if (text.text[i] != '%' || i + 1 >= text.text.size()) {
@@ -38,17 +38,69 @@ ShellText without_specifiers(const ShellText& text) {
       append(out, slice(text, i, i + 1));
       ++i;
     } else {
-      append(out, unknown_text(fmt::format("%{} is filled in by systemd", text.text[i + 1]), text.origin[i]));
-      ++i;
+      const bool named = text.text[i + 1] == '(';
+      const std::size_t close = named ? std::min(text.text.find(')', i), text.text.size() - 1) : i + 1;
+      append(out, unknown_text(fmt::format("{} is filled in by {}", text.text.substr(i, close + 1 - i), who),
+                               text.origin[i]));
+      i = named && text.text.substr(close).starts_with(")s") ? close + 1 : close;
     }
   }
   return out;
+}
+
+// K="V",K2='V 2': what supervisor puts into a program's environment.
+void supervised_environment(const ShellText& value, Values& env) {
+  ShellText plain = value;
+  char quote = '\0';
+  for (char& c : plain.text) {
+    if (quote == '\0' && c == ',')
+      c = ' ';
+    else if (c == quote)
+      quote = '\0';
+    else if (quote == '\0' && (c == '"' || c == '\''))
+      quote = c;
+  }
+  for (const ShellWord& word : plain_words(plain)) assign(word, env);
+}
+
+// [program:NAME] of supervisor: no shell, and %(NAME)s is filled in by it.
+void read_supervised(std::string_view text, LaunchFinder& finder) {
+  RunContext context;
+  ShellText command;
+  const auto start = [&] {
+    if (!command.text.empty()) finder.words(plain_words(command), context);
+    command = {};
+    context = {};
+  };
+  for (std::size_t from = 0; from < text.size();) {
+    std::size_t end = std::min(text.find('\n', from), text.size());
+    while (end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t'))  // goes on where it is indented
+      end = std::min(text.find('\n', end + 1), text.size());
+    ShellText line = piece(text, from, end);
+    from = end + 1;
+    if (line.text.starts_with('[')) {
+      start();
+      if (line.text.starts_with("[program:")) context.name = line.text.substr(9, line.text.find(']') - 9);
+    }
+    if (const auto comment = line.text.find(" ;"); comment != std::string::npos) line = slice(line, 0, comment);
+    const auto equals = line.text.find('=');
+    if (equals == std::string::npos || line.text[0] == ';' || line.text[0] == '#') continue;
+    const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
+    const ShellText value = without_specifiers(tail(line, equals + 1), "supervisor");
+    if (key == "command" && !context.name.empty()) command = value;
+    if (key == "environment") supervised_environment(value, context.env);
+  }
+  start();
 }
 
 }  // namespace
 
 Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
+  if (text.find("[program:") != std::string_view::npos) {
+    read_supervised(text, finder);
+    return true;
+  }
   RunContext context;
   std::vector<ShellText> starts;
   bool container = false;

@@ -1,0 +1,706 @@
+// Tested by tests/sources_test.cpp.
+#include "src/sources/readers/python_program.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/parser.h"
+
+namespace preflight::sources {
+namespace {
+
+using Kind = PythonToken::Kind;
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kMostWords = 10'000;
+constexpr int kDeepest = 6;
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// Functions that hand their first argument to a shell; the second list does so with shell=True.
+constexpr std::array<std::string_view, 6> kShellCalls = {
+    "os.system", "os.popen", "launch_server_cmd", "execute_shell_command", "getoutput", "subprocess.getoutput"};
+constexpr std::array<std::string_view, 5> kProcessCalls = {"subprocess.run", "subprocess.Popen", "subprocess.call",
+                                                           "subprocess.check_call", "subprocess.check_output"};
+// Calls that only tell of a list.
+constexpr std::array<std::string_view, 8> kSpeakingCalls = {
+    "print", "len", "str", "repr", "logging.info", "logging.debug", "logger.info", "logger.debug"};
+constexpr std::array<std::string_view, 7> kBindsBefore = {"global", "nonlocal", "import", "def", "class", "del", "as"};
+constexpr std::array<std::string_view, 8> kBranches = {"if", "elif", "else", "for", "while", "except", "case", "match"};
+
+}  // namespace
+
+PythonProgram::PythonProgram(const SourceText& source, LaunchFinder& finder)
+    : source_(source), finder_(finder), tokens_(python_tokens(source.text)) {
+  std::vector<std::size_t> open;
+  close_of_.assign(tokens_.size(), kNone);
+  std::size_t line = 0;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const bool closes = is_sign(i, ")") || is_sign(i, "]") || is_sign(i, "}");
+    if (closes && !open.empty()) {
+      close_of_[open.back()] = i;
+      open.pop_back();
+    }
+    open_of_.push_back(open.empty() ? kNone : open.back());
+    if (is_sign(i, "(") || is_sign(i, "[") || is_sign(i, "{")) open.push_back(i);
+    if (tokens_[i].kind == Kind::kLine) {
+      if (i > line) lines_.push_back({line, i});
+      line = i + 1;
+    }
+  }
+  bind();
+}
+
+std::string_view PythonProgram::text_of(std::size_t token) const {
+  return source_.text.substr(tokens_[token].begin, tokens_[token].end - tokens_[token].begin);
+}
+
+bool PythonProgram::is_sign(std::size_t token, std::string_view sign) const {
+  return token < tokens_.size() && tokens_[token].kind == Kind::kSign && text_of(token) == sign;
+}
+
+PythonProgram::Span PythonProgram::chain_at(std::size_t token) const {
+  Span out{token, token};
+  if (token >= tokens_.size() || tokens_[token].kind != Kind::kName) return out;
+  out.end = token + 1;
+  while (is_sign(out.end, ".") && out.end + 1 < tokens_.size() && tokens_[out.end + 1].kind == Kind::kName)
+    out.end += 2;
+  return out;
+}
+
+std::string PythonProgram::name_of(Span chain) const {
+  std::string out;
+  for (std::size_t i = chain.begin; i < chain.end; ++i) out += text_of(i);
+  return out;
+}
+
+// --- what names stand for ---
+
+void PythonProgram::bind() {
+  for (const Span& line : lines_) bind_line(line);
+}
+
+// Every name that a span's tokens bind to something that is not followed.
+void PythonProgram::bind_each(Span tokens) {
+  for (std::size_t i = tokens.begin; i < tokens.end; ++i) {
+    if (tokens_[i].kind != Kind::kName || (i > tokens.begin && is_sign(i - 1, "."))) continue;
+    bindings_[name_of(chain_at(i))].count += 2;
+  }
+}
+
+void PythonProgram::bind_targets(Span line, std::size_t equals) {
+  const Span chain = chain_at(line.begin);
+  const bool plain = chain.end == equals || is_sign(chain.end, ":");
+  const bool again = std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(equals) + 1,
+                                 tokens_.begin() + static_cast<std::ptrdiff_t>(line.end), [&](const PythonToken& t) {
+                                   return source_.text.substr(t.begin, t.end - t.begin) == "=" &&
+                                          open_of_[static_cast<std::size_t>(&t - tokens_.data())] == kNone;
+                                 });
+  if (!plain || again) return bind_each({line.begin, equals});
+  Binding& binding = bindings_[name_of(chain)];
+  ++binding.count;
+  binding.value = {equals + 1, line.end};
+  binding.at = line.begin;
+}
+
+void PythonProgram::bind_line(Span line) {
+  const std::string_view first = text_of(line.begin);
+  for (std::size_t i = line.begin; i < line.end; ++i) {
+    const bool name = tokens_[i].kind == Kind::kName;
+    if (name && i + 1 < line.end && is_one_of(text_of(i), kBindsBefore)) {
+      bind_each({i + 1, first == "import" || first == "from" || first == "global" ? line.end : i + 2});
+    }
+    if (name && text_of(i) == "for") {
+      std::size_t to = i + 1;
+      while (to < line.end && text_of(to) != "in") ++to;
+      bind_each({i + 1, to});
+    }
+    const bool parameters = is_sign(i, "(") && i >= 2 && text_of(i - 2) == "def";
+    if (parameters && close_of_[i] != kNone) bind_each({i + 1, close_of_[i]});
+    if (is_sign(i, ":=")) bind_each({i - 1, i});
+    if (name && text_of(i) == "lambda") {
+      std::size_t to = i + 1;
+      while (to < line.end && !is_sign(to, ":")) ++to;
+      bind_each({i + 1, to});
+    }
+  }
+  for (std::size_t i = line.begin; i < line.end; ++i) {
+    if (open_of_[i] != kNone || tokens_[i].kind != Kind::kSign) continue;
+    if (text_of(i) == "=") {
+      bind_targets(line, i);
+      break;
+    }
+  }
+  environment_line(line);
+}
+
+// os.environ["NAME"] = value, and os.environ.setdefault("NAME", value).
+void PythonProgram::environment_line(Span line) {
+  if (name_of(chain_at(line.begin)).find("environ") == std::string::npos) return;
+  const Span chain = chain_at(line.begin);
+  const std::string callee = name_of(chain);
+  Span name;
+  Span value;
+  if (callee == "os.environ" && is_sign(chain.end, "[") && close_of_[chain.end] != kNone) {
+    name = {chain.end + 1, close_of_[chain.end]};
+    if (!is_sign(name.end + 1, "=")) return;
+    value = {name.end + 2, line.end};
+  } else if (callee == "os.environ.setdefault" && is_sign(chain.end, "(")) {
+    const auto both = items(chain.end);
+    if (both.size() != 2) return;
+    name = both[0];
+    value = both[1];
+  } else {
+    return;
+  }
+  const auto key = literal(name, 0);
+  if (!key || !key->unknowns.empty()) return;
+  ShellText text = word(value);
+  if (const std::string branch = branch_at(line.begin); !branch.empty()) {
+    text = unknown_text(fmt::format("{} is set {}; give it with {}", key->text, branch, how_to_set(key->text)),
+                        tokens_[line.begin].begin);
+  }
+  settings_.push_back({line.begin, key->text, std::move(text)});
+}
+
+const PythonProgram::Binding* PythonProgram::binding(const std::string& name) const {
+  const auto it = bindings_.find(name);
+  return it == bindings_.end() || it->second.count != 1 ? nullptr : &it->second;
+}
+
+// --- values ---
+
+// What commas part between brackets.
+std::vector<PythonProgram::Span> PythonProgram::items(std::size_t open) const {
+  std::vector<Span> out;
+  const std::size_t close = close_of_[open];
+  if (close == kNone) return out;
+  std::size_t from = open + 1;
+  for (std::size_t i = open + 1; i <= close; ++i) {
+    if (i < close && (open_of_[i] != open || !is_sign(i, ","))) continue;
+    if (i > from) out.push_back({from, i});
+    from = i + 1;
+  }
+  return out;
+}
+
+std::string PythonProgram::shown(Span value) const {
+  if (value.begin >= value.end) return {};
+  std::string out(
+      source_.text.substr(tokens_[value.begin].begin, tokens_[value.end - 1].end - tokens_[value.begin].begin));
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  return out.size() > 60 ? out.substr(0, 57) + "…" : out;
+}
+
+// f"…": names in braces as they stand, anything else in braces is not known.
+ShellText PythonProgram::formatted(std::size_t token, int depth) const {
+  const ShellText raw = python_text(source_.text, tokens_[token]);
+  ShellText out;
+  for (std::size_t i = 0; i < raw.text.size(); ++i) {
+    const char c = raw.text[i];
+    if ((c == '{' || c == '}') && i + 1 < raw.text.size() && raw.text[i + 1] == c) {
+      append(out, slice(raw, i, i + 1));
+      ++i;
+      continue;
+    }
+    if (c != '{') {
+      append(out, slice(raw, i, i + 1));
+      continue;
+    }
+    const std::size_t close = std::min(raw.text.find('}', i), raw.text.size());
+    const std::string name = raw.text.substr(i + 1, close - i - 1);
+    const auto given = source_.given.find(name);
+    const Binding* bound = binding(name);
+    std::optional<ShellText> value;
+    if (given != source_.given.end()) value = ShellText{given->second};
+    if (!value && bound != nullptr && depth < kDeepest) value = literal(bound->value, depth + 1);
+    if (!value)
+      value = unknown_text(
+          fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name)), raw.origin[i]);
+    value->origin.assign(value->text.size(), raw.origin[i]);
+    append(out, *value);
+    i = close;
+  }
+  return out;
+}
+
+// A name, or str(…) of one or of a number.
+std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const {
+  const Span chain = chain_at(value.begin);
+  const std::string name = name_of(chain);
+  const auto at = tokens_[value.begin].begin;
+  const auto placed_text = [&](ShellText text) {
+    text.origin.assign(text.text.size(), at);
+    return text;
+  };
+  if (chain.end == value.end) {
+    if (const auto given = source_.given.find(name); given != source_.given.end()) return placed_text({given->second});
+    if (name == "sys.executable") return placed_text({"python"});
+    const Binding* bound = binding(name);
+    if (bound == nullptr || depth >= kDeepest) return std::nullopt;
+    const auto out = literal(bound->value, depth + 1);
+    return out ? std::optional(placed_text(*out)) : std::nullopt;
+  }
+  const bool makes_text = name == "str" && is_sign(chain.end, "(") && close_of_[chain.end] == value.end - 1;
+  return makes_text ? literal({chain.end + 1, value.end - 1}, depth + 1) : std::nullopt;
+}
+
+std::optional<ShellText> PythonProgram::literal(Span value, int depth) const {
+  if (value.begin >= value.end || depth > kDeepest) return std::nullopt;
+  const Kind kind = tokens_[value.begin].kind;
+  if (kind == Kind::kText || kind == Kind::kFormatText) {
+    ShellText out;
+    for (std::size_t i = value.begin; i < value.end; ++i) {
+      if (tokens_[i].kind == Kind::kText)
+        append(out, python_text(source_.text, tokens_[i]));
+      else if (tokens_[i].kind == Kind::kFormatText)
+        append(out, formatted(i, depth));
+      else
+        return std::nullopt;
+    }
+    return out;
+  }
+  const bool negative = is_sign(value.begin, "-");
+  const std::size_t number = value.begin + (negative ? 1 : 0);
+  if (number + 1 == value.end && tokens_[number].kind == Kind::kNumber) {
+    std::string digits(text_of(number));
+    std::erase(digits, '_');
+    ShellText out{(negative ? "-" : "") + digits};
+    out.origin.assign(out.text.size(), tokens_[value.begin].begin);
+    return out;
+  }
+  if (kind == Kind::kName) return name_value(value, depth);
+  const bool bracketed = is_sign(value.begin, "(") && close_of_[value.begin] == value.end - 1;
+  return bracketed ? literal({value.begin + 1, value.end - 1}, depth + 1) : std::nullopt;
+}
+
+ShellWord PythonProgram::word(Span value) const {
+  ShellWord out;
+  if (value.begin >= value.end) return out;
+  out.begin = tokens_[value.begin].begin;
+  out.end = tokens_[value.end - 1].end;
+  const bool quoted = value.begin + 1 == value.end && tokens_[value.begin].kind == Kind::kText;
+  if (auto text = literal(value, 0)) {
+    static_cast<ShellText&>(out) = std::move(*text);
+    if (quoted && !out.origin.empty()) {  // without its quotes, so that an edit keeps them
+      out.begin = out.origin.front();
+      out.end = out.origin.back() + 1;
+    }
+    return out;
+  }
+  const std::string name = shown(value);
+  const bool settable = chain_at(value.begin).end == value.end;
+  static_cast<ShellText&>(out) = unknown_text(
+      settable ? fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name))
+               : fmt::format("{} is computed where the program runs", name),
+      out.begin);
+  return out;
+}
+
+// The items of a list, or of a name that a list is assigned to; anything else is one word that is not known.
+void PythonProgram::add_values(Span value, Words& out, int depth) const {
+  if (value.begin >= value.end) return;
+  const bool bracket = is_sign(value.begin, "[") || is_sign(value.begin, "(");
+  if (bracket && close_of_[value.begin] == value.end - 1) return add_list(value.begin, out, depth + 1);
+  const Span chain = chain_at(value.begin);
+  if (chain.end == value.end && chain.end > chain.begin && depth < kDeepest) {
+    const Binding* bound = binding(name_of(chain));
+    if (bound != nullptr && is_sign(bound->value.begin, "[") && close_of_[bound->value.begin] == bound->value.end - 1) {
+      add_list(bound->value.begin, out, depth + 1);
+      return add_changes(bound->at, name_of(chain), out);
+    }
+  }
+  ShellWord unknown;
+  unknown.begin = tokens_[value.begin].begin;
+  unknown.end = tokens_[value.end - 1].end;
+  static_cast<ShellText&>(unknown) =
+      unknown_text(fmt::format("{} is computed where the program runs", shown(value)), unknown.begin);
+  out.words.push_back(std::move(unknown));
+}
+
+void PythonProgram::add_list(std::size_t open, Words& out, int depth) const {
+  for (const Span& item : items(open)) {
+    if (out.words.size() >= kMostWords || depth > kDeepest) return;
+    if (is_sign(item.begin, "*"))
+      add_values({item.begin + 1, item.end}, out, depth);
+    else
+      out.words.push_back(word(item));
+  }
+}
+
+// What a sum of lists holds: NAME + […] + NAME.
+void PythonProgram::add_sum(Span value, Words& out) const {
+  std::size_t from = value.begin;
+  for (std::size_t i = value.begin; i <= value.end; ++i) {
+    const bool ends = i == value.end || (open_of_[i] == open_of_[value.begin] && is_sign(i, "+"));
+    if (!ends) continue;
+    add_values({from, i}, out, 0);
+    from = i + 1;
+  }
+}
+
+// What later lines add to the list that line `first` assigns to `name`.
+void PythonProgram::add_changes(std::size_t first, const std::string& name, Words& out) const {
+  bool same_block = true;
+  for (const Span& line : lines_) {
+    if (line.begin <= first) continue;
+    const std::size_t indent = tokens_[line.begin].indent;
+    same_block = same_block && indent >= tokens_[first].indent;
+    const Span here = chain_at(line.begin);
+    const std::string target = name_of(here);
+    const bool grows = target == name && (is_sign(here.end, "+=") || is_sign(here.end, "["));
+    const bool adds = target.starts_with(name + ".") && is_sign(here.end, "(");
+    if (!grows && !adds) continue;
+    add_change(line, !same_block || indent != tokens_[first].indent, out);
+  }
+}
+
+// One line that changes a list: += […], .append(…), .extend(…).
+void PythonProgram::add_change(Span line, bool conditional, Words& out) const {
+  const Span chain = chain_at(line.begin);
+  const std::string name = name_of(chain);
+  const std::size_t at = tokens_[line.begin].begin;
+  const bool whole = close_of_[chain.end] == line.end - 1;
+  if (conditional) {
+    out.unknown.push_back(
+        {fmt::format("{} gets more words under a condition", shown({chain.begin, chain.end})), at, {}});
+  } else if (is_sign(chain.end, "+=")) {
+    add_values({chain.end + 1, line.end}, out, 0);
+  } else if (name.ends_with(".append") && whole) {
+    out.words.push_back(word({chain.end + 1, line.end - 1}));
+  } else if (name.ends_with(".extend") && whole) {
+    add_values({chain.end + 1, line.end - 1}, out, 0);
+  } else {
+    out.unknown.push_back({fmt::format("{} changes the list in a way that is not followed", shown(line)), at, {}});
+  }
+}
+
+std::optional<PythonProgram::Span> PythonProgram::keyword(std::size_t open, std::string_view name) const {
+  for (const Span& item : items(open)) {
+    if (text_of(item.begin) == name && is_sign(item.begin + 1, "=")) return Span{item.begin + 2, item.end};
+  }
+  return std::nullopt;
+}
+
+// --- launches ---
+
+// The branch or loop that a token's line stands in, "" where it always runs.
+std::string PythonProgram::branch_at(std::size_t token) const {
+  std::size_t indent = tokens_[token].indent;
+  for (auto line = lines_.rbegin(); line != lines_.rend() && indent > 0; ++line) {
+    if (line->begin >= token || tokens_[line->begin].indent >= indent) continue;
+    indent = tokens_[line->begin].indent;
+    const std::string_view word = text_of(line->begin);
+    if (word == "def" || word == "class" || word == "async") return {};
+    const bool main = word == "if" && line->begin + 1 < line->end && text_of(line->begin + 1) == "__name__";
+    if (!main && is_one_of(word, kBranches)) {
+      const bool loop = word == "for" || word == "while";
+      return fmt::format("in a {} at line {}", loop ? "loop" : "branch",
+                         finder_.place(tokens_[line->begin].begin).line);
+    }
+  }
+  return {};
+}
+
+RunContext PythonProgram::context_at(std::size_t token) const {
+  RunContext context;
+  context.when = branch_at(token);
+  for (const Setting& setting : settings_) {
+    if (setting.at < token) context.env.insert_or_assign(setting.name, setting.value);
+  }
+  return context;
+}
+
+// env={…} of a call.
+void PythonProgram::environment_of(std::size_t call, RunContext& context) const {
+  const auto value = keyword(call, "env");
+  if (!value) return;
+  const auto open = [&](std::string_view what) {
+    context.unknown.push_back(
+        {fmt::format("env={} hands over variables that are not known here", what), tokens_[value->begin].begin, {}});
+  };
+  if (name_of(chain_at(value->begin)) == "os.environ" && value->end == value->begin + 3) return;
+  if (!is_sign(value->begin, "{") || close_of_[value->begin] != value->end - 1) return open(shown(*value));
+  bool inherits = false;
+  Values own;
+  for (const Span& item : items(value->begin)) {
+    if (is_sign(item.begin, "**")) {
+      inherits = inherits || name_of({item.begin + 1, item.end}) == "os.environ";
+      if (name_of({item.begin + 1, item.end}) != "os.environ") open(shown(item));
+      continue;
+    }
+    std::size_t colon = item.begin;
+    while (colon < item.end && !(is_sign(colon, ":") && open_of_[colon] == value->begin)) ++colon;
+    const auto key = literal({item.begin, colon}, 0);
+    if (key && key->unknowns.empty() && colon < item.end)
+      own.insert_or_assign(key->text, word({colon + 1, item.end}));
+    else
+      open(shown(item));
+  }
+  if (!inherits) context.env.clear();
+  for (auto& [name, text] : own) context.env.insert_or_assign(name, std::move(text));
+}
+
+// The expression that a token is a part of: up to the comma, bracket, = or line end on either side.
+PythonProgram::Span PythonProgram::expression_at(std::size_t token) const {
+  Span out{token, token + 1};
+  const auto ends = [&](std::size_t i) {
+    return tokens_[i].kind == Kind::kLine || (open_of_[i] == open_of_[token] && (is_sign(i, ",") || is_sign(i, "=")));
+  };
+  while (out.begin > 0 && out.begin - 1 != open_of_[token] && !ends(out.begin - 1)) --out.begin;
+  const std::size_t close = open_of_[token] == kNone ? kNone : close_of_[open_of_[token]];
+  while (out.end < tokens_.size() && out.end != close && !ends(out.end)) ++out.end;
+  return out;
+}
+
+// A list of words, wherever its name carries it: as it stands, in a sum or inside another list.
+void PythonProgram::list(std::size_t open, int depth) {
+  const Span whole = expression_at(open);
+  Words all;
+  add_sum(whole, all);
+  std::size_t first = whole.begin;
+  while (first > 0 && tokens_[first - 1].kind != Kind::kLine) --first;
+  const Span chain = chain_at(first);
+  const bool named =
+      open_of_[open] == kNone && chain.end > chain.begin && chain.end + 1 == whole.begin && is_sign(chain.end, "=");
+  if (!named) return run_list(all, whole.begin, open_of_[open]);
+  const std::string name = name_of(chain);
+  add_changes(first, name, all);
+  bool used = false;
+  bool carried = false;
+  for (std::size_t i = close_of_[open] == kNone ? tokens_.size() : close_of_[open] + 1; i < tokens_.size(); ++i) {
+    const Span use = chain_at(i);
+    if (use.end == i || (i > 0 && is_sign(i - 1, ".")) || name_of(use) != name) continue;
+    const Span around = expression_at(i);
+    const bool alone = around.begin == i && around.end == use.end;
+    const bool inside = open_of_[i] != kNone && is_sign(open_of_[i], "[") && i > 0 && is_sign(i - 1, "*");
+    const bool summed = is_sign(use.end, "+") || (i > 0 && is_sign(i - 1, "+"));
+    if (alone && open_of_[i] != kNone && is_sign(open_of_[i], "(") && !used) {
+      const Span callee = expression_at(open_of_[i] - 1);
+      if (is_one_of(name_of(chain_at(callee.begin)), kSpeakingCalls)) continue;
+      run_list(all, whole.begin, open_of_[i]);
+      used = true;
+    } else if ((inside || summed) && depth < kDeepest) {
+      list(inside ? open_of_[i] : i, depth + 1);
+      carried = true;
+    }
+  }
+  if (!used && !carried) run_list(all, whole.begin, kNone);
+}
+
+void PythonProgram::run_list(const Words& all, std::size_t at, std::size_t call) {
+  RunContext context = context_at(at);
+  context.unknown = all.unknown;
+  if (call != kNone && is_sign(call, "(")) environment_of(call, context);
+  finder_.words(all.words, context);
+}
+
+void PythonProgram::shell_call(std::size_t open, Span value) {
+  const auto text = literal(value, 0);
+  if (!text || text->text.find("sglang") == std::string::npos) return;
+  RunContext context = context_at(open);
+  environment_of(open, context);
+  auto done = finder_.script(*text, context);
+  if (!done && !error_) error_ = done.error();
+}
+
+// subprocess.run(shlex.split(TEXT)) and TEXT.split(): words that no shell reads.
+bool PythonProgram::split_call(std::size_t call, Span value) {
+  const Span chain = chain_at(value.begin);
+  const std::string name = name_of(chain);
+  std::optional<ShellText> text;
+  if (name == "shlex.split" && is_sign(chain.end, "(") && close_of_[chain.end] == value.end - 1)
+    text = literal({chain.end + 1, value.end - 1}, 0);
+  else if (name.ends_with(".split") && is_sign(chain.end, "(") && chain.end + 2 == value.end)
+    text = literal({value.begin, chain.end - 2}, 0);
+  if (!text || text->text.find("sglang") == std::string::npos) return false;
+  RunContext context = context_at(call);
+  environment_of(call, context);
+  finder_.words(plain_words(*text), context);
+  return true;
+}
+
+// popen_launch_server(model, url, …, other_args=[…]) of SGLang's tests.
+void PythonProgram::test_server(std::size_t open) {
+  const auto all = items(open);
+  if (all.empty()) return;
+  RunContext context = context_at(open);
+  Words words;
+  const std::size_t at = tokens_[open].begin;
+  words.words.push_back({{"--model-path", std::vector<std::size_t>(12, at), {}}, at, at});
+  const auto model = keyword(open, "model");
+  words.words.push_back(word(model ? *model : all.front()));
+  if (const auto device = keyword(open, "device"); device && literal(*device, 0).value_or(ShellText{}).text != "auto") {
+    words.words.push_back({{"--device", std::vector<std::size_t>(8, at), {}}, at, at});
+    words.words.push_back(word(*device));
+  }
+  if (const auto others = keyword(open, "other_args")) add_values(*others, words, 0);
+  environment_of(open, context);
+  context.unknown = std::move(words.unknown);
+  finder_.arguments(words.words, context);
+}
+
+// NAME=VALUE as --name VALUE.
+void PythonProgram::keyword_word(Span item, std::vector<ShellWord>& words, RunContext& context) const {
+  const std::size_t at = tokens_[item.begin].begin;
+  if (tokens_[item.begin].kind != Kind::kName || !is_sign(item.begin + 1, "=")) {
+    context.unknown.push_back({fmt::format("{} hands over arguments that are not known here", shown(item)), at, {}});
+    return;
+  }
+  const Span value{item.begin + 2, item.end};
+  const std::string_view plain = value.end == value.begin + 1 ? text_of(value.begin) : std::string_view();
+  if (plain == "False" || plain == "None") return;
+  std::string option = "--" + std::string(text_of(item.begin));
+  std::replace(option.begin(), option.end(), '_', '-');
+  const std::size_t length = option.size();
+  words.push_back({{std::move(option), std::vector<std::size_t>(length, at), {}}, at, tokens_[item.begin].end});
+  if (plain == "True") return;
+  if (!is_sign(value.begin, "[")) {
+    words.push_back(word(value));
+    return;
+  }
+  Words list;
+  add_values(value, list, 0);
+  words.insert(words.end(), list.words.begin(), list.words.end());
+}
+
+void PythonProgram::keywords(std::size_t open, RunContext context) {
+  std::vector<ShellWord> words;
+  for (const Span& item : items(open)) keyword_word(item, words, context);
+  finder_.arguments(words, context);
+}
+
+void PythonProgram::call(std::size_t open) {
+  std::size_t first = open;
+  while (first >= 2 && tokens_[first - 1].kind == Kind::kName) {
+    --first;
+    if (first < 2 || !is_sign(first - 1, ".")) break;
+    --first;
+  }
+  if (first == open) return;
+  const std::string name = name_of(chain_at(first));
+  const auto all = items(open);
+  if (name.ends_with(".Engine") || name == "Engine" || name == "ServerArgs" || name.ends_with(".ServerArgs")) {
+    const bool sglangs = name.starts_with("sgl") || source_.text.find("sglang") != std::string_view::npos;
+    if (!sglangs || (first > 0 && text_of(first - 1) == "class")) return;
+    RunContext context = context_at(open);
+    context.name = "Engine";
+    return keywords(open, context);
+  }
+  if (name == "popen_launch_server") {
+    if (first == 0 || text_of(first - 1) != "def") test_server(open);
+    return;
+  }
+  if (all.empty()) return;
+  if (is_one_of(name, kShellCalls)) return shell_call(open, all.front());
+  if (is_one_of(name, kProcessCalls) && split_call(open, all.front())) return;
+  const auto shell = keyword(open, "shell");
+  if (is_one_of(name, kProcessCalls) && shell && shown(*shell) == "True") shell_call(open, all.front());
+}
+
+// --- Nomad ---
+
+// ${…} is filled in by Nomad.
+ShellWord PythonProgram::job_word(std::size_t token) const {
+  ShellWord out = word({token, token + 1});
+  const auto open = out.text.find("${");
+  if (open == std::string::npos || !out.unknowns.empty()) return out;
+  const std::string name = out.text.substr(open, out.text.find('}', open) + 1 - open);
+  if (const auto given = source_.given.find(name); given != source_.given.end()) {
+    out.text.replace(open, name.size(), given->second);
+    out.origin.assign(out.text.size(), out.begin);
+    return out;
+  }
+  const std::size_t at = out.origin[open];
+  ShellText whole = slice(out, 0, open);
+  append(whole, unknown_text(fmt::format("{} is filled in by Nomad; give it with {}", name, how_to_set(name)), at));
+  append(whole, tail(out, open + name.size()));
+  static_cast<ShellText&>(out) = std::move(whole);
+  return out;
+}
+
+// NAME = "…" directly in the block whose brace is token `open`.
+std::optional<ShellWord> PythonProgram::job_value(std::size_t open, std::string_view name) const {
+  for (std::size_t i = open + 1; i + 2 < tokens_.size() && i < close_of_[open]; ++i) {
+    if (open_of_[i] == open && text_of(i) == name && is_sign(i + 1, "=") && tokens_[i + 2].kind == Kind::kText)
+      return job_word(i + 2);
+  }
+  return std::nullopt;
+}
+
+// env { NAME = "…" } beside the block whose brace is token `open`.
+void PythonProgram::job_environment(std::size_t open, RunContext& context) const {
+  const std::size_t task = open_of_[open];
+  if (task == kNone) return;
+  for (std::size_t i = task + 1; i + 2 < tokens_.size() && i < close_of_[task]; ++i) {
+    if (open_of_[i] != task || text_of(i) != "env") continue;
+    const std::size_t block = is_sign(i + 1, "=") ? i + 2 : i + 1;
+    if (!is_sign(block, "{") || close_of_[block] == kNone) continue;
+    for (std::size_t k = block + 1; k + 2 <= close_of_[block]; ++k) {
+      if (open_of_[k] != block || !(is_sign(k + 1, "=") || is_sign(k + 1, ":"))) continue;
+      const std::string name =
+          tokens_[k].kind == Kind::kText ? python_text(source_.text, tokens_[k]).text : std::string(text_of(k));
+      context.env.insert_or_assign(name, job_word(k + 2));
+    }
+  }
+}
+
+void PythonProgram::job_command(std::size_t args) {
+  const std::size_t open = args + 2;
+  const std::size_t block = open_of_[args];
+  if (block == kNone || close_of_[open] == kNone || close_of_[block] == kNone) return;
+  RunContext context;
+  job_environment(block, context);
+  if (const auto image = job_value(block, "image"); image && image->unknowns.empty()) context.image = image->text;
+  std::vector<ShellWord> words;
+  if (auto command = job_value(block, "command")) words.push_back(std::move(*command));
+  for (const Span& item : items(open)) {
+    const bool text = item.end == item.begin + 1 && tokens_[item.begin].kind == Kind::kText;
+    words.push_back(text ? job_word(item.begin) : word(item));
+  }
+  const bool bare = !words.empty() && words.front().text.starts_with('-');
+  if (bare && words.front().text != "-m") {
+    const auto is_model = [](const ShellWord& w) { return w.text.starts_with("--model"); };
+    if (std::none_of(words.begin(), words.end(), is_model)) return;
+    context.unknown.push_back(
+        {"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+    return finder_.arguments(words, context);
+  }
+  if (bare) {
+    const std::size_t at = tokens_[open].begin;
+    words.insert(words.begin(), ShellWord{{"python", std::vector<std::size_t>(6, at), {}}, at, at});
+  }
+  finder_.words(words, context);
+}
+
+Result<bool> PythonProgram::run_job() {
+  for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    if (text_of(i) == "args" && is_sign(i + 1, "=") && is_sign(i + 2, "[")) job_command(i);
+  }
+  return true;
+}
+
+Result<bool> PythonProgram::run() {
+  std::size_t listed = kNone;  // the list of the last launch
+  for (std::size_t i = 0; i < tokens_.size() && !error_; ++i) {
+    if (is_sign(i, "(")) call(i);
+    if (tokens_[i].kind != Kind::kText || open_of_[i] == kNone || open_of_[i] == listed) continue;
+    const std::string text = python_text(source_.text, tokens_[i]).text;
+    const bool serve = text == "serve" && i >= 2 && tokens_[i - 2].kind == Kind::kText &&
+                       python_text(source_.text, tokens_[i - 2]).text == "sglang";
+    if (text != "sglang.launch_server" && !serve) continue;
+    const std::size_t open = open_of_[i];
+    if (!is_sign(open, "[") && !is_sign(open, "(")) continue;
+    listed = open;
+    list(open, 0);
+  }
+  if (error_) return tl::make_unexpected(*error_);
+  return true;
+}
+
+}  // namespace preflight::sources

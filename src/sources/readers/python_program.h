@@ -1,0 +1,104 @@
+// Launches that a Python program starts: lists of words that name the server, texts for a shell, keyword arguments of
+// sglang.Engine(…) and ServerArgs(…), and SGLang's own helpers of tests and notebooks. Values are literals and names
+// that one literal is assigned to; what is computed is told as unknown.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/launch_finder.h"
+#include "src/sources/readers/python_tokens.h"
+#include "src/sources/readers/readers.h"
+
+namespace preflight::sources {
+
+class PythonProgram {
+ public:
+  PythonProgram(const SourceText& source, LaunchFinder& finder);
+
+  Result<bool> run();
+  // A Nomad job: its lists and texts are written as Python's, in blocks of NAME = VALUE.
+  Result<bool> run_job();
+  // The keyword arguments behind the parenthesis that is token `open`, as options of a server.
+  void keywords(std::size_t open, RunContext context);
+  [[nodiscard]] const std::vector<PythonToken>& tokens() const { return tokens_; }
+  [[nodiscard]] std::string_view text_of(std::size_t token) const;
+
+ private:
+  struct Span {  // tokens from `begin` to `end`
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  struct Binding {
+    int count = 0;
+    Span value = {};
+    std::size_t at = 0;
+  };
+  struct Words {
+    std::vector<ShellWord> words = {};
+    std::vector<LaunchUnknown> unknown = {};
+  };
+
+  // What names stand for.
+  void bind();
+  void bind_line(Span line);
+  void bind_targets(Span line, std::size_t equals);
+  void bind_each(Span tokens);
+  void environment_line(Span line);
+  [[nodiscard]] Span chain_at(std::size_t token) const;  // a.b.c
+  [[nodiscard]] std::string name_of(Span chain) const;
+  [[nodiscard]] const Binding* binding(const std::string& name) const;
+
+  // Values.
+  [[nodiscard]] std::vector<Span> items(std::size_t open) const;
+  [[nodiscard]] std::optional<ShellText> literal(Span value, int depth) const;
+  [[nodiscard]] std::optional<ShellText> name_value(Span value, int depth) const;
+  [[nodiscard]] ShellText formatted(std::size_t token, int depth) const;
+  [[nodiscard]] ShellWord word(Span value) const;
+  [[nodiscard]] std::string shown(Span value) const;
+  void add_list(std::size_t open, Words& out, int depth) const;
+  void add_values(Span value, Words& out, int depth) const;
+  void add_sum(Span value, Words& out) const;
+  void add_changes(std::size_t first, const std::string& name, Words& out) const;
+  void add_change(Span change, bool conditional, Words& out) const;
+  [[nodiscard]] std::optional<Span> keyword(std::size_t open, std::string_view name) const;
+
+  // Launches.
+  [[nodiscard]] Span expression_at(std::size_t token) const;
+  void list(std::size_t open, int depth);
+  void run_list(const Words& all, std::size_t at, std::size_t call);
+  void call(std::size_t open);
+  void shell_call(std::size_t open, Span text);
+  bool split_call(std::size_t call, Span value);
+  void test_server(std::size_t open);
+  void keyword_word(Span item, std::vector<ShellWord>& words, RunContext& context) const;
+  void environment_of(std::size_t call, RunContext& context) const;
+  void job_command(std::size_t args);
+  void job_environment(std::size_t open, RunContext& context) const;
+  [[nodiscard]] std::optional<ShellWord> job_value(std::size_t open, std::string_view name) const;
+  [[nodiscard]] ShellWord job_word(std::size_t token) const;
+  [[nodiscard]] RunContext context_at(std::size_t token) const;
+  [[nodiscard]] std::string branch_at(std::size_t token) const;
+  [[nodiscard]] bool is_sign(std::size_t token, std::string_view sign) const;
+
+  const SourceText& source_;
+  LaunchFinder& finder_;
+  std::vector<PythonToken> tokens_;
+  std::vector<std::size_t> open_of_;   // the bracket a token stands in; npos at the top
+  std::vector<std::size_t> close_of_;  // of an opening bracket
+  std::vector<Span> lines_;
+  std::map<std::string, Binding> bindings_;
+  struct Setting {
+    std::size_t at;
+    std::string name;
+    ShellText value;
+  };
+  std::vector<Setting> settings_;  // of os.environ, in their order
+  std::optional<Error> error_;
+};
+
+}  // namespace preflight::sources
