@@ -125,6 +125,21 @@ TEST(Sources, PlacesLieInTheText) {
   }
 }
 
+std::string repeated(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// Names of a Python program that stand for ever longer texts, and lists that carry each other.
+std::string growing_names() {
+  std::string out = "import sglang\nA0 = 'x'\n";
+  for (int i = 1; i < 9; ++i) out += fmt::format("A{} = f'{}'\n", i, repeated(fmt::format("{{A{}}}", i - 1), 60));
+  out += "L0 = ['python', '-m', 'sglang.launch_server', A8]\n";
+  for (int i = 1; i < 9; ++i) out += fmt::format("L{} = {}\n", i, repeated(fmt::format("L{} + ", i - 1), 60) + "[A8]");
+  return out;
+}
+
 TEST(Sources, FilesThatAreNoneEndInOneLine) {
   std::string aliases = "services:\n  a: &a0 [x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i)
@@ -136,7 +151,12 @@ TEST(Sources, FilesThatAreNoneEndInOneLine) {
                                "A = $(A)$(A)$(A)$(A)\nrun:\n\tsglang $(A)\n",
                                std::string(300'000, '['),
                                std::string("a\0b\nc", 5),
-                               "```\n" + std::string(100'000, '`')};
+                               "```\n" + std::string(100'000, '`'),
+                               "import sglang\n" + repeated("os.system(", 90'000),
+                               "import sglang\nx = " + repeated("(", 200'000),
+                               "import sglang\n" + repeated("f('", 200'000),
+                               growing_names(),
+                               "job \"a\" {\ntask \"b\" {\ndriver\n" + repeated("args = [ {", 60'000)};
   for (const std::string& text : texts) {
     const auto read = read_launches(text, {}, "");
     EXPECT_FALSE(read) << text.substr(0, 40);

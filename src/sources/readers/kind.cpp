@@ -44,6 +44,16 @@ bool has_recipe(std::string_view text) {
   return false;
 }
 
+// JSON's {"…, a comment of an editor's file allowed in front; not a shell's { …; }.
+bool begins_an_object(std::string_view text) {
+  for (std::size_t i = text.find_first_not_of(" \t\r\n", 1); i < text.size();
+       i = text.find_first_not_of(" \t\r\n", i)) {
+    if (!text.substr(i).starts_with("//")) return text[i] == '"';
+    i = std::min(text.find('\n', i), text.size());
+  }
+  return false;
+}
+
 FileKind of_lines(std::string_view text) {
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -127,9 +137,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
     return line.find("python") != std::string_view::npos ? FileKind::kWords : FileKind::kShell;
   }
   if (text.find("server_args=ServerArgs(") != std::string_view::npos) return FileKind::kLog;
-  if (begins == '{' && text.find('"') != std::string_view::npos && text.find(':') != std::string_view::npos &&
-      !has_template(text))
-    return FileKind::kWords;
+  if (begins == '{' && begins_an_object(text.substr(first)) && !has_template(text)) return FileKind::kWords;
   if (begins == '[') {
     if (json_words(text, first, text.size())) return FileKind::kWords;
   }

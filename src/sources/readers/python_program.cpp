@@ -64,6 +64,11 @@ bool PythonProgram::is_sign(std::size_t token, std::string_view sign) const {
   return token < tokens_.size() && tokens_[token].kind == Kind::kSign && text_of(token) == sign;
 }
 
+bool PythonProgram::spend(std::size_t steps) const {
+  steps_ = steps < steps_ ? steps_ - steps : 0;
+  return steps_ > 0;
+}
+
 PythonProgram::Span PythonProgram::chain_at(std::size_t token) const {
   Span out{token, token};
   if (token >= tokens_.size() || tokens_[token].kind != Kind::kName) return out;
@@ -179,7 +184,7 @@ const PythonProgram::Binding* PythonProgram::binding(const std::string& name) co
 std::vector<PythonProgram::Span> PythonProgram::items(std::size_t open) const {
   std::vector<Span> out;
   const std::size_t close = close_of_[open];
-  if (close == kNone) return out;
+  if (close == kNone || !spend(close - open)) return out;
   std::size_t from = open + 1;
   for (std::size_t i = open + 1; i <= close; ++i) {
     if (i < close && (open_of_[i] != open || !is_sign(i, ","))) continue;
@@ -201,6 +206,7 @@ std::string PythonProgram::shown(Span value) const {
 ShellText PythonProgram::formatted(std::size_t token, int depth) const {
   const ShellText raw = python_text(source_.text, tokens_[token]);
   ShellText out;
+  if (!spend(raw.text.size())) return out;
   for (std::size_t i = 0; i < raw.text.size(); ++i) {
     const char c = raw.text[i];
     if ((c == '{' || c == '}') && i + 1 < raw.text.size() && raw.text[i + 1] == c) {
@@ -222,6 +228,7 @@ ShellText PythonProgram::formatted(std::size_t token, int depth) const {
     if (!value)
       value = unknown_text(
           fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name)), raw.origin[i]);
+    if (!spend(value->text.size() + 1)) return out;
     value->origin.assign(value->text.size(), raw.origin[i]);
     append(out, *value);
     i = close;
@@ -251,7 +258,7 @@ std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const 
 }
 
 std::optional<ShellText> PythonProgram::literal(Span value, int depth) const {
-  if (value.begin >= value.end || depth > kDeepest) return std::nullopt;
+  if (value.begin >= value.end || depth > kDeepest || !spend(value.end - value.begin)) return std::nullopt;
   const Kind kind = tokens_[value.begin].kind;
   if (kind == Kind::kText || kind == Kind::kFormatText) {
     ShellText out;
@@ -347,6 +354,7 @@ void PythonProgram::add_sum(Span value, Words& out) const {
 // What later lines add to the list that line `first` assigns to `name`.
 void PythonProgram::add_changes(std::size_t first, const std::string& name, Words& out) const {
   bool same_block = true;
+  if (!spend(lines_.size())) return;
   for (const Span& line : lines_) {
     if (line.begin <= first) continue;
     const std::size_t indent = tokens_[line.begin].indent;
@@ -392,6 +400,7 @@ std::optional<PythonProgram::Span> PythonProgram::keyword(std::size_t open, std:
 // The branch or loop that a token's line stands in, "" where it always runs.
 std::string PythonProgram::branch_at(std::size_t token) const {
   std::size_t indent = tokens_[token].indent;
+  spend(indent > 0 ? lines_.size() : 1);
   for (auto line = lines_.rbegin(); line != lines_.rend() && indent > 0; ++line) {
     if (line->begin >= token || tokens_[line->begin].indent >= indent) continue;
     indent = tokens_[line->begin].indent;
@@ -452,9 +461,9 @@ PythonProgram::Span PythonProgram::expression_at(std::size_t token) const {
   const auto ends = [&](std::size_t i) {
     return tokens_[i].kind == Kind::kLine || (open_of_[i] == open_of_[token] && (is_sign(i, ",") || is_sign(i, "=")));
   };
-  while (out.begin > 0 && out.begin - 1 != open_of_[token] && !ends(out.begin - 1)) --out.begin;
+  while (out.begin > 0 && out.begin - 1 != open_of_[token] && !ends(out.begin - 1) && spend(1)) --out.begin;
   const std::size_t close = open_of_[token] == kNone ? kNone : close_of_[open_of_[token]];
-  while (out.end < tokens_.size() && out.end != close && !ends(out.end)) ++out.end;
+  while (out.end < tokens_.size() && out.end != close && !ends(out.end) && spend(1)) ++out.end;
   return out;
 }
 
@@ -474,6 +483,7 @@ void PythonProgram::list(std::size_t open, int depth) {
   bool used = false;
   bool carried = false;
   for (std::size_t i = close_of_[open] == kNone ? tokens_.size() : close_of_[open] + 1; i < tokens_.size(); ++i) {
+    if (!spend(1)) return;
     const Span use = chain_at(i);
     if (use.end == i || (i > 0 && is_sign(i - 1, ".")) || name_of(use) != name) continue;
     const Span around = expression_at(i);
@@ -584,7 +594,6 @@ void PythonProgram::call(std::size_t open) {
   }
   if (first == open) return;
   const std::string name = name_of(chain_at(first));
-  const auto all = items(open);
   if (name.ends_with(".Engine") || name == "Engine" || name == "ServerArgs" || name.ends_with(".ServerArgs")) {
     const bool sglangs = name.starts_with("sgl") || source_.text.find("sglang") != std::string_view::npos;
     if (!sglangs || (first > 0 && text_of(first - 1) == "class")) return;
@@ -596,11 +605,14 @@ void PythonProgram::call(std::size_t open) {
     if (first == 0 || text_of(first - 1) != "def") test_server(open);
     return;
   }
+  const bool process = is_one_of(name, kProcessCalls);
+  if (!process && !is_one_of(name, kShellCalls)) return;
+  const auto all = items(open);
   if (all.empty()) return;
-  if (is_one_of(name, kShellCalls)) return shell_call(open, all.front());
-  if (is_one_of(name, kProcessCalls) && split_call(open, all.front())) return;
+  if (!process) return shell_call(open, all.front());
+  if (split_call(open, all.front())) return;
   const auto shell = keyword(open, "shell");
-  if (is_one_of(name, kProcessCalls) && shell && shown(*shell) == "True") shell_call(open, all.front());
+  if (shell && shown(*shell) == "True") shell_call(open, all.front());
 }
 
 // --- Nomad ---
@@ -626,7 +638,7 @@ ShellWord PythonProgram::job_word(std::size_t token) const {
 
 // NAME = "…" directly in the block whose brace is token `open`.
 std::optional<ShellWord> PythonProgram::job_value(std::size_t open, std::string_view name) const {
-  for (std::size_t i = open + 1; i + 2 < tokens_.size() && i < close_of_[open]; ++i) {
+  for (std::size_t i = open + 1; i + 2 < tokens_.size() && i < close_of_[open] && spend(1); ++i) {
     if (open_of_[i] == open && text_of(i) == name && is_sign(i + 1, "=") && tokens_[i + 2].kind == Kind::kText)
       return job_word(i + 2);
   }
@@ -637,7 +649,7 @@ std::optional<ShellWord> PythonProgram::job_value(std::size_t open, std::string_
 void PythonProgram::job_environment(std::size_t open, RunContext& context) const {
   const std::size_t task = open_of_[open];
   if (task == kNone) return;
-  for (std::size_t i = task + 1; i + 2 < tokens_.size() && i < close_of_[task]; ++i) {
+  for (std::size_t i = task + 1; i + 2 < tokens_.size() && i < close_of_[task] && spend(1); ++i) {
     if (open_of_[i] != task || text_of(i) != "env") continue;
     const std::size_t block = is_sign(i + 1, "=") ? i + 2 : i + 1;
     if (!is_sign(block, "{") || close_of_[block] == kNone) continue;
@@ -682,12 +694,13 @@ Result<bool> PythonProgram::run_job() {
   for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
     if (text_of(i) == "args" && is_sign(i + 1, "=") && is_sign(i + 2, "[")) job_command(i);
   }
+  if (steps_ == 0) return failure("this job needs more steps than are followed; give its launch as a command");
   return true;
 }
 
 Result<bool> PythonProgram::run() {
   std::size_t listed = kNone;  // the list of the last launch
-  for (std::size_t i = 0; i < tokens_.size() && !error_; ++i) {
+  for (std::size_t i = 0; i < tokens_.size() && !error_ && steps_ > 0; ++i) {
     if (is_sign(i, "(")) call(i);
     if (tokens_[i].kind != Kind::kText || open_of_[i] == kNone || open_of_[i] == listed) continue;
     const std::string text = python_text(source_.text, tokens_[i]).text;
@@ -699,6 +712,7 @@ Result<bool> PythonProgram::run() {
     listed = open;
     list(open, 0);
   }
+  if (steps_ == 0) return failure("this program needs more steps than are followed; give its launch as a command");
   if (error_) return tl::make_unexpected(*error_);
   return true;
 }

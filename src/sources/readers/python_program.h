@@ -83,6 +83,7 @@ class PythonProgram {
   [[nodiscard]] ShellWord job_word(std::size_t token) const;
   [[nodiscard]] RunContext context_at(std::size_t token) const;
   [[nodiscard]] std::string branch_at(std::size_t token) const;
+  bool spend(std::size_t steps) const;  // false when there are none left
   [[nodiscard]] bool is_sign(std::size_t token, std::string_view sign) const;
 
   const SourceText& source_;
@@ -99,6 +100,7 @@ class PythonProgram {
   };
   std::vector<Setting> settings_;  // of os.environ, in their order
   std::optional<Error> error_;
+  mutable std::size_t steps_ = 5'000'000;  // tokens and bytes that are still looked at
 };
 
 }  // namespace preflight::sources

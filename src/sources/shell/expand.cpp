@@ -51,6 +51,17 @@ std::optional<int> small_number(std::string_view text) {
   return value;
 }
 
+// From where and how many, of ":2" and ":2:3".
+std::optional<std::pair<std::size_t, std::size_t>> slice_bounds(std::string_view op) {
+  if (op.size() < 2 || op[0] != ':' || op[1] < '0' || op[1] > '9') return std::nullopt;
+  const auto colon = op.find(':', 1);
+  const auto first = small_number(op.substr(1, colon == std::string_view::npos ? colon : colon - 1));
+  const auto count =
+      colon == std::string_view::npos ? std::optional<int>(1'000'000'000) : small_number(op.substr(colon + 1));
+  if (!first || !count) return std::nullopt;
+  return std::pair{static_cast<std::size_t>(*first), static_cast<std::size_t>(*count)};
+}
+
 }  // namespace
 
 // --- values ---
@@ -155,7 +166,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
 
   // Several values.
   const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
-  if (every && part.op.empty() && part.prefix != '!') {
+  const auto slice_of = slice_bounds(part.op);
+  if (every && (part.op.empty() || slice_of) && part.prefix != '!') {
     if (set != start_.given.end()) {
       Part split = part;
       split.quoted = false;
@@ -182,6 +194,14 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
       return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
     }
     if (part.prefix == '#') return insert({std::to_string(values.size())}, part, out);
+    if (slice_of) {
+      const bool positional = part.subscript.empty();
+      if (positional && slice_of->first == 0)
+        return unknown(fmt::format("{} holds the name of this script; give its value with {}", all, how_to_set(all)));
+      const std::size_t from = std::min(slice_of->first - (positional ? 1 : 0), values.size());
+      const std::size_t to = from + std::min(slice_of->second, values.size() - from);
+      values = {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
+    }
     return insert_all(values, part, part.name == "@" || part.subscript == "@", out);
   }
 
@@ -213,6 +233,11 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     return insert({std::to_string(value->text.size())}, part, out);
   }
   if (part.op.empty()) return value ? insert(*value, part, out) : unknown(not_set);
+  if (slice_of && value && value->unknowns.empty()) {
+    const std::size_t from = std::min(slice_of->first, value->text.size());
+    return insert(slice(*value, from, from + std::min(slice_of->second, value->text.size() - from)), part, out);
+  }
+  if (slice_of) return value ? insert(*value, part, out) : unknown(not_set);
 
   const bool colon = part.op[0] == ':';
   const char op = colon ? part.op[1] : part.op[0];

@@ -230,6 +230,23 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
 }
 
 // ${NAME}, ${NAME[subscript]}, ${#NAME}, ${!NAME}, ${NAME op word}
+namespace {
+
+// ":2" and ":2:3" of ${NAME:2:3}.
+bool is_slice(std::string_view op) {
+  const auto colon = op.find(':', 1);
+  const std::string_view first = op.substr(0, colon);
+  const std::string_view second = colon == std::string_view::npos ? std::string_view(":0") : op.substr(colon);
+  for (const std::string_view part : {first, second}) {
+    const bool number = part.size() > 1 && part.size() < 8 && part[0] == ':' &&
+                        part.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    if (!number) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void ShellParser::braces(Parts& parts, bool quoted) {
   const std::size_t from = at_;
   const std::size_t close = closing_brace(at_ + 2);
@@ -262,7 +279,10 @@ void ShellParser::braces(Parts& parts, bool quoted) {
       part.op = op;
       break;
     }
-    if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
+    const bool slices = part.op.empty() && is_slice(rest) && part.prefix == '\0' && !part.name.empty();
+    if (slices) {
+      part.op = rest;
+    } else if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
       part.op = "?unclear";
     } else {
       at_ = i + part.op.size();

@@ -25,7 +25,7 @@ struct Part {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string name = {};
-  std::string op = {};         // of a parameter: "", "-", ":-", "##", …, or "?" for what is not understood
+  std::string op = {};         // of a parameter: "", "-", ":-", "##", ":2:3", …, or "?" for what is not understood
   char prefix = '\0';          // '#' of ${#name}, '!' of ${!name}
   std::string subscript = {};  // of ${name[subscript]}
   std::vector<Part> argument = {};
