@@ -26,8 +26,11 @@
 namespace preflight::commands {
 namespace {
 
-constexpr const char* kExample =
-    "Example: xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32";
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  xpu-preflight check -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32\n"
+    "  xpu-preflight check deploy/ scripts/serve.sh\n"
+    "  xpu-preflight exec -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2";
 
 struct Subcommand {
   const char* name;
@@ -230,7 +233,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
   app.set_version_flag("--version", std::string("xpu-preflight ") + PREFLIGHT_VERSION);
-  app.footer(kExample);
+  app.footer(kExamples);
   app.require_subcommand(1);
 
   Flags flags;

@@ -2,9 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <span>
 #include <sstream>
 
+#include <fmt/format.h>
+
+#include "preflight/release.h"
+#include "src/facts/device_profiles.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -57,6 +62,31 @@ TEST(Readme, ShowsCommandsThatRunAndTheirOutput) {
     for (std::string line; std::getline(lines, line);) printed.push_back(line);
     EXPECT_TRUE(matches(example.expected, printed)) << "it prints\n" << run.out;
   }
+}
+
+std::string releases_and_cards() {
+  std::string releases;
+  for (const Release r : supported_releases()) releases += (releases.empty() ? "" : ", ") + r.text();
+  std::string out = "\nSGLang " + releases +
+                    ".\n\n| `--device-profile` | card | memory as torch reports it | fp64 |\n|---|---|---|---|\n";
+  for (const facts::DeviceProfile& card : facts::device_profiles()) {
+    out += fmt::format("| `{}` | {} | {:.1f} GiB{} | {} |\n", card.id, card.device.name,
+                       static_cast<double>(card.device.memory_mib) / 1024.0, card.integrated ? ", the host's" : "",
+                       card.device.has_fp64 ? "yes" : "no");
+  }
+  return out + "\n";
+}
+
+TEST(Readme, NamesTheReleasesAndCardsOfThisProgram) {
+  constexpr std::string_view kBegin = "<!-- Written by UPDATE_GOLDEN=1 ./dev test -R Readme; do not edit. -->\n";
+  const std::string path = source_directory() + "/README.md";
+  std::string readme = read_file(path);
+  const auto begin = readme.find(kBegin) + kBegin.size();
+  const auto end = readme.find("<!-- end -->", begin);
+  ASSERT_NE(end, std::string::npos);
+  if (std::getenv("UPDATE_GOLDEN") != nullptr)
+    write_file(path, readme.replace(begin, end - begin, releases_and_cards()));
+  EXPECT_EQ(readme.substr(begin, readme.find("<!-- end -->", begin) - begin), releases_and_cards());
 }
 
 }  // namespace
