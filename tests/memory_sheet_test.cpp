@@ -65,6 +65,56 @@ TEST(MemorySheet, CountsTheCacheOfEveryKindOfAttention) {
   }
 }
 
+// The choice of tokens that a layer of sparse attention makes may serve the layers behind it, which keep no index keys
+// then; and keys of several tokens may be pooled.
+TEST(MemorySheet, SparseAttentionKeepsIndexKeysWhereTheReleaseDoes) {
+  constexpr std::int64_t kLatent = 61 * 576 * 2;
+  constexpr std::int64_t kKey = 128 + 4;
+  struct Row {
+    int release;
+    const char* more;
+    std::int64_t index;
+  };
+  const std::string every2 = R"({"index_topk_freq":2})";
+  const Row rows[] = {
+      {17, R"({"index_topk_freq":2})", 61 * kKey},
+      {18, R"({"index_topk_freq":2})", 31 * kKey},  // layers 0, 1, 3, 5, …, 59
+      {23, R"({"index_topk_freq":2,"index_skip_topk_offset":1})", 31 * kKey},
+      {23, R"({"index_topk_pattern":"FSS"})", 59 * kKey},
+      {19, R"({"indexer_types":["full","shared"]})", 61 * kKey},
+      {20, R"({"indexer_types":["full","shared"]})", 60 * kKey},
+      {21, R"({"index_kpool":4})", 61 * kKey},
+      {22, R"({"index_kpool":4})", 61 * 33},
+      {23, "{}", 61 * kKey},
+  };
+  for (const Row& row : rows) {
+    const std::string args = "--device xpu --trust-remote-code --json-model-override-args " + std::string(row.more);
+    const Launch launch = launch_of(v0_5(row.release), {.model = "deepseek-v3.2", .args = args});
+    ASSERT_NE(launch.model, nullptr) << row.more;
+    const auto cost = plan::cache_cost(launch);
+    ASSERT_TRUE(cost) << row.more;
+    EXPECT_EQ(cost->bytes_per_token - kLatent, row.index) << row.release << " " << row.more;
+  }
+  const Launch pool = launch_of(v0_5(21), {.model = "deepseek-v3.2",
+                                           .args = "--device xpu --trust-remote-code --enable-hierarchical-cache "
+                                                   "--json-model-override-args " +
+                                                   every2});
+  ASSERT_NE(pool.model, nullptr);
+  EXPECT_EQ(plan::cache_cost(pool)->bytes_per_token - kLatent, 61 * kKey);
+}
+
+// One or two KV heads under names of their own; a configuration that calls layers mamba is no hybrid by that.
+TEST(MemorySheet, CountsHeadsUnderEveryName) {
+  const std::pair<const char*, const char*> rows[] = {{"tiiuae/falcon-40b", "GQA: 122,880 bytes a token in 60 layers"},
+                                                      {"THUDM/chatglm3-6b", "GQA: 28,672 bytes a token in 28 layers"}};
+  for (const auto& [model, expected] : rows) {
+    const auto run = run_tool({"memory", "--", "--model-path", model, "--trust-remote-code", "--device", "xpu"});
+    EXPECT_THAT(run.out, ::testing::HasSubstr(expected)) << run.err;
+  }
+  const auto run = run_tool({"memory", "--", "--model-path", "deepseek-ai/DeepSeek-V4-Flash", "--device", "xpu"});
+  EXPECT_THAT(run.err, ::testing::HasSubstr("compressed layers are not counted"));
+}
+
 TEST(MemorySheet, AHybridKeepsAStatePerRequest) {
   const Launch launch = launch_of(v0_5(23), {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"});
   const auto cost = plan::cache_cost(launch);

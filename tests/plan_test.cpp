@@ -160,6 +160,9 @@ TEST(Plan, LayersWithAStateThatNoKernelComputesAreNamed) {
   model.hf_text_config = Value::dict({{"layers_block_type", Value::list({"mamba", "attention", "mamba", "attention"})},
                                       {"mamba_n_heads", 8},
                                       {"mamba_d_head", 64}});
+  EXPECT_TRUE(derive_plan(launch_of(model, {})).skipped.empty());  // SGLang knows no hybrid by the names of its layers
+  model.hf_config =
+      Value::dict({{"model_type", "granitemoehybrid"}, {"layer_types", Value::list({"mamba", "attention"})}});
   const Plan plan = derive_plan(launch_of(model, {}));
   ASSERT_EQ(plan.skipped.size(), 1U);
   EXPECT_EQ(plan.skipped[0].kernel, "linear layers");

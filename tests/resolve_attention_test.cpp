@@ -2,6 +2,7 @@
 // releases themselves.
 #include <gtest/gtest.h>
 
+#include "src/facts/kinds.h"
 #include "src/resolve/attention/attention.h"
 #include "src/resolve/graphs/cuda_graph.h"
 #include "src/resolve/models/model_questions.h"
@@ -245,13 +246,32 @@ TEST(Platform, WhatXpuTurnsOff) {
 }
 
 TEST(ModelQuestions, HeadsAreCountedAsUpstreamCounts) {
+  struct Row {
+    const char* text;
+    const char* root;
+    std::int64_t expected;
+  };
+  const Row rows[] = {
+      {R"({"num_key_value_heads": 8})", "{}", 8},
+      {R"({"multi_query": true, "num_key_value_heads": 8})", "{}", 1},
+      // ChatGLM, Step-3, and Falcon's two architectures.
+      {R"({"multi_query_group_num": 2})", "{}", 2},
+      {R"({"num_attention_groups": 1})", "{}", 1},
+      {R"({"multi_query": true, "num_kv_heads": 71})", R"({"model_type": "falcon"})", 1},
+      {R"({"multi_query": true, "num_kv_heads": 8})", R"({"model_type": "falcon", "new_decoder_architecture": true})",
+       8},
+      {"{}", R"({"model_type": "mpt", "attn_config": {"kv_n_heads": 4}})", 4},
+      {"{}", R"({"model_type": "mpt", "attn_config": {}})", 32},
+      {"{}", "{}", 8},
+  };
+  for (const Row& row : rows) {
+    ModelFacts model = dense_model();
+    model.hf_text_config = *Value::parse_json(row.text);
+    model.hf_config = *Value::parse_json(row.root);
+    EXPECT_EQ(total_kv_heads(model), row.expected) << row.text << row.root;
+  }
   ModelFacts model = dense_model();
-  model.hf_text_config = *Value::parse_json(R"({"num_key_value_heads": 8})");
-  EXPECT_EQ(total_kv_heads(model), 8);
-  model.hf_text_config = *Value::parse_json(R"({"multi_query": true, "num_key_value_heads": 8})");
-  EXPECT_EQ(total_kv_heads(model), 1);
   model.hf_text_config = *Value::parse_json(R"({"num_attention_heads_per_layer": [8, 64]})");
-  EXPECT_EQ(total_kv_heads(model), 32);
   EXPECT_EQ(max_attention_heads(model), 64);
 }
 

@@ -104,6 +104,24 @@ RecurrentState recurrent_state(const ModelFacts& m) {
   return RecurrentState::kNone;
 }
 
+std::int64_t total_kv_heads(const ModelFacts& model) {
+  const Value type = model.root("model_type");
+  const bool falcon = type == Value("falcon") || type == Value("RefinedWeb") || type == Value("RefinedWebModel");
+  const bool new_falcon = falcon && model.root("new_decoder_architecture").truthy();
+  if (!new_falcon && model.text("multi_query").truthy()) return 1;
+  if (type == Value("mpt") || type == Value("dbrx")) {
+    const Value attention = model.root("attn_config");
+    const Value* heads = attention.find("kv_n_heads");
+    return heads != nullptr && heads->is_int() ? heads->as_int() : model.num_attention_heads;
+  }
+  for (const std::string_view key :
+       {"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"}) {
+    if (const Value heads = model.text(key); heads.is_int()) return heads.as_int();
+  }
+  if (model.attention_arch == AttentionArch::kSsm) return 0;
+  return model.num_key_value_heads > 0 ? model.num_key_value_heads : model.num_attention_heads;
+}
+
 bool is_gdn(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kGatedDelta; }
 bool is_kda(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kKimiDelta; }
 bool is_mamba2(const ModelFacts& m) { return recurrent_state(m) == RecurrentState::kMamba2; }

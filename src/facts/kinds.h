@@ -32,6 +32,10 @@ bool is_pure_mamba(const ModelFacts& m);  // no attention layers at all
 // Value heads (GDN), Mamba heads or KDA heads, 0 when none or not known.
 std::int64_t linear_attention_heads(const ModelFacts& m);
 
+// KV heads over all ranks, under whichever name the configuration has them (get_total_num_kv_heads); 0 for a model
+// without attention layers. ModelFacts::num_key_value_heads is upstream's field of that name, which some models lack.
+std::int64_t total_kv_heads(const ModelFacts& model);
+
 // DeepSeek-V3.2 and relatives: an architecture that the release reads so, whose configuration has index_topk.
 bool is_deepseek_sparse(const ModelFacts& m, Release release);
 

@@ -17,7 +17,7 @@ std::int64_t attention_width(const LaunchView& view) {
     const std::int64_t key = m.qk_nope_head_dim + m.qk_rope_head_dim;
     return heads * (2 * key + 2 * value) + m.kv_lora_rank + m.qk_rope_head_dim;
   }
-  const std::int64_t kv = heads_per_rank(m.num_key_value_heads, view.attention_tp());
+  const std::int64_t kv = heads_per_rank(total_kv_heads(m), view.attention_tp());
   return heads * (m.head_dim + value) + kv * (m.head_dim + value);
 }
 

@@ -62,7 +62,7 @@ void add_all_ranks(const PlanContext& context, KernelCase c, Plan& plan) {
   if (context.model.num_attention_heads % c.tp != 0) return;
   c.num_q_heads = context.shape.num_q_heads * c.tp;
   if (c.kernel != "mla_decode") {
-    const std::int64_t all = context.model.num_key_value_heads;
+    const std::int64_t all = total_kv_heads(context.model);
     if (all % c.tp != 0 && c.tp % all != 0) return;
     c.num_kv_heads = all;
   }

@@ -26,6 +26,7 @@ struct Layers {
 
 Layers layers_of(const ModelFacts& m) {
   const std::int64_t all = m.num_attention_layers > 0 ? m.num_attention_layers : m.num_hidden_layers;
+  if (recurrent_state(m) == RecurrentState::kNone) return {all, 0};  // whatever its layers are called
   if (is_gdn(m) && (m.text("full_attention_interval").is_int() || !m.text("layer_types").is_list())) {
     const std::int64_t every = std::max<std::int64_t>(1, number(m, "full_attention_interval", 4));
     return {all / every, all - all / every};
@@ -35,7 +36,10 @@ Layers layers_of(const ModelFacts& m) {
     const Value* full = kimi.find("full_attn_layers");
     const Value* delta = kimi.find("kda_layers");
     if (full != nullptr && full->is_list() && delta != nullptr && delta->is_list()) {
-      return {static_cast<std::int64_t>(full->as_list().size()), static_cast<std::int64_t>(delta->as_list().size())};
+      // Counted from 1, and what is no delta layer is a full one.
+      const auto deltas = std::ranges::count_if(
+          delta->as_list(), [&](const Value& i) { return i.is_int() && i.as_int() >= 1 && i.as_int() <= all; });
+      return {all - deltas, deltas};
     }
   }
   std::string letters;
@@ -95,6 +99,50 @@ std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
   return conv * 2 + state * (half ? 2 : 4);
 }
 
+// Layers of sparse attention that reuse the choice of the layer before them (dsa_layer_skips_topk).
+bool reuses_choice(const ModelFacts& m, std::int64_t layer, Release release) {
+  const auto number_or = [&](std::string_view key, std::int64_t fallback) { return config_int(m, key, fallback); };
+  if (const Value types = m.text("indexer_types"); types.is_list() && release >= v0_5(20)) {
+    const auto& list = types.as_list();
+    return layer < static_cast<std::int64_t>(list.size()) && list[static_cast<std::size_t>(layer)] == Value("shared");
+  }
+  if (const std::int64_t factor = number_or("cli_factor", 1); factor > 1) return layer % factor != 0;
+  if (const Value pattern = m.text("index_topk_pattern"); pattern.is_string()) {
+    const std::string letters = pattern.as_string();
+    return layer < static_cast<std::int64_t>(letters.size()) && letters[static_cast<std::size_t>(layer)] == 'S';
+  }
+  const std::int64_t every = std::max<std::int64_t>(1, number_or("index_topk_freq", 1));
+  const std::int64_t offset = number_or("index_skip_topk_offset", 2);
+  return std::max<std::int64_t>(layer - offset + 1, 0) % every != 0;
+}
+
+// _should_elide_dsa_index_k
+bool leaves_out_reused(const Launch& launch) {
+  const Release release = launch.args.release;
+  const auto on = [&](Field field) { return field_exists(field, release) && launch[field].truthy(); };
+  if (release < v0_5(18) || on(Field::enable_hisparse)) return false;
+  if (release >= v0_5(20) && on(Field::enable_unified_cache_external_linker)) return false;
+  const bool disaggregated = launch[Field::disaggregation_mode] != Value("null");
+  return release >= v0_5(22) || (!on(Field::enable_hierarchical_cache) && !disaggregated);
+}
+
+// Bytes of sparse attention's index keys for one token: fp8 with a scale per 128, several tokens pooled where the model
+// says so, and since 0.5.18 none in layers that reuse another's choice.
+std::int64_t index_bytes(const Launch& launch, std::int64_t layers) {
+  const ModelFacts& m = *launch.model;
+  const Release release = launch.args.release;
+  const std::int64_t width = m.index_head_dim.value_or(128);
+  const std::int64_t pooled = release >= v0_5(22) ? std::max<std::int64_t>(1, config_int(m, "index_kpool", 1)) : 1;
+  std::int64_t kept = layers;
+  if (leaves_out_reused(launch)) {
+    const std::int64_t all = std::max<std::int64_t>(1, m.num_hidden_layers);
+    std::int64_t own = 0;
+    for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) own += reuses_choice(m, i, release) ? 0 : 1;
+    kept = ceil_div(layers * own, all);
+  }
+  return ceil_div(width + width / 128 * 4, pooled) * kept;
+}
+
 }  // namespace
 
 std::optional<CacheCost> cache_cost(const Launch& launch) {
@@ -102,6 +150,7 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
   const DecodeShape shape = read_shape(view);
   if (launch.model == nullptr) return std::nullopt;
   const ModelFacts& m = *launch.model;
+  if (starts(m, "DeepseekV4")) return std::nullopt;  // its compressed layers have pools of their own, not counted here
   const std::int64_t element = size_of(shape.kv_dtype);
   const std::int64_t stages = view.pp();
   const Layers layers = layers_of(m);
@@ -111,14 +160,14 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
   if (m.is_mla()) {
     cost.kind = "MLA";
     cost.bytes_per_token = (m.kv_lora_rank + m.qk_rope_head_dim) * element * cost.layers;
-    if (m.index_head_dim && m.text("index_topk").is_int()) {  // sparse attention: fp8 index keys with a scale per 128
+    if (is_deepseek_sparse(m, launch.args.release)) {
       cost.kind = "MLA with sparse index";
-      cost.bytes_per_token += (*m.index_head_dim + *m.index_head_dim / 128 * 4) * cost.layers;
+      cost.bytes_per_token += index_bytes(launch, cost.layers);
     }
   } else {
     const std::int64_t value_dim = m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
     const std::int64_t one_layer = shape.num_kv_heads * (m.head_dim + value_dim) * element;
-    cost.kind = m.num_key_value_heads == m.num_attention_heads ? "MHA" : m.num_key_value_heads == 1 ? "MQA" : "GQA";
+    cost.kind = total_kv_heads(m) == m.num_attention_heads ? "MHA" : total_kv_heads(m) == 1 ? "MQA" : "GQA";
     const bool split =
         m.is_hybrid_swa && !m.swa_layer_ids.empty() && !launch[Field::disable_hybrid_swa_memory].truthy();
     if (split) {
@@ -128,7 +177,7 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
       const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
       const std::int64_t value_width = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value_dim;
       // Layers with a window may have a number of heads of their own.
-      std::int64_t heads = number(m, "swa_num_key_value_heads", m.num_key_value_heads);
+      std::int64_t heads = number(m, "swa_num_key_value_heads", total_kv_heads(m));
       if (const Value other = m.text("attention_other_setting"); other.is_dict()) {
         if (const Value* groups = other.find("num_attention_groups"); groups != nullptr && groups->is_int()) {
           heads = groups->as_int();

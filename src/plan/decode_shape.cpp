@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
+
 namespace preflight::plan {
 namespace {
 
@@ -36,7 +38,7 @@ DecodeShape read_shape(const LaunchView& view) {
   shape.attention_tp = view.attention_tp();
   shape.num_q_heads = model.num_attention_heads / shape.attention_tp;
   shape.num_kv_heads =
-      heads_per_rank(model.num_key_value_heads, std::max<std::int64_t>(1, shape.attention_tp / view.dcp()));
+      heads_per_rank(total_kv_heads(model), std::max<std::int64_t>(1, shape.attention_tp / view.dcp()));
   shape.page_size = view.page_size();
   shape.batch = view.running_requests().value_or(1);
   if (shape.num_q_heads < 1) {

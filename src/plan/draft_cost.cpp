@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/facts/kinds.h"
 #include "src/facts/draft_model.h"
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
@@ -98,7 +99,7 @@ double beyond_llama(const ModelFacts& draft, const WeightSplit& split) {
       positive(draft.root("num_aux_hidden_states"), listed > 0 ? static_cast<std::int64_t>(listed) : 3);
   bytes += joined * positive(draft.root("target_hidden_size"), draft.hidden_size) * hidden * size;
   const double ranks = static_cast<double>(split.attention_tp);
-  const double kv = static_cast<double>(heads_per_rank(draft.num_key_value_heads, split.attention_tp));
+  const double kv = static_cast<double>(heads_per_rank(total_kv_heads(draft), split.attention_tp));
   const double read =
       draft.is_mla()
           ? positive(draft.text("q_lora_rank"), 0) + static_cast<double>(draft.kv_lora_rank + draft.qk_rope_head_dim)
@@ -157,7 +158,7 @@ DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t
     }
     const DecodeShape shape = read_shape(LaunchView(launch));
     const std::int64_t value = draft.v_head_dim > 0 ? draft.v_head_dim : draft.head_dim;
-    cost.bytes_per_token = heads_per_rank(draft.num_key_value_heads, shape.attention_tp) * (draft.head_dim + value) *
+    cost.bytes_per_token = heads_per_rank(total_kv_heads(draft), shape.attention_tp) * (draft.head_dim + value) *
                            size_of(shape.kv_dtype) * own_layers;
     return cost;
   }

@@ -161,7 +161,10 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   }
   const auto cost = cache_cost(launch);
   if (!cost) {
-    why = "the configuration does not tell the size of a token in the cache";
+    const auto compressed = [](const std::string& a) { return a.starts_with("DeepseekV4"); };
+    why = std::ranges::any_of(launch.model->architectures, compressed)
+              ? "the pools of this architecture's compressed layers are not counted"
+              : "the configuration does not tell the size of a token in the cache";
     return std::nullopt;
   }
   sheet.cost = *cost;

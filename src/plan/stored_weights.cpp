@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/facts/kinds.h"
+
 namespace preflight::plan {
 namespace {
 
@@ -114,7 +116,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   for (std::size_t s = 0; s < counts.size(); ++s)
     stage_of.insert(stage_of.end(), static_cast<std::size_t>(counts[s]), s);
   std::vector<double> stages(counts.size(), 0.0);
-  const std::int64_t kv = std::max<std::int64_t>(1, model.num_key_value_heads);
+  const std::int64_t kv = std::max<std::int64_t>(1, total_kv_heads(model));
   WeightEstimate e;
   e.exact = is_trusted(model);
   double last_layer = 0;

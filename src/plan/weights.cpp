@@ -97,14 +97,14 @@ struct Shape {
 
 void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index, std::int64_t split) {
   double heads = static_cast<double>(s.m.num_attention_heads);
-  double kv = static_cast<double>(s.m.num_key_value_heads);
+  double kv = static_cast<double>(total_kv_heads(s.m));
   double key = static_cast<double>(s.m.head_dim);
   double value = s.m.v_head_dim > 0 ? static_cast<double>(s.m.v_head_dim) : key;
   // Layers with a window may have heads of their own number and size (Gemma 4, MiMo).
   const auto& window = s.m.swa_layer_ids;
   if (std::find(window.begin(), window.end(), index) != window.end()) {
     heads = s.number({"swa_num_attention_heads"}, s.m.num_attention_heads);
-    kv = s.number({"swa_num_key_value_heads"}, s.m.num_key_value_heads);
+    kv = s.number({"swa_num_key_value_heads"}, total_kv_heads(s.m));
     if (s.m.swa_head_dim > 0) key = value = static_cast<double>(s.m.swa_head_dim);
     if (s.m.swa_v_head_dim > 0) value = static_cast<double>(s.m.swa_v_head_dim);
   }

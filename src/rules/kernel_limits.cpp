@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
+#include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -24,7 +25,7 @@ std::optional<Finding> head_size(const LaunchFacts& f) {
 
 std::optional<Finding> group_size(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!f.ordinary_attention_on_xpu() || m.num_attention_heads <= 0 || m.num_key_value_heads <= 0) return std::nullopt;
+  if (!f.ordinary_attention_on_xpu() || m.num_attention_heads <= 0 || total_kv_heads(m) <= 0) return std::nullopt;
   const std::int64_t atp = f.attention_tp();
   const std::int64_t q = m.num_attention_heads / atp;
   const std::int64_t kv = m.num_kv_heads_per_rank(atp);

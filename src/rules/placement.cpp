@@ -51,7 +51,7 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 
 bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
   const std::int64_t heads = f.model().num_attention_heads;
-  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t kv = total_kv_heads(f.model());
   const std::int64_t linear = linear_attention_heads(f.model());
   if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
   return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
@@ -172,7 +172,7 @@ std::optional<Finding> query_heads(const LaunchFacts& f) {
 }
 
 std::optional<Finding> kv_heads(const LaunchFacts& f) {
-  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t kv = total_kv_heads(f.model());
   const std::int64_t atp = f.attention_tp();
   if (f.model().is_mla() || kv <= 0) return std::nullopt;
   if (kv >= atp ? kv % atp == 0 : atp % kv == 0) return std::nullopt;

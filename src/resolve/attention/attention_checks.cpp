@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/resolve/models/model_questions.h"
 #include "src/resolve/core/operators.h"
 #include "src/resolve/core/queries.h"

@@ -9,10 +9,6 @@
 namespace preflight::resolve {
 namespace {
 
-bool is_one_of(const Value& v, std::initializer_list<std::string_view> texts) {
-  return v.is_string() && std::find(texts.begin(), texts.end(), v.as_string()) != texts.end();
-}
-
 bool lists(const Value& v, std::string_view text) {
   if (!v.is_list()) return false;
   const auto& items = v.as_list();
@@ -26,23 +22,6 @@ bool has_kda_layers(const Value& linear_attention, const Value& layer_types, con
 }
 
 }  // namespace
-
-std::int64_t total_kv_heads(const ModelFacts& model) {
-  const Value type = model.root("model_type");
-  const bool new_falcon =
-      is_one_of(type, {"falcon", "RefinedWeb", "RefinedWebModel"}) && model.root("new_decoder_architecture").truthy();
-  if (!new_falcon && model.text("multi_query").truthy()) return 1;
-  if (is_one_of(type, {"mpt", "dbrx"})) {
-    const Value attention = model.root("attn_config");
-    const Value* heads = attention.find("kv_n_heads");
-    return heads != nullptr ? heads->as_int() : model.root("num_attention_heads").as_int();
-  }
-  for (const std::string_view key :
-       {"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"}) {
-    if (const Value heads = model.text(key); heads.is_int()) return heads.as_int();
-  }
-  return model.attention_arch == AttentionArch::kSsm ? 0 : model.num_attention_heads;
-}
 
 std::int64_t max_attention_heads(const ModelFacts& model) {
   const Value per_layer = model.text("num_attention_heads_per_layer");

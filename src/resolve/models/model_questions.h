@@ -8,8 +8,7 @@
 
 namespace preflight::resolve {
 
-// get_total_num_kv_heads, get_max_num_attention_heads: over all ranks.
-std::int64_t total_kv_heads(const ModelFacts& model);
+// get_max_num_attention_heads: over all ranks. get_total_num_kv_heads is facts/kinds.h.
 std::int64_t max_attention_heads(const ModelFacts& model);
 // K and V rows of different width.
 bool has_asymmetric_kv(const ModelFacts& model);
