@@ -280,6 +280,9 @@ int run(int argc, char** argv) {
                      "arguments",
                      word)});
   }
+  if (asked->behind == report::Behind::kNothing && !launch.empty()) {
+    return refuse({fmt::format("{} takes nothing behind --", name)});
+  }
   return asked->run(std::move(launch));
 }
 

@@ -122,6 +122,7 @@ OptionWords words_of(const CLI::Option& option) {
   out.values = checked_values(option.get_type_name());
   if (out.values.empty()) out.values = known_values(out.names.back());
   std::erase_if(out.values, [](const std::string& word) { return !is_plain(word); });
+  out.required = option.get_required();
   const bool is_positional = option.get_positional();
   out.takes_several = is_positional && option.get_expected_max() > 1;
   out.repeats = !is_positional && (option.get_expected_max() > 1 || out.names.back() == "--verbose");

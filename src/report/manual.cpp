@@ -96,7 +96,9 @@ std::string usage(const ProgramWords& program, const CommandWords& command) {
   std::string out = fmt::format("\\fB{} {}\\fR", roff(program.name), roff(command.name));
   if (!command.options.empty()) out += " [\\fIOPTIONS\\fR]";
   for (const OptionWords& positional : command.positionals) {
-    out += fmt::format(" \\fI{}\\fR{}", roff(positional.names.front()), positional.takes_several ? "..." : "");
+    const std::string words =
+        fmt::format("\\fI{}\\fR{}", roff(positional.names.front()), positional.takes_several ? "..." : "");
+    out += positional.required ? " " + words : " [" + words + "]";
   }
   if (command.behind == Behind::kLaunch) out += " [\\fB\\-\\-\\fR \\fISGLANG\\-ARGUMENTS\\fR]";
   if (command.behind == Behind::kCommand) out += " \\fB\\-\\-\\fR \\fICOMMAND\\fR";

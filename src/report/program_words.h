@@ -17,6 +17,7 @@ struct OptionWords {
   bool may_stand_alone = false;          // the value may be left out
   bool takes_several = false;            // values, one word each
   bool repeats = false;
+  bool required = false;
 };
 
 enum class Behind { kNothing, kLaunch, kCommand };  // what stands behind a command's `--`
