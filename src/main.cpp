@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/report/complaint.h"
+#include "src/report/folding.h"
 #include "src/report/output_gate.h"
+#include "src/report/report_json.h"
 #include "src/base/log.h"
 #include "src/commands/commands.h"
 #include "src/commands/doctor.h"
@@ -190,13 +194,38 @@ report::ProgramWords every_word() {
   return program_words(std::move(commands));
 }
 
+bool is_of_sglang(const std::string& option) {
+  const auto releases = supported_releases();
+  return std::ranges::any_of(releases, [&](Release release) {
+    const args::OptionIndex& index = args::OptionIndex::of(release);
+    return index.find(option) != nullptr || !index.starting_with(option).empty();
+  });
+}
+
+// The option of this command that a word of no program may have meant; "" where none is near.
+std::string own_option_meant(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> choices(names.begin(), names.end());
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || is_of_sglang(name)) continue;
+    return std::string(args::closest_choice(name, choices));
+  }
+  return {};
+}
+
 // CLI11's complaint in one line; words it did not expect are told in the order they were typed.
-std::string usage_error(const CLI::ParseError& error, const CLI::App& app) {
+std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const CLI::App* asked) {
   std::string text = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::string words;
     for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
-    text = fmt::format("not expected here: {}; SGLang's own arguments stand behind --", words);
+    const std::string near = asked == nullptr ? "" : own_option_meant(*asked, app.remaining(true));
+    text = fmt::format("not expected here: {}; {}", words,
+                       near.empty() ? "SGLang's own arguments stand behind --" : "did you mean " + near + "?");
   }
   std::ranges::replace(text, '\n', ' ');
   return text;
@@ -204,17 +233,40 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app) {
 
 // The first word of a launch that is an option of this command, and of no SGLang release.
 std::string own_option_behind(const CLI::App& app, const std::vector<std::string>& launch) {
-  const auto releases = supported_releases();
   for (const std::string& word : launch) {
     const std::string name = word.substr(0, word.find('='));
     if (name.size() < 3 || !name.starts_with("--") || app.get_option_no_throw(name) == nullptr) continue;
-    const bool of_sglang = std::ranges::any_of(releases, [&](Release release) {
-      const args::OptionIndex& index = args::OptionIndex::of(release);
-      return index.find(name) != nullptr || !index.starting_with(name).empty();
-    });
-    if (!of_sglang && name != "--help") return name;
+    if (!is_of_sglang(name) && name != "--help") return name;
   }
   return {};
+}
+
+std::string no_such_command(const std::string& word, const std::vector<Subcommand>& table) {
+  std::vector<std::string_view> names;
+  for (const Subcommand& s : table) names.emplace_back(s.name);
+  const std::string_view near = args::closest_choice(word, names);
+  return fmt::format("no command {}; {}the commands are {}", word,
+                     near.empty() ? "" : fmt::format("did you mean {}? ", near), fmt::join(names, ", "));
+}
+
+// --help and --version, in the width of the terminal.
+int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+  constexpr std::size_t kSecondColumn = 30;
+  std::ostringstream text;
+  if (app.exit(asked, text, std::cerr) != 0) return kBadInput;
+  std::cout << report::folded_table(text.str(), output_options(LaunchFlags{}).width, kSecondColumn);
+  return kOk;
+}
+
+// Whether the words ask for JSON on standard output: then an error is told there, too.
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i] == "--format=json" || words[i] == "--output=json") return true;
+    const bool next = i + 1 < words.size() && words[i + 1] == "json";
+    if (next && (words[i] == "--format" || words[i] == "--output")) return true;
+  }
+  return false;
 }
 
 int run(int argc, char** argv) {
@@ -240,10 +292,8 @@ int run(int argc, char** argv) {
   const std::vector<Subcommand> table = subcommands(flags);
   const Subcommand* asked = nullptr;
   CLI::App* asked_app = nullptr;
-  std::string known;
   for (const Subcommand& s : table) {
     CLI::App* sub = app.add_subcommand(s.name, s.what);
-    known += (known.empty() ? "" : ", ") + std::string(s.name);
     if (own.empty() || own.front() != s.name) continue;
     // Only this one gets its options: making all of them would cost as much as resolving a launch.
     add_all_options(s, *sub, flags.verbose);
@@ -251,8 +301,7 @@ int run(int argc, char** argv) {
     asked_app = sub;
   }
   if (asked == nullptr && !own.empty() && !own.front().starts_with('-')) {
-    report::complain(fmt::format("no command {}; the commands are {}", own.front(), known));
-    return kBadInput;
+    return refuse({no_such_command(own.front(), table)});
   }
   const std::string_view name = asked == nullptr ? "" : asked->name;
   // `explain --page-size`: SGLang's option, not one of ours.
@@ -269,8 +318,8 @@ int run(int argc, char** argv) {
     std::vector<std::string> reversed(own.rbegin(), own.rend());
     app.parse(reversed);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr) == 0 ? kOk : kBadInput;  // --help, --version
-    return refuse({usage_error(e, app)});
+    if (e.get_exit_code() == 0) return print_help(app, e);
+    return refuse({usage_error(e, app, asked_app)});
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes);
   // Behind `exec --` stands a whole command, whose other programs have options of their own.
@@ -303,7 +352,11 @@ int main(int argc, char** argv) {
   try {
     using preflight::commands::Exit;
     using preflight::commands::exit_number;
-    return preflight::commands::written(exit_number(static_cast<Exit>(preflight::commands::run(argc, argv))));
+    const int status = exit_number(static_cast<Exit>(preflight::commands::run(argc, argv)));
+    if (status == preflight::commands::kBadInput && !out.used() && preflight::commands::wants_json(argc, argv)) {
+      std::cout << preflight::report::error_report(preflight::report::last_complaint(), status);
+    }
+    return preflight::commands::written(status);
   } catch (const std::bad_alloc&) {
     std::cerr << "xpu-preflight: out of memory\n";
   } catch (const std::exception& e) {

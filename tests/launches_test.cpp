@@ -90,7 +90,7 @@ TEST(CheckPaths, OneOfSeveralIsPicked) {
     const ToolRun run =
         run_tool({"check", "--no-kernel", "--format", "json", "--command-file", path, "--launch", choice});
     const Json report = Json::parse(run.out, nullptr, false);
-    return report.is_object() ? report["launch"]["argv"][1].get<std::string>() : run.err;
+    return report.contains("launch") ? report["launch"]["argv"][1].get<std::string>() : run.err;
   };
   EXPECT_EQ(model("1"), "Qwen/Qwen3-0.6B");
   EXPECT_EQ(model("big"), "Qwen/Qwen3-8B");

@@ -73,12 +73,20 @@ enum class KernelOutcome : std::uint8_t {
 
 std::string_view name_of(Severity severity);
 
+// A finding that somebody chose not to be told of: it is counted and never decides the exit status.
+struct Ignored {
+  Diagnostic finding;
+  std::string by;      // "option", "select", "policy", "inline", "baseline"
+  std::string reason;  // in words; with its place where it stands in a file
+};
+
 struct Report {
   std::optional<MachineFacts> machine;  // what it was judged against; none in a batch, whose cases say it themselves
   Launch launch;
   std::optional<ReadLaunch> read;  // when the arguments were read from some text
   ArgumentSource source;
   std::vector<Diagnostic> findings;  // most severe first
+  std::vector<Ignored> ignored;      // those that were taken out of them
   Coverage coverage;
   std::optional<Plan> plan;              // when the launch was accepted
   std::optional<MemorySummary> memory;   // when the weights and the cache can be counted

@@ -8,11 +8,13 @@
 #include "src/base/log.h"
 #include "src/intake/conceal.h"
 #include "src/report/complaint.h"
+#include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
+#include "src/commands/policy/finding_filter.h"
 #include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
 #include "src/report/report_json.h"
@@ -118,11 +120,25 @@ bool has_errors_of_sglang(const Report& report) {
                              [](const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; });
 }
 
+LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& input) {
+  LaunchPlace place;
+  if (!input.command || !prepared.read) return place;
+  if (input.command_is_file) place.file = input.command_name;
+  place.launch = prepared.read->name;
+  place.first_line = place.last_line = prepared.read->line;
+  for (const SourceRange& at : prepared.inputs.positions) {
+    if (at.file.empty()) place.last_line = std::max(place.last_line, at.line);
+  }
+  place.text = *input.command;
+  return place;
+}
+
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
+    if (command.filter) report.ignored = command.filter->apply(report.findings, place_in_text(prepared, command.input));
     for (Diagnostic& d : unmet(command.required, command.given, prepared, report.coverage)) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
@@ -158,6 +174,17 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
 
 namespace {
 
+// Columns of these are no places in bytes for those who count characters.
+std::vector<int> lines_beyond_ascii(std::string_view text) {
+  std::vector<int> out;
+  int line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (static_cast<unsigned char>(c) > 0x7F && (out.empty() || out.back() != line)) out.push_back(line);
+  }
+  return out;
+}
+
 // --fix puts options back that a comment or a blank cut off from the launch, before anything else is looked at.
 Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput& input) {
   if (!input.command_is_file) return failure("a command given on the command line cannot be written back");
@@ -169,6 +196,11 @@ Result<std::vector<std::string>> put_back(const std::string& mended, LaunchInput
 }
 
 }  // namespace
+
+std::string title_of(const ReadLaunch& read) {
+  return fmt::format("{}:{}{}{}", read.file, read.line, read.name.empty() ? "" : " " + read.name,
+                     read.when.empty() ? "" : ", " + read.when);
+}
 
 int check(const CheckCommand& asked) {
   CheckCommand command = asked;
@@ -186,12 +218,32 @@ int check(const CheckCommand& asked) {
   Report report = make_report(std::move(*prepared), command);
   report.fix_written.insert(report.fix_written.begin(), written.begin(), written.end());
   const Exit status = exit_status(report, command);
-  if (command.output.format == Format::kJson) {
-    std::cout << report::report_json(report, exit_number(status));
-  } else {
-    std::cout << report::report_text(report, {command.output.colour, command.output.width, command.output.details});
+  report::CheckRun run;
+  run.launches.push_back(checked_launch(std::move(report), command.input, status));
+  run.exit_status = exit_number(status);
+  keep_ignores(command, run);
+  return write_outputs(run, command, status);
+}
+
+report::CheckedLaunch checked_launch(Report report, const LaunchInput& input, Exit status) {
+  report::CheckedLaunch out;
+  out.read = report.read;
+  out.title = report.source.name.empty() ? "command line" : report.source.name;
+  if (out.read) out.line = out.read->line;
+  if (input.command && input.command_is_file) {
+    out.file = input.command_name;
+    out.title = title_of(*out.read);
+    out.wide_lines = lines_beyond_ascii(*input.command);
   }
-  return status;
+  out.exit_status = exit_number(status);
+  out.report = std::move(report);
+  return out;
+}
+
+void keep_ignores(const CheckCommand& command, report::CheckRun& run) {
+  if (!command.filter) return;
+  run.ignore_notes = command.filter->notes();
+  run.policy_file = command.filter->policy_file();
 }
 
 int check_batch(const CheckCommand& command, const CaseFile& file) {

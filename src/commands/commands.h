@@ -1,8 +1,10 @@
 // The subcommands of the tool, one file each; main.cpp parses their options and calls them. All return an exit status.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "preflight/kernel_run.h"
 #include "preflight/release.h"
@@ -11,6 +13,7 @@
 #include "src/commands/exit_status.h"
 #include "src/commands/requirements.h"
 #include "src/intake/launch_input.h"
+#include "src/report/outputs/outputs.h"
 
 namespace preflight::commands {
 
@@ -20,8 +23,20 @@ struct OutputOptions {
   Format format = Format::kText;
   bool colour = false;
   int width = 100;
+  bool folded = false;  // the width is that of a reader, not a guess
   bool details = false;
+  bool quiet = false;
 };
+
+report::TextOptions text_options(const OutputOptions& output);
+
+// One report: its format, and the file it goes to ("-": standard output).
+struct OutputRequest {
+  report::OutputFormat format = report::OutputFormat::kText;
+  std::string file = "-";
+};
+
+class FindingFilter;
 
 struct KernelOptions {
   bool run = true;
@@ -44,12 +59,20 @@ struct CheckCommand {
   std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
   Requirements required = {};                          // --require
   GivenFacts given = {};                               // what it may ask for
+  std::vector<OutputRequest> outputs = {};             // --output; of what --format says where none is given
+  std::shared_ptr<FindingFilter> filter = {};          // which findings are told; none: all
+  std::string baseline_to_write = {};                  // --write-baseline
 };
 
 int check(const CheckCommand& command);
 // Everything one check finds, and the status it ends with.
 Report make_report(PreparedLaunch prepared, const CheckCommand& command);
 Exit exit_status(const Report& report, const CheckCommand& command);
+// The same as an entry of a run. "FILE:LINE NAME, WHEN"
+report::CheckedLaunch checked_launch(Report report, const LaunchInput& input, Exit status);
+std::string title_of(const ReadLaunch& read);
+// What the filter has to say once all launches were looked at.
+void keep_ignores(const CheckCommand& command, report::CheckRun& run);
 // Every launch in these files, directories and patterns ("-" is standard input), each by itself, then those that belong
 // together. `release_given`: the release of an image's tag does not count.
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given);

@@ -15,7 +15,9 @@
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
 #include "src/base/read_text.h"
+#include "src/report/finding_json.h"
 #include "src/report/printable.h"
+#include "src/report/report_json.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
 #include "src/resolve/core/pipeline.h"
@@ -203,32 +205,21 @@ Difference difference(const Side& a, const Side& b) {
   return d;
 }
 
-Json finding_list(const std::vector<Diagnostic>& findings) {
-  Json out = Json::array();
-  for (const Diagnostic& d : findings) {
-    out.push_back({{"rule", d.rule},
-                   {"refs", d.refs},
-                   {"severity", name_of(d.severity)},
-                   {"message", d.message},
-                   {"fix", d.fix}});
-  }
-  return out;
-}
-
 void print_json(const Difference& d, const Side& a, const Side& b) {
   Json fields = Json::object();
   for (const auto& f : d.fields) fields[f.name] = {{"before", f.before}, {"after", f.after}};
   Json defaults = Json::object();
   for (const auto& f : d.defaults) defaults[f.name] = {{"before", f.before}, {"after", f.after}};
   const Json out = {
+      {"format_version", report::kJsonFormatVersion},
       {"before", a.name},
       {"after", b.name},
       {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
       {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
       {"fields", d.fields_compared ? std::move(fields) : Json(nullptr)},
       {"defaults", d.fields_compared ? std::move(defaults) : Json(nullptr)},
-      {"findings_gone", finding_list(d.gone)},
-      {"findings_new", finding_list(d.added)},
+      {"findings_gone", report::findings_json(d.gone)},
+      {"findings_new", report::findings_json(d.added)},
       {"worse", d.worse},
       {"still_fails", d.still_fails}};
   std::cout << report::json_dump(out) << '\n';

@@ -57,7 +57,7 @@ Judged not_judged(const std::string& why, const ExecFlags& flags) {
 
 // The findings and the last line; a clean launch gets the line alone.
 void tell(const Report& report, const CheckCommand& command) {
-  const report::TextOptions text{command.output.colour, command.output.width, command.output.details};
+  const report::TextOptions text = text_options(command.output);
   const std::string whole =
       command.output.details ? report::report_text(report, text) : report::findings_text(report, text);
   std::cerr << whole;
@@ -78,6 +78,7 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   CheckFlags check = flags.check;
   check.launch.command = text;
   check.launch.use_environment = true;
+  check.launch.real_machine = true;
   check.no_kernel = !check.kernel && !check.require_kernel;
   auto command = check_command(check, {});
   if (!command) {
@@ -106,6 +107,7 @@ void add_exec_options(CLI::App& app, ExecFlags& flags) {
   // The command and its environment are the real ones: there is nothing to choose or to give.
   for (const char* name : {"--launch", "--set", "--use-environment"}) app.remove_option(app.get_option(name));
   add_gate_options(app, flags.check);
+  add_finding_options(app, flags.check);
   app.add_flag("--kernel", flags.check.kernel, "Run the decode kernel on a sample batch, too");
   app.add_flag("--warn-only", flags.warn_only, "Start the command whatever is found");
 }

@@ -136,7 +136,7 @@ int memory(const MemoryCommand& command) {
   const bool json = command.output.format == Format::kJson;
   const auto refuse = [&](const std::string& why) {
     report::complain(fmt::format("no memory sheet: {}", why));
-    if (json) std::cout << report::json_dump(nlohmann::ordered_json{{"sheet", nullptr}, {"why", why}}) << '\n';
+    if (json) std::cout << report::json_dump(unavailable_json(why)) << '\n';
     return kFindings;
   };
   if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);

@@ -18,6 +18,8 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/commands/check_outputs.h"
+#include "src/commands/policy/finding_filter.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_cache.h"
@@ -156,7 +158,34 @@ Result<Release> release_option(const std::string& text, std::string_view option)
   return failure(fmt::format("{} {}: not a supported release; supported are {}", option, text, list));
 }
 
+namespace {
+
+// What the project's policy says of the machine stands in where the command line says nothing of it.
+void apply_policy(const Policy& policy, const LaunchFlags& flags, GivenMachine& given) {
+  given.usual_release = policy.release;
+  given.usual_release_place = policy.file;
+  if (!flags.facts_file.empty() || !flags.sysroot.empty()) return;
+  given.facts_file = policy.facts;
+  if (!flags.device.empty() || !flags.device_memory.empty() || policy.device_profile.empty()) return;
+  given.profile = facts::find_device_profile(policy.device_profile);
+}
+
+}  // namespace
+
+Result<Policy> policy_of(const LaunchFlags& flags) {
+  if (flags.no_policy) return Policy{};
+  auto policy = find_policy(flags.policy);
+  if (policy && flags.real_machine) policy->release = policy->facts = policy->device_profile = "";
+  return policy;
+}
+
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments) {
+  const auto policy = policy_of(flags);
+  if (!policy) return tl::make_unexpected(policy.error());
+  return launch_input(flags, std::move(arguments), *policy);
+}
+
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments, const Policy& policy) {
   LaunchInput input;
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
@@ -224,8 +253,9 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
           fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));
     }
   }
-  const auto given = given_machine(flags);
+  auto given = given_machine(flags);
   if (!given) return tl::make_unexpected(given.error());
+  apply_policy(policy, flags, *given);
   auto machine = look_at_machine(*given, input.command ? &*input.command : nullptr);
   if (!machine) return tl::make_unexpected(machine.error());
   input.machine = std::move(*machine);
@@ -236,19 +266,43 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   return input;
 }
 
+namespace {
+
+// COLUMNS, else the terminal's; 0 where nobody says.
+int columns_of_reader(int descriptor) {
+  int columns = 0;
+  if (const char* said = std::getenv("COLUMNS"); said != nullptr) {
+    const std::string_view text(said);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+    if (error == std::errc{} && end == text.data() + text.size() && columns > 0) return columns;
+  }
+  winsize size{};
+  return isatty(descriptor) != 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
 OutputOptions output_options(const LaunchFlags& flags, int descriptor) {
   OutputOptions output;
   output.format = flags.format == "json" ? Format::kJson : Format::kText;
   const bool terminal = isatty(descriptor) != 0;
-  const char* no_colour = std::getenv("NO_COLOR");
-  const bool wanted = no_colour == nullptr || *no_colour == '\0';
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const bool wanted = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   output.colour = flags.colour == "always" || (flags.colour == "auto" && terminal && wanted);
-  winsize size{};
-  if (terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
-    output.width = std::min<int>(size.ws_col, 140);
+  if (const int columns = columns_of_reader(descriptor); columns > 0) {
+    output.width = std::clamp(columns, 60, 200);
+    output.folded = true;
   }
   output.details = flags.details;
+  output.quiet = flags.quiet;
   return output;
+}
+
+report::TextOptions text_options(const OutputOptions& output) {
+  return {output.colour, output.width, output.details, output.quiet, output.folded};
 }
 
 int refuse(const Error& error) {
@@ -268,6 +322,13 @@ void add_output_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--format", flags.format, "text or json")->check(CLI::IsMember({"text", "json"}));
   app.add_option("--color,--colour", flags.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_policy_options(CLI::App& app, LaunchFlags& flags) {
+  auto* policy =
+      app.add_option("--policy", flags.policy, "The project's file (default: .xpu-preflight.yaml here or above)")
+          ->type_name("FILE");
+  app.add_flag("--no-policy", flags.no_policy, "Read no such file")->excludes(policy);
 }
 
 void add_source_options(CLI::App& app, LaunchFlags& flags) {
@@ -356,11 +417,39 @@ void add_gate_options(CLI::App& app, CheckFlags& flags) {
                  "Seconds without an answer after which the kernel process is ended (default: 60)");
 }
 
+void add_finding_options(CLI::App& app, CheckFlags& flags) {
+  add_policy_options(app, flags.launch);
+  const auto list = [&](const char* name, std::vector<std::string>& words, const char* what) {
+    app.add_option(name, words, what)->type_name("RULE,…")->delimiter(',')->allow_extra_args(false);
+  };
+  list("--select", flags.select, "RULE,…: only these rules, or those whose id begins so");
+  list("--ignore", flags.ignore, "RULE,…: these are counted, not told");
+  app.add_option("--baseline", flags.baseline, "Findings in this file are counted, not told")->type_name("FILE");
+}
+
+void add_output_file_options(CLI::App& app, CheckFlags& flags) {
+  std::string formats;
+  for (const auto& f : report::kOutputFormats) formats += fmt::format("{}{}", formats.empty() ? "" : ", ", f.name);
+  app.add_option("--output", flags.outputs,
+                 "FORMAT[=FILE], once for each report (" + formats + "); without FILE to standard output")
+      ->type_name("FORMAT[=FILE]")
+      ->allow_extra_args(false)
+      ->excludes(app.get_option("--batch"))
+      ->excludes(app.get_option("--format"));
+  app.add_option("--write-baseline", flags.write_baseline, "Write what is found now to a file for --baseline")
+      ->type_name("FILE")
+      ->excludes(app.get_option("--baseline"))
+      ->excludes(app.get_option("--batch"));
+  app.add_flag("-q,--quiet", flags.launch.quiet, "Findings alone; nothing where there are none");
+}
+
 void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("PATH", flags.paths,
                  "Files, directories or patterns (- is standard input): every launch in them is checked by itself")
       ->type_name("FILE");
   add_gate_options(app, flags);
+  add_finding_options(app, flags);
+  add_output_file_options(app, flags);
   auto* batch = app.get_option("--batch");
   app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
   auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
@@ -411,17 +500,36 @@ std::optional<Error> misplaced(const CheckFlags& flags, const LaunchInput& input
   return std::nullopt;
 }
 
-std::optional<Severity> severity_that_fails(const CheckFlags& flags) {
+std::optional<Severity> severity_that_fails(const CheckFlags& flags, const Policy& policy) {
   constexpr std::array<std::pair<std::string_view, Severity>, 4> kLevels = {{{"error", Severity::kError},
                                                                              {"warning", Severity::kWarning},
                                                                              {"change", Severity::kChange},
                                                                              {"info", Severity::kInfo}}};
+  const std::string usual = policy.fail_on.empty() ? "error" : policy.fail_on;
+  const bool batch = !flags.launch.batch.empty();
+  const std::string& asked = flags.fail_on.empty() && !batch ? usual : flags.fail_on;
   for (const auto& [name, severity] : kLevels) {
-    if (flags.fail_on == name || (flags.fail_on.empty() && flags.launch.batch.empty() && name == "error")) {
-      return severity;
-    }
+    if (asked == name) return severity;
   }
   return std::nullopt;
+}
+
+// Which findings are told; none where all are.
+Result<std::shared_ptr<FindingFilter>> filter_of(const CheckFlags& flags, Policy policy) {
+  FindingFilter::Options options;
+  options.select = flags.select;
+  options.ignore = flags.ignore;
+  options.policy = std::move(policy);
+  options.into_baseline = !flags.write_baseline.empty();
+  options.baseline_file = options.into_baseline ? flags.write_baseline : flags.baseline;
+  if (!flags.baseline.empty()) {
+    auto baseline = Baseline::read(flags.baseline);
+    if (!baseline) return tl::make_unexpected(baseline.error());
+    options.baseline = std::move(*baseline);
+  }
+  auto filter = FindingFilter::make(std::move(options));
+  if (!filter) return tl::make_unexpected(filter.error());
+  return std::make_shared<FindingFilter>(std::move(*filter));
 }
 
 template <typename Number>
@@ -471,11 +579,20 @@ Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::str
   if (flags.case_line.empty()) {
     if (auto error = not_for_a_batch(flags.launch, arguments)) return tl::make_unexpected(*error);
   }
-  auto input = launch_input(flags.launch, std::move(arguments));
+  auto policy = policy_of(flags.launch);
+  if (!policy) return tl::make_unexpected(policy.error());
+  auto input = launch_input(flags.launch, std::move(arguments), *policy);
   if (!input) return tl::make_unexpected(input.error());
   command.input = std::move(*input);
   if (auto error = misplaced(flags, command.input)) return tl::make_unexpected(*error);
-  command.fail_on = severity_that_fails(flags);
+  command.fail_on = severity_that_fails(flags, *policy);
+  auto filter = filter_of(flags, std::move(*policy));
+  if (!filter) return tl::make_unexpected(filter.error());
+  command.filter = std::move(*filter);
+  command.baseline_to_write = flags.write_baseline;
+  auto outputs = read_outputs(flags.outputs, command.output);
+  if (!outputs) return tl::make_unexpected(outputs.error());
+  command.outputs = std::move(*outputs);
   auto required = read_requirements(flags.require);
   if (!required) return tl::make_unexpected(required.error());
   const bool require_kernel = flags.require_kernel || required->contains(Requirement::kKernel);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/commands/commands.h"
+#include "src/commands/policy/policy.h"
 
 namespace CLI {
 class App;
@@ -44,6 +45,10 @@ struct LaunchFlags {
   std::string format = "text";
   std::string colour = "auto";
   bool details = false;
+  bool quiet = false;
+  std::string policy;  // --policy FILE
+  bool no_policy = false;
+  bool real_machine = false;  // `exec`: the policy has a say in findings, not in what runs
 };
 
 struct CheckFlags {
@@ -65,6 +70,11 @@ struct CheckFlags {
   double kernel_timeout = ProcessLimits{}.seconds;
   std::string case_line;
   std::vector<std::string> paths;
+  std::vector<std::string> outputs;
+  std::vector<std::string> select;
+  std::vector<std::string> ignore;
+  std::string baseline;
+  std::string write_baseline;
 };
 
 void add_output_options(CLI::App& app, LaunchFlags& flags);
@@ -78,11 +88,16 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags);
 // --batch and what goes with it, and who resolves.
 void add_batch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
+// Which findings are told: the policy, --select, --ignore, a baseline.
+void add_finding_options(CLI::App& app, CheckFlags& flags);
 // What decides whether a check fails, and on which device it runs: of `check` and of `exec`.
 void add_gate_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);
+Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments, const Policy& policy);
+// The project's policy that these flags ask for; an empty one where there is none.
+Result<Policy> policy_of(const LaunchFlags& flags);
 Result<Release> release_option(const std::string& text, std::string_view option = "--sglang-version");
 // `descriptor`: where the text goes, for its colour and width.
 OutputOptions output_options(const LaunchFlags& flags, int descriptor = 1);

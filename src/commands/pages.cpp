@@ -20,7 +20,9 @@
 #include "src/commands/variation.h"
 #include "src/report/display_width.h"
 #include "src/report/page_picture.h"
+#include "src/report/finding_json.h"
 #include "src/report/printable.h"
+#include "src/report/report_json.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
 
@@ -314,8 +316,6 @@ void print_text(const std::vector<Row>& rows, const Row* best, const std::option
 void print_json(const std::vector<Row>& rows, const Row* best, const std::optional<Drawn>& drawing) {
   Json list = Json::array();
   for (const Row& r : rows) {
-    Json errors = Json::array();
-    for (const Diagnostic& d : r.errors) errors.push_back({{"rule", d.rule}, {"refs", d.refs}, {"message", d.message}});
     list.push_back({{"backend", r.backend},
                     {"page_size", r.page},
                     {"verdict", verdict_text(r)},
@@ -323,12 +323,12 @@ void print_json(const std::vector<Row>& rows, const Row* best, const std::option
                     {"resolved_page_size", r.becomes},
                     {"resolved_backend", r.runs_on},
                     {"resolved_prefill_backend", r.prefills_on},
-                    {"errors", std::move(errors)},
+                    {"errors", report::findings_json(r.errors)},
                     {"page_table_columns", r.columns},
                     {"padded_columns", r.padded},
                     {"kernel", r.kernel}});
   }
-  Json out = {{"rows", std::move(list)}};
+  Json out = {{"format_version", report::kJsonFormatVersion}, {"rows", std::move(list)}};
   out["recommended"] =
       best == nullptr ? Json(nullptr)
                       : Json{{"backend", best->backend}, {"page_size", best->page}, {"reason", reason(*best, rows)}};

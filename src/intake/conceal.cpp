@@ -136,6 +136,18 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
   return out;
 }
 
+Secrets secrets_of(Release release, const std::vector<std::string>& argv, const Environment& env) {
+  Secrets out;
+  for (const SecretWord& s : secret_words(release, argv)) {
+    out.add(std::string_view(argv[s.index]).substr(s.from, s.size));
+  }
+  for (const auto& [name, value] : env) {
+    if (is_secret_variable(name)) out.add(value);
+    for (const auto& [from, size] : secret_parts(value)) out.add(std::string_view(value).substr(from, size));
+  }
+  return out;
+}
+
 void hide_words(Release release, std::vector<std::string>& words) {
   const std::vector<SecretWord> secret = secret_words(release, words);
   for (auto s = secret.rbegin(); s != secret.rend(); ++s) words[s->index].replace(s->from, s->size, kHidden);
@@ -269,12 +281,7 @@ void conceal(PreparedLaunch& prepared) {
   const std::vector<std::string>& argv = prepared.inputs.argv;
   const std::vector<SecretWord> words = secret_words(prepared.inputs.release, argv);
   Launch& launch = prepared.launch;
-  Secrets secrets;
-  for (const SecretWord& s : words) secrets.add(std::string_view(argv[s.index]).substr(s.from, s.size));
-  for (const auto& [name, value] : prepared.inputs.env) {
-    if (is_secret_variable(name)) secrets.add(value);
-    for (const auto& [from, size] : secret_parts(value)) secrets.add(std::string_view(value).substr(from, size));
-  }
+  Secrets secrets = secrets_of(prepared.inputs.release, argv, prepared.inputs.env);
   // Whole fields first: what they hold is looked for in all others.
   const auto each_value =
       [&](const std::function<void(Field, const Value&, const std::function<void(Value)>&)>& visit) {
@@ -321,17 +328,26 @@ void conceal(PreparedLaunch& prepared) {
 }
 
 void conceal(ReadLaunch& launch, Release release) {
+  // A secret that stands once more behind an option that is none is one there, too.
+  const Secrets secrets = secrets_of(release, launch.argv, launch.env);
   hide_words(release, launch.argv);
   hide_variables(launch.env);
+  for (std::string& word : launch.argv) secrets.hide_in(word);
+  for (auto& [name, value] : launch.env) secrets.hide_in(value);
 }
 
 void conceal(FixSearch& search, Release release) {
   for (CheckedFix& fix : search.fixes) {
+    const Secrets secrets = secrets_of(release, fix.arguments, fix.env);
     hide_words(release, fix.arguments);
     hide_variables(fix.env);
+    for (std::string& word : fix.arguments) secrets.hide_in(word);
+    for (auto& [name, value] : fix.env) secrets.hide_in(value);
     for (ArgumentChange& change : fix.changes) {
-      hide_words(release, change.before);
-      hide_words(release, change.after);
+      for (std::vector<std::string>* words : {&change.before, &change.after}) {
+        hide_words(release, *words);
+        for (std::string& word : *words) secrets.hide_in(word);
+      }
     }
   }
 }

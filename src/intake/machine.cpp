@@ -100,6 +100,8 @@ Result<bool> decide_release(const GivenMachine& given, const std::string* comman
     facts.release = *image;
   } else if (!facts.release.value.empty()) {
     return true;  // of --facts
+  } else if (!given.usual_release.empty()) {
+    facts.release = {given.usual_release, Origin::kFile, given.usual_release_place};
   } else if (installed) {
     facts.release = *installed;
   } else {

@@ -1,7 +1,8 @@
 // What a launch is judged against when the user does not say it: --facts FILE, this machine, or what is assumed.
 //
-// Order: an option; the launch's own words; --facts; this machine's cards and packages; the newest release, eight Arc
-// Pro B60. Each value carries where it came from (machine_facts.h). Tested by facts_command_test.cpp.
+// Order: an option; the launch's own words; --facts; the project's policy; this machine's cards and packages; the
+// newest release, eight Arc Pro B60. Each value carries where it came from (machine_facts.h). Tested by
+// facts_command_test.cpp.
 #pragma once
 
 #include <optional>
@@ -17,6 +18,8 @@ namespace preflight::commands {
 // What options said, before any look-up. Empty: not given.
 struct GivenMachine {
   std::string release;                 // --sglang-version, as typed
+  std::string usual_release;           // of the project's policy: where no image and no --facts says it
+  std::string usual_release_place;     // the policy's file
   std::optional<DeviceFacts> profile;  // --device-profile
   std::optional<std::int64_t> memory_mib;
   std::optional<std::int64_t> host_memory_mib;

@@ -7,5 +7,7 @@ namespace preflight::report {
 
 // "xpu-preflight: WHY", with line ends and other control characters of WHY made visible.
 void complain(std::string_view why);
+// The last one; "" while there was none.
+std::string_view last_complaint();
 
 }  // namespace preflight::report

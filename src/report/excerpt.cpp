@@ -82,8 +82,9 @@ std::string place_of(const SourceRange& where, const ArgumentSource& source) {
     return where.line > 0 ? fmt::format("{}:{}:{}", printable(where.file), where.line, where.column)
                           : printable(where.file);
   }
-  return where.line > 0 ? fmt::format("{}:{}:{}", source.name, where.line, where.column)
-                        : fmt::format("{}, argument {}", source.name, where.argv_index + 1);
+  const std::string name = printable(source.name);
+  return where.line > 0 ? fmt::format("{}:{}:{}", name, where.line, where.column)
+                        : fmt::format("{}, argument {}", name, where.argv_index + 1);
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "src/report/finding_json.h"
+#include "src/report/report_json.h"
+
 namespace preflight::commands {
 namespace {
 
@@ -161,11 +164,14 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   return out;
 }
 
+nlohmann::ordered_json unavailable_json(const std::string& why) {
+  return {{"format_version", preflight::report::kJsonFormatVersion}, {"sheet", nullptr}, {"why", why}};
+}
+
 nlohmann::ordered_json memory_json(const MemoryReport& report) {
-  Json out = sheet_json(report.sheet);
-  Json errors = Json::array();
-  for (const Diagnostic& d : report.errors) errors.push_back({{"rule", d.rule}, {"message", d.message}});
-  out["other_errors"] = std::move(errors);
+  Json out = {{"format_version", preflight::report::kJsonFormatVersion}};
+  out.update(sheet_json(report.sheet));
+  out["other_errors"] = preflight::report::findings_json(report.errors);
   out["changes_that_fit"] = rows_json(report.changes);
   out["devices"] = rows_json(report.devices);
   return out;

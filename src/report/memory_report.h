@@ -26,6 +26,7 @@ struct MemoryReport {
 };
 
 std::string memory_text(const MemoryReport& report, const Launch& launch, const report::Style& style);
+nlohmann::ordered_json unavailable_json(const std::string& why);
 nlohmann::ordered_json memory_json(const MemoryReport& report);
 
 }  // namespace preflight::commands

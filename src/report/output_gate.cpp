@@ -122,6 +122,7 @@ OutputGate::~OutputGate() {
 }
 
 bool OutputGate::pass(std::string_view text, bool is_end) {
+  used_ = used_ || !text.empty();
   const auto write = [this](std::string_view part) {
     return target_->sputn(part.data(), static_cast<std::streamsize>(part.size())) ==
            static_cast<std::streamsize>(part.size());

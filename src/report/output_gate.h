@@ -23,6 +23,8 @@ class OutputGate : public std::streambuf {
   OutputGate(const OutputGate&) = delete;
   OutputGate& operator=(const OutputGate&) = delete;
   ~OutputGate() override;
+  // Whether anything was written to it.
+  [[nodiscard]] bool used() const { return used_; }
 
  protected:
   int_type overflow(int_type c) override;
@@ -35,6 +37,7 @@ class OutputGate : public std::streambuf {
   std::ostream& stream_;
   std::streambuf* target_;
   bool returns_;
+  bool used_ = false;
   std::string held_;  // the begin of a character or of an escape sequence whose rest comes with the next write
 };
 

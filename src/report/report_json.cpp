@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/facts_text.h"
+#include "src/report/finding_json.h"
 #include "src/report/fixes_text.h"
 #include "src/base/shell_words.h"
 #include "src/report/launches_report.h"
@@ -31,26 +32,6 @@ Json json_of(const Value& v) {
   }
   Json out = Json::object();
   for (const auto& [k, i] : v.as_dict()) out[k] = json_of(i);
-  return out;
-}
-
-Json finding_json(const Diagnostic& f, bool full) {
-  Json out = {{"rule", f.rule}, {"refs", f.refs}, {"severity", name_of(f.severity)}};
-  out["field"] = f.field ? Json(field_name(*f.field)) : Json(nullptr);
-  out["message"] = f.message;
-  if (full) out["why"] = f.why;
-  out["fix"] = f.fix;
-  if (full) {
-    out["source"] = f.source;
-    Json where = Json::object();
-    if (f.where.argv_index >= 0) where = {{"argument", f.where.argv_index}, {"length", f.where.length}};
-    if (f.where.line > 0) {
-      where["line"] = f.where.line;
-      where["column"] = f.where.column;
-    }
-    if (!f.where.file.empty()) where["file"] = f.where.file;
-    if (!where.empty()) out["where"] = std::move(where);
-  }
   return out;
 }
 
@@ -184,10 +165,10 @@ Json fixes_json(const FixSearch& search) {
 }
 
 // Fixes cure the whole launch, so every error has the same ones.
-Json findings_json(const Report& report, bool full) {
+Json findings_of(const Report& report) {
   Json out = Json::array();
   for (const auto& f : report.findings) {
-    Json finding = finding_json(f, full);
+    Json finding = finding_json(f);
     if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
       Json indices = Json::array();
       for (std::size_t i = 0; i < report.fixes.fixes.size(); ++i) indices.push_back(i);
@@ -238,7 +219,7 @@ Json memory_json(const Report& report) {
 
 }  // namespace
 
-std::string report_json(const Report& report, int exit_status) {
+Json report_object(const Report& report, int exit_status) {
   Json not_checked = Json::array();
   for (const auto& n : report.coverage.not_checked) not_checked.push_back({{"rule", n.rule->id}, {"reason", n.reason}});
   Json unmodelled = Json::array();
@@ -254,7 +235,8 @@ std::string report_json(const Report& report, int exit_status) {
               {"exit_status", exit_status},
               {"launch", report.read ? read_launch_json(*report.read) : Json(nullptr)},
               {"outcome", outcome_object(report.launch)},
-              {"findings", findings_json(report, true)},
+              {"findings", findings_of(report)},
+              {"ignored", ignored_json(report.ignored)},
               {"fixes", fixes_json(report.fixes)},
               {"fix_written", report.fix_written},
               {"resolved", resolved_json(report.launch)},
@@ -268,19 +250,41 @@ std::string report_json(const Report& report, int exit_status) {
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},
                 {"not_checked", std::move(not_checked)}}}};
+  return out;
+}
+
+Json ignores_json(const CheckRun& run) {
+  Json notes = Json::array();
+  for (const IgnoreNote& note : run.ignore_notes) notes.push_back({{"place", note.place}, {"text", note.text}});
+  return {{"policy_file", run.policy_file.empty() ? Json(nullptr) : Json(run.policy_file)},
+          {"ignored", run.ignored()},
+          {"notes", std::move(notes)}};
+}
+
+std::string report_json(const Report& report, int exit_status, const CheckRun* run) {
+  Json out = report_object(report, exit_status);
+  if (run != nullptr) out["ignores"] = ignores_json(*run);
   return json_dump(out, 2) + "\n";
+}
+
+std::string error_report(std::string_view message, int exit_status) {
+  const Json out = {{"format_version", kJsonFormatVersion},
+                    {"tool", {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}}},
+                    {"exit_status", exit_status},
+                    {"error", {{"message", message}}}};
+  return json_dump(out) + "\n";
 }
 
 std::string batch_line(const Report& report, const Value& id) {
   Json out = {{"id", json_of(id)}, {"verdict", report.verdict_word()}, {"outcome", outcome_word(report.launch)}};
-  out["findings"] = findings_json(report, false);
+  out["findings"] = findings_of(report);
+  if (!report.ignored.empty()) out["ignored"] = ignored_json(report.ignored);
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);
     out["attempts"] = report.fixes.attempts;
     if (report.fixes.fixes.empty()) {
       out["no_fix"] = report.fixes.none_because;
-      out["remaining"] = Json::array();
-      for (const Diagnostic& d : report.fixes.remaining) out["remaining"].push_back(finding_json(d, false));
+      out["remaining"] = findings_json(report.fixes.remaining);
     }
   }
   if (report.kernel) {

@@ -2,14 +2,23 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "preflight/report.h"
+#include "src/report/check_run.h"
 
 namespace preflight::report {
 
 inline constexpr int kJsonFormatVersion = 1;
 
-std::string report_json(const Report& report, int exit_status);
+nlohmann::ordered_json report_object(const Report& report, int exit_status);
+// `run` holds what was ignored, of the run as a whole.
+std::string report_json(const Report& report, int exit_status, const CheckRun* run = nullptr);
+nlohmann::ordered_json ignores_json(const CheckRun& run);
+// In place of a report that could not be made: bad options, input that cannot be read.
+std::string error_report(std::string_view message, int exit_status);
 // One line of `check --batch`: id, verdict, outcome, findings.
 std::string batch_line(const Report& report, const Value& id);
 

@@ -271,6 +271,16 @@ std::string injections_section(const Report& report, const Style& style) {
   return out;
 }
 
+std::string ignored_section(const Report& report, const Style& style) {
+  if (report.ignored.empty()) return "";
+  std::string out = style.bold("Ignored") + "\n";
+  for (const Ignored& i : report.ignored) {
+    out += fmt::format("  {}[{}] {}\n    {}: {}\n", name_of(i.finding.severity), i.finding.rule,
+                       printable(i.finding.message), i.by, printable(i.reason));
+  }
+  return out + "\n";
+}
+
 std::string summary(const Report& report, const Style& style) {
   std::array<int, 4> count{};
   for (const auto& f : report.findings) ++count[static_cast<std::size_t>(f.severity)];
@@ -279,7 +289,8 @@ std::string summary(const Report& report, const Style& style) {
   const ReportVerdict verdict = report.verdict();
   const std::string_view word = report.verdict_word();
   const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
-  std::string out = fmt::format("{}: {} (SGLang {})\n", good ? style.green(word) : style.red(word), counts,
+  const std::string ignored = report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size());
+  std::string out = fmt::format("{}: {}{} (SGLang {})\n", good ? style.green(word) : style.red(word), counts, ignored,
                                 report.launch.release().text());
   std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
   if (!report.coverage.not_checked.empty()) {
@@ -363,6 +374,12 @@ std::string findings_text(const Report& report, const TextOptions& options) {
   return out + summary(report, style);
 }
 
+std::string quiet_text(const Report& report, const TextOptions& options) {
+  const ReportVerdict verdict = report.verdict();
+  const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
+  return good && !report.has_at_least(Severity::kWarning) ? "" : findings_text(report, options);
+}
+
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
@@ -373,6 +390,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   if (report.memory) out += memory_section(*report.memory, style);
   out += kernel_section(report, options, style);
   out += injections_section(report, style);
+  out += ignored_section(report, style);
   return out + summary(report, style);
 }
 

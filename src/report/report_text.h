@@ -12,12 +12,17 @@ struct TextOptions {
   bool colour = false;
   int width = 100;       // columns for wrapping and for the excerpt under a finding
   bool details = false;  // info findings and every kernel case
+  bool quiet = false;    // findings alone
+  bool folded = false;   // no line is longer than `width`, if its words are not
 };
 
 std::string report_text(const Report& report, const TextOptions& options);
 
 // What speaks against the launch, and the last line: warnings and worse, the fixes, what the kernel did wrong.
 std::string findings_text(const Report& report, const TextOptions& options);
+
+// The same without the last line where nothing speaks against it.
+std::string quiet_text(const Report& report, const TextOptions& options);
 
 // The kernel's part alone.
 std::string kernel_text(const Report& report, const TextOptions& options);

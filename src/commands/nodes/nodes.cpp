@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/commands/findings.h"
+#include "src/report/finding_json.h"
+#include "src/report/report_json.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
 
@@ -81,26 +83,23 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   for (const auto& findings : own) bad = bad || std::any_of(findings.begin(), findings.end(), is_error);
 
   if (output.format == Format::kJson) {
-    const auto list = [](const std::vector<Diagnostic>& findings) {
-      Json out = Json::array();
-      for (const Diagnostic& d : findings) {
-        out.push_back({{"rule", d.rule}, {"severity", name_of(d.severity)}, {"message", d.message}, {"fix", d.fix}});
-      }
-      return out;
-    };
     Json each = Json::array();
     for (std::size_t i = 0; i < nodes->size(); ++i) {
       each.push_back({{"node", (*nodes)[i].name},
                       {"accepted", launches[i].launch.accepted()},
                       {"node_rank", node_rank(launches[i].launch)},
-                      {"findings", list(own[i])}});
+                      {"findings", report::findings_json(own[i])}});
     }
-    const Json out = {{"nodes", std::move(each)}, {"together", list(shared)}, {"good", !bad}};
+    const Json out = {{"format_version", report::kJsonFormatVersion},
+                      {"nodes", std::move(each)},
+                      {"together", report::findings_json(shared)},
+                      {"good", !bad}};
     std::cout << report::json_dump(out) << '\n';
     return bad ? kFindings : kOk;
   }
   const report::Style style(output.colour);
-  const report::TextOptions text{output.colour, output.width, false};
+  report::TextOptions text = text_options(output);
+  text.details = false;
   for (const Diagnostic& d : shared) std::cout << report::finding_text(d, {}, text) << '\n';
   for (std::size_t i = 0; i < nodes->size(); ++i) {
     std::cout << style.bold((*nodes)[i].name) << ": "

@@ -1,0 +1,20 @@
+// `--output FORMAT[=FILE]`: where the reports of one check go, and writing them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/result.h"
+#include "src/commands/commands.h"
+#include "src/report/check_run.h"
+
+namespace preflight::commands {
+
+// As they were typed; none: what --format says, on standard output. Errors: a format that nobody knows, two reports for
+// one place.
+Result<std::vector<OutputRequest>> read_outputs(const std::vector<std::string>& words, const OutputOptions& output);
+
+// All of them, files first. The status of the run, or kInternalError where one cannot be written.
+Exit write_outputs(const report::CheckRun& run, const CheckCommand& command, Exit status);
+
+}  // namespace preflight::commands

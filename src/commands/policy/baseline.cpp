@@ -1,0 +1,78 @@
+// Tested by tests/policy_test.cpp.
+#include "src/commands/policy/baseline.h"
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "src/base/read_text.h"
+#include "src/report/json_dump.h"
+
+namespace preflight::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+const std::string* text_in(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  return it == object.end() ? nullptr : it->get_ptr<const std::string*>();
+}
+
+}  // namespace
+
+Baseline::Key Baseline::key_of(const Diagnostic& finding, const std::string& file, const std::string& launch) {
+  return {finding.rule, file.empty() ? file : std::filesystem::path(file).lexically_normal().string(), launch,
+          finding.message};
+}
+
+Result<Baseline> Baseline::read(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text) return failure(text.error().message + "; --write-baseline FILE writes one", file);
+  const Json json = Json::parse(*text, nullptr, false);
+  const auto bad = [&] { return failure("this is no baseline; --write-baseline FILE writes one", file); };
+  if (!json.is_object() || json.value("baseline", Json()) != kVersion || !json.contains("findings")) return bad();
+  Baseline out;
+  for (const Json& entry : json["findings"]) {
+    if (!entry.is_object()) return bad();
+    const std::string* rule = text_in(entry, "rule");
+    const std::string* where = text_in(entry, "file");
+    const std::string* launch = text_in(entry, "launch");
+    const std::string* message = text_in(entry, "message");
+    const auto count = entry.find("count");
+    if (!rule || !where || !launch || !message || count == entry.end() || !count->is_number_integer()) return bad();
+    out.counts_[{*rule, *where, *launch, *message}] += count->get<int>();
+  }
+  return out;
+}
+
+bool Baseline::take(const Diagnostic& finding, const std::string& file, const std::string& launch) {
+  const Key key = key_of(finding, file, launch);
+  seen_.insert(key.file);
+  const auto it = counts_.find(key);
+  if (it == counts_.end() || it->second <= 0) return false;
+  --it->second;
+  return true;
+}
+
+void Baseline::add(const Diagnostic& finding, const std::string& file, const std::string& launch) {
+  ++counts_[key_of(finding, file, launch)];
+}
+
+int Baseline::left() const {
+  int out = 0;
+  for (const auto& [key, count] : counts_) out += seen_.contains(key.file) ? count : 0;
+  return out;
+}
+
+std::string Baseline::text() const {
+  Json findings = Json::array();
+  for (const auto& [key, count] : counts_) {
+    findings.push_back(
+        {{"rule", key.rule}, {"file", key.file}, {"launch", key.launch}, {"message", key.message}, {"count", count}});
+  }
+  return report::json_dump(Json{{"baseline", kVersion}, {"findings", std::move(findings)}}) + "\n";
+}
+
+}  // namespace preflight::commands

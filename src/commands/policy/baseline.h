@@ -1,0 +1,39 @@
+// A baseline: findings that were there when it was written, and are let pass until they are gone.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/result.h"
+
+namespace preflight::commands {
+
+class Baseline {
+ public:
+  static Result<Baseline> read(const std::string& file);
+
+  // Whether one such finding is left in it, which is then taken.
+  bool take(const Diagnostic& finding, const std::string& file, const std::string& launch);
+  void add(const Diagnostic& finding, const std::string& file, const std::string& launch);
+  // Of the files that were looked at: how many of its findings were not there any more.
+  [[nodiscard]] int left() const;
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Key {
+    std::string rule;
+    std::string file;    // as it was named, without "./"
+    std::string launch;  // its name in the file; lines move
+    std::string message;
+    auto operator<=>(const Key&) const = default;
+  };
+  static Key key_of(const Diagnostic& finding, const std::string& file, const std::string& launch);
+
+  std::map<Key, int> counts_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace preflight::commands

@@ -1,0 +1,179 @@
+// Tested by tests/outputs_test.cpp.
+#include "src/report/check_run.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace preflight::report {
+namespace {
+
+// FNV-1a: a name for a finding, no secret of anything.
+std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
+  std::uint64_t hash = seed;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return hash;
+}
+
+// Lines move when a file is edited above the launch: they are left out.
+std::string named_by(const Item& item, int ordinal) {
+  const std::string text = fmt::format("{}\n{}\n{}\n{}", item.rule, item.file, item.message, ordinal);
+  return fmt::format("{:016x}{:016x}", hash_of(text, 0xCBF29CE484222325ULL), hash_of(text, 0x84222325CBF29CE4ULL));
+}
+
+void name_all(std::vector<Item>& items) {
+  std::map<std::string, int> seen;
+  for (Item& item : items) {
+    item.fingerprint = named_by(item, seen[fmt::format("{}\n{}\n{}", item.rule, item.file, item.message)]++);
+  }
+}
+
+Item item_of(const Diagnostic& d, const CheckedLaunch& launch) {
+  Item item{.rule = d.rule.empty() ? std::string(kUnnamed) : d.rule,
+            .severity = d.severity,
+            .message = d.message,
+            .why = d.why,
+            .fix = d.fix};
+  item.source = d.source;
+  item.launch = launch.title;
+  item.file = d.where.file.empty() ? launch.file : d.where.file;
+  const bool placed = d.where.line > 0 && !item.file.empty();
+  if (placed) {
+    item.line = d.where.line;
+    const bool wide = std::ranges::find(launch.wide_lines, item.line) != launch.wide_lines.end();
+    item.column = wide ? 0 : d.where.column;
+  } else if (item.file == launch.file) {
+    item.line = launch.line;
+  }
+  return item;
+}
+
+Item bare_item(std::string_view kind, const CheckedLaunch& launch, std::string message) {
+  Item item{.rule = std::string(kind), .message = std::move(message)};
+  item.launch = launch.title;
+  item.file = launch.file;
+  item.line = item.file.empty() ? 0 : launch.line;
+  item.failing = true;
+  return item;
+}
+
+// What the kernels did wrong, or did not do and had to.
+std::optional<Item> kernel_item(const CheckedLaunch& launch) {
+  const Report& report = *launch.report;
+  const KernelOutcome outcome = report.kernel_outcome();
+  if (outcome == KernelOutcome::kRight || outcome == KernelOutcome::kUnproven) return std::nullopt;
+  std::string why = report.kernel_not_run;
+  if (const DeviceError* fault = report.device_fault()) why = fault->message;
+  const std::string_view word = outcome == KernelOutcome::kNotRun       ? "not run, and required"
+                                : outcome == KernelOutcome::kMistrusted ? "equal, on data that could not have told"
+                                : outcome == KernelOutcome::kGateFailed ? "a planted defect was not caught"
+                                : outcome == KernelOutcome::kWrong      ? "ran and was wrong"
+                                                                        : name_of(report.fault_kind());
+  Item item = bare_item(kKernelItem, launch, fmt::format("decode kernel: {}{}{}", word, why.empty() ? "" : ": ", why));
+  if (report.kernel) {
+    for (const CaseReport& c : report.kernel->cases) {
+      if (c.verdict.word == VerdictWord::kPass) continue;
+      item.fix = "xpu-preflight check --case '" + c.case_line + "' repeats it.";
+      break;
+    }
+  }
+  return item;
+}
+
+void add_items(const CheckedLaunch& launch, std::vector<Item>& out) {
+  if (!launch.report) {
+    if (!launch.read || launch.read->unknown.empty()) out.push_back(bare_item(kNotChecked, launch, launch.why));
+    if (!launch.read) return;
+    for (const ReadLaunch::Open& open : launch.read->unknown) {
+      Item item = bare_item(kNotChecked, launch, "not known: " + open.what);
+      if (!item.file.empty()) item.line = open.line, item.column = open.column;
+      out.push_back(std::move(item));
+    }
+    return;
+  }
+  const Report& report = *launch.report;
+  for (const Diagnostic& d : report.findings) {
+    out.push_back(item_of(d, launch));
+    out.back().failing = !report.fixed && report.fail_on && d.severity >= *report.fail_on;
+  }
+  if (auto item = kernel_item(launch)) out.push_back(std::move(*item));
+  for (const Ignored& ignored : report.ignored) {
+    out.push_back(item_of(ignored.finding, launch));
+    out.back().ignored = &ignored;
+  }
+}
+
+std::string counted(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::size_t CheckRun::ignored() const {
+  std::size_t count = 0;
+  for (const CheckedLaunch& launch : launches) count += launch.report ? launch.report->ignored.size() : 0;
+  for (const CheckedGroup& group : groups) count += group.ignored.size();
+  return count;
+}
+
+std::vector<Item> items_of(const CheckedLaunch& launch) {
+  std::vector<Item> out;
+  add_items(launch, out);
+  name_all(out);
+  return out;
+}
+
+std::vector<Item> items_of(const CheckRun& run) {
+  std::vector<Item> out;
+  for (const CheckedLaunch& launch : run.launches) add_items(launch, out);
+  for (const CheckedGroup& group : run.groups) {
+    const CheckedLaunch together{.title = group.what};
+    for (const Diagnostic& d : group.findings) {
+      out.push_back(item_of(d, together));
+      out.back().failing = d.severity == Severity::kError;
+    }
+    for (const Ignored& ignored : group.ignored) {
+      out.push_back(item_of(ignored.finding, together));
+      out.back().ignored = &ignored;
+    }
+  }
+  for (const SkippedFile& file : run.skipped) {
+    out.push_back({.rule = std::string(kSkippedFile), .message = file.why});
+    if (!file.named) out.back().severity = Severity::kWarning;
+    out.back().failing = file.named;
+    out.back().file = file.file;
+  }
+  name_all(out);
+  return out;
+}
+
+std::string_view summary_of(std::string_view id) {
+  if (id == kNotChecked) return "the launch could not be checked";
+  if (id == kKernelItem) return "the decode kernel did not run right on the OpenCL device";
+  if (id == kSkippedFile) return "no launch in the file is understood";
+  const Rule* rule = find_rule(id);
+  return rule == nullptr ? std::string_view("what SGLang does with the launch") : rule->summary;
+}
+
+std::string counts_text(const Report& report) {
+  std::array<std::size_t, 4> count{};
+  for (const Diagnostic& d : report.findings) ++count[static_cast<std::size_t>(d.severity)];
+  std::string out = fmt::format("{}: {}, {}, {}, {}", report.verdict_word(), counted(count[3], "error"),
+                                counted(count[2], "warning"), counted(count[1], "change"), counted(count[0], "note"));
+  if (!report.ignored.empty()) out += fmt::format(", {} ignored", report.ignored.size());
+  return out;
+}
+
+std::string kernel_words(const Report& report) {
+  if (!report.kernel) return "kernel: not run: " + (report.absence ? report.absence->message : report.kernel_not_run);
+  const KernelReport& k = *report.kernel;
+  std::string out = fmt::format("kernel: {}, {}", name_of(k.worst()), counted(k.cases.size(), "case"));
+  for (const auto& skip : k.skipped) out += fmt::format("; {} skipped: {}", skip.kernel, skip.reason);
+  return out;
+}
+
+bool is_worth_telling(const Item& item) {
+  return item.ignored == nullptr && (item.failing || item.severity > Severity::kInfo);
+}
+
+}  // namespace preflight::report

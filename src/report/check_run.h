@@ -1,0 +1,91 @@
+// What `check` found, of one launch or of every launch in many files, as data that each output format is written from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/report.h"
+
+namespace preflight::report {
+
+struct CheckedLaunch {
+  std::string title = {};               // "deploy/a.yaml:7 decode", "command line"
+  std::string file = {};                // "" where it stands in none
+  int line = 0;                         // of its first word
+  std::vector<int> wide_lines = {};     // of the file: with other characters than ASCII, where columns are not bytes
+  std::optional<ReadLaunch> read = {};  // of a launch in a file
+  std::optional<Report> report = {};    // none: it was not checked
+  std::string why = {};                 // it was not; "" where read->unknown tells
+  int exit_status = 0;
+};
+
+// Nodes of one launch, looked at together.
+struct CheckedGroup {
+  std::string what;
+  std::vector<std::string> launches;  // their titles
+  std::vector<Diagnostic> findings;
+  std::vector<Ignored> ignored;
+};
+
+struct SkippedFile {
+  std::string file;
+  std::string why;
+  bool named = false;  // by the user: then it counts
+};
+
+// About what was to be ignored: an entry that is stale, has expired, or cannot be read.
+struct IgnoreNote {
+  std::string place;  // file:line
+  std::string text;
+};
+
+struct CheckRun {
+  bool several = false;   // files were looked at, not one launch
+  std::size_t files = 0;  // of those
+  std::vector<CheckedLaunch> launches = {};
+  std::vector<CheckedGroup> groups = {};
+  std::vector<SkippedFile> skipped = {};
+  std::vector<IgnoreNote> ignore_notes = {};
+  std::string policy_file = {};  // that was read; "" for none
+  int exit_status = 0;
+
+  [[nodiscard]] std::size_t ignored() const;  // findings, of all launches and groups
+};
+
+// One thing to tell, with its place: a finding, a launch that was not checked, a kernel that was wrong.
+struct Item {
+  std::string rule;  // "not-checked", "kernel" and "skipped-file" are no rules
+  Severity severity = Severity::kError;
+  std::string message;
+  std::string why = {};
+  std::string fix = {};
+  std::string source = {};
+  std::string launch = {};  // its title
+  std::string file = {};    // "" for none
+  int line = 0;             // from 1; 0 for none
+  int column = 0;
+  const Ignored* ignored = nullptr;
+  bool failing = false;          // the run fails for it
+  std::string fingerprint = {};  // the same as long as the finding stays where it is; no two items of a run share one
+};
+
+// In the order of the launches; what was ignored behind what was found.
+std::vector<Item> items_of(const CheckRun& run);
+// Those of one launch alone.
+std::vector<Item> items_of(const CheckedLaunch& launch);
+
+// The names that are no rules, with what they mean.
+inline constexpr std::string_view kNotChecked = "not-checked";
+inline constexpr std::string_view kUnnamed = "sglang";
+inline constexpr std::string_view kKernelItem = "kernel";
+inline constexpr std::string_view kSkippedFile = "skipped-file";
+std::string_view summary_of(std::string_view rule_or_kind);
+
+// "refused, 1 error, 2 warnings, 1 ignored": of one launch that was checked.
+std::string counts_text(const Report& report);
+// "kernel: pass, 4 cases", "kernel: not run: --no-kernel was given".
+std::string kernel_words(const Report& report);
+// Worth a line of its own where room is dear: not a mere note, not ignored.
+bool is_worth_telling(const Item& item);
+
+}  // namespace preflight::report

@@ -1,0 +1,51 @@
+// Tested by tests/outputs_test.cpp and, over every command, by tests/report_schema.py.
+#include "src/report/finding_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json where_json(const SourceRange& where) {
+  Json out = Json::object();
+  if (where.argv_index >= 0) out = {{"argument", where.argv_index}, {"length", where.length}};
+  if (where.line > 0) {
+    out["line"] = where.line;
+    out["column"] = where.column;
+  }
+  if (!where.file.empty()) out["file"] = where.file;
+  return out.empty() ? Json(nullptr) : out;
+}
+
+}  // namespace
+
+Json finding_json(const Diagnostic& f) {
+  return {{"rule", f.rule},
+          {"refs", f.refs},
+          {"severity", name_of(f.severity)},
+          {"field", f.field ? Json(field_name(*f.field)) : Json(nullptr)},
+          {"message", f.message},
+          {"why", f.why},
+          {"fix", f.fix},
+          {"source", f.source},
+          {"where", where_json(f.where)}};
+}
+
+Json findings_json(const std::vector<Diagnostic>& findings) {
+  Json out = Json::array();
+  for (const Diagnostic& f : findings) out.push_back(finding_json(f));
+  return out;
+}
+
+Json ignored_json(const std::vector<Ignored>& ignored) {
+  Json out = Json::array();
+  for (const Ignored& i : ignored) {
+    out.push_back(finding_json(i.finding));
+    out.back()["ignored"] = {{"by", i.by}, {"reason", i.reason}};
+  }
+  return out;
+}
+
+}  // namespace preflight::report

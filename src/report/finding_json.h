@@ -1,0 +1,18 @@
+// The one shape of a finding in JSON: in every command, every list of findings holds these objects.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "preflight/report.h"
+
+namespace preflight::report {
+
+// {"rule", "refs", "severity", "field", "message", "why", "fix", "source", "where"}; field and where may be null.
+nlohmann::ordered_json finding_json(const Diagnostic& finding);
+nlohmann::ordered_json findings_json(const std::vector<Diagnostic>& findings);
+// The same with {"by", "reason"}.
+nlohmann::ordered_json ignored_json(const std::vector<Ignored>& ignored);
+
+}  // namespace preflight::report

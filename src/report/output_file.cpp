@@ -1,0 +1,69 @@
+// Tested by tests/outputs_test.cpp.
+#include "src/report/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "src/report/output_gate.h"
+
+namespace preflight::report {
+namespace {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+tl::unexpected<Error> system_failure(const std::string& path) {
+  return failure(std::string("cannot be written: ") + std::strerror(errno), path);
+}
+
+Result<bool> write_in_place(const std::string& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return system_failure(path);
+  const bool written = write_all(fd, text);
+  auto why = system_failure(path);
+  if (close(fd) != 0 || !written) return why;
+  return true;
+}
+
+mode_t usual_mode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+Result<bool> write_output(const std::string& path, std::string_view text) {
+  const std::string shown = gated(text);
+  struct stat status {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return failure("cannot be written: it is a directory", path);
+  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, shown);
+  // A link stays a link: its target is replaced.
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  const std::string target = real ? real.get() : path;
+  std::string temporary = target + ".XXXXXX";
+  const int fd = mkstemp(temporary.data());
+  if (fd < 0) return system_failure(path);
+  const bool written = write_all(fd, shown) && fchmod(fd, exists ? status.st_mode & 07777 : usual_mode()) == 0;
+  const bool closed = close(fd) == 0;
+  if (written && closed && rename(temporary.c_str(), target.c_str()) == 0) return true;
+  auto why = system_failure(path);
+  unlink(temporary.c_str());
+  return why;
+}
+
+}  // namespace preflight::report

@@ -1,0 +1,159 @@
+// `check PATH…` as text and as JSON: each launch by itself, then those that belong together, then the counts.
+// Tested by tests/launches_test.cpp.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/report/finding_json.h"
+#include "src/report/json_dump.h"
+#include "src/report/launches_report.h"
+#include "src/report/outputs/outputs.h"
+#include "src/report/printable.h"
+#include "src/report/report_json.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool something_unknown(const CheckedLaunch& launch) { return launch.read && !launch.read->unknown.empty(); }
+
+struct Counts {
+  int checked = 0;
+  int failed = 0;
+  int unknown = 0;  // something in them is not known
+  int unread = 0;   // the command is understood, its model or options cannot be read
+};
+
+Counts counts_of(const CheckRun& run) {
+  Counts out;
+  for (const CheckedLaunch& launch : run.launches) {
+    if (launch.report) {
+      ++out.checked;
+      out.failed += launch.exit_status != 0 ? 1 : 0;
+    } else {
+      ++(something_unknown(launch) ? out.unknown : out.unread);
+    }
+  }
+  return out;
+}
+
+std::string unchecked_text(const CheckedLaunch& launch, const Style& style) {
+  const std::string title = printable(launch.title);
+  if (!something_unknown(launch)) return fmt::format("{}: not checked: {}\n", title, printable(launch.why));
+  std::string out = style.bold(title) + ": not checked, something in it is not known\n";
+  for (const ReadLaunch::Open& open : launch.read->unknown) {
+    out += fmt::format("  {}:{}:{}: {}\n", printable(launch.read->file), open.line, open.column, printable(open.what));
+  }
+  return out;
+}
+
+std::string checked_text(const CheckedLaunch& launch, const TextOptions& options) {
+  const Style style(options.colour);
+  const Report& report = *launch.report;
+  const bool good = launch.exit_status == 0 && report.launch.accepted();
+  const std::string word(report.verdict_word());
+  std::string out;
+  if (!options.quiet || !good) {
+    out = style.bold(printable(launch.title)) + ": " + (good ? style.green(word) : style.red(word)) +
+          fmt::format(" (SGLang {}){}\n", report.launch.release().text(),
+                      report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size()));
+  }
+  for (const Diagnostic& d : report.findings) {
+    if (d.severity >= Severity::kWarning) out += finding_text(d, report.source, options) + "\n";
+  }
+  return out;
+}
+
+std::string groups_text(const CheckRun& run, const TextOptions& options) {
+  std::string out;
+  for (const CheckedGroup& group : run.groups) {
+    for (const Diagnostic& d : group.findings) out += finding_text(d, {}, options) + "\n";
+    if (options.quiet && group.findings.empty()) continue;
+    out += fmt::format("together: {} of {}: {}\n", group.launches.size(), printable(group.what),
+                       group.findings.empty() ? "they fit" : "see above");
+  }
+  return out;
+}
+
+std::string counts_line(const CheckRun& run) {
+  const Counts n = counts_of(run);
+  std::string out = fmt::format(
+      "{} file{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} file{} "
+      "skipped",
+      run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown, n.unread,
+      run.skipped.size(), run.skipped.size() == 1 ? "" : "s");
+  if (run.ignored() > 0) out += fmt::format("; {} finding{} ignored", run.ignored(), run.ignored() == 1 ? "" : "s");
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string ignore_notes_text(const CheckRun& run) {
+  std::string out;
+  for (const IgnoreNote& note : run.ignore_notes) {
+    out += fmt::format("ignores: {}: {}\n", printable(note.place), printable(note.text));
+  }
+  return out;
+}
+
+std::string run_text(const CheckRun& run, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string out;
+  for (const SkippedFile& file : run.skipped) {
+    if (options.quiet && !file.named) continue;
+    out += style.bold(printable(file.file)) + ": skipped: " + printable(file.why) + "\n";
+  }
+  for (const CheckedLaunch& launch : run.launches) {
+    out += launch.report ? checked_text(launch, options) : unchecked_text(launch, style);
+  }
+  out += groups_text(run, options) + ignore_notes_text(run);
+  return options.quiet ? out : out + counts_line(run);
+}
+
+std::string launch_text(const CheckRun& run, const TextOptions& options) {
+  const Report& report = *run.launches.front().report;
+  if (!options.quiet) return report_text(report, options) + ignore_notes_text(run);
+  return quiet_text(report, options) + ignore_notes_text(run);
+}
+
+std::string run_json(const CheckRun& run) {
+  Json launches = Json::array();
+  for (const CheckedLaunch& launch : run.launches) {
+    Json one = {{"launch", launch.read ? read_launch_json(*launch.read) : Json(nullptr)}};
+    if (launch.report) {
+      one["status"] = launch.report->verdict_word();
+      one["report"] = report_object(*launch.report, launch.exit_status);
+    } else {
+      one["status"] = something_unknown(launch) ? "unknown" : "unread";
+      if (!something_unknown(launch)) one["why"] = launch.why;
+    }
+    launches.push_back(std::move(one));
+  }
+  Json together = Json::array();
+  for (const CheckedGroup& group : run.groups) {
+    together.push_back({{"what", group.what},
+                        {"launches", group.launches},
+                        {"findings", findings_json(group.findings)},
+                        {"ignored", ignored_json(group.ignored)}});
+  }
+  Json skipped = Json::array();
+  for (const SkippedFile& file : run.skipped) skipped.push_back({{"file", file.file}, {"why", file.why}});
+  const Counts n = counts_of(run);
+  const Json out = {{"format_version", kJsonFormatVersion},
+                    {"launches", std::move(launches)},
+                    {"together", std::move(together)},
+                    {"skipped", std::move(skipped)},
+                    {"ignores", ignores_json(run)},
+                    {"summary",
+                     {{"files", run.files},
+                      {"checked", n.checked},
+                      {"failed", n.failed},
+                      {"unknown", n.unknown},
+                      {"unread", n.unread},
+                      {"skipped_files", run.skipped.size()},
+                      {"ignored", run.ignored()}}},
+                    {"exit_status", run.exit_status}};
+  return json_dump(out) + "\n";
+}
+
+}  // namespace preflight::report

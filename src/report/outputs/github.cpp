@@ -1,0 +1,47 @@
+// GitHub's workflow annotations: one command a line, which a runner reads from the step's output.
+// Tested by tests/outputs_test.cpp.
+#include <fmt/format.h>
+
+#include "src/report/outputs/escapes.h"
+#include "src/report/outputs/outputs.h"
+
+namespace preflight::report {
+namespace {
+
+std::string_view command_of(Severity severity) {
+  if (severity == Severity::kError) return "error";
+  return severity == Severity::kWarning ? "warning" : "notice";
+}
+
+std::string annotation(const Item& item) {
+  std::string properties;
+  if (!item.file.empty()) {
+    std::string_view path = item.file;
+    while (path.starts_with("./")) path.remove_prefix(2);
+    properties += fmt::format("file={},", command_property(path));
+    if (item.line > 0) properties += fmt::format("line={},", item.line);
+    if (item.line > 0 && item.column > 0) properties += fmt::format("col={},", item.column);
+  }
+  std::string text = item.message;
+  if (item.file.empty() && !item.launch.empty()) text = item.launch + ": " + text;
+  std::string out = fmt::format("::{} {}title={}::{}", command_of(item.severity), properties,
+                                command_property(item.rule), command_data(text));
+  if (!item.fix.empty()) out += "%0AFix: " + command_data(item.fix);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string github_text(const CheckRun& run) {
+  std::string out;
+  for (const Item& item : items_of(run)) {
+    if (is_worth_telling(item)) out += annotation(item);
+  }
+  for (const IgnoreNote& note : run.ignore_notes) {
+    out += fmt::format("::notice title=ignored::{}\n", command_data(note.place + ": " + note.text));
+  }
+  // A line that begins so is a command wherever it stands: the summary is none.
+  return out + "xpu-preflight: " + command_data(run_summary(run)) + "\n";
+}
+
+}  // namespace preflight::report

@@ -1,0 +1,121 @@
+// JUnit's XML as Jenkins, GitLab and others read it: a suite a launch, a case a question. What did not run is skipped,
+// never passed. Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+#include <fmt/format.h>
+
+#include "src/report/outputs/escapes.h"
+#include "src/report/outputs/outputs.h"
+
+namespace preflight::report {
+namespace {
+
+struct Suite {
+  std::string cases;
+  int tests = 0;
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+};
+
+void add_case(Suite& suite, const std::string& suite_name, std::string_view name, const std::string& inside) {
+  ++suite.tests;
+  suite.cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", markup_text(suite_name), markup_text(name));
+  suite.cases += inside.empty() ? "/>\n" : ">\n" + inside + "    </testcase>\n";
+}
+
+std::string details(const Item& item) {
+  std::string out = markup_text(item.message);
+  if (!item.why.empty()) out += "\nwhy: " + markup_text(item.why);
+  if (!item.fix.empty()) out += "\nfix: " + markup_text(item.fix);
+  if (!item.file.empty()) out += fmt::format("\nat: {}:{}", markup_text(item.file), item.line);
+  return out;
+}
+
+void add_item(Suite& suite, const Item& item, std::string_view where) {
+  const std::string name = fmt::format("{}: {}", item.rule, item.message);
+  if (item.ignored != nullptr) {
+    ++suite.skipped;
+    const std::string why = fmt::format("ignored ({}): {}", item.ignored->by, item.ignored->reason);
+    return add_case(suite, std::string(where), name,
+                    fmt::format("      <skipped message=\"{}\"/>\n", markup_text(why)));
+  }
+  const bool error = item.rule == kNotChecked || item.rule == kSkippedFile;
+  if (!item.failing) {
+    return add_case(suite, std::string(where), name, fmt::format("      <system-out>{}</system-out>\n", details(item)));
+  }
+  ++(error ? suite.errors : suite.failures);
+  const char* element = error ? "error" : "failure";
+  add_case(suite, std::string(where), name,
+           fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, markup_text(item.message),
+                       markup_text(item.rule), details(item)));
+}
+
+void add_kernel(Suite& suite, const Report& report, const std::string& title) {
+  const KernelOutcome outcome = report.kernel_outcome();
+  if (outcome == KernelOutcome::kRight) return add_case(suite, title, "decode kernel", "");
+  if (outcome != KernelOutcome::kUnproven) return;  // told as an item
+  ++suite.skipped;
+  add_case(suite, title, "decode kernel",
+           fmt::format("      <skipped message=\"{}\"/>\n", markup_text(kernel_words(report))));
+}
+
+// SGLang refuses it and nobody is to hear of the finding that says so.
+void add_silenced_refusal(Suite& suite, const Report& report, const std::string& title) {
+  if (report.launch.accepted()) return;
+  ++suite.skipped;
+  add_case(suite, title, "SGLang accepts the launch",
+           "      <skipped message=\"SGLang refuses this launch; the finding is ignored\"/>\n");
+}
+
+Suite suite_of(const CheckedLaunch& launch) {
+  Suite suite;
+  bool failed = false;
+  for (const Item& item : items_of(launch)) {
+    failed = failed || item.failing;
+    if (item.ignored != nullptr || is_worth_telling(item)) add_item(suite, item, launch.title);
+  }
+  if (!launch.report) return suite;
+  if (!failed && launch.report->launch.accepted()) {
+    add_case(suite, launch.title, fmt::format("SGLang {} and the rules", launch.report->launch.release().text()), "");
+  } else if (!failed) {
+    add_silenced_refusal(suite, *launch.report, launch.title);
+  }
+  add_kernel(suite, *launch.report, launch.title);
+  return suite;
+}
+
+std::string suite_xml(const std::string& name, const Suite& s) {
+  return fmt::format(
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  </testsuite>\n",
+      markup_text(name), s.tests, s.failures, s.errors, s.skipped, s.cases);
+}
+
+// What no launch alone is answerable for: nodes that do not fit together, files that were skipped.
+Suite rest_of(const CheckRun& run) {
+  Suite suite;
+  CheckRun rest;
+  rest.groups = run.groups;
+  rest.skipped = run.skipped;
+  for (const Item& item : items_of(rest)) add_item(suite, item, "files");
+  return suite;
+}
+
+}  // namespace
+
+std::string junit_text(const CheckRun& run) {
+  Suite total;
+  std::string suites;
+  const auto add = [&](const std::string& name, const Suite& suite) {
+    suites += suite_xml(name, suite);
+    total.tests += suite.tests;
+    total.failures += suite.failures;
+    total.errors += suite.errors;
+  };
+  for (const CheckedLaunch& launch : run.launches) add(launch.title, suite_of(launch));
+  if (const Suite rest = rest_of(run); rest.tests > 0) add("files", rest);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"xpu-preflight\" tests=\"{}\" failures=\"{}\" "
+      "errors=\"{}\">\n{}</testsuites>\n",
+      total.tests, total.failures, total.errors, suites);
+}
+
+}  // namespace preflight::report

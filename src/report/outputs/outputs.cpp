@@ -1,0 +1,72 @@
+// Tested by tests/outputs_test.cpp.
+#include "src/report/outputs/outputs.h"
+
+#include <fmt/format.h>
+
+#include "src/report/folding.h"
+#include "src/report/report_json.h"
+
+namespace preflight::report {
+namespace {
+
+std::string counted(std::size_t n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+struct Counts {
+  std::size_t checked = 0;
+  std::size_t failed = 0;
+  std::size_t refused = 0;
+  std::size_t unchecked = 0;
+};
+
+Counts counts_of(const CheckRun& run) {
+  Counts out;
+  for (const CheckedLaunch& launch : run.launches) {
+    out.checked += launch.report ? 1 : 0;
+    out.unchecked += launch.report ? 0 : 1;
+    out.failed += launch.report && launch.exit_status != 0 ? 1 : 0;
+    out.refused += launch.report && !launch.report->launch.accepted() ? 1 : 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string run_summary(const CheckRun& run) {
+  const Counts n = counts_of(run);
+  std::string out = fmt::format("{} checked, {} failed", counted(n.checked, "launch", "launches"), n.failed);
+  if (n.refused > 0) out += fmt::format(", {} that SGLang refuses", n.refused);
+  if (n.unchecked > 0) out += fmt::format(", {} not checked", n.unchecked);
+  if (run.several) out += "; " + counted(run.files, "file", "files");
+  if (!run.skipped.empty()) out += fmt::format(", {} skipped", run.skipped.size());
+  if (run.ignored() > 0) out += "; " + counted(run.ignored(), "finding", "findings") + " ignored";
+  return out;
+}
+
+std::string output_text(const CheckRun& run, OutputFormat format, const TextOptions& options) {
+  const bool one = !run.several && run.launches.size() == 1 && run.launches.front().report;
+  switch (format) {
+    case OutputFormat::kText: {
+      const std::string text = one ? launch_text(run, options) : run_text(run, options);
+      return options.folded ? folded(text, options.width) : text;
+    }
+    case OutputFormat::kJson:
+      return one ? report_json(*run.launches.front().report, run.exit_status, &run) : run_json(run);
+    case OutputFormat::kSarif:
+      return sarif_text(run);
+    case OutputFormat::kJunit:
+      return junit_text(run);
+    case OutputFormat::kGithub:
+      return github_text(run);
+    case OutputFormat::kGitlab:
+      return gitlab_text(run);
+    case OutputFormat::kMarkdown:
+      return markdown_report(run);
+    case OutputFormat::kHtml:
+      return html_report(run);
+  }
+  return {};
+}
+
+}  // namespace preflight::report

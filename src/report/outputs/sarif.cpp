@@ -1,0 +1,83 @@
+// SARIF 2.1.0 (OASIS): one run, one result a finding; what was ignored is there with its suppression.
+// Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "src/report/json_dump.h"
+#include "src/report/outputs/escapes.h"
+#include "src/report/outputs/outputs.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view level_of(Severity severity) {
+  if (severity == Severity::kError) return "error";
+  return severity == Severity::kWarning ? "warning" : "note";
+}
+
+Json rule_json(const std::string& id) {
+  Json out = {{"id", id}, {"shortDescription", {{"text", std::string(summary_of(id))}}}};
+  const Rule* rule = find_rule(id);
+  if (rule == nullptr || rule->id != id) return out;
+  if (!rule->why.empty()) out["fullDescription"] = {{"text", std::string(rule->why)}};
+  if (!rule->fix.empty()) out["help"] = {{"text", std::string(rule->fix)}};
+  out["defaultConfiguration"] = {{"level", level_of(rule->severity)}};
+  return out;
+}
+
+Json location_json(const Item& item) {
+  Json out = Json::object();
+  if (!item.file.empty()) {
+    Json place = {{"artifactLocation", {{"uri", uri_of_path(item.file)}}}};
+    if (item.line > 0) place["region"] = {{"startLine", item.line}};
+    if (item.line > 0 && item.column > 0) place["region"]["startColumn"] = item.column;
+    out["physicalLocation"] = std::move(place);
+  }
+  if (!item.launch.empty()) out["logicalLocations"] = Json::array({{{"fullyQualifiedName", item.launch}}});
+  return out;
+}
+
+Json result_json(const Item& item, std::size_t rule_index) {
+  std::string text = item.message;
+  if (!item.why.empty()) text += "\n" + item.why;
+  if (!item.fix.empty()) text += "\nFix: " + item.fix;
+  Json out = {{"ruleId", item.rule},
+              {"ruleIndex", rule_index},
+              {"level", level_of(item.severity)},
+              {"message", {{"text", text}}},
+              {"locations", Json::array({location_json(item)})},
+              {"partialFingerprints", {{"xpuPreflight/v1", item.fingerprint}}}};
+  if (item.ignored != nullptr) {
+    const bool inside = item.ignored->by == "inline";
+    out["suppressions"] =
+        Json::array({{{"kind", inside ? "inSource" : "external"}, {"justification", item.ignored->reason}}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string sarif_text(const CheckRun& run) {
+  std::map<std::string, std::size_t> index;
+  Json rules = Json::array();
+  Json results = Json::array();
+  for (const Item& item : items_of(run)) {
+    const auto [known, is_new] = index.try_emplace(item.rule, index.size());
+    if (is_new) rules.push_back(rule_json(item.rule));
+    results.push_back(result_json(item, known->second));
+  }
+  const Json driver = {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}, {"rules", std::move(rules)}};
+  const Json out = {
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+      {"version", "2.1.0"},
+      {"runs",
+       Json::array({{{"tool", {{"driver", driver}}},
+                     {"invocations", Json::array({{{"executionSuccessful", true}, {"exitCode", run.exit_status}}})},
+                     {"results", std::move(results)}}})}};
+  return json_dump(out) + "\n";
+}
+
+}  // namespace preflight::report
