@@ -96,7 +96,7 @@ Excerpt excerpt_of(const SourceRange& where, const ArgumentSource& source, int w
   if (!marked) return out;
   const auto [text, line_from, line_to, mark_from, mark_to] = *marked;
   // A character takes no more columns than bytes, so that a line of so many bytes fits.
-  const std::size_t room = static_cast<std::size_t>(std::max(width, 60)) - 8;
+  const std::size_t room = static_cast<std::size_t>(std::max(width, 60)) - 10;  // bar and dots
   std::size_t from = line_from;
   std::size_t to = line_to;
   if (to - from > room) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/report/display_width.h"
 #include "src/report/excerpt.h"
 #include "src/report/fixes_text.h"
 #include "src/report/outputs/escapes.h"
@@ -41,7 +42,9 @@ article p { margin: .3rem 0; }
 b.error { color: var(--error); } b.warning { color: var(--warning); } b.change { color: var(--change); }
 b.info, .soft { color: var(--soft); } .good { color: var(--good); } .bad { color: var(--error); }
 pre, code { font-family: ui-monospace, monospace; font-size: .87rem; }
-pre { background: var(--panel); padding: .6rem; overflow-x: auto; white-space: pre; overflow-wrap: normal; }
+pre { background: var(--panel); padding: .6rem; white-space: pre-wrap; }
+mark { color: inherit; background: none; border-bottom: .15rem solid var(--error); font-weight: bold; }
+details { margin: .6rem 0; } summary { cursor: pointer; color: var(--soft); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); }
 .bar { display: flex; height: 1.6rem; border: 1px solid var(--line); border-radius: .3rem; overflow: hidden; }
@@ -59,14 +62,26 @@ std::string labelled(std::string_view label, const std::string& text) {
   return text.empty() ? "" : fmt::format("<p><span class=\"soft\">{}:</span> {}</p>\n", label, markup_text(text));
 }
 
+std::size_t byte_at_column(std::string_view line, std::size_t column) {
+  std::size_t at = 0;
+  while (at < line.size() && display_width(line.substr(0, at)) < column) {
+    do ++at;
+    while (at < line.size() && character_start(line, at) != at);
+  }
+  return at;
+}
+
 std::string excerpt_html(const Diagnostic& finding, const ArgumentSource& source) {
   constexpr int kColumns = 110;
   const Excerpt excerpt = excerpt_of(finding.where, source, kColumns);
   std::string out;
   if (!excerpt.place.empty()) out += fmt::format("<p class=\"soft\">{}</p>\n", markup_text(excerpt.place));
   if (excerpt.line.empty()) return out;
-  return out + fmt::format("<pre>{}\n{}{}</pre>\n", markup_text(excerpt.line), std::string(excerpt.caret_column, ' '),
-                           std::string(excerpt.caret_width, '^'));
+  const std::size_t from = byte_at_column(excerpt.line, excerpt.caret_column);
+  const std::size_t to = byte_at_column(excerpt.line, excerpt.caret_column + excerpt.caret_width);
+  const std::string_view line = excerpt.line;
+  return out + fmt::format("<pre>{}<mark>{}</mark>{}</pre>\n", markup_text(line.substr(0, from)),
+                           markup_text(line.substr(from, to - from)), markup_text(line.substr(to)));
 }
 
 std::string finding_html(const Diagnostic& f, const ArgumentSource& source, const std::string& ignored) {
@@ -146,7 +161,11 @@ std::string launch_html(const CheckedLaunch& launch) {
   out +=
       fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n", launch.exit_status == 0 ? "good" : "bad",
                   markup_text(counts_text(report)), report.launch.release().text(), markup_text(kernel_words(report)));
-  for (const Diagnostic& f : report.findings) out += finding_html(f, report.source, "");
+  std::string notes;
+  for (const Diagnostic& f : report.findings) {
+    (f.severity == Severity::kInfo ? notes : out) += finding_html(f, report.source, "");
+  }
+  if (!notes.empty()) out += "<details><summary>Notes</summary>\n" + notes + "</details>\n";
   for (const Item& item : items_of(launch)) {
     if (item.rule == kKernelItem) out += bare_html(item);
   }
