@@ -45,8 +45,9 @@ pre, code { font-family: ui-monospace, monospace; font-size: .87rem; }
 pre { background: var(--panel); padding: .6rem; white-space: pre-wrap; }
 mark { color: inherit; background: none; border-bottom: .15rem solid var(--error); font-weight: bold; }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--soft); }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); }
+dt { font-weight: bold; padding-top: .3rem; } dd { margin: 0 0 .3rem; }
+@media (min-width: 50rem) { dl { display: grid; grid-template-columns: max-content 1fr; column-gap: 1.2rem; }
+  dd { padding-top: .3rem; } }
 .bar { display: flex; height: 1.6rem; border: 1px solid var(--line); border-radius: .3rem; overflow: hidden; }
 .bar i { display: block; height: 100%; } .used { background: var(--used); } .cache { background: var(--cache); }
 .key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .3rem; border: 1px solid var(--line); }
@@ -115,13 +116,14 @@ std::string values_html(const Launch& launch) {
   if (launch.resolved.empty()) return "";
   std::string rows;
   for (const Field f : fields_of(launch.release())) {
+    if (field_name(f).starts_with('_')) continue;  // SGLang's notes to itself
     if (launch.args.last_given(f) == nullptr && launch[f].identical(launch.args[f])) continue;
-    rows += fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{}</td></tr>\n", field_name(f),
+    rows += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", field_name(f),
                         markup_text(chain_text(launch, f, true)));
   }
   if (rows.empty()) return "";
   const char* title = launch.accepted() ? "Values" : "Values up to the refusal";
-  return fmt::format("<h3>{}</h3>\n<div class=\"scroll\"><table>\n{}</table></div>\n", title, rows);
+  return fmt::format("<h3>{}</h3>\n<dl>\n{}</dl>\n", title, rows);
 }
 
 double percent(double part, double whole) { return whole <= 0.0 ? 0.0 : std::clamp(100.0 * part / whole, 0.0, 100.0); }
