@@ -1,8 +1,10 @@
 // xpu-preflight: options to stages to exit status. Everything else is in the library.
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -332,6 +334,13 @@ int run(int argc, char** argv) {
   if (asked->behind == report::Behind::kNothing && !launch.empty()) {
     return refuse({fmt::format("{} takes nothing behind --", name)});
   }
+  // `check` folds its text itself: its other formats are for programs.
+  const OutputOptions output = output_options(LaunchFlags{});
+  constexpr std::array<std::string_view, 5> kNotFolded = {"check", "exec", "completions", "manual", "kernels"};
+  const bool is_text = std::ranges::find(kNotFolded, name) == kNotFolded.end() && !wants_json(argc, argv) &&
+                       std::ranges::find(own, "--batch") == own.end();
+  std::optional<report::FoldedStream> folded;
+  if (output.folded && is_text) folded.emplace(std::cout, output.width);
   return asked->run(std::move(launch));
 }
 

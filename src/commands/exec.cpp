@@ -14,6 +14,7 @@
 
 #include "src/base/shell_words.h"
 #include "src/report/complaint.h"
+#include "src/report/folding.h"
 #include "src/report/report_text.h"
 #include "src/sources/launch_command.h"
 
@@ -60,7 +61,7 @@ void tell(const Report& report, const CheckCommand& command) {
   const report::TextOptions text = text_options(command.output);
   const std::string whole =
       command.output.details ? report::report_text(report, text) : report::findings_text(report, text);
-  std::cerr << whole;
+  std::cerr << (text.folded ? report::folded(whole, text.width) : whole);
 }
 
 struct Outcome {

@@ -24,3 +24,4 @@ head -c 4096 /dev/zero | tr '\0' '\377' > $D/binary; printf ',\nservices:' > $D/
 { printf 'services:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n'; p=a; for n in b c d e f g h i j; do printf "  $n: &$n [*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p]\n"; p=$n; done; } > $D/bomb_manifest.yaml
 { for i in $(seq 20000); do printf '$('; done; } > $D/deep.sh
 printf 'services:\n  web:\n    image: nginx\n' > $D/compose_none.yaml
+{ for i in $(seq 12000); do printf '# xpu-preflight: ignore=PL003\n'; done; for i in $(seq 50); do printf 'python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3\n'; done; } > $D/comments.sh

@@ -16,8 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 9> kCommands = {"check", "resolve", "memory",   "pages", "upgrade",
                                                        "nodes", "explain", "launches", "rules"};
 // Options that start a program, open a device or write.
-constexpr std::array<std::string_view, 8> kNotHere = {"--resolver",       "--kernel", "--fix",          "--inject",
-                                                      "--require-kernel", "--opencl", "--list-devices", "--output"};
+constexpr std::array<std::string_view, 10> kNotHere = {"--resolver",       "--kernel", "--fix",          "--inject",
+                                                       "--require-kernel", "--opencl", "--list-devices", "--output",
+                                                       "--write-baseline", "--svg"};
 
 bool may_run(std::string_view word) {
   return std::ranges::none_of(kNotHere, [&](std::string_view option) { return word.starts_with(option); });

@@ -82,6 +82,14 @@ def weight_headers():
     yield b"\x02GGUF" + struct.pack("<IQQ", 3, 1, 2) + pairs + tensor + b"\0" * 288
 
 
+def policies():
+    """Files of a project, comments and baselines; the first line of each is a pattern, too."""
+    yield b"release: 0.5.23\nselect: [PG, PL]\nseverities: {PL003: warning}\n"
+    yield b"ignores:\n- {rule: PL003, path: 'deploy/*.sh', reason: known, until: 2027-01-31}\n"
+    yield b"*/a?c*\n# xpu-preflight: ignore=PL003,PG a reason\npython -m sglang.launch_server --tp 3\n"
+    yield b'{"baseline": 1, "findings": [{"rule": "PL003", "file": "a.sh", "launch": "", "message": "m", "count": 2}]}'
+
+
 SEEDS = {
     "launch_file_fuzz": launch_files,
     "shell_fuzz": lambda: (seed[1:] for seed in launch_files()),
@@ -92,6 +100,7 @@ SEEDS = {
     "weight_headers_fuzz": weight_headers,
     "yaml_fuzz": lambda: (seed[1:] for seed in launch_files() if seed[0] in (3, 4)),
     "json_fuzz": configurations,
+    "policy_fuzz": policies,
     "args_fuzz": lambda: (b"--model-path\nm\n" + w.rpartition(b"--\n")[2] for w in words()),
 }
 

@@ -1,6 +1,7 @@
 // Tested by tests/policy_test.cpp.
 #include "src/commands/policy/baseline.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -30,9 +31,14 @@ Baseline::Key Baseline::key_of(const Diagnostic& finding, const std::string& fil
 Result<Baseline> Baseline::read(const std::string& file) {
   const auto text = read_text(file);
   if (!text) return failure(text.error().message + "; --write-baseline FILE writes one", file);
-  const Json json = Json::parse(*text, nullptr, false);
+  return parse(*text, file);
+}
+
+Result<Baseline> Baseline::parse(const std::string& text, const std::string& file) {
+  const Json json = Json::parse(text, nullptr, false);
   const auto bad = [&] { return failure("this is no baseline; --write-baseline FILE writes one", file); };
   if (!json.is_object() || json.value("baseline", Json()) != kVersion || !json.contains("findings")) return bad();
+  if (!json["findings"].is_array()) return bad();
   Baseline out;
   for (const Json& entry : json["findings"]) {
     if (!entry.is_object()) return bad();
@@ -42,7 +48,8 @@ Result<Baseline> Baseline::read(const std::string& file) {
     const std::string* message = text_in(entry, "message");
     const auto count = entry.find("count");
     if (!rule || !where || !launch || !message || count == entry.end() || !count->is_number_integer()) return bad();
-    out.counts_[{*rule, *where, *launch, *message}] += count->get<int>();
+    constexpr std::int64_t kMost = 1'000'000;
+    out.counts_[{*rule, *where, *launch, *message}] += std::clamp<std::int64_t>(count->get<std::int64_t>(), 0, kMost);
   }
   return out;
 }
@@ -60,8 +67,8 @@ void Baseline::add(const Diagnostic& finding, const std::string& file, const std
   ++counts_[key_of(finding, file, launch)];
 }
 
-int Baseline::left() const {
-  int out = 0;
+std::int64_t Baseline::left() const {
+  std::int64_t out = 0;
   for (const auto& [key, count] : counts_) out += seen_.contains(key.file) ? count : 0;
   return out;
 }

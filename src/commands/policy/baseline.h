@@ -1,6 +1,7 @@
 // A baseline: findings that were there when it was written, and are let pass until they are gone.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -14,12 +15,13 @@ namespace preflight::commands {
 class Baseline {
  public:
   static Result<Baseline> read(const std::string& file);
+  static Result<Baseline> parse(const std::string& text, const std::string& file);
 
   // Whether one such finding is left in it, which is then taken.
   bool take(const Diagnostic& finding, const std::string& file, const std::string& launch);
   void add(const Diagnostic& finding, const std::string& file, const std::string& launch);
   // Of the files that were looked at: how many of its findings were not there any more.
-  [[nodiscard]] int left() const;
+  [[nodiscard]] std::int64_t left() const;
   [[nodiscard]] std::string text() const;
 
  private:
@@ -32,7 +34,7 @@ class Baseline {
   };
   static Key key_of(const Diagnostic& finding, const std::string& file, const std::string& launch);
 
-  std::map<Key, int> counts_;
+  std::map<Key, std::int64_t> counts_;
   std::set<std::string> seen_;
 };
 

@@ -1,8 +1,6 @@
 // Tested by tests/policy_test.cpp.
 #include "src/commands/policy/finding_filter.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -21,13 +19,45 @@ bool has_expired(const IgnoreEntry& entry) {
   return entry.until && std::chrono::sys_days(*entry.until) < today;
 }
 
-// Whether the comment stands on the lines of the launch or right above.
-bool is_at(const InlineIgnore& ignore, const LaunchPlace& place) {
-  return place.first_line > 0 && ignore.line >= first_line_of_comments(place.text, place.first_line) &&
-         ignore.line <= std::max(place.first_line, place.last_line);
+// The file's path from where the policy's paths start.
+std::string path_for(const Policy& policy, const std::string& file) {
+  if (file.empty()) return {};
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path base = fs::weakly_canonical(policy.directory.empty() ? "." : policy.directory, error);
+  return fs::weakly_canonical(file, error).lexically_relative(base).string();
+}
+
+bool path_matches(const IgnoreEntry& entry, const std::string& path) {
+  if (entry.path.empty()) return true;
+  if (path.empty()) return false;
+  const std::string pattern = std::filesystem::path(entry.path).lexically_normal().string();
+  return pattern.ends_with('/') ? path.starts_with(pattern) : matches_pattern(path, pattern);
 }
 
 }  // namespace
+
+bool matches_pattern(std::string_view text, std::string_view pattern) {
+  std::size_t t = 0;
+  std::size_t p = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t retry = 0;  // of the text, behind the last star
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
 
 Result<FindingFilter> FindingFilter::make(Options options) {
   for (const auto& [name, words] : {std::pair{"--select", &options.select}, std::pair{"--ignore", &options.ignore}}) {
@@ -49,31 +79,17 @@ void FindingFilter::set_severities(std::vector<Diagnostic>& findings) const {
   std::ranges::stable_sort(findings, [](const Diagnostic& a, const Diagnostic& b) { return a.severity > b.severity; });
 }
 
-bool FindingFilter::path_matches(const IgnoreEntry& entry, const LaunchPlace& place) const {
-  if (entry.path.empty()) return true;
-  if (place.file.empty()) return false;
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path base =
-      fs::weakly_canonical(options_.policy.directory.empty() ? "." : options_.policy.directory, error);
-  const std::string path = fs::weakly_canonical(place.file, error).lexically_relative(base).string();
-  const std::string pattern = fs::path(entry.path).lexically_normal().string();
-  if (pattern.ends_with('/')) return path.starts_with(pattern);
-  return fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
-}
-
-std::optional<Ignored> FindingFilter::by_policy(const Diagnostic& finding, const LaunchPlace& place) {
-  for (std::size_t i = 0; i < options_.policy.ignores.size(); ++i) {
+std::optional<Ignored> FindingFilter::by_policy(const Diagnostic& finding, const Candidates& here) {
+  for (const std::size_t i : here.entries) {
     const IgnoreEntry& entry = options_.policy.ignores[i];
-    if (!finding.rule.starts_with(entry.rule) || has_expired(entry) || !path_matches(entry, place)) continue;
+    if (!finding.rule.starts_with(entry.rule)) continue;
     used_.insert(i);
     return Ignored{finding, "policy", fmt::format("{} ({})", entry.reason, entry.place)};
   }
   return std::nullopt;
 }
 
-std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding, const LaunchPlace& place,
-                                                       std::vector<Comment>& comments) {
+std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding, const Candidates& here) {
   const Policy& policy = options_.policy;
   const bool selected_here = !options_.select.empty();
   const auto& select = selected_here ? options_.select : policy.select;
@@ -83,13 +99,13 @@ std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding
   }
   if (names(options_.ignore, finding)) return Ignored{finding, "option", "--ignore"};
   if (names(policy.ignore, finding)) return Ignored{finding, "policy", "ignore in " + from};
-  if (auto ignored = by_policy(finding, place)) return ignored;
-  for (Comment& comment : comments) {
-    if (!comment.ignore.fault.empty() || !names(comment.ignore.rules, finding) || !is_at(comment.ignore, place))
-      continue;
-    comment.used = true;
-    return Ignored{finding, "inline", fmt::format("{} (line {})", comment.ignore.reason, comment.ignore.line)};
+  if (auto ignored = by_policy(finding, here)) return ignored;
+  for (Comment* comment : here.comments) {
+    if (!comment->ignore.fault.empty() || !names(comment->ignore.rules, finding)) continue;
+    comment->used = true;
+    return Ignored{finding, "inline", fmt::format("{} (line {})", comment->ignore.reason, comment->ignore.line)};
   }
+  const LaunchPlace& place = here.place;
   if (options_.into_baseline) {
     written_.add(finding, place.file, place.launch);
     return Ignored{finding, "baseline", "written to " + options_.baseline_file};
@@ -100,20 +116,36 @@ std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding
   return std::nullopt;
 }
 
+FindingFilter::Candidates FindingFilter::candidates(const LaunchPlace& place) {
+  Candidates out{.place = place};
+  const auto [known, is_new] = comments_.try_emplace(place.file);
+  if (is_new) {
+    for (InlineIgnore& ignore : inline_ignores(place.text)) known->second.push_back({.ignore = std::move(ignore)});
+  }
+  if (!known->second.empty() && place.first_line > 0) {
+    const int from = first_line_of_comments(place.text, place.first_line);
+    for (Comment& comment : known->second) {
+      if (comment.ignore.line < from || comment.ignore.line > std::max(place.first_line, place.last_line)) continue;
+      comment.at_launch = true;
+      out.comments.push_back(&comment);
+    }
+  }
+  const auto& entries = options_.policy.ignores;
+  const std::string path = entries.empty() ? "" : path_for(options_.policy, place.file);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (has_expired(entries[i]) || !path_matches(entries[i], path)) continue;
+    reached_.insert(i);
+    out.entries.push_back(i);
+  }
+  return out;
+}
+
 std::vector<Ignored> FindingFilter::apply(std::vector<Diagnostic>& findings, const LaunchPlace& place) {
   set_severities(findings);
-  const auto [known, is_new] = comments_.try_emplace(place.file);
-  std::vector<Comment>& comments = known->second;
-  if (is_new) {
-    for (InlineIgnore& ignore : inline_ignores(place.text)) comments.push_back({.ignore = std::move(ignore)});
-  }
-  for (Comment& comment : comments) comment.at_launch = comment.at_launch || is_at(comment.ignore, place);
-  for (std::size_t i = 0; i < options_.policy.ignores.size(); ++i) {
-    if (path_matches(options_.policy.ignores[i], place)) reached_.insert(i);
-  }
+  const Candidates here = candidates(place);
   std::vector<Ignored> out;
   std::erase_if(findings, [&](const Diagnostic& finding) {
-    const auto ignored = reason_to_ignore(finding, place, comments);
+    const auto ignored = reason_to_ignore(finding, here);
     if (ignored) out.push_back(*ignored);
     return ignored.has_value();
   });

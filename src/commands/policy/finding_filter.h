@@ -55,11 +55,16 @@ class FindingFilter {
     bool at_launch = false;
     bool used = false;
   };
-  std::optional<Ignored> reason_to_ignore(const Diagnostic& finding, const LaunchPlace& place,
-                                          std::vector<Comment>& comments);
-  std::optional<Ignored> by_policy(const Diagnostic& finding, const LaunchPlace& place);
+  // What may let the findings of one launch pass.
+  struct Candidates {
+    const LaunchPlace& place;
+    std::vector<std::size_t> entries = {};  // of the policy
+    std::vector<Comment*> comments = {};
+  };
+  Candidates candidates(const LaunchPlace& place);
+  std::optional<Ignored> reason_to_ignore(const Diagnostic& finding, const Candidates& here);
+  std::optional<Ignored> by_policy(const Diagnostic& finding, const Candidates& here);
   void set_severities(std::vector<Diagnostic>& findings) const;
-  [[nodiscard]] bool path_matches(const IgnoreEntry& entry, const LaunchPlace& place) const;
 
   Options options_;
   Baseline written_;
@@ -67,5 +72,9 @@ class FindingFilter {
   std::set<std::size_t> reached_;                         // entries whose path met a launch
   std::map<std::string, std::vector<Comment>> comments_;  // by file
 };
+
+// Whether the whole of `text` is what the pattern describes: * stands for any characters, ? for one. Takes no longer
+// than both are long, multiplied.
+bool matches_pattern(std::string_view text, std::string_view pattern);
 
 }  // namespace preflight::commands

@@ -89,14 +89,21 @@ std::vector<InlineIgnore> inline_ignores(std::string_view text) {
 
 int first_line_of_comments(std::string_view text, int line) {
   constexpr int kMostKeys = 3;
-  const auto lines = lines_of(text);
+  std::size_t end = 0;  // behind the line end in front of `line`
+  for (int n = 1; n < line; ++n) {
+    end = text.find('\n', end);
+    if (end == std::string_view::npos) return line;
+    ++end;
+  }
   int keys = 0;
   int first = line;
-  while (first > 1 && static_cast<std::size_t>(first) <= lines.size() + 1) {
-    const std::string_view above = lines[static_cast<std::size_t>(first) - 2];
+  while (end > 0) {
+    const std::size_t begin = end < 2 ? 0 : text.rfind('\n', end - 2) + 1;  // npos + 1 is the text's begin
+    const std::string_view above = text.substr(begin, end - 1 - begin);
     const bool comment = trimmed(above).starts_with('#');
     if (!comment && (!introduces(above) || ++keys > kMostKeys)) break;
     --first;
+    end = begin;
   }
   return first;
 }
