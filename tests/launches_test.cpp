@@ -47,6 +47,27 @@ TEST(Launches, WhatCannotBeReadIsSaid) {
   EXPECT_THAT(run.err, HasSubstr("template"));
 }
 
+// A decode server takes the cache of the prefill server as it lies there.
+TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
+  const TemporaryDirectory dir;
+  const std::string common = kServe + "--device cpu --disaggregation-transfer-backend nixl --disaggregation-mode ";
+  const auto together = [&](const std::string& prefill, const std::string& decode) {
+    const std::string path =
+        dir.file("pd.sh", common + "prefill " + prefill + "\n" + common + "decode " + decode + "\n");
+    const Json report = Json::parse(run_tool({"check", path, "--no-kernel", "--format", "json"}).out);
+    std::string rules;
+    for (const Json& group : report["together"]) {
+      for (const Json& finding : group["findings"])
+        rules += finding["rule"].get<std::string>() + " " + finding["field"].get<std::string>() + " ";
+    }
+    return std::to_string(report["together"].size()) + " " + rules;
+  };
+  EXPECT_EQ(together("--page-size 64", "--page-size 64"), "1 ");
+  EXPECT_EQ(together("--page-size 64", "--page-size 32"), "1 ND007 page_size ");
+  EXPECT_EQ(together("", "--kv-cache-dtype bfloat16"), "1 ");
+  EXPECT_EQ(together("", "--model-path Qwen/Qwen3-0.6B"), "0 ");
+}
+
 TEST(CheckPaths, EveryLaunchOfADirectoryIsLookedAtByItself) {
   const TemporaryDirectory dir;
   dir.file("good.sh", kServe + "--tp 2\n");

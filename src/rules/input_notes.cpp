@@ -174,6 +174,14 @@ const Rule kRules[] = {
      .source = "sglang/srt/distributed/bootstrap.py (0.5.23): _resolve_dist_init_method; before, "
                "sglang/srt/model_executor/model_runner.py",
      .need = RuleNeed::kNothing},
+    {.id = "ND007",
+     .summary = "a prefill and a decode server cannot hand a cache over",
+     .why =
+         "The decode server asks the prefill server for its page size and the dtype of its cache at the first request, "
+         "and raises RuntimeError where they are not its own. Two transfer backends do not understand each other.",
+     .fix = "Give both servers the same value.",
+     .source = "sglang/srt/disaggregation/common/conn.py",
+     .need = RuleNeed::kNothing},
     {.id = "HO001",
      .summary = "no Intel GPU that a launch could use",
      .why = "torch finds no XPU, and SGLang then takes another device or ends.",

@@ -26,6 +26,11 @@ Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, cons
 // What the nodes must agree on, and whether their ranks are complete. One PreparedLaunch per node, in order.
 std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
 
+// "prefill" or "decode"; "" for a launch that is neither, or is refused.
+std::string disaggregation_mode(const Launch& launch);
+// What each prefill server and each decode server among the launches must agree on.
+std::vector<Diagnostic> pair_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
+
 // Exit 1 when a node's own launch has errors, or the nodes do not fit together.
 int check_nodes(const LaunchInput& input, const std::vector<std::string>& files, const CheckOptions& rules,
                 const OutputOptions& output);

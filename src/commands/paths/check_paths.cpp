@@ -34,6 +34,13 @@ std::string meeting_place(const Launch& launch) {
   return fmt::format("{} nodes at {}", nodes.as_int(), address.is_string() ? address.as_string() : "no address");
 }
 
+// Servers of one file that serve one model in two parts.
+std::string handover_place(const ReadLaunch& read, const Launch& launch) {
+  if (disaggregation_mode(launch).empty()) return {};
+  const Value& model = launch.args[Field::model_path];
+  return fmt::format("prefill and decode of {} in {}", model.is_string() ? model.as_string() : "a model", read.file);
+}
+
 class PathCheck {
  public:
   PathCheck(const CheckCommand& command, bool release_given) : command_(command), release_given_(release_given) {}
@@ -87,8 +94,11 @@ class PathCheck {
     auto prepared = prepare_launch(input);
     if (!prepared) return not_checked(std::move(read), input.command_is_file, prepared.error().text());
     const std::string place = meeting_place(prepared->launch);
-    if (!place.empty())
-      groups_[place].push_back({{.name = title_of(read), .command = {}, .variables = {}, .env = {}}, *prepared});
+    const std::string pair = handover_place(read, prepared->launch);
+    for (auto* group : {place.empty() ? nullptr : &groups_[place], pair.empty() ? nullptr : &pairs_[pair]}) {
+      if (group != nullptr)
+        group->push_back({{.name = title_of(read), .command = {}, .variables = {}, .env = {}}, *prepared});
+    }
     Report report = make_report(std::move(*prepared), command);
     report.read = std::move(read);
     const Exit status = exit_status(report, command);
@@ -97,30 +107,44 @@ class PathCheck {
     run_.launches.back().title = title_of(*run_.launches.back().read);
   }
 
-  // Nodes of one launch are also looked at together.
+  // Nodes of one launch, and prefill and decode servers of one model, are also looked at together.
   void together() {
-    for (auto& [place, members] : groups_) {
-      std::vector<Node> nodes;
-      std::vector<PreparedLaunch> launches;
-      report::CheckedGroup group{.what = place, .launches = {}, .findings = {}, .ignored = {}};
-      for (Member& member : members) {
-        group.launches.push_back(member.node.name);
-        nodes.push_back(std::move(member.node));
-        launches.push_back(std::move(member.launch));
-      }
-      group.findings = node_findings(nodes, launches);
-      if (command_.filter) group.ignored = command_.filter->apply(group.findings, {.launch = place});
-      for (const Diagnostic& d : group.findings) {
-        if (d.severity == Severity::kError) worst_ = heavier(worst_, kFindings);
-      }
-      run_.groups.push_back(std::move(group));
+    for (auto& [place, members] : groups_) look_at_group(place, members, node_findings);
+    for (auto& [place, members] : pairs_) {
+      if (has_both(members)) look_at_group(place, members, pair_findings);
     }
+  }
+
+  static bool has_both(const std::vector<Member>& members) {
+    const auto any = [&](std::string_view mode) {
+      return std::any_of(members.begin(), members.end(),
+                         [&](const Member& m) { return disaggregation_mode(m.launch.launch) == mode; });
+    };
+    return any("prefill") && any("decode");
+  }
+
+  void look_at_group(const std::string& place, std::vector<Member>& members, const auto& findings_of) {
+    std::vector<Node> nodes;
+    std::vector<PreparedLaunch> launches;
+    report::CheckedGroup group{.what = place, .launches = {}, .findings = {}, .ignored = {}};
+    for (Member& member : members) {
+      group.launches.push_back(member.node.name);
+      nodes.push_back(std::move(member.node));
+      launches.push_back(std::move(member.launch));
+    }
+    group.findings = findings_of(nodes, launches);
+    if (command_.filter) group.ignored = command_.filter->apply(group.findings, {.launch = place});
+    for (const Diagnostic& d : group.findings) {
+      if (d.severity == Severity::kError) worst_ = heavier(worst_, kFindings);
+    }
+    run_.groups.push_back(std::move(group));
   }
 
   const CheckCommand& command_;
   bool release_given_;
   Exit worst_ = kOk;
   std::map<std::string, std::vector<Member>> groups_;
+  std::map<std::string, std::vector<Member>> pairs_;
   report::CheckRun run_;
 };
 

@@ -1,0 +1,1 @@
+explain page_size --facts tests/golden/machine.json -- --model-path Qwen/Qwen3-8B --attention-backend intel_xpu --page-size 32

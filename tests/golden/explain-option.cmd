@@ -1,0 +1,1 @@
+explain --page-size

@@ -1,0 +1,1 @@
+explain PG003

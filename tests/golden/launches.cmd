@@ -1,0 +1,1 @@
+launches tests/golden/launches.sh

@@ -1,0 +1,1 @@
+memory --facts tests/golden/machine.json -- --model-path Qwen/Qwen3-8B --tp 2

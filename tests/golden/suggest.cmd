@@ -1,0 +1,1 @@
+suggest Qwen/Qwen3-8B --facts tests/golden/machine.json
