@@ -1,6 +1,7 @@
 // What every command prints, as files: tests/golden/NAME.cmd holds the arguments, and beside it stands what they print, in
 // 80 and in 120 columns (NAME.80.txt, NAME.120.txt), as JSON (NAME.json) and as a picture (NAME.svg), for each of these
 // files that there is. UPDATE_GOLDEN=1 writes them anew; a command without any gets the texts, and JSON where it has it.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -49,7 +50,8 @@ std::vector<std::string> arguments_of(const fs::path& file, const std::string& s
 }
 
 std::vector<std::string> as_json(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin() + 1, {"--format", "json"});
+  const auto launch = std::find(arguments.begin(), arguments.end(), "--");
+  arguments.insert(launch, {"--format", "json"});
   return arguments;
 }
 

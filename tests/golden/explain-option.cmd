@@ -1,1 +1,1 @@
-explain --page-size
+explain tp_size
