@@ -190,14 +190,13 @@ void deepseek_v4_shapes(ModelBuilder& b) {
 // The chain of special cases, in upstream's order.
 void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   ModelFacts& f = b.facts;
-  const bool newer = b.since(v0_5(15));
   const bool has_lora_rank = !b.text->is_none("kv_lora_rank");
   if (b.arch_trait(ArchTrait::kMla) || (b.is_arch("PixtralForConditionalGeneration") && has_lora_rank)) {
     deepseek_shapes(b);
   } else if (b.since(v0_5(12)) && (b.is_arch("DeepseekV4ForCausalLM") || b.is_arch("DeepseekV4ForCausalLMNextN") ||
-                                   (newer && b.is_arch("DeepseekV4ForCausalLMDSpark")))) {
+                                   (b.since(v0_5(16)) && b.is_arch("DeepseekV4ForCausalLMDSpark")))) {
     deepseek_v4_shapes(b);
-  } else if (newer && b.is_arch("Glm4MoeForCausalLMNextN")) {
+  } else if (b.since(v0_5(14)) && b.is_arch("Glm4MoeForCausalLMNextN")) {
     f.v_head_dim = f.head_dim;
     f.swa_v_head_dim = f.swa_head_dim;
   } else if (b.is_arch("MiniCPM3ForCausalLM")) {
@@ -211,18 +210,20 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   } else if (b.is_arch("KimiVLForConditionalGeneration")) {
     f.head_dim = 256;
     read_mla(b, b.text, true);
-  } else if (b.is_arch("KimiLinearForCausalLM") ||
-             (newer && (b.is_arch("KimiK3LinearForCausalLM") || b.is_arch("KimiK3ForConditionalGeneration")))) {
+  } else if (b.is_arch("KimiLinearForCausalLM") || (b.since(v0_5(19)) && b.is_arch("KimiK3LinearForCausalLM")) ||
+             (b.since(v0_5(17)) && b.is_arch("KimiK3ForConditionalGeneration"))) {
     f.head_dim = 72;
-    read_mla(b, newer ? b.text : b.hf, true);
-    init_mla_scaling(b, newer ? b.text : b.hf, (newer ? b.text : b.hf)->get("rope_parameters"));
+    const HfConfigPtr& config = b.since(v0_5(17)) ? b.text : b.hf;
+    read_mla(b, config, true);
+    init_mla_scaling(b, config, config->get("rope_parameters"));
   } else if (b.is_arch("BailingMoeV2_5ForCausalLM") ||
-             (b.is_arch("BailingMoeForCausalLMNextN") && (!newer || has_lora_rank))) {
+             (b.is_arch("BailingMoeForCausalLMNextN") && (!b.since(v0_5(21)) || has_lora_rank))) {
     f.head_dim = ModelBuilder::need_int(b.text, "head_dim", kShapes);
     read_mla(b, b.text, false);
     f.v_head_dim = ModelBuilder::need_int(b.hf, "v_head_dim", kShapes);
     init_mla_scaling(b, b.text, ModelBuilder::need(b.hf, "rope_parameters", kShapes));
-  } else if (newer && (b.is_arch("BailingMoeV3ForCausalLM") || b.is_arch("BailingMoeV3VLForConditionalGeneration"))) {
+  } else if ((b.since(v0_5(19)) && b.is_arch("BailingMoeV3ForCausalLM")) ||
+             (b.since(v0_5(21)) && b.is_arch("BailingMoeV3VLForConditionalGeneration"))) {
     f.head_dim = 128;
     read_mla(b, b.text, true);
     if (b.text->get("use_mla_nope").truthy()) f.qk_rope_head_dim = 0;
@@ -234,7 +235,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   } else {
     const bool mistral =
         b.is_arch("MistralModel") || b.is_arch("MixtralForCausalLM") || b.is_arch("MistralForCausalLM");
-    if (mistral && !newer && b.text->has("head_dim") && b.text->is_none("head_dim")) {
+    if (mistral && !b.since(v0_5(15)) && b.text->has("head_dim") && b.text->is_none("head_dim")) {
       f.head_dim = hidden_per_head(b.hf);
       b.text->set("head_dim", f.head_dim);
     }
@@ -253,7 +254,7 @@ void layer_counts(ModelBuilder& b) {
   const auto times = [&](const char* key) { return f.num_hidden_layers * optional_int(b.text, key).value_or(1); };
   if (b.is_arch("LongcatFlashForCausalLM")) f.num_attention_layers = f.num_hidden_layers * 2;
   if (b.is_arch("IQuestLoopCoderForCausalLM")) f.num_attention_layers = times("loop_num");
-  if (b.since(v0_5(15)) && b.is_arch("NanbeigeForCausalLM")) f.num_attention_layers = times("num_loops");
+  if (b.since(v0_5(20)) && b.is_arch("NanbeigeForCausalLM")) f.num_attention_layers = times("num_loops");
   if (b.is_arch("WhisperForConditionalGeneration")) {
     f.num_attention_layers = optional_int(b.text, "encoder_layers").value_or(0) +
                              2 * optional_int(b.text, "decoder_layers").value_or(f.num_hidden_layers);
@@ -362,7 +363,7 @@ void derive_context_length(ModelBuilder& b) {
   const std::int64_t derived = stored_context_length(b.text);
   ModelFacts& f = b.facts;
   f.context_len = derived;
-  if (b.since(v0_5(15)) && b.first_arch("EmbeddingGemma2Model")) f.context_len = std::min<std::int64_t>(derived, 8192);
+  if (b.since(v0_5(22)) && b.first_arch("EmbeddingGemma2Model")) f.context_len = std::min<std::int64_t>(derived, 8192);
   if (b.request.context_length.is_int()) {
     const std::int64_t asked = b.request.context_length.as_int();
     f.context_len = asked;
@@ -408,7 +409,7 @@ void derive_model_shapes(ModelBuilder& b) {
   layer_counts(b);
   f.num_nextn_predict_layers = optional_int(b.text, "num_nextn_predict_layers");
   f.vocab_size = present_int(b.text, "vocab_size");
-  if (b.since(v0_5(15)) && b.first_arch("GlmImageForConditionalGeneration")) {
+  if (b.since(v0_5(16)) && b.first_arch("GlmImageForConditionalGeneration")) {
     f.vocab_size = ModelBuilder::need_int(b.text, "vision_vocab_size", kShapes);
   }
   for (const char* key : {"attn_logit_softcapping", "attn_logit_softcap"}) {

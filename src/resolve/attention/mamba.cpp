@@ -15,35 +15,26 @@ bool keeps_state(Resolution& r, const ModelFacts& model, std::string_view functi
   const std::string& arch = first_architecture(r, function);
   if (arch == "GraniteMoeHybridForCausalLM") return has_mamba_layer(r, model, function);
   if (arch == "Lfm2MoeForCausalLM" && r.before(v0_5(17))) return false;
-  if (r.before(v0_5(19)) && contains({"Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"}, arch)) return false;
+  if (arch == "KimiK3ForConditionalGeneration") return r.since(v0_5(17));
+  if (arch == "InternS2MobiusForConditionalGeneration") return r.since(v0_5(18));
+  if (contains({"Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "BailingMoeV3ForCausalLM"}, arch)) {
+    return r.since(v0_5(19));
+  }
+  if (contains({"Glm5NextForConditionalGeneration", "Qwen4ExpForConditionalGeneration", "NemotronH_Omni_Reasoning_V3"},
+               arch)) {
+    return r.since(v0_5(20));
+  }
   if (arch == "MiniCPMV4_7ForConditionalGeneration") return r.since(v0_5(23));
   if (arch == "BailingMoeV3VLForConditionalGeneration") return r.since(v0_5(21));
-  return model.model_type == "gigachat3_5" || contains({"KimiLinearForCausalLM",
-                                                        "KimiK3ForConditionalGeneration",
-                                                        "BailingMoeV2_5ForCausalLM",
-                                                        "BailingMoeV3ForCausalLM",
-                                                        "Qwen3NextForCausalLM",
-                                                        "Qwen3_5MoeForConditionalGeneration",
-                                                        "InternS2PreviewForConditionalGeneration",
-                                                        "InternS2MobiusForConditionalGeneration",
-                                                        "Qwen3_5ForConditionalGeneration",
-                                                        "Qwen3_5MoeForCausalLM",
-                                                        "Qwen3_5ForCausalLM",
-                                                        "Qwen4ExpForConditionalGeneration",
-                                                        "MiniCPMV4_6ForConditionalGeneration",
-                                                        "NemotronHForCausalLM",
-                                                        "NemotronHPuzzleForCausalLM",
-                                                        "NemotronH_Omni_Reasoning_V3",
-                                                        "FalconH1ForCausalLM",
-                                                        "JetNemotronForCausalLM",
-                                                        "JetVLMForConditionalGeneration",
-                                                        "Lfm2ForCausalLM",
-                                                        "Lfm2MoeForCausalLM",
-                                                        "ZayaForCausalLM",
-                                                        "Glm5NextForConditionalGeneration",
-                                                        "GigaChat35ForCausalLM",
-                                                        "GigaChat35ForCausalLMNextN"},
-                                                       arch);
+  if (model.model_type == "gigachat3_5" || contains({"GigaChat35ForCausalLM", "GigaChat35ForCausalLMNextN"}, arch)) {
+    return r.since(v0_5(21));
+  }
+  return contains({"KimiLinearForCausalLM", "BailingMoeV2_5ForCausalLM", "Qwen3NextForCausalLM",
+                   "Qwen3_5MoeForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
+                   "Qwen3_5ForConditionalGeneration", "MiniCPMV4_6ForConditionalGeneration", "NemotronHForCausalLM",
+                   "NemotronHPuzzleForCausalLM", "FalconH1ForCausalLM", "JetNemotronForCausalLM",
+                   "JetVLMForConditionalGeneration", "Lfm2ForCausalLM", "Lfm2MoeForCausalLM", "ZayaForCausalLM"},
+                  arch);
 }
 
 // 0.5.18 and 0.5.19 take the extra buffer to XPU; later releases know that it has no kernels there, earlier ones
@@ -52,12 +43,14 @@ bool has_extra_buffer(Resolution& r, std::string_view function) {
   if (r.since(v0_5(20)) || !r.is(Field::linear_attn_backend, "triton")) return false;
   const std::string arch = first_architecture(r, function);
   if (arch == "KimiLinearForCausalLM") return r.since(v0_5(16));
-  if (contains({"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM"}, arch)) return r.since(v0_5(19));
+  if (arch == "KimiK3ForConditionalGeneration") return r.since(v0_5(17));
+  if (contains({"Qwen3_5MoeForCausalLM", "Qwen3_5ForCausalLM", "BailingMoeV3ForCausalLM"}, arch)) {
+    return r.since(v0_5(19));
+  }
   return contains(
       {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3NextForCausalLM",
        "InternS2PreviewForConditionalGeneration", "MiniCPMV4_6ForConditionalGeneration", "BailingMoeV2_5ForCausalLM",
-       "BailingMoeV3ForCausalLM", "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM",
-       "NemotronHPuzzleForCausalLM", "KimiK3ForConditionalGeneration"},
+       "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "NemotronHPuzzleForCausalLM"},
       arch);
 }
 

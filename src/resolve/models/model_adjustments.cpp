@@ -20,7 +20,7 @@ constexpr const char* kSource = "_handle_model_specific_adjustments";  // its na
 void refuse(Resolution& r, const char* message) { r.refuse(RF::kOther, "ValueError", kStep, message); }
 
 void check_flags_of_few_architectures(Resolution& r, const ModelFacts& model, const std::string& arch) {
-  if (arch == "InternS2MobiusForConditionalGeneration" &&
+  if (r.since(v0_5(18)) && arch == "InternS2MobiusForConditionalGeneration" &&
       (r[Field::pp_size] != Value(1) || r[Field::ep_size] != Value(1))) {
     refuse(r, "Intern-S2-Mobius has neither pipeline nor expert parallelism");
   }
@@ -106,10 +106,12 @@ void check_exaone(Resolution& r, const ModelFacts& model) {
 
 void check_architecture(Resolution& r, const ModelFacts& model, const std::string& arch) {
   if (contains({"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "KimiK25ForConditionalGeneration",
-                "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM",
-                "Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN", "Dots3NoteForCausalLM"},
+                "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM"},
                arch) ||
-      (r.since(v0_5(16)) && arch == "LongcatFlashForCausalLM")) {
+      (r.since(v0_5(16)) && arch == "LongcatFlashForCausalLM") ||
+      (r.since(v0_5(19)) && arch == "Dots3NoteForCausalLM") ||
+      (r.since(v0_5(20)) &&
+       contains({"Glm5NextForConditionalGeneration", "HYV4ForCausalLM", "HYV4ForCausalLMNextN"}, arch))) {
     adjust_deepseek_family(r, model);
   } else if (arch == "DeepseekV4ForCausalLM") {
     if (r.since(v0_5(21))) validate_deepseek_v41_features(r);
@@ -165,11 +167,14 @@ void handle_model_specific_adjustments(Resolution& r) {
   const ModelFacts& model = r.model();
   const std::string arch = first_architecture(r, kStep);
   check_flags_of_few_architectures(r, model, arch);
-  if (model.model_type == "gigachat3_5" || contains({"GigaChat35ForCausalLM", "GigaChat35ForCausalLMNextN"}, arch)) {
+  if (r.since(v0_5(21)) &&
+      (model.model_type == "gigachat3_5" || contains({"GigaChat35ForCausalLM", "GigaChat35ForCausalLMNextN"}, arch))) {
     handle_mamba_radix_cache(r);  // registered hybrids come before their overrides
   }
   declare_model_overrides(r);
-  if (contains({"KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"}, arch)) kimi_hybrid_defaults(r);
+  if (arch == "KimiLinearForCausalLM" || (r.since(v0_5(17)) && arch == "KimiK3ForConditionalGeneration")) {
+    kimi_hybrid_defaults(r);
+  }
   if (arch == "DeepseekV4ForCausalLM") apply_deepseek_v4_defaults(r);
   check_architecture(r, model, arch);
   handle_mamba_radix_cache(r);

@@ -35,11 +35,11 @@ struct EmbeddingContract {
   bool whole_prompt_only = false;  // neither radix cache nor prefill chunks
 };
 
-EmbeddingContract embedding_contract(const ModelFacts& model) {
+EmbeddingContract embedding_contract(const ModelFacts& model, Release release) {
   const auto any_of = [&](std::initializer_list<std::string_view> names) {
     return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return model.has_architecture(n); });
   };
-  if (any_of({"EmbeddingGemma2Model"}) || model.is_embedding_gemma) return {true, true};
+  if ((release >= v0_5(22) && any_of({"EmbeddingGemma2Model"})) || model.is_embedding_gemma) return {true, true};
   if (any_of({"BertForSequenceClassification", "LlamaForSequenceClassification",
               "LlamaForSequenceClassificationWithNormal_Weights", "Qwen2ForSequenceClassification",
               "Qwen3ForSequenceClassification", "XLMRobertaForSequenceClassification"})) {
@@ -51,7 +51,7 @@ EmbeddingContract embedding_contract(const ModelFacts& model) {
 
 void adjust_embedding(Resolution& r, const ModelFacts& model) {
   if (r.before(v0_5(17))) return;
-  const EmbeddingContract contract = embedding_contract(model);
+  const EmbeddingContract contract = embedding_contract(model, r.release());
   if (contract.embeds_always && !r.on(Field::is_embedding)) r.declare(kSource, {{Field::is_embedding, true}});
   if (contract.whole_prompt_only && r.since(v0_5(22))) {
     r.declare(kSource, {{Field::disable_radix_cache, true}});

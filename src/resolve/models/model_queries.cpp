@@ -21,11 +21,13 @@ bool uses_sparse_mla(const ModelFacts& model, Release release) {
                arch)) {
     return true;
   }
-  return release >= v0_5(23) &&
-         contains({"GlmMoeDsaForCausalLMNextN", "Glm5NextForConditionalGenerationNextN",
-                   "Glm5NextForConditionalGeneration", "LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN",
-                   "Dots3NoteForCausalLM", "Dots3NoteForCausalLMNextN", "HYV4ForCausalLM", "HYV4ForCausalLMNextN"},
-                  arch);
+  const auto since = [&](Release first, std::initializer_list<std::string_view> names) {
+    return release >= first && contains(names, arch);
+  };
+  return since(v0_5(16), {"GlmMoeDsaForCausalLMNextN", "LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN"}) ||
+         since(v0_5(19), {"Dots3NoteForCausalLM", "Dots3NoteForCausalLMNextN"}) ||
+         since(v0_5(20), {"Glm5NextForConditionalGenerationNextN", "Glm5NextForConditionalGeneration",
+                          "HYV4ForCausalLM", "HYV4ForCausalLMNextN"});
 }
 
 bool has_attribute(const ModelFacts& model, std::string_view key) { return model.hf_config.find(key) != nullptr; }

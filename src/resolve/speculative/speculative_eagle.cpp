@@ -57,7 +57,7 @@ bool carries_own_draft(const Resolution& r, std::string_view arch) {
                arch)) {
     return true;
   }
-  return r.since(v0_5(14)) && contains({"HYV4ForCausalLM", "Qwen4ExpForConditionalGeneration"}, arch);
+  return r.since(v0_5(20)) && contains({"HYV4ForCausalLM", "Qwen4ExpForConditionalGeneration"}, arch);
 }
 
 // Models whose checkpoint holds the draft layers draft with themselves.

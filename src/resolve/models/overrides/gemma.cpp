@@ -12,9 +12,8 @@ Overrides gemma2_gemma3_overrides(Resolution& r, const ModelFacts& model) {
   return overrides;
 }
 
-Overrides gemma4_overrides(Resolution& r, const ModelFacts& model) {
+Overrides gemma4_overrides(Resolution& r, const ModelFacts& /*model*/) {
   Overrides overrides;
-  if (r.before(v0_5(21)) && model.architectures.front() == "DiffusionGemmaForBlockDiffusion") return overrides;
   if (r.none(Field::attention_backend)) overrides.set(Field::attention_backend, "triton");
   return overrides;
 }

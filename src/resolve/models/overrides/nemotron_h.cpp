@@ -55,7 +55,7 @@ bool has_w4a16_experts(Resolution& r, const ModelFacts& model) {
 
 Value nemotron_modelopt_quantization(Resolution& r, const ModelFacts& model, std::string_view function) {
   const bool omni = model.architectures.front() == "NemotronH_Omni_Reasoning_V3";
-  const Value& config = omni && r.since(v0_5(15)) ? model.hf_text_config : model.hf_config;
+  const Value& config = omni ? model.hf_text_config : model.hf_config;
   const Value* activation = config.find("mlp_hidden_act");
   if (activation == nullptr) {
     r.refuse(RF::kOther, "AttributeError", std::string(function), "the configuration has no mlp_hidden_act");

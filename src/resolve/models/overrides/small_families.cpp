@@ -29,7 +29,6 @@ bool exaone_uses_sliding_window(Resolution& r, const ModelFacts& model, std::str
 Overrides exaone_overrides(Resolution& r, const ModelFacts& model) {
   constexpr const char* kProvider = "_exaone_overrides";
   Overrides overrides;
-  if (r.before(v0_5(22)) && model.architectures.front() == "ExaoneMoeForCausalLM") return overrides;
   if (!exaone_uses_sliding_window(r, model, kProvider)) return overrides;
   r.warn(kProvider, "separate memory for sliding-window layers is off: this architecture does not support it");
   overrides.set(Field::disable_hybrid_swa_memory, true);
