@@ -307,9 +307,11 @@ int run(int argc, char** argv) {
   }
   const std::string_view name = asked == nullptr ? "" : asked->name;
   // `explain --page-size`: SGLang's option, not one of ours.
-  if (name == "explain" && own.size() > 1 && own[1].starts_with("--") &&
-      asked_app->get_option_no_throw(own[1].substr(0, own[1].find('='))) == nullptr) {
-    own[1].erase(0, 2);
+  const auto is_sglangs = [&](const std::string& word) {
+    return word.starts_with("--") && asked_app->get_option_no_throw(word.substr(0, word.find('='))) == nullptr;
+  };
+  if (name == "explain") {
+    if (const auto at = std::find_if(own.begin(), own.end(), is_sglangs); at != own.end()) at->erase(0, 2);
   }
   // The two launches of `resolve --diff A B` may begin with dashes of their own.
   if (const auto at = std::find(own.begin(), own.end(), "--diff"); name == "resolve" && own.end() - at > 2) {

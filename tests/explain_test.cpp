@@ -25,6 +25,7 @@ TEST(Explain, KnowsRulesFieldsAndOptions) {
       {{"explain", "MD001"}, "--model-config"},  // made from the input, not by a check
       {{"explain", "page_size"}, "--page-size"},
       {{"explain", "--page-size"}, "a whole number"},
+      {{"explain", "--color", "never", "--page-size"}, "a whole number"},
       {{"explain", "attention-backend"}, "intel_xpu"},
       {{"explain", "--max-model-len"}, "--context-length"},
       {{"explain", "--enforce-eager"}, "drop it"},

@@ -1,1 +1,1 @@
-explain tp_size
+explain --page-size
