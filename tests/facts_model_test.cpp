@@ -2,6 +2,7 @@
 // the real class of its release.
 #include <gtest/gtest.h>
 
+#include "src/facts/kinds.h"
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
 #include "src/facts/stored_as.h"
@@ -51,6 +52,37 @@ std::string log_of(const ModelOutcome& outcome) {
 
 constexpr Release kOld = v0_5(13);
 constexpr Release kNew = v0_5(23);
+
+// The window of layers is what the model's class reports, and the classes report it in some releases only.
+TEST(ModelFacts, AWindowIsToldFromTheReleaseWhoseClassReportsIt) {
+  struct Row {
+    const char* config;
+    Release release;
+    std::int64_t window;  // 0: none
+  };
+  constexpr const char* kJet =
+      R"({"model_type":"jet_nemotron","architectures":["JetNemotronForCausalLM"],"layer_types":["jet","swa"],
+          "num_hidden_layers":2,"hidden_size":64,"num_attention_heads":2,"num_key_value_heads":2,"vocab_size":99,
+          "max_position_embeddings":64,"efficient_attention_config":{"swa":{"window_size":2048}}})";
+  constexpr const char* kJetWithoutWindow =
+      R"({"model_type":"jet_nemotron","architectures":["JetNemotronForCausalLM"],"layer_types":["jet","attn"],
+          "num_hidden_layers":2,"hidden_size":64,"num_attention_heads":2,"num_key_value_heads":2,"vocab_size":99,
+          "max_position_embeddings":64,"efficient_attention_config":{"swa":{"window_size":2048}}})";
+  constexpr const char* kSpark =
+      R"({"model_type":"spark2_5","architectures":["Spark2_5ForCausalLM"],"sliding_window":512})";
+  constexpr const char* kMistral =
+      R"({"model_type":"mistral","architectures":["MistralForCausalLM"],"sliding_window":4096})";
+  const Row rows[] = {{kJet, v0_5(21), 0},
+                      {kJet, v0_5(22), 2049},
+                      {kJetWithoutWindow, v0_5(22), 0},
+                      {kSpark, v0_5(19), 512},
+                      {kMistral, kNew, 0}};
+  for (const Row& row : rows) {
+    const auto facts = facts_of(outcome_of(row.config, row.release));
+    ASSERT_TRUE(facts) << refusal_of(outcome_of(row.config, row.release)) << row.config;
+    EXPECT_EQ(sliding_window(*facts).value_or(0), row.window) << row.config;
+  }
+}
 
 struct ShapeRow {
   std::string_view config;

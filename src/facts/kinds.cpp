@@ -16,6 +16,11 @@ bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::st
   });
 }
 
+bool has_layer_type(const ModelFacts& m, std::string_view type) {
+  const Value types = m.text("layer_types");
+  return types.is_list() && std::ranges::find(types.as_list(), Value(type)) != types.as_list().end();
+}
+
 std::int64_t first_int(const ModelFacts& m, std::initializer_list<std::string_view> keys) {
   for (const auto key : keys) {
     if (const auto v = config_int(m, key, -1); v >= 0) return v;
@@ -201,11 +206,13 @@ bool is_fp8_checkpoint(const ModelFacts& m) {
 
 std::optional<std::int64_t> sliding_window(const ModelFacts& m) {
   // The classes that define get_attention_sliding_window_size().
-  if (architecture_starts_with(m, {"Gemma2", "Gemma3", "Gemma4", "GptOss", "Olmo2", "Exaone4", "Afmoe"})) {
+  if (architecture_starts_with(m, {"Gemma2", "Gemma3", "Gemma4", "GptOss", "Olmo2", "Exaone4", "Afmoe", "Spark2_5"})) {
     const std::int64_t window = config_int(m, "sliding_window", 0);
     return window > 0 ? std::optional(window) : std::nullopt;
   }
-  return m.is_hybrid_swa ? m.sliding_window_size : std::nullopt;
+  const bool reports = m.is_hybrid_swa || architecture_starts_with(m, {"JetNemotron"}) ||
+                       (architecture_starts_with(m, {"MuseSpark"}) && has_layer_type(m, "sliding_attention"));
+  return reports ? m.sliding_window_size : std::nullopt;
 }
 
 std::optional<std::int64_t> runtime_window(const ModelFacts& m) {

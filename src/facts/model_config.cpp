@@ -110,6 +110,19 @@ void require_architectures(const ModelBuilder& b, std::string_view function) {
   }
 }
 
+// JetNemotronForCausalLM reports the window of its "swa" layers since 0.5.22, and as what others report less one.
+std::optional<std::int64_t> jet_nemotron_window(const ModelBuilder& b) {
+  const Value types = b.text->get("layer_types");
+  if (!b.since(v0_5(22)) || !types.is_list() ||
+      std::ranges::find(types.as_list(), Value("swa")) == types.as_list().end())
+    return std::nullopt;
+  const Value efficient = b.text->get("efficient_attention_config");
+  const Value* swa = efficient.find("swa");
+  const Value* size = swa == nullptr ? nullptr : swa->find("window_size");
+  if (size == nullptr || !size->is_int()) return std::nullopt;
+  return size->as_int() + 1;
+}
+
 void derive_flags(ModelBuilder& b, bool multimodal) {
   ModelFacts& f = b.facts;
   f.attention_chunk_size = std::nullopt;
@@ -122,6 +135,7 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
       break;
     }
   }
+  if (b.is_arch("JetNemotronForCausalLM")) f.sliding_window_size = jet_nemotron_window(b);
   f.is_embedding_gemma = b.since(v0_5(15)) && b.text->get("model_type") == Value("gemma3_text") &&
                          truthy(b.text, "use_bidirectional_attention");
   if (!f.is_embedding_gemma) {

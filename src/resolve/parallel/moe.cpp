@@ -63,7 +63,6 @@ void check_cutedsl(Resolution& r, std::string_view function) {
 }
 
 void check_runner(Resolution& r, std::string_view function) {
-  const bool declares = r.since(v0_5(15));
   if (r.is(Field::moe_runner_backend, "flashinfer_cutlass")) {
     r.require(quantization_is(r, {"modelopt_fp4", "modelopt_fp8", "modelopt_mixed"}), function,
               "--moe-runner-backend flashinfer_cutlass does not know this quantization");
@@ -76,9 +75,9 @@ void check_runner(Resolution& r, std::string_view function) {
         (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online"));
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm does not know this quantization");
   } else if (r.is(Field::moe_runner_backend, "flashinfer_trtllm_routed")) {
-    const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4"}) ||
-                       (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online")) ||
-                       (declares && r.one_of(Field::quantization, {"modelopt_mixed", "minimax_m3_nvfp4"}));
+    const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4", "nvfp4_online"}) ||
+                       (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
+                       (r.since(v0_5(23)) && r.is(Field::quantization, "minimax_m3_nvfp4"));
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm_routed does not know this quantization");
   }
 }

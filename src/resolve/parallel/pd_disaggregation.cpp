@@ -273,15 +273,16 @@ bool supports_encoder_disaggregation(const Resolution& r, std::string_view archi
       "Qwen3OmniMoeForConditionalGeneration", "Qwen2AudioForConditionalGeneration",
       "Qwen2_5OmniForConditionalGeneration",  "KimiVLForConditionalGeneration",
       "KimiK25ForConditionalGeneration"};
-  static constexpr std::array<std::string_view, 3> kSince22 = {"Dots3NoteForCausalLM", "KimiK3ForConditionalGeneration",
-                                                               "Glm5NextForConditionalGeneration"};
   static constexpr std::array<std::string_view, 2> kSince23 = {"MiniMaxM3SparseForConditionalGeneration",
                                                                "MuseSparkForConditionalGeneration"};
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), architecture) != names.end();
   };
   return among(kSince11) || (r.since(v0_5(12)) && architecture == "InternS2PreviewForConditionalGeneration") ||
-         (r.since(v0_5(13)) && architecture == "MiMoV2ForCausalLM") || (r.since(v0_5(15)) && among(kSince22)) ||
+         (r.since(v0_5(13)) && architecture == "MiMoV2ForCausalLM") ||
+         (r.since(v0_5(17)) && architecture == "KimiK3ForConditionalGeneration") ||
+         (r.since(v0_5(19)) && architecture == "Dots3NoteForCausalLM") ||
+         (r.since(v0_5(20)) && architecture == "Glm5NextForConditionalGeneration") ||
          (r.since(v0_5(23)) && among(kSince23));
 }
 

@@ -101,8 +101,8 @@ void handle_tokenizer_batching(Resolution& r) {
              "tokenizer; keep one of them.");
   }
   if (!r.on(Field::skip_tokenizer_init)) return;
-  // The Rust server brings its own tokenizer processes. Known for 0.5.23; older releases lack the variable.
-  if (r.since(v0_5(15)) && r.env_bool("SGLANG_RUST_SERVER", false)) return;
+  // The Rust server brings its own tokenizer processes.
+  if (r.since(v0_5(17)) && r.env_bool("SGLANG_RUST_SERVER", false)) return;
   const auto reset = [&](Field field, const Value& idle, std::string_view what) {
     if (r[field] == idle) return;
     r.warn(function, fmt::format("{} has no effect with --skip-tokenizer-init and is reset.", what));

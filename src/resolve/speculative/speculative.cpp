@@ -187,20 +187,13 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
       {"DFLASH", Algorithm::kDflash},
       {"NONE", Algorithm::kNone},
   };
-  static constexpr std::pair<std::string_view, Algorithm> kLaterNames[] = {
-      {"DSPARK", Algorithm::kDspark},
-      {"UNO", Algorithm::kUno},
-      {"NEXTN", Algorithm::kEagle},
-  };
   const std::string text = ascii_upper(name.as_string());
   for (const auto& [known, algorithm] : kNames) {
     if (text == known) return algorithm;
   }
-  if (r.since(v0_5(15))) {
-    for (const auto& [known, algorithm] : kLaterNames) {
-      if (text == known) return algorithm;
-    }
-  }
+  if (r.since(v0_5(16)) && text == "DSPARK") return Algorithm::kDspark;
+  if (r.since(v0_5(20)) && text == "UNO") return Algorithm::kUno;
+  if (r.since(v0_5(20)) && text == "NEXTN") return Algorithm::kEagle;
   r.refuse(RF::kOther, "ValueError", "from_string", "no speculative algorithm is called " + text);
 }
 

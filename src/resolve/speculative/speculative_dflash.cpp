@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "src/resolve/core/queries.h"
 #include "src/resolve/speculative/speculative_detail.h"
 
@@ -109,18 +111,23 @@ bool suits_trtllm_mha(Resolution& r, std::string_view function) {
 
 void choose_draft_attention(Resolution& r) {
   constexpr std::string_view kHere = "_resolve_dflash_draft_attention_backend";
-  constexpr std::string_view kFallback = "triton";  // upstream: flashinfer elsewhere than on XPU and ROCm
+  // XPU is told from CUDA since 0.5.20.
+  const std::string_view fallback = r.since(v0_5(20)) ? "triton" : "flashinfer";
+  const auto known = [&](std::string_view backend) {
+    if (backend == "trtllm_mha") return r.since(v0_5(17));
+    if (backend == "intel_xpu") return r.since(v0_5(20));
+    return std::ranges::find(kDraftAttentionBackends, backend) != std::end(kDraftAttentionBackends);
+  };
   Value backend = r[Field::speculative_draft_attention_backend];
   if (backend.is_none()) backend = attention_backends(r).prefill;
   if (backend.is_none()) {
-    backend = kFallback;
-  } else if (!std::any_of(std::begin(kDraftAttentionBackends), std::end(kDraftAttentionBackends),
-                          [&](std::string_view known) { return is_text(backend, known); })) {
-    r.warn(kHere, "DFLASH cannot draft with attention backend " + backend.repr() + " and uses triton");
-    backend = kFallback;
+    backend = fallback;
+  } else if (!known(backend.as_string())) {
+    r.warn(kHere, fmt::format("DFLASH cannot draft with attention backend {} and uses {}", backend.repr(), fallback));
+    backend = fallback;
   } else if (is_text(backend, "trtllm_mha") && !suits_trtllm_mha(r, kHere)) {
-    r.warn(kHere, "trtllm_mha needs a causal or sliding draft; DFLASH uses triton");
-    backend = kFallback;
+    r.warn(kHere, fmt::format("trtllm_mha needs a causal or sliding draft; DFLASH uses {}", fallback));
+    backend = fallback;
   }
   r.declare(kHere, {{Field::speculative_draft_attention_backend, std::move(backend)}});
 }
@@ -137,10 +144,11 @@ void handle_dflash(Resolution& r) {
   check_window(r);
   if (r.since(v0_5(15))) choose_draft_attention(r);
   cap_running_requests(r, kStep);
-  if (r.since(v0_5(14))) return;
-  r.set(kStep, Field::disable_overlap_schedule, true);
-  r.warn(kStep, "DFLASH runs without overlap scheduling");
-  if (r.on(Field::enable_mixed_chunk)) disable_mixed_chunk(r, kStep);
+  if (r.before(v0_5(14))) {
+    r.set(kStep, Field::disable_overlap_schedule, true);
+    r.warn(kStep, "DFLASH runs without overlap scheduling");
+  }
+  if (r.before(v0_5(19)) && r.on(Field::enable_mixed_chunk)) disable_mixed_chunk(r, kStep);
 }
 
 }  // namespace preflight::resolve::speculative

@@ -6,8 +6,10 @@ namespace preflight::resolve {
 
 Overrides inkling_overrides(Resolution& r, const ModelFacts& /*model*/) {
   Overrides overrides;
-  if (r.none(Field::swa_full_tokens_ratio)) overrides.set(Field::swa_full_tokens_ratio, 0.1);
-  if (r.none(Field::mamba_full_memory_ratio)) overrides.set(Field::mamba_full_memory_ratio, 0.1);
+  // Ratios that the command line leaves alone; their defaults are numbers up to 0.5.19, None later.
+  for (const Field ratio : {Field::swa_full_tokens_ratio, Field::mamba_full_memory_ratio}) {
+    if (r[ratio] == field_default(ratio, r.release())) overrides.set(ratio, 0.1);
+  }
   if (r.is(Field::mamba_radix_cache_strategy, "auto")) {
     overrides.set(Field::mamba_radix_cache_strategy, "extra_buffer");
   }
