@@ -48,7 +48,9 @@ SARIF = {
                                 "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}}}}}}}}},
                 "invocations": {"type": "array", "items": {
                     "type": "object", "required": ["executionSuccessful"],
-                    "properties": {"executionSuccessful": {"type": "boolean"}, "exitCode": {"type": "integer"}}}},
+                    "properties": {"executionSuccessful": {"type": "boolean"}, "exitCode": {"type": "integer"},
+                        "toolExecutionNotifications": {"type": "array", "items": {
+                            "type": "object", "required": ["message"], "properties": {"level": LEVEL, "message": TEXT}}}}}},
                 "results": {"type": "array", "items": {
                     "type": "object", "required": ["message"], "additionalProperties": False, "properties": {
                         "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": 0}, "level": LEVEL,
@@ -290,6 +292,19 @@ class Outputs(unittest.TestCase):
             self.assertIn("two reports for", done.stderr)
         self.assertIn("did you mean sarif?", self.tool("check", "--output", "sariff", "--", "--tp", "2").stderr)
         self.assertEqual(self.tool("check", "--output", "json", "--format", "json", "--", "--tp", "2").returncode, 2)
+
+    def test_a_refused_launch_is_never_clean(self):
+        for name in FORMATS:
+            done = self.tool("check", "--no-kernel", "--ignore", "US", "--output", name, "--", "--model-path", "Qwen/Qwen3-8B", "--no-such-option")
+            self.assertEqual(done.returncode, 0, name)
+            self.assertIn("refuse", done.stdout, name)
+            self.assertNotIn("clean", done.stdout.split("<body>")[-1], name)
+
+    def test_stale_ignores_are_told(self):
+        (self.at / "policy.yaml").write_text("ignores:\n- {rule: VA001, reason: once}\n")
+        for name in ("text", "json", "sarif", "github", "markdown", "html"):
+            done = self.tool("check", "--no-kernel", "--policy", "policy.yaml", "--output", name, "--", "--model-path", "Qwen/Qwen3-0.6B")
+            self.assertIn("stale", done.stdout, name)
 
     def test_one_launch_behind_the_dashes(self):
         for name in FORMATS:

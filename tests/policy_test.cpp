@@ -153,7 +153,7 @@ TEST_F(PolicyTest, ARefusedLaunchIsNeverClean) {
   EXPECT_THAT(run("check -q --no-kernel --ignore US -- --model-path Qwen/Qwen3-8B --no-such-option").out,
               HasSubstr("refused"));
   const std::string junit = run("check --no-kernel --output junit --ignore US -- --no-such-option").out;
-  EXPECT_THAT(junit, HasSubstr("SGLang refuses this launch; the finding is ignored"));
+  EXPECT_THAT(junit, HasSubstr("SGLang refuses this launch; the finding that says so is ignored"));
 }
 
 TEST_F(PolicyTest, WhatIsDemandedCannotBeIgnored) {

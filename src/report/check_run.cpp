@@ -98,6 +98,11 @@ void add_items(const CheckedLaunch& launch, std::vector<Item>& out) {
     out.push_back(item_of(d, launch));
     out.back().failing = !report.fixed && report.fail_on && d.severity >= *report.fail_on;
   }
+  if (report.verdict() == ReportVerdict::kRefused && !report.has_at_least(Severity::kWarning)) {
+    out.push_back(bare_item(kRefused, launch, "SGLang refuses this launch; the finding that says so is ignored"));
+    out.back().severity = Severity::kWarning;
+    out.back().failing = false;
+  }
   if (auto item = kernel_item(launch)) out.push_back(std::move(*item));
   for (const Ignored& ignored : report.ignored) {
     out.push_back(item_of(ignored.finding, launch));
@@ -150,6 +155,7 @@ std::vector<Item> items_of(const CheckRun& run) {
 std::string_view summary_of(std::string_view id) {
   if (id == kNotChecked) return "the launch could not be checked";
   if (id == kKernelItem) return "the decode kernel did not run right on the OpenCL device";
+  if (id == kRefused) return "SGLang refuses the launch, and the finding that says so is ignored";
   if (id == kSkippedFile) return "no launch in the file is understood";
   const Rule* rule = find_rule(id);
   return rule == nullptr ? std::string_view("what SGLang does with the launch") : rule->summary;

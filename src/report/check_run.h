@@ -79,6 +79,7 @@ inline constexpr std::string_view kNotChecked = "not-checked";
 inline constexpr std::string_view kUnnamed = "sglang";
 inline constexpr std::string_view kKernelItem = "kernel";
 inline constexpr std::string_view kSkippedFile = "skipped-file";
+inline constexpr std::string_view kRefused = "refused";  // and the finding that says so is ignored
 std::string_view summary_of(std::string_view rule_or_kind);
 
 // "refused, 1 error, 2 warnings, 1 ignored": of one launch that was checked.

@@ -118,8 +118,8 @@ std::string values_html(const Launch& launch) {
   for (const Field f : fields_of(launch.release())) {
     if (field_name(f).starts_with('_')) continue;  // SGLang's notes to itself
     if (launch.args.last_given(f) == nullptr && launch[f].identical(launch.args[f])) continue;
-    rows += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", field_name(f),
-                        markup_text(chain_text(launch, f, true)));
+    rows +=
+        fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", field_name(f), markup_text(chain_text(launch, f, true)));
   }
   if (rows.empty()) return "";
   const char* title = launch.accepted() ? "Values" : "Values up to the refusal";
@@ -161,7 +161,8 @@ std::string launch_html(const CheckedLaunch& launch) {
   }
   const Report& report = *launch.report;
   out +=
-      fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n", launch.exit_status == 0 ? "good" : "bad",
+      fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n",
+                  launch.exit_status == 0 && report.launch.accepted() ? "good" : "bad",
                   markup_text(counts_text(report)), report.launch.release().text(), markup_text(kernel_words(report)));
   std::string notes;
   for (const Diagnostic& f : report.findings) {
@@ -169,7 +170,7 @@ std::string launch_html(const CheckedLaunch& launch) {
   }
   if (!notes.empty()) out += "<details><summary>Notes</summary>\n" + notes + "</details>\n";
   for (const Item& item : items_of(launch)) {
-    if (item.rule == kKernelItem) out += bare_html(item);
+    if (item.rule == kKernelItem || item.rule == kRefused) out += bare_html(item);
   }
   for (const Ignored& i : report.ignored) out += finding_html(i.finding, report.source, i.by + ": " + i.reason);
   out += fixes_html(report.fixes);
@@ -182,9 +183,12 @@ std::string launch_html(const CheckedLaunch& launch) {
 
 std::string html_report(const CheckRun& run) {
   std::string out(kHead);
-  out += fmt::format("<h1>xpu-preflight: {}</h1>\n<p>{}</p>\n",
-                     run.exit_status == 0 ? "nothing that fails was found" : "something fails",
-                     markup_text(run_summary(run)));
+  const bool refused = std::ranges::any_of(
+      run.launches, [](const CheckedLaunch& l) { return l.report && !l.report->launch.accepted(); });
+  const char* head = refused                ? "a launch that SGLang refuses"
+                     : run.exit_status == 0 ? "nothing that fails was found"
+                                            : "something fails";
+  out += fmt::format("<h1>xpu-preflight: {}</h1>\n<p>{}</p>\n", head, markup_text(run_summary(run)));
   for (const CheckedLaunch& launch : run.launches) out += launch_html(launch);
   for (const CheckedGroup& group : run.groups) {
     out += fmt::format("<section>\n<h2>Together: {}</h2>\n", markup_text(group.what));

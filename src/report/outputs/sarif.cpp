@@ -69,14 +69,17 @@ std::string sarif_text(const CheckRun& run) {
     if (is_new) rules.push_back(rule_json(item.rule));
     results.push_back(result_json(item, known->second));
   }
+  Json invocation = {{"executionSuccessful", true}, {"exitCode", run.exit_status}};
+  for (const IgnoreNote& note : run.ignore_notes) {
+    invocation["toolExecutionNotifications"].push_back(
+        {{"level", "note"}, {"message", {{"text", note.place + ": " + note.text}}}});
+  }
   const Json driver = {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}, {"rules", std::move(rules)}};
-  const Json out = {
-      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-      {"version", "2.1.0"},
-      {"runs",
-       Json::array({{{"tool", {{"driver", driver}}},
-                     {"invocations", Json::array({{{"executionSuccessful", true}, {"exitCode", run.exit_status}}})},
-                     {"results", std::move(results)}}})}};
+  const Json out = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                    {"version", "2.1.0"},
+                    {"runs", Json::array({{{"tool", {{"driver", driver}}},
+                                           {"invocations", Json::array({std::move(invocation)})},
+                                           {"results", std::move(results)}}})}};
   return json_dump(out) + "\n";
 }
 
