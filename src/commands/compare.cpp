@@ -1,5 +1,4 @@
 // Tested by tests/compare_test.cpp.
-#include "src/report/json_dump.h"
 #include "src/report/complaint.h"
 #include "src/commands/compare.h"
 
@@ -10,22 +9,14 @@
 #include <iostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
 #include "src/base/read_text.h"
-#include "src/report/finding_json.h"
-#include "src/report/printable.h"
-#include "src/report/report_json.h"
-#include "src/report/report_text.h"
-#include "src/report/style.h"
+#include "src/report/comparison_report.h"
 #include "src/resolve/core/pipeline.h"
 
 namespace preflight::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string where_refused(const Launch& launch) {
   if (launch.stage == Stage::kParse) return "while parsing";
@@ -99,7 +90,7 @@ bool is_set(const Launch& launch, Field f) {
 }
 
 // One field that differs, into the list it belongs to.
-void compare_field(Field f, const Launch& before, const Launch& after, Difference& d) {
+void compare_field(Field f, const Launch& before, const Launch& after, report::Difference& d) {
   const bool in_before = field_exists(f, before.release());
   const bool in_after = field_exists(f, after.release());
   if (field_name(f).starts_with('_')) return;  // SGLang's notes to itself
@@ -119,6 +110,8 @@ void compare_field(Field f, const Launch& before, const Launch& after, Differenc
                         in_after ? shown(after[f]) : std::string(kNone)});
   }
 }
+
+using report::Difference;
 
 struct Side {
   std::string name;
@@ -205,73 +198,9 @@ Difference difference(const Side& a, const Side& b) {
   return d;
 }
 
-void print_json(const Difference& d, const Side& a, const Side& b) {
-  Json fields = Json::object();
-  for (const auto& f : d.fields) fields[f.name] = {{"before", f.before}, {"after", f.after}};
-  Json defaults = Json::object();
-  for (const auto& f : d.defaults) defaults[f.name] = {{"before", f.before}, {"after", f.after}};
-  const Json out = {
-      {"format_version", report::kJsonFormatVersion},
-      {"before", a.name},
-      {"after", b.name},
-      {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
-      {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
-      {"fields", d.fields_compared ? std::move(fields) : Json(nullptr)},
-      {"defaults", d.fields_compared ? std::move(defaults) : Json(nullptr)},
-      {"findings_gone", report::findings_json(d.gone)},
-      {"findings_new", report::findings_json(d.added)},
-      {"worse", d.worse},
-      {"still_fails", d.still_fails}};
-  std::cout << report::json_dump(out) << '\n';
-}
-
-void print_findings(const char* title, const std::vector<Diagnostic>& findings, const report::Style& style) {
-  if (findings.empty()) return;
-  std::cout << style.bold(title) << '\n';
-  for (const Diagnostic& d : findings) {
-    std::cout << fmt::format("  {} {}\n",
-                             style.severity(d.severity, fmt::format("{}[{}]", name_of(d.severity), d.rule)),
-                             report::printable(d.message));
-    if (!d.fix.empty()) std::cout << "      fix: " << report::printable(d.fix) << '\n';
-  }
-}
-
-void print_text(const Difference& d, const Side& a, const Side& b, const report::Style& style) {
-  std::cout << fmt::format("{}  {}\n{}  {}\n", style.bold(a.name), report::printable(d.outcome_before),
-                           style.bold(b.name), report::printable(d.outcome_after));
-  std::size_t width = 0;
-  for (const auto& f : d.fields) width = std::max(width, f.name.size());
-  const std::string until = d.compared_until.empty() ? "" : fmt::format(" (before {})", d.compared_until);
-  if (!d.fields.empty()) std::cout << style.bold("Fields") << style.dim(until) << '\n';
-  for (const auto& f : d.fields) {
-    std::cout << fmt::format("  {:<{}}  {} → {}\n", f.name, width, report::printable(f.before),
-                             report::printable(f.after));
-  }
-  if (!d.defaults.empty()) {
-    std::cout << style.bold("Other defaults") << style.dim(" (of what this launch leaves alone)") << '\n';
-    for (const auto& f : d.defaults) {
-      std::cout << fmt::format("  {} {} → {}\n", f.name, report::printable(f.before), report::printable(f.after));
-    }
-  }
-  print_findings("Findings that are gone", d.gone, style);
-  print_findings("New findings", d.added, style);
-  const bool same = !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
-  std::cout << (same            ? style.green("the same in both")
-                : d.worse       ? style.red("worse off")
-                : d.still_fails ? style.red("still fails, otherwise")
-                                : style.yellow("different"))
-            << ": "
-            << (d.fields_compared ? fmt::format("{} fields differ{}", d.fields.size(), until) : "fields not compared")
-            << fmt::format(", {} findings gone, {} new\n", d.gone.size(), d.added.size());
-}
-
-int report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {
-  if (output.format == Format::kJson) {
-    print_json(d, a, b);
-  } else {
-    print_text(d, a, b, report::Style(output.colour));
-  }
-  return kOk;
+void report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {
+  std::cout << (output.format == Format::kJson ? report::comparison_json(d, a.name, b.name)
+                                               : report::comparison_text(d, a.name, b.name, output.colour));
 }
 
 int refuse(const Error& error) {

@@ -1,0 +1,37 @@
+// Two launches side by side, as text and as JSON: `upgrade` and `resolve --diff`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+
+namespace preflight::report {
+
+struct Difference {
+  struct FieldPair {
+    std::string name;
+    std::string before;
+    std::string after;
+  };
+  std::string outcome_before;  // "accepted", "incomplete" when nobody knows the model, or who refuses and why
+  std::string outcome_after;
+  bool worse = false;        // accepted before, refused after; or new errors
+  bool still_fails = false;  // refused before, and errors after, others than before
+  // A side is refused: the fields are those of both as they stood before this step, which refuses it ("resolution" for
+  // as given, when no step tells or nobody knows a side's model), and what was found about the other side is not
+  // compared. Empty when both are accepted.
+  std::string compared_until;
+  bool fields_compared = true;  // not when an argument parser refuses a side: it leaves no fields
+  std::vector<FieldPair> fields;
+  std::vector<FieldPair> defaults;  // neither given nor set by any step, and another default in each release
+  std::vector<Diagnostic> gone;     // findings of the first launch only
+  std::vector<Diagnostic> added;    // of the second only
+  [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
+};
+
+std::string comparison_text(const Difference& difference, const std::string& before, const std::string& after,
+                            bool colour);
+std::string comparison_json(const Difference& difference, const std::string& before, const std::string& after);
+
+}  // namespace preflight::report
