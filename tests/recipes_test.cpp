@@ -204,11 +204,16 @@ TEST_F(Recipe, ActionInstallsAndChecks) {
   const std::string paths = text(document.root(), {"inputs", "paths", "default"});
   for (const auto& [tp, status] : {std::pair(2, 0), std::pair(3, 1)}) {
     repository(tp);
-    EXPECT_EQ(shell(fmt::format("PATHS={} OPTIONS= bash -e -c {}", paths, shell_words({check}))).status, status);
-    EXPECT_EQ(
-        shell(fmt::format("PATHS='deploy README.md' OPTIONS='--fail-on never' bash -e -c {}", shell_words({check})))
-            .status,
-        1)
+    const std::string by_default = "export GITHUB_STEP_SUMMARY=summary.md; PATHS={} OPTIONS= bash -e -c {}";
+    const ToolRun run = shell(fmt::format(fmt::runtime(by_default), paths, shell_words({check})));
+    EXPECT_EQ(run.status, status) << run.err;
+    EXPECT_EQ(run.out.find("::error file=deploy/start.sh,line=1") != std::string::npos, status == 1) << run.out;
+    EXPECT_THAT(read_file(path("work/summary.md")), HasSubstr("deploy/start.sh"));
+    EXPECT_EQ(shell(fmt::format("export GITHUB_STEP_SUMMARY=summary.md; PATHS='deploy README.md' OPTIONS='--fail-on "
+                                "never' bash -e -c {}",
+                                shell_words({check})))
+                  .status,
+              1)
         << "README.md is named and starts nothing";
   }
 }
@@ -228,6 +233,8 @@ TEST_F(Recipe, GitLabJobInstallsAndChecks) {
   EXPECT_THAT(good.out, HasSubstr("1 launch checked"));
   repository(3);
   EXPECT_EQ(shell(script).status, 1);
+  const std::string report = text(job, {"artifacts", "reports", "codequality"});
+  EXPECT_FALSE(nlohmann::json::parse(read_file(path("work/" + report))).empty());
 }
 
 TEST_F(Recipe, PreCommitHookChecksTheFoldersOfItsArguments) {

@@ -16,6 +16,7 @@
 #include "src/kernels/inject.h"
 #include "src/report/completions.h"
 #include "src/report/manual.h"
+#include "src/report/outputs/outputs.h"
 
 namespace preflight::commands {
 namespace {
@@ -60,6 +61,12 @@ Words rule_words() {
   return out;
 }
 
+Words output_words() {
+  Words out;
+  for (const auto& format : report::kOutputFormats) out.emplace_back(format.name);
+  return out;
+}
+
 Words model_words() {
   const auto ids = facts::known_model_ids();
   return {ids.begin(), ids.end()};
@@ -79,6 +86,9 @@ Words known_values(std::string_view name) {
                               Known{"--inject", defect_words},
                               Known{"--fact", fact_words},
                               Known{"WHAT", rule_words},
+                              Known{"--select", rule_words},
+                              Known{"--ignore", rule_words},
+                              Known{"--output", output_words},
                               Known{"MODEL", model_words}};
   const auto* found = std::ranges::find(kKnown, name, &Known::name);
   return found == kKnown.end() ? Words{} : found->values();
