@@ -1,0 +1,78 @@
+// Tested by tests/nodes_test.cpp.
+#include "src/report/nodes_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/report/finding_json.h"
+#include "src/report/json_dump.h"
+#include "src/report/printable.h"
+#include "src/report/report_json.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool has_error(const std::vector<Diagnostic>& findings) {
+  return std::ranges::any_of(findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+}
+
+bool has(const std::vector<Diagnostic>& findings, const Diagnostic& one) {
+  return std::ranges::any_of(findings,
+                             [&](const Diagnostic& d) { return d.rule == one.rule && d.message == one.message; });
+}
+
+std::string last_line(const NodesReport& report, const Style& style) {
+  const bool good = report.good();
+  const std::string_view words =
+      good ? (report.any_together ? "the nodes fit together"
+                                  : "these servers have nothing to do with each other; each was looked at by itself")
+           : (report.any_together ? "the nodes do not work together" : "not every server is good");
+  const std::size_t count = report.nodes.size();
+  return (good ? style.green(words) : style.red(words)) +
+         fmt::format(": {} node{}, SGLang {}\n", count, count == 1 ? "" : "s", report.release);
+}
+
+}  // namespace
+
+bool NodesReport::good() const {
+  return !has_error(together) &&
+         std::ranges::none_of(nodes, [](const NodeReport& node) { return has_error(node.findings); });
+}
+
+std::string nodes_text(const NodesReport& report, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string out;
+  for (const Diagnostic& d : report.together) out += finding_text(d, {}, options) + "\n";
+  for (const NodeReport& node : report.nodes) {
+    out += fmt::format("{}: {}, node rank {}\n", style.bold(printable(node.name)),
+                       node.accepted ? style.green("accepted") : style.red("refused"),
+                       node.rank ? std::to_string(*node.rank) : "not read");
+    for (const Diagnostic& d : node.findings) {
+      // The same fault on every node is told once.
+      if (&node != &report.nodes.front() && has(report.nodes.front().findings, d)) continue;
+      out += finding_text(d, node.source, options) + "\n";
+    }
+  }
+  return out + last_line(report, style);
+}
+
+std::string nodes_json(const NodesReport& report) {
+  Json nodes = Json::array();
+  for (const NodeReport& node : report.nodes) {
+    nodes.push_back({{"node", node.name},
+                     {"accepted", node.accepted},
+                     {"node_rank", node.rank.value_or(0)},
+                     {"findings", findings_json(node.findings)}});
+  }
+  const Json out = {{"format_version", kJsonFormatVersion},
+                    {"nodes", std::move(nodes)},
+                    {"together", findings_json(report.together)},
+                    {"good", report.good()}};
+  return json_dump(out) + "\n";
+}
+
+}  // namespace preflight::report
