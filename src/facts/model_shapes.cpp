@@ -226,7 +226,9 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
              (b.since(v0_5(21)) && b.is_arch("BailingMoeV3VLForConditionalGeneration"))) {
     f.head_dim = 128;
     read_mla(b, b.text, true);
-    if (b.text->get("use_mla_nope").truthy()) f.qk_rope_head_dim = 0;
+    const Value nope =
+        b.since(v0_5(21)) ? b.text->get("use_mla_nope") : ModelBuilder::need(b.hf, "use_mla_nope", kShapes);
+    if (nope.truthy()) f.qk_rope_head_dim = 0;
     f.scaling = 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim));
   } else if (b.is_arch("SarvamMLAForCausalLM")) {
     read_mla(b, b.hf, true);
@@ -341,7 +343,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
 bool is_hybrid_swa(const ModelBuilder& b) {
   if (!b.arch_trait(ArchTrait::kHybridSwa)) return b.since(v0_5(13)) && b.text->get("is_hybrid_swa").truthy();
   if (b.is_arch("BeamForCausalLM")) {
-    const Value types = b.text->get("layer_types");
+    const Value types = ModelBuilder::need(b.text, "layer_types", "is_hybrid_swa_model");
     return types.is_list() && std::find(types.as_list().begin(), types.as_list().end(), Value("sliding_attention")) !=
                                   types.as_list().end();
   }
