@@ -118,15 +118,22 @@ def main():
     sound, found = {}, {}
 
     def predicted(release, number):
+        """What the program says of a chunk, and by which sites it comes."""
         if (release, number) not in sound:
-            sound[release, number] = mutate.run_release(program, chunks[number][0], release, {})
+            folder = chunks[number][0]
+            reached = folder / f"reached-{release}"
+            lines = mutate.run_release(program, folder, release, {"PREFLIGHT_REACHED": str(reached)})
+            sound[release, number] = lines, {int(line) for line in reached.read_text().split()}
         return sound[release, number]
 
     def seek(mutant):
         known = ranges.releases()
         for release in [r for r in reversed(known) if not mutant.releases or int(r.split(".")[2]) in mutant.releases]:
             for number, (folder, part) in enumerate(chunks):
-                was, now = predicted(release, number), mutate.run_release(program, folder, release, mutate.environment(mutant))
+                was, reached = predicted(release, number)
+                if mutant.site % mutate.PLACES not in reached:
+                    continue
+                now = mutate.run_release(program, folder, release, mutate.environment(mutant))
                 for case, a, b in zip(part, was or (), now or ()):
                     if a != b:
                         a, b = json.loads(a), json.loads(b)

@@ -26,6 +26,7 @@ import sites  # noqa: E402
 
 # Tests of kernels and of whole processes see neither resolution nor rules, or the program that they start is another.
 TESTS = HERE / "tests.txt"
+PLACES = 1 << 26  # as mutation.cpp counts them
 TIMEOUT = 120  # seconds; a mutant that hangs is noticed too
 
 
@@ -77,7 +78,7 @@ def test_notices(program, mutant):
 
 def killer(mutant, recorded, tests):
     """What notices the mutant, or None."""
-    place = mutant.site % (1 << 26)
+    place = mutant.site % PLACES
     for release in recorded:
         number = int(release.release.split(".")[2])
         if place in release.reached and (not mutant.releases or number in mutant.releases):
