@@ -17,11 +17,17 @@ constexpr auto kStep = "check_lora_server_args";
 
 bool is_lora_runner(const Value& backend) { return backend.is_string() && backend.as_string().starts_with("lora"); }
 
+// The arguments' own check assigns up to 0.5.15 and declares later.
+void record(Resolution& r, Field field, Value value) {
+  if (r.before(v0_5(16))) return r.set(kStep, field, std::move(value));
+  r.change(kStep, field, std::move(value));
+}
+
 // --lora-paths alone switches LoRA on.
 void enable_by_paths(Resolution& r) {
   if (!r.on(Field::lora_paths)) return;
   if (r.none(Field::enable_lora)) {
-    r.change(kStep, Field::enable_lora, true);
+    record(r, Field::enable_lora, true);
     r.warn(kStep, "--lora-paths is given, so LoRA is on.");
   } else if (!r.on(Field::enable_lora)) {
     r.warn(kStep, "LoRA is off, so --lora-paths is ignored.");
@@ -44,7 +50,7 @@ void check_v2_modes(Resolution& r, const std::string& option) {
 }
 
 void check_overlap_loading(Resolution& r) {
-  if (r.none(Field::enable_lora_overlap_loading)) r.change(kStep, Field::enable_lora_overlap_loading, false);
+  if (r.none(Field::enable_lora_overlap_loading)) record(r, Field::enable_lora_overlap_loading, false);
   if (!r.on(Field::enable_lora_overlap_loading)) return;
   const Value most = integer::times(r[Field::max_loras_per_batch], 2);
   r.require(!r.none(Field::max_loaded_loras) && !integer::less(most, r[Field::max_loaded_loras]), kStep,
@@ -119,7 +125,7 @@ void parse_paths(Resolution& r) {
   const Value paths = r[Field::lora_paths];
   Value::List parsed;
   if (paths.is_list()) {
-    if (r.before(v0_5(15))) r.set(kStep, Field::lora_paths, Value::list({}));
+    if (r.before(v0_5(16))) record(r, Field::lora_paths, Value::list({}));
     for (const Value& entry : paths.as_list()) parsed.push_back(parsed_path(r, entry));
   } else if (paths.is_dict()) {
     for (const auto& [name, path] : paths.as_dict()) parsed.push_back(lora_ref(r, name, path, false));
@@ -127,10 +133,10 @@ void parse_paths(Resolution& r) {
     r.refuse(RF::kOther, "ValueError", kStep,
              fmt::format("--lora-paths is {}; give a list of adapters.", paths.repr()));
   }
-  if (paths.is_list() && r.before(v0_5(15))) {
+  if (paths.is_list() && r.before(v0_5(16))) {
     r.set_silently(Field::lora_paths, Value::list(std::move(parsed)));  // upstream fills the empty list in place
   } else {
-    r.change(kStep, Field::lora_paths, Value::list(std::move(parsed)));
+    record(r, Field::lora_paths, Value::list(std::move(parsed)));
   }
 }
 
@@ -141,7 +147,7 @@ void normalize_target_modules(Resolution& r) {
   for (const Value& module : r[Field::lora_target_modules].as_list()) modules.insert(module.as_string());
   const bool all = modules.contains("all");
   const std::size_t count = modules.size();
-  r.change(kStep, Field::lora_target_modules, Value::list({modules.begin(), modules.end()}));
+  record(r, Field::lora_target_modules, Value::list({modules.begin(), modules.end()}));
   r.require(!all || count == 1, kStep, "--lora-target-modules all stands for every module; name it alone.");
 }
 
