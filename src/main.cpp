@@ -308,7 +308,9 @@ int run(int argc, char** argv) {
   const std::string_view name = asked == nullptr ? "" : asked->name;
   // `explain --page-size`: SGLang's option, not one of ours.
   const auto is_sglangs = [&](const std::string& word) {
-    return word.starts_with("--") && asked_app->get_option_no_throw(word.substr(0, word.find('='))) == nullptr;
+    const std::string option = word.substr(0, word.find('='));
+    return word.starts_with("--") && asked_app->get_option_no_throw(option) == nullptr &&
+           (&word == &own[1] || is_of_sglang(option));
   };
   if (name == "explain") {
     if (const auto at = std::find_if(own.begin(), own.end(), is_sglangs); at != own.end()) at->erase(0, 2);

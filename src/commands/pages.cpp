@@ -1,68 +1,36 @@
 // Tested by tests/pages_test.cpp.
 #include "src/intake/conceal.h"
-#include "src/report/json_dump.h"
 #include "src/report/complaint.h"
 #include "src/commands/pages.h"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "src/args/option_index.h"
 #include "src/commands/findings.h"
 #include "src/commands/variation.h"
-#include "src/report/display_width.h"
-#include "src/report/page_picture.h"
-#include "src/report/finding_json.h"
+#include "src/report/output_file.h"
+#include "src/report/pages_report.h"
 #include "src/report/printable.h"
-#include "src/report/report_json.h"
 #include "src/report/report_text.h"
-#include "src/report/style.h"
 
 namespace preflight::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::DrawnPages;
+using report::kAsGiven;
+using Row = report::PageRow;
 
 constexpr std::array<std::int64_t, 9> kPageSizes = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr std::array<std::string_view, 3> kBackends = {"intel_xpu", "triton", "torch_native"};
 
-// The launch's own --prefill-attention-backend and --decode-attention-backend, which other rows leave out.
-constexpr std::string_view kAsGiven = "as given";
-
 constexpr std::string_view kKernelNotRun = "not run";
 constexpr std::string_view kNoKernelPlanned = "none planned";
-
-struct Row {
-  std::string backend;
-  std::int64_t page = 0;
-  bool accepted = false;
-  std::string refusal;       // when it is not
-  std::int64_t becomes = 0;  // page size after resolution
-  std::string runs_on;       // decode backend after resolution
-  std::string prefills_on;   // prefill backend after resolution
-  std::vector<Diagnostic> errors;
-  std::int64_t warnings = 0;
-  std::int64_t columns = 0;
-  std::int64_t padded = 0;
-  std::string kernel = {};   // its verdict, or why it was not run
-  bool kernel_sound = true;  // nothing was wrong as far as it ran
-
-  [[nodiscard]] bool good() const { return accepted && errors.empty() && kernel_sound; }
-  [[nodiscard]] bool kept() const {
-    return becomes == page && (backend == kAsGiven || (runs_on == backend && prefills_on == backend));
-  }
-  [[nodiscard]] std::string backends() const {
-    return prefills_on == runs_on ? runs_on : fmt::format("{}+{}", prefills_on, runs_on);
-  }
-};
 
 // The kernel for each resolved page size and backend once: several rows end in the same place.
 class KernelVerdicts {
@@ -186,47 +154,6 @@ std::string reason(const Row& r, const std::vector<Row>& rows) {
   return out;
 }
 
-std::string verdict_text(const Row& r) {
-  if (!r.accepted) return "refused";
-  if (!r.good()) return "fails";
-  return r.kept() ? "ok" : "changed";
-}
-
-// Behind the row where it fits, else below it, in whole words.
-void print_why(const std::string& why, std::size_t column, const OutputOptions& output) {
-  const auto width = static_cast<std::size_t>(std::max(output.width, 60));
-  if (column + report::display_width(why) <= width) {
-    std::cout << why << '\n';
-    return;
-  }
-  constexpr std::size_t kIndent = 6;
-  std::size_t used = width;
-  std::istringstream words(why);
-  for (std::string word; words >> word;) {
-    const std::size_t columns = report::display_width(word);
-    if (used + 1 + columns > width) {
-      std::cout << '\n' << std::string(kIndent, ' ') << word;
-      used = kIndent + columns;
-    } else {
-      std::cout << ' ' << word;
-      used += 1 + columns;
-    }
-  }
-  std::cout << '\n';
-}
-
-std::string advice(const Row& r) {
-  return r.backend == kAsGiven ? fmt::format("--page-size {}", r.page)
-                               : fmt::format("--attention-backend {} --page-size {}", r.backend, r.page);
-}
-
-// The request of the picture, and whose it is.
-struct Drawn {
-  report::PagePicture picture;
-  std::string backends;
-  bool is_launch = false;  // else the recommended launch: this one does not run
-};
-
 // What this launch does to its page size, and what goes wrong with it there.
 void tell_of_pages(const PreparedLaunch& prepared, const CheckOptions& rules, report::PagePicture& picture) {
   const Launch& launch = prepared.launch;
@@ -240,7 +167,7 @@ void tell_of_pages(const PreparedLaunch& prepared, const CheckOptions& rules, re
   }
 }
 
-std::optional<Drawn> drawn(const PreparedLaunch& prepared, const CheckOptions& rules, const Row* best) {
+std::optional<DrawnPages> drawn(const PreparedLaunch& prepared, const CheckOptions& rules, const Row* best) {
   const auto context = [](const Launch& launch) { return launch.model ? launch.model->context_len : 0; };
   const Launch& launch = prepared.launch;
   if (launch.accepted() && launch[Field::page_size].is_int()) {
@@ -248,92 +175,24 @@ std::optional<Drawn> drawn(const PreparedLaunch& prepared, const CheckOptions& r
     const std::string backends = plan.prefill_backend == plan.decode_backend
                                      ? plan.decode_backend
                                      : fmt::format("{}, then {}", plan.prefill_backend, plan.decode_backend);
-    Drawn out{report::example_picture(launch[Field::page_size].as_int(), context(launch)), backends, true};
+    DrawnPages out{report::example_picture(launch[Field::page_size].as_int(), context(launch)), backends, true};
     tell_of_pages(prepared, rules, out.picture);
     return out;
   }
   if (best == nullptr) return std::nullopt;
-  return Drawn{report::example_picture(best->becomes, context(launch)), best->backends(), false};
+  return DrawnPages{report::example_picture(best->becomes, context(launch)), best->backends(), false};
 }
 
-std::string title_of(const Drawn& d) {
-  return fmt::format("Page table of one request of {}: {} on pages of {}",
-                     d.is_launch ? "this launch" : "the recommended launch", d.backends, d.picture.page_size);
-}
-
-Json picture_json(const Drawn& d) {
-  const report::PagePicture& p = d.picture;
-  Json out = {{"of", d.is_launch ? "launch" : "recommended"},
-              {"backends", d.backends},
-              {"page_size", p.page_size},
-              {"tokens", p.tokens},
-              {"page_table", p.table},
-              {"pool_pages", p.pool_pages},
-              {"token", {{"index", p.token}, {"column", p.column()}, {"page", p.page()}, {"slot", p.slot()}}}};
-  out["remarks"] = p.remarks;
-  out["faults"] = p.faults;
-  // Where a backend reads that takes the slot for a page number.
-  out["mistaken_page"] = p.page_size == 1 ? Json(nullptr) : Json(p.slot());
-  return out;
-}
-
-void print_text(const std::vector<Row>& rows, const Row* best, const std::optional<Drawn>& drawing,
-                const OutputOptions& output) {
-  const report::Style style(output.colour);
-  std::size_t wide = 16;
-  for (const Row& r : rows) {
-    if (r.accepted) wide = std::max(wide, fmt::format("{} {}", r.backends(), r.becomes).size() + 1);
+// Where there is something to draw; a report that cannot be written ends the command.
+bool write_picture(const std::string& file, const std::optional<DrawnPages>& drawing) {
+  if (!drawing) {
+    report::complain("no picture is drawn: neither this launch nor another page size or backend works");
+    return true;
   }
-  std::cout << style.bold(fmt::format("{:<13}{:>5}  {:<8} {:<{}}{:>8}  {:<13}{}\n", "backend", "page", "verdict",
-                                      "runs as", wide, "columns", "kernel", "why"));
-  std::string above;
-  for (const Row& r : rows) {
-    const std::string runs = r.accepted ? fmt::format("{} {}", r.backends(), r.becomes) : "-";
-    std::string columns = r.accepted ? std::to_string(r.columns) : "-";
-    if (r.padded != r.columns) columns += "*";
-    std::string why = r.refusal;  // told once where neighbours share it
-    for (const Diagnostic& d : r.errors) why += fmt::format("{}{} {}", why.empty() ? "" : "; ", d.rule, d.message);
-    const std::string verdict = fmt::format("{:<8}", verdict_text(r));
-    std::cout << fmt::format("{}{:<12}{:>5}  {} {:<{}}{:>8}  {:<13}", &r == best ? ">" : " ", r.backend, r.page,
-                             r.good() ? (r.kept() ? style.green(verdict) : style.cyan(verdict)) : style.red(verdict),
-                             runs, wide, columns, r.accepted ? r.kernel : "-");
-    print_why(why == above && !why.empty() ? "as above" : report::printable(why), 52 + wide, output);
-    above = std::move(why);
-  }
-  if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.padded != r.columns; })) {
-    std::cout << "* the MLA kernel wants a wider table than SGLang builds\n";
-  }
-  std::cout << '\n';
-  if (best == nullptr) {
-    std::cout << style.red("none of these works") << ": see `check` for the launch as it is\n\n";
-  } else {
-    std::cout << fmt::format("{} {}: {}\n\n", style.bold("recommended:"), advice(*best), reason(*best, rows));
-  }
-  if (!drawing) return;
-  std::cout << style.bold(title_of(*drawing)) << '\n' << report::page_picture_text(drawing->picture, style);
-}
-
-void print_json(const std::vector<Row>& rows, const Row* best, const std::optional<Drawn>& drawing) {
-  Json list = Json::array();
-  for (const Row& r : rows) {
-    list.push_back({{"backend", r.backend},
-                    {"page_size", r.page},
-                    {"verdict", verdict_text(r)},
-                    {"refusal", r.refusal},
-                    {"resolved_page_size", r.becomes},
-                    {"resolved_backend", r.runs_on},
-                    {"resolved_prefill_backend", r.prefills_on},
-                    {"errors", report::findings_json(r.errors)},
-                    {"page_table_columns", r.columns},
-                    {"padded_columns", r.padded},
-                    {"kernel", r.kernel}});
-  }
-  Json out = {{"format_version", report::kJsonFormatVersion}, {"rows", std::move(list)}};
-  out["recommended"] =
-      best == nullptr ? Json(nullptr)
-                      : Json{{"backend", best->backend}, {"page_size", best->page}, {"reason", reason(*best, rows)}};
-  out["picture"] = drawing ? picture_json(*drawing) : Json(nullptr);
-  std::cout << report::json_dump(out) << '\n';
+  const auto written =
+      report::write_output(file, report::page_picture_svg(drawing->picture, report::title_of(*drawing)));
+  if (!written) report::complain(fmt::format("{}: the picture cannot be written", file));
+  return written.has_value();
 }
 
 }  // namespace
@@ -358,23 +217,14 @@ int pages(const PagesCommand& command) {
     }
   }
   const Row* best = recommended(rows);
-  const std::optional<Drawn> drawing = drawn(*prepared, command.rules, best);
-  if (!command.svg.empty() && !drawing) {
-    report::complain("no picture is drawn: neither this launch nor another page size or backend works");
-  } else if (!command.svg.empty()) {
-    std::ofstream file(command.svg, std::ios::binary);
-    file << report::page_picture_svg(drawing->picture, title_of(*drawing));
-    file.close();
-    if (!file) {
-      report::complain(fmt::format("{}: the picture cannot be written", command.svg));
-      return kBadInput;
-    }
+  report::PagesReport report{.rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, command.rules, best)};
+  if (best != nullptr) {
+    report.best = static_cast<std::size_t>(best - rows.data());
+    report.reason = reason(*best, rows);
   }
-  if (command.output.format == Format::kJson) {
-    print_json(rows, best, drawing);
-  } else {
-    print_text(rows, best, drawing, command.output);
-  }
+  if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
+  std::cout << (command.output.format == Format::kJson ? report::pages_json(report)
+                                                       : report::pages_text(report, text_options(command.output)));
   // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
   const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
   if (device_failed) return kernels.worst();
