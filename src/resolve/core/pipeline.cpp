@@ -174,7 +174,7 @@ constexpr PipelineStep kPipeline[] = {
     {.name = "handle_kv_cache_sharding", .run = handle_kv_cache_sharding, .since = v0_5(22)},
     {.name = "handle_moe_kernel_config", .run = handle_moe_kernel_config},
     {.name = "handle_a2a_moe", .run = handle_a2a_moe},
-    {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp, .since = v0_5(19)},
+    {.name = "handle_shared_experts_tp", .run = handle_shared_experts_tp, .since = v0_5(21)},
     {.name = "handle_eplb_and_dispatch", .run = handle_eplb_and_dispatch},
     {.name = "handle_expert_distribution_metrics", .run = handle_expert_distribution_metrics},
     {.name = "handle_elastic_ep", .run = handle_elastic_ep},
