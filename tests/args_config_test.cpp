@@ -142,10 +142,14 @@ TEST(ArgsConfig, TheCommandLineWinsAndSwitchesFollowTheirTruth) {
   EXPECT_FALSE(args.last_given(Field::model_path)->from_config_file);
 }
 
-TEST(ArgsConfig, TheOlderMergerKnowsDestinationsOnlyAndPrintsDicts) {
+// json.dumps since 0.5.14; every long spelling of a switch since 0.5.23.
+TEST(ArgsConfig, TheOlderMergersKnowDestinationsOnlyAndPrintDicts) {
+  const Yaml spelled("enable-hicache: true\n");
+  EXPECT_EQ(std::get<ServerArgs>(spelled.parse(v0_5(23)))[Field::enable_hierarchical_cache], Value(true));
+  EXPECT_TRUE(std::holds_alternative<UsageError>(spelled.parse(v0_5(22))));
   const Yaml yaml("json-model-override-args: {a: 1}\n");
   EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(13)))[Field::json_model_override_args], Value("{'a': 1}"));
-  EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(23)))[Field::json_model_override_args], Value(R"({"a": 1})"));
+  EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(14)))[Field::json_model_override_args], Value(R"({"a": 1})"));
 }
 
 TEST(ArgsConfig, MergeKeysAndRepeatedKeys) {

@@ -160,7 +160,7 @@ const ConfigKeys& config_keys(Release release) {
 class Conversion {
  public:
   Conversion(Release release, const std::string& path)
-      : dumps_dicts_(release >= v0_5(23)), keys_(config_keys(release)), path_(path) {}
+      : dumps_dicts_(release >= v0_5(14)), keys_(config_keys(release)), path_(path) {}
 
   std::vector<std::string> words;
   std::vector<SourceRange> where;
