@@ -118,7 +118,7 @@ void handle_deterministic_inference(Resolution& r) {
   if (r.integer(Field::tp_size) <= 1) return;
   r.env()["NCCL_ALGO"] = "allreduce:tree";
   r.change(kSource, Field::disable_custom_all_reduce, true);
-  if (r.since(v0_5(20))) r.change(kSource, Field::enable_torch_symm_mem, false);
+  if (r.since(v0_5(18))) r.change(kSource, Field::enable_torch_symm_mem, false);
   r.warn(kSource, "tensor parallelism runs tree all-reduce without the custom one, to stay deterministic");
 }
 
