@@ -47,6 +47,7 @@ constexpr Handler kHandlers[] = {
     {.name = "handle_cpu_backends"},
     {.name = "handle_crash_dump_env"},
     {.name = "handle_cuda_graph_config"},
+    {.name = "handle_custom_all_reduce_v2_multinode"},
     {.name = "handle_data_parallelism"},
     {.name = "handle_dcp_validation"},
     {.name = "handle_debug_utils"},
