@@ -15,6 +15,7 @@
 
 #include "preflight/rule.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
 
@@ -47,7 +48,7 @@ TEST(RuleTable, EveryRuleSaysWhatWhyAndWhereItWasRead) {
     EXPECT_FALSE(r.summary.ends_with('.')) << r.id << ": a summary is no sentence";
     EXPECT_LT(r.since, r.until) << r.id;
     // RF001 repeats whatever SGLang says: the way out is in its message.
-    EXPECT_TRUE(r.severity != Severity::kError || r.id == "RF001" || !r.fix.empty()) << r.id;
+    EXPECT_TRUE(r.severity != Severity::kError || r.id == "RF001" || !rules::fix_of(r).empty()) << r.id;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "preflight/fields.h"
+#include "preflight/remedy.h"
 
 namespace preflight {
 
@@ -27,9 +28,10 @@ struct Diagnostic {
   std::optional<Field> field = {};  // the argument it points at
   std::string message;              // the fault in this launch, with its values
   std::string why = {};             // what happens and when
-  std::string fix = {};             // the way out in words
+  std::string fix = {};             // the way out in words; made from `remedies` where there are any
   std::string source = {};          // SGLang file and release, or PR
   SourceRange where = {};
+  std::vector<Remedy> remedies = {};
 };
 
 }  // namespace preflight

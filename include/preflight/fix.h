@@ -1,5 +1,16 @@
 // Fixes: corrected argument lists for a launch with errors. Each was resolved and checked again before it is offered.
 //
+// What is given up the least comes first, fewest changes before all else:
+//   1. the remedies of the findings themselves, in the order of the rule's record: another value of the option at
+//   fault,
+//      then another attention backend or less precision, then without a feature
+//   2. another value of an option that the error is about
+//   3. without that option
+//   4. an option more
+//   5. the same model from another checkpoint, stored otherwise
+//   6. without an option that the error does not name
+// No fix names another model, another device or more machines.
+//
 // src/fix finds them, src/report shows them, `check --fix` writes one back. Pure data.
 #pragma once
 

@@ -15,6 +15,7 @@
 
 #include "preflight/diagnostic.h"
 #include "preflight/launch.h"
+#include "preflight/remedy.h"
 
 namespace preflight {
 
@@ -40,7 +41,8 @@ struct Finding {
   std::string message;                         // the fault with this launch's values
   std::optional<Field> field = {};             // the argument it points at
   std::optional<Severity> severity = {};       //
-  std::string fix = {};                        //
+  std::string fix = {};                        // prose, where `remedies` do not say it
+  std::vector<Remedy> remedies = {};           // with the launch's values
   std::vector<std::string_view> extra_refs{};  // beside the rule's own
 };
 
@@ -60,7 +62,8 @@ struct Rule {
   std::optional<Field> field = {};                  // the argument it points at
   std::string_view summary;                         // states the fault
   std::string_view why;                             // what happens, and when
-  std::string_view fix;                             // the way out, in words
+  std::string_view fix = {};                        // the way out in words, where `remedies` do not say it
+  remedy::Records remedies = {};                    // the way out as data
   std::string_view source;                          // SGLang file (or kernel file) it was read in
   Release since = v0_5(11);                         // first release where it holds
   Release until = kNotFixed;                        // first release where it no longer holds

@@ -18,6 +18,7 @@
 #include "src/rules/field_notes.h"
 #include "src/args/vllm_options.h"
 #include "src/rules/messages.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::commands {
 namespace {
@@ -94,7 +95,7 @@ void print_rule(const Rule& rule, const OutputOptions& output) {
                            rule.summary);
   const std::string refs = refs_text(rule);
   print_line("why", rule.why, output);
-  print_line("fix", rule.fix, output);
+  print_line("fix", rules::fix_of(rule), output);
   print_line("in", range_text(rule), output);
   print_line("source", refs.empty() ? std::string(rule.source) : fmt::format("{} [{}]", rule.source, refs), output);
   for (const auto& e : rule.fires_on) {

@@ -14,20 +14,30 @@
 namespace preflight::fix {
 
 struct Edit {
-  enum class Kind { kSet, kDrop, kRename, kUnset, kStore };
+  enum class Kind { kSet, kDrop, kRename, kAssign, kUnset, kStore };  // kAssign, kUnset: a variable
   Kind kind = Kind::kSet;
   // What it acts on: a group of the list (index), else a new option at the end; or a variable's name.
   std::optional<std::size_t> group = {};
-  // Option for kSet without a group and for kRename, variable for kUnset, form of another checkpoint for kStore.
+  // Option for kSet without a group and for kRename, variable for kAssign and kUnset, form of another checkpoint for
+  // kStore.
   std::string name = {};
   std::vector<std::string> values = {};
   double cost = 1.0;
+};
+
+// An argument list with what goes with it, as far as edits change it.
+struct Arranged {
+  std::vector<Group> groups;
+  Environment env;
+  std::string stored_as;  // form of another checkpoint of the model; "": the one given
 };
 
 // One candidate: edits that belong together.
 struct Candidate {
   std::vector<Edit> edits;
   double cost = 1.0;
+  Remedy remedy = {};       // what it carries out, with the values chosen
+  bool is_widened = false;  // more than the remedy names: options that stand in its way are dropped
 };
 
 // What a candidate is made from.
@@ -42,6 +52,14 @@ struct Situation {
 
 std::vector<Candidate> usage_candidates(const Situation& s);  // the parser's complaints
 std::vector<Candidate> value_candidates(const Situation& s);  // everything else
+
+// What a remedy means for this launch: nothing when only the user can carry it out, or there is nothing to change; one
+// candidate for each value it names.
+std::vector<Candidate> candidates_of(const Remedy& remedy, const Situation& s);
+
+// Applies one candidate; false when it changes nothing.
+bool apply(const Candidate& candidate, Release release, Arranged& a);
+std::string key_of(const Arranged& a);
 
 // Values worth trying for an option, most promising first; `now` is the value it has ("" when not given). Empty for
 // free text (paths, names): only the user knows those.

@@ -20,10 +20,7 @@
 namespace preflight::fix {
 namespace {
 
-struct State {
-  std::vector<Group> groups;
-  Environment env;
-  std::string stored_as;  // form of another checkpoint of the model; "": the one given
+struct State : Arranged {
   double cost = 0.0;
   double order = 0.0;  // cost, and what it left undone
   int depth = 0;
@@ -43,16 +40,6 @@ constexpr int kAdviceAgain = 4;          // first remedies tried again in place 
 constexpr std::size_t kStateCost = 8;    // a kept list's memory, against the length of its key
 constexpr int kForAlternatives = 40;     // attempts after the first fix
 
-std::string key_of(const State& s) {
-  std::string key;
-  for (const Group& g : s.groups) {
-    for (const std::string& w : g.words) key += w + '\x1f';
-  }
-  for (const auto& [name, value] : s.env) key += '\x1e' + name + '=' + value;
-  if (!s.stored_as.empty()) key += '\x1d' + s.stored_as;
-  return key;
-}
-
 // What one error is, whatever its values: a changed number in the message is the same error.
 std::string signature(const Trial& t) {
   if (t.launch.usage) return t.launch.usage->kind + ' ' + t.launch.usage->flag;
@@ -71,54 +58,6 @@ double left_undone(const Trial& t) {
   if (t.launch.outcome == Outcome::kUsage) return 3.5;
   if (!t.launch.accepted()) return 3.0;
   return 0.4 * static_cast<double>(std::min<std::size_t>(t.errors.size(), 6));
-}
-
-// Applies one candidate; false when it changes nothing.
-bool apply(const Candidate& candidate, Release release, State& s) {
-  const args::OptionIndex& index = args::OptionIndex::of(release);
-  const std::string before = key_of(s);
-  std::vector<std::size_t> dropped;
-  for (const Edit& e : candidate.edits) {
-    switch (e.kind) {
-      case Edit::Kind::kUnset:
-        s.env.erase(e.name);
-        break;
-      case Edit::Kind::kStore:
-        s.stored_as = e.name;
-        break;
-      case Edit::Kind::kDrop:
-        dropped.push_back(*e.group);
-        break;
-      case Edit::Kind::kRename: {
-        Group& g = s.groups[*e.group];
-        g.words.front() = e.name + g.words.front().substr(std::min(g.words.front().size(), g.name.size()));
-        g.name = e.name;
-        g.option = index.find(g.name);
-        break;
-      }
-      case Edit::Kind::kSet:
-        if (e.group) {
-          Group& g = s.groups[*e.group];
-          const std::string name = e.name.empty() ? g.name : e.name;
-          g.words = with_values(g, name, e.values);
-          g.name = name;
-          g.option = e.name.empty() ? g.option : index.find(name);
-        } else {
-          Group g;
-          g.name = e.name;
-          g.option = index.find(e.name);
-          g.words = {e.name};
-          g.words.insert(g.words.end(), e.values.begin(), e.values.end());
-          // In front of a "--": behind it everything is a value.
-          const auto end =
-              std::find_if(s.groups.begin(), s.groups.end(), [](const Group& x) { return x.words.front() == "--"; });
-          s.groups.insert(end, std::move(g));
-        }
-    }
-  }
-  std::sort(dropped.rbegin(), dropped.rend());
-  for (const std::size_t i : dropped) s.groups.erase(s.groups.begin() + static_cast<std::ptrdiff_t>(i));
-  return key_of(s) != before;
 }
 
 // What a fix does, whatever the numbers: another size of the same option is no alternative worth telling.
@@ -147,7 +86,10 @@ class Search {
   }
 
   FixSearch run() {
-    open_.push({.groups = given_, .env = question_.env});
+    State first;
+    first.groups = given_;
+    first.env = question_.env;
+    open_.push(std::move(first));
     seen_.insert(key_of(open_.top()));
     int until = limits_.attempts;
     while (!open_.empty() && result_.attempts < until && found_.size() < 2 * limits_.fixes) {

@@ -21,6 +21,8 @@ struct Attempt {
   std::vector<std::string> words;
   Environment env;
   std::string stored_as = {};  // form of another checkpoint of the model; "": the one given
+  std::string release = {};    // another release; "": the one asked about
+  std::string device = {};     // another device profile; "": the device of the launch
 };
 using TryArguments = std::function<Trial(const Attempt& attempt)>;
 

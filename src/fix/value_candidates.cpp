@@ -27,9 +27,15 @@ class Candidates {
   explicit Candidates(const Situation& s) : s_(s) {}
 
   std::vector<Candidate> make() {
-    for (const Diagnostic& error : s_.errors) advice(error.fix);
+    for (const Diagnostic& error : s_.errors) remedies(error);
     concerned_by(s_.error.field);
-    for (const std::string* text : {&s_.error.message, &s_.error.fix}) {
+    for (const Remedy& remedy : s_.error.remedies) {
+      for (const RemedyStep& step : remedy.steps) {
+        if (const Option* o = args::OptionIndex::of(s_.release).find(step.name)) concern(o, 0.0);
+      }
+    }
+    const std::string prose = prose_of(s_.error);
+    for (const std::string* text : {&s_.error.message, &prose}) {
       for (const Option* o : options_in(s_.release, *text)) concern(o, 0.0);
       for (const Option* o : fields_in(s_.release, *text)) concern(o, 0.1);
     }
@@ -56,6 +62,31 @@ class Candidates {
     if (!e.group) e.name = usual_name(option);
     if (!value.empty()) e.values = {std::move(value)};
     return e;
+  }
+
+  // What the finding itself advises, in its order.
+  void remedies(const Diagnostic& error) {
+    if (error.remedies.empty()) return advice(error.fix);
+    double later = 0.0;
+    for (const Remedy& remedy : error.remedies) {
+      for (Candidate& c : candidates_of(remedy, s_)) {
+        if (!is_allowed(c)) continue;
+        c.cost += later;
+        out_.push_back(std::move(c));
+      }
+      later += kPerValue;
+    }
+  }
+
+  // A fix stays the same launch, on these machines.
+  [[nodiscard]] bool is_allowed(const Candidate& c) const {
+    return std::ranges::none_of(c.edits, [&](const Edit& e) {
+      if (e.kind == Edit::Kind::kAssign) return true;
+      const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
+      if (o == nullptr || o->row == nullptr || e.kind == Edit::Kind::kStore) return false;
+      const bool device_is_wrong = o->field == Field::device && s_.error.field == Field::device;
+      return o->field == Field::nnodes || (is_protected(*o) && !device_is_wrong);
+    });
   }
 
   void advice(const std::string& fix) {
@@ -157,8 +188,14 @@ class Candidates {
     out_.push_back(std::move(c));
   }
 
+  [[nodiscard]] bool unset_by_remedy(const std::string& name) const {
+    return std::ranges::any_of(s_.error.remedies, [&](const Remedy& remedy) {
+      return std::ranges::any_of(remedy.steps, [&](const RemedyStep& step) { return step.name == name; });
+    });
+  }
+
   void unset(const std::string& name) {
-    const bool named = has_word(s_.error.message, name) || has_word(s_.error.fix, name);
+    const bool named = has_word(s_.error.message, name) || has_word(prose_of(s_.error), name) || unset_by_remedy(name);
     out_.push_back({{{.kind = Edit::Kind::kUnset, .name = name}}, named ? kDropped : kStranger});
   }
 

@@ -64,6 +64,25 @@ std::size_t common_beginning(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
+// Values that the finding's remedies name for the option.
+std::vector<std::string> advised(const Diagnostic& error, const Option& option) {
+  std::vector<std::string> list;
+  for (const Remedy& remedy : error.remedies) {
+    for (const RemedyStep& step : remedy.steps) {
+      const auto& names = option.names;
+      if (std::find(names.begin(), names.end(), step.name) == names.end()) continue;
+      list.insert(list.end(), step.values.begin(), step.values.end());
+    }
+  }
+  return list;
+}
+
+bool names_values(const Diagnostic& error) {
+  return std::ranges::any_of(error.remedies, [](const Remedy& remedy) {
+    return std::ranges::any_of(remedy.steps, [](const RemedyStep& step) { return !step.values.empty(); });
+  });
+}
+
 void choices(const Situation& s, const Option& option, const std::string& now, Values& out) {
   if (option.field == Field::device) return out.add(std::string("xpu"));  // another device is another launch
   std::vector<std::string_view> all(option.row->choices.begin(), option.row->choices.end());
@@ -72,7 +91,8 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
     return common_beginning(a, now) > common_beginning(b, now);
   });
   if (!all.empty() && common_beginning(all.front(), now) >= 3) out.add(std::string(all.front()));
-  const std::string prose = s.error.fix + ' ' + s.error.message;
+  for (std::string& v : advised(s.error, option)) out.add(std::move(v));
+  const std::string prose = prose_of(s.error) + ' ' + s.error.message;
   for (const auto c : all) {
     if (has_word(prose, c)) out.add(std::string(c));
   }
@@ -86,8 +106,9 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
 
 void whole_numbers(const Situation& s, const Option& option, const std::string& now, Values& out) {
   // Advice that says which option takes which number has said it all about those that nobody gave.
-  if (now.empty() && !advice_in(s.release, s.error.fix).empty()) return;
-  for (const std::string& n : numbers_in(s.error.fix)) {
+  if (now.empty() && (names_values(s.error) || !advice_in(s.release, prose_of(s.error)).empty())) return;
+  for (std::string& v : advised(s.error, option)) out.add(std::move(v));
+  for (const std::string& n : numbers_in(prose_of(s.error))) {
     if (n.find('.') == std::string::npos) out.add(n);
   }
   const Value& initial = field_default(option.field, s.release);
@@ -116,8 +137,9 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
   for (const int k : {1, 2, 4, 8, 64, 128, 16, 32, 256, 4096, 8192}) out.add(k);
 }
 
-void fractions(const Situation& s, Values& out) {
-  for (const std::string& n : numbers_in(s.error.fix)) {
+void fractions(const Situation& s, const Option& option, Values& out) {
+  for (std::string& v : advised(s.error, option)) out.add(std::move(v));
+  for (const std::string& n : numbers_in(prose_of(s.error))) {
     if (n.starts_with("0.")) out.add(n);
   }
   for (const char* f : {"0.7", "0.8", "0.85", "0.9", "0.5", "0.95", "0.3", "0.1", "1.0"}) out.add(std::string(f));
@@ -133,7 +155,7 @@ std::vector<std::string> other_values(const Situation& s, const Option& option, 
   } else if (option.converter == Converter::kInt || option.converter == Converter::kHumanReadableInt) {
     whole_numbers(s, option, now, out);
   } else if (option.converter == Converter::kFloat) {
-    fractions(s, out);
+    fractions(s, option, out);
   } else if (option.converter == Converter::kCudaGraphBackend) {
     for (const char* b : {"disabled", "full"}) out.add(std::string(b));
   }

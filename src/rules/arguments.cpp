@@ -6,6 +6,7 @@
 
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -29,7 +30,7 @@ std::optional<Finding> abbreviated(const LaunchFacts& f) {
     if (g.from_config_file || typed.empty() || typed == g.option || !g.option.starts_with(typed)) continue;
     return Finding{.message = fmt::format("{} is read as {}", typed, g.option),
                    .field = g.field,
-                   .fix = fmt::format("write {}", g.option)};
+                   .remedies = {in_words(fmt::format("write {}", g.option))}};
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -49,8 +50,8 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
     finding.field = Field::enable_deterministic_inference;
     finding.message =
         fmt::format("deterministic inference without a backend chose {}, which does not exist on {}", name, where);
-    finding.fix = f.since(19) ? "name a backend: --attention-backend triton or intel_xpu"
-                              : "name a backend: --attention-backend triton";
+    finding.remedies = {to_give("--attention-backend", {"triton"})};
+    if (f.since(19)) finding.remedies.front().steps.front().values.emplace_back("intel_xpu");
     finding.extra_refs = {"DET-2"};
   }
   return finding;
@@ -112,7 +113,7 @@ const Rule kRules[] = {
      .summary = "the attention backend is made for another vendor's GPUs",
      .why = "Resolution accepts the name; the worker dies while it builds the backend: fa3 on an assertion about the "
             "CUDA capability, the others on an import.",
-     .fix = "--attention-backend triton or intel_xpu",
+     .remedies = {give("--attention-backend", "triton", "intel_xpu")},
      .source = "sglang/srt/layers/attention/attention_registry.py, sglang/srt/utils/common.py",
      .need = RuleNeed::kNothing,
      .check = foreign_backend,
@@ -130,7 +131,7 @@ const Rule kRules[] = {
      .summary = "intel_xpu on a device its kernels are not built for",
      .why = "The first attention call fails: without fp64 the kernel refuses the device, on Data Center GPU Max there "
             "is no binary for it.",
-     .fix = "--attention-backend triton, and no split option that names intel_xpu",
+     .remedies = {give("--attention-backend", "triton")},
      .source = "sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .need = RuleNeed::kNothing,
      .check = device_not_built_for,
@@ -144,7 +145,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "sliding window and cross-attention together on intel_xpu",
      .why = "An assertion in the backend's constructor.",
-     .fix = "no backend of this release runs such a model on XPU",
+     .remedies = {words("no backend of this release runs such a model on XPU")},
      .source = kBackend,
      .check = window_with_cross_attention,
      .quiet_on = {{{.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend intel_xpu"}}}},
@@ -153,7 +154,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "an encoder-decoder model on triton attention",
      .why = "An assertion when the backend is created.",
-     .fix = "--attention-backend intel_xpu, from 0.5.20",
+     .remedies = {both(give("--attention-backend", "intel_xpu"), in_release("0.5.20"))},
      .source = kRegistry,
      .check = triton_with_cross_attention,
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend triton"}}}},
@@ -163,7 +164,7 @@ const Rule kRules[] = {
      .summary = "encoder-decoder on intel_xpu before 0.5.20",
      .why = "A batch of two requests trips an assertion; a single request reads the cross-attention cache at the wrong "
             "granularity and answers wrongly without a message.",
-     .fix = "SGLang 0.5.20 or later",
+     .remedies = {in_release("0.5.20")},
      .source = kBackend,
      .until = v0_5(20),
      .check = encoder_decoder_paging},
@@ -172,7 +173,7 @@ const Rule kRules[] = {
      .field = Field::cuda_graph_config,
      .summary = "encoder-decoder on intel_xpu with a graph",
      .why = "An assertion in the backend's constructor: the cross-attention gather cannot be captured.",
-     .fix = "no decode graph",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled")},
      .source = kBackend,
      .since = v0_5(20),
      .check = encoder_decoder_graph},
@@ -185,7 +186,7 @@ const Rule kRules[] = {
          "keys "
          "one is attended (accuracy near zero, and faster); the buffer that graphs capture is counted in pages, too, "
          "and written past its end. 0.5.13 counts both in tokens.",
-     .fix = "--page-size 1, or SGLang 0.5.13",
+     .remedies = {give("--page-size", "1"), in_release("0.5.13")},
      .source = "sgl-project/sglang#25556; sglang/srt/layers/attention/aiter_backend.py: make_mla_prefill_ps_meta_data, "
                "init_cuda_graph_state",
      .until = v0_5(13),

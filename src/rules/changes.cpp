@@ -12,6 +12,7 @@
 #include "src/base/ascii_case.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -70,6 +71,22 @@ constexpr std::array<Field, 6> kTelling = {Field::attention_backend,
                                            Field::speculative_num_draft_tokens,
                                            Field::max_running_requests};
 
+// What the launch ends with, given outright; without the option, where no value says it.
+std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
+  const std::string name = option_name(field, f);
+  const Value& ends = f[field];
+  std::vector<Remedy> list;
+  // --dp-size beside --enable-dp-attention is an old way to say how many replicas attention has.
+  if (field == Field::dp_size && f.given(Field::enable_dp_attention)) {
+    list.push_back(together({to_give("--attn-dp-size", {f.launch().args[field].repr()}), to_drop(name)}));
+  }
+  if (ends.is_string() || ends.is_number())
+    list.push_back(to_give(name, {ends.is_string() ? ends.as_string() : ends.repr()}));
+  list.push_back(to_drop(name));
+  list.push_back(in_words("change what forces it"));
+  return list;
+}
+
 const Rule kRules[] = {
     {.id = "CH001",
      .severity = Severity::kChange,
@@ -120,9 +137,8 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
     d.field = field;
     d.message = fmt::format("{}: {}", option_name(field, f), way.text);
     d.why = kRules[0].why;
-    d.fix = f[field].is_bool() || f[field].is_none()
-                ? fmt::format("drop {}, or change what forces it", option_name(field, f))
-                : fmt::format("give {} {}, or change what forces it", option_name(field, f), shown(f[field]));
+    d.remedies = remedies_for(field, f);
+    say_remedies(d, f.release());
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     d.where = f.launch().args.last_given(field)->where;
     out.push_back(std::move(d));

@@ -11,11 +11,14 @@
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/refusals.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight {
 namespace {
 
 using rules::LaunchFacts;
+using rules::remedies_of;
+using rules::say_remedies;
 
 // Families whose checks run over a launch that SGLang accepts; refusals, changes and log lines come from elsewhere.
 bool is_walked(const Rule& rule) {
@@ -42,7 +45,10 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   d.field = finding.field ? finding.field : rule.field;
   d.message = std::move(finding.message);
   d.why = rule.why;
+  d.remedies = std::move(finding.remedies);
+  if (d.remedies.empty() && finding.fix.empty()) d.remedies = remedies_of(rule);
   d.fix = finding.fix.empty() ? std::string(rule.fix) : std::move(finding.fix);
+  say_remedies(d, facts.launch().release());
   d.source = rule.source;
   if (d.field) {
     if (const GivenOption* given = facts.launch().args.last_given(*d.field)) d.where = given->where;

@@ -9,22 +9,24 @@
 #include "src/rules/environment_names.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
 
 std::optional<Finding> unknown_name(const LaunchFacts& f) {
   std::vector<std::string> parts;
-  std::vector<std::string> fixes;
+  Remedy all;  // one name left over is the finding still
   for (const auto& [name, value] : f.launch().env) {
     if (!is_sglang_name(name) || environment_name(f.release(), name).state != NameState::kUnknown) continue;
     const std::string near = closest_environment_name(f.release(), name);
     parts.push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
-    fixes.push_back(near.empty() ? fmt::format("drop {}", name) : fmt::format("{}={}", near, value));
+    all.steps.push_back({StepKind::kUnset, name});
+    if (!near.empty()) all.steps.push_back({StepKind::kSet, near, {value}});
   }
   if (parts.empty()) return std::nullopt;
   return Finding{.message = fmt::format("no SGLang release reads {}", fmt::join(parts, ", ")),
-                 .fix = fmt::format("{}", fmt::join(fixes, "; "))};
+                 .remedies = {std::move(all)}};
 }
 
 std::string old_name_told(const std::string& name, const EnvironmentName& known) {
@@ -42,6 +44,7 @@ std::string old_name_told(const std::string& name, const EnvironmentName& known)
 std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
   std::vector<std::string> parts;
   bool ignored = false;
+  Remedy all;
   for (const auto& [name, value] : f.launch().env) {
     if (!is_sglang_name(name)) continue;
     const EnvironmentName known = environment_name(f.release(), name);
@@ -49,10 +52,12 @@ std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
     // The value of an old variable with a new name is passed on.
     ignored = ignored || known.state != NameState::kWarned || !known.instead.starts_with("SGLANG_");
     parts.push_back(old_name_told(name, known));
+    all.steps.push_back({StepKind::kUnset, name});
   }
   if (parts.empty()) return std::nullopt;
   return Finding{.message = fmt::format("{}", fmt::join(parts, "; ")),
-                 .severity = ignored ? Severity::kWarning : Severity::kInfo};
+                 .severity = ignored ? Severity::kWarning : Severity::kInfo,
+                 .remedies = {std::move(all), in_words("what took its place")}};
 }
 
 const Rule kRules[] = {

@@ -7,6 +7,18 @@
 
 namespace preflight::rules {
 
+// How a record writes its remedies.
+using remedy::both;
+using remedy::drop;
+using remedy::give;
+using remedy::in_release;
+using remedy::lower;
+using remedy::raise;
+using remedy::set;
+using remedy::stored_as;
+using remedy::unset;
+using remedy::words;
+
 std::span<const Rule> placement_rules();       // PL  devices, memory, tensor-parallel divisibility
 std::span<const Rule> value_rules();           // VA  values nothing behind the parser can work with
 std::span<const Rule> backend_rules();         // BK  attention backends that cannot run on XPU, or not with this model

@@ -3,6 +3,7 @@
 
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -52,8 +53,7 @@ std::optional<Finding> graph_without_runner(const LaunchFacts& f) {
 std::optional<Finding> compile_without_graph(const LaunchFacts& f) {
   if (!f.on(Field::enable_torch_compile) || f.decode_graph_full()) return std::nullopt;
   return Finding{.message = "torch.compile has no effect without a decode graph",
-                 .fix = f.since(15) ? "--cuda-graph-backend-decode full, or drop --enable-torch-compile"
-                                    : "drop --enable-torch-compile"};
+                 .remedies = f.since(15) ? std::vector<Remedy>{} : std::vector{to_drop("--enable-torch-compile")}};
 }
 
 constexpr std::string_view kRunner = "sglang/srt/hardware_backend/xpu/graph_runner/xpu_graph_runner.py";
@@ -64,7 +64,7 @@ const Rule kRules[] = {
      .field = Field::cuda_graph_backend_decode,
      .summary = "a decode graph with ranks that must synchronise",
      .why = "An assertion when the graph runner is built.",
-     .fix = "drop --cuda-graph-backend-decode full",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled")},
      .source = kRunner,
      .since = v0_5(15),
      .need = RuleNeed::kNothing,
@@ -80,7 +80,7 @@ const Rule kRules[] = {
      .field = Field::enable_memory_saver,
      .summary = "a decode graph with the memory saver",
      .why = "An assertion when the graph runner is built.",
-     .fix = "one of the two",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled"), drop("--enable-memory-saver")},
      .source = kRunner,
      .since = v0_5(15),
      .need = RuleNeed::kNothing,
@@ -93,7 +93,7 @@ const Rule kRules[] = {
      .field = Field::enable_two_batch_overlap,
      .summary = "a decode graph with two-batch overlap",
      .why = "An assertion when the graph runner is built.",
-     .fix = "one of the two",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled"), drop("--enable-two-batch-overlap")},
      .source = kRunner,
      .since = v0_5(15),
      .need = RuleNeed::kNothing,
@@ -104,7 +104,7 @@ const Rule kRules[] = {
      .field = Field::cuda_graph_backend_decode,
      .summary = "a decode graph in 0.5.14",
      .why = "The option exists and the XPU runner does not: decode runs eagerly, without a message.",
-     .fix = "0.5.15 or later",
+     .remedies = {drop("--cuda-graph-backend-decode"), in_release("0.5.15")},
      .source = "sglang/srt/model_executor/model_runner.py",
      .since = v0_5(14),
      .until = v0_5(15),
@@ -118,7 +118,7 @@ const Rule kRules[] = {
      .field = Field::enable_torch_compile,
      .summary = "torch.compile without a decode graph",
      .why = "Compilation happens only while a graph is captured, and XPU captures none unless asked.",
-     .fix = "--cuda-graph-backend-decode full, or drop --enable-torch-compile",
+     .remedies = {give("--cuda-graph-backend-decode", "full"), drop("--enable-torch-compile")},
      .source = kRunner,
      .need = RuleNeed::kNothing,
      .check = compile_without_graph,

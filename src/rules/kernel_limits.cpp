@@ -7,6 +7,7 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -43,7 +44,7 @@ std::optional<Finding> element_types(const LaunchFacts& f) {
   if (m.dtype == "float32") {
     return Finding{.message = "intel_xpu attention computes in float16 and bfloat16, and the model runs in float32",
                    .field = Field::dtype,
-                   .fix = "--dtype bfloat16, or --attention-backend triton"};
+                   .remedies = {to_give("--dtype", {"bfloat16"}), to_give("--attention-backend", {"triton"})}};
   }
   if (f.kv_is_fp8()) {
     return Finding{.message =
@@ -91,7 +92,6 @@ std::optional<Finding> image_tokens(const LaunchFacts& f) {
 
 constexpr std::string_view kKernel = "sgl-kernel-xpu src/sycl/flash_attention.cpp";
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
-constexpr std::string_view kTriton = "--attention-backend triton";
 
 const Rule kRules[] = {
     {.id = "AT001",
@@ -99,7 +99,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "a head size the attention kernel of intel_xpu is not built for",
      .why = "The kernel refuses the first prefill. Nothing pads the heads.",
-     .fix = kTriton,
+     .remedies = {give("--attention-backend", "triton")},
      .source = kKernel,
      .decided_by = {"head_dim"},
      .check = head_size,
@@ -111,7 +111,7 @@ const Rule kRules[] = {
      .field = Field::tp_size,
      .summary = "too many query heads share one key/value head",
      .why = "The kernel refuses the group size at the first prefill or decode.",
-     .fix = "--attention-backend triton, or more tensor parallelism where it splits the query heads further",
+     .remedies = {give("--attention-backend", "triton"), raise("--tp-size")},
      .source = kKernel,
      .decided_by = {"num_q_heads", "num_kv_heads"},
      .check = group_size,
@@ -123,7 +123,7 @@ const Rule kRules[] = {
      .field = Field::kv_cache_dtype,
      .summary = "element types the attention kernel of intel_xpu does not take",
      .why = "The kernel refuses the first prefill or decode.",
-     .fix = "--kv-cache-dtype auto, or --attention-backend triton",
+     .remedies = {give("--kv-cache-dtype", "auto"), give("--attention-backend", "triton")},
      .source = kKernel,
      .decided_by = {"dtype"},
      .check = element_types,
@@ -137,7 +137,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "attention sinks with a head size other than 64 on intel_xpu",
      .why = "The kernel refuses the first prefill.",
-     .fix = kTriton,
+     .remedies = {give("--attention-backend", "triton")},
      .source = kKernel,
      .decided_by = {"head_dim"},
      .check = attention_sinks,
@@ -149,7 +149,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "intel_xpu ignores the model's logit soft cap",
      .why = "The value reaches the kernel, which stores it and never applies it: silently wrong output.",
-     .fix = kTriton,
+     .remedies = {give("--attention-backend", "triton")},
      .source = kKernel,
      .check = soft_cap,
      .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend intel_xpu"}}},
@@ -160,7 +160,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "keys and values of different size on intel_xpu before 0.5.20",
      .why = "The value cache is viewed with the key's head size: a shape error, or wrong data.",
-     .fix = "--attention-backend triton, or 0.5.20",
+     .remedies = {give("--attention-backend", "triton"), in_release("0.5.20")},
      .source = kBackend,
      .until = v0_5(20),
      .decided_by = {"head_dim"},
@@ -171,7 +171,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "Gemma 3 sees images through a causal mask on intel_xpu before 0.5.23",
      .why = "Answers about images degrade without a message.",
-     .fix = "--prefill-attention-backend triton",
+     .remedies = {give("--prefill-attention-backend", "triton")},
      .source = "sglang/srt/models/gemma3_mm.py, sglang/srt/layers/attention/xpu_backend.py",
      .until = v0_5(23),
      .check = image_tokens,

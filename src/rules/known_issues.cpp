@@ -8,6 +8,7 @@
 
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -44,7 +45,7 @@ std::optional<Finding> deterministic_chunk(const LaunchFacts& f) {
   return Finding{.message = fmt::format("deterministic inference on triton cuts prefill chunks to multiples of {}, and "
                                         "--chunked-prefill-size is {}: a prompt longer than that waits for ever",
                                         whole, chunk),
-                 .fix = fmt::format("--chunked-prefill-size {}", whole)};
+                 .remedies = {to_give("--chunked-prefill-size", {std::to_string(whole)})}};
 }
 
 std::optional<Finding> several_cards(const LaunchFacts& f) {
@@ -66,7 +67,8 @@ std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
         .message = fmt::format("ZE_AFFINITY_MASK={} shows {} of the {} GPUs that the ranks of this node take",
                                mask->second, cards, here),
         .severity = Severity::kWarning,
-        .fix = "a mask that names as many GPUs as the node has ranks, the same for all ranks, or none"};
+        .remedies = {in_words("a mask that names as many GPUs as the node has ranks, the same for all ranks"),
+                     {.steps = {{StepKind::kUnset, "ZE_AFFINITY_MASK"}}}}};
   }
   return Finding{.message =
                      fmt::format("{} ranks exchange memory handles: in a container oneCCL needs SYS_PTRACE and the "
@@ -111,7 +113,7 @@ const Rule kRules[] = {
      .why =
          "Reported in June 2026 on BMG-G31 with a kernel package of that time; the same checkpoint was right on triton "
          "and on the same card under another server, and right with intel_xpu on B580 (BMG-G21). Open.",
-     .fix = "--attention-backend triton, unless a newer kernel package was seen to be right",
+     .remedies = {give("--attention-backend", "triton"), words("a newer kernel package that was seen to be right")},
      .source = "sgl-project/sgl-kernel-xpu#243",
      .need = RuleNeed::kNothing,
      .check = garbage_on_g31,
@@ -127,7 +129,7 @@ const Rule kRules[] = {
          "Chunks are cut to multiples of 4096 tokens (SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE). Where a chunk is "
          "smaller nothing is left of it, and the request is never taken up, while /health stays good. Closed: "
          "0.5.22 no longer cuts chunks on triton.",
-     .fix = "--chunked-prefill-size 4096",
+     .remedies = {give("--chunked-prefill-size", "4096")},
      .source = "sgl-project/sglang#36344; sglang/srt/managers/schedule_policy.py: add_one_req",
      .until = v0_5(22),
      .need = RuleNeed::kNothing,
@@ -148,7 +150,7 @@ const Rule kRules[] = {
      .summary = "several Battlemage GPUs with torch 2.13 hang in the first all-reduce",
      .why = "Reported on Arc Pro B60 with the oneCCL 2022 that torch 2.13 brings: the warm-up never ends, the driver "
             "reports time-outs and DEVICE_LOST. torch 2.11 was right.",
-     .fix = "torch 2.11 or 2.12, or CCL_ALLREDUCE=ring in the environment (slower)",
+     .remedies = {words("torch 2.11 or 2.12"), both(set("CCL_ALLREDUCE", "ring"), words("(slower)"))},
      .source = "uxlfoundation/oneCCL#215, vllm-project/vllm#50545",
      .need = RuleNeed::kNothing,
      .check = several_cards,
@@ -180,7 +182,7 @@ const Rule kRules[] = {
      .why =
          "Reported in September 2026 of torch's fused attention on XPU with 16 keys and 4096 queries: now and then a "
          "tile keeps what memory held before. Open.",
-     .fix = "--attention-backend triton",
+     .remedies = {give("--attention-backend", "triton")},
      .source = "intel/torch-xpu-ops#5179",
      .need = RuleNeed::kNothing,
      .check = fused_sdpa,
@@ -194,7 +196,7 @@ const Rule kRules[] = {
      .summary = "an FP8 KV cache on Arc Pro B65 or B70 doubled tokens",
      .why = "Reported of a vLLM on Arc Pro B65: every second token repeats the one before, without an error. Whether "
             "SGLang's kernels share the cause is not known. Open.",
-     .fix = "--kv-cache-dtype auto, or compare outputs token by token with it",
+     .remedies = {give("--kv-cache-dtype", "auto"), words("compare outputs token by token with it")},
      .source = "intel/llm-scaler#721",
      .check = fp8_cache_on_g31,
      .fires_on = {{{.model = "qwen3-0.6b",
@@ -210,7 +212,7 @@ const Rule kRules[] = {
      .summary = "decode graphs over several Arc Pro B70 gave garbage",
      .why = "Reported of a vLLM with gpt-oss-120b over four cards: right without graphs, garbage with them. Whether "
             "SGLang's graphs share the cause is not known. Open.",
-     .fix = "--disable-decode-cuda-graph, or compare outputs with it",
+     .remedies = {give("--disable-decode-cuda-graph"), words("compare outputs with it")},
      .source = "intel/llm-scaler#698, vllm-project/vllm#48327",
      .since = v0_5(15),
      .need = RuleNeed::kNothing,
@@ -229,7 +231,8 @@ const Rule kRules[] = {
      .why = "The kernel was given the lengths of new keys, and then misreads a prefill of several tokens over a cache "
             "that is not empty: repetitions and wrong answers, without an error. Closed by sgl-project/sglang#23280, "
             "which 0.5.13 has.",
-     .fix = "SGLang 0.5.13, or --chunked-prefill-size -1 --disable-radix-cache, or --attention-backend triton",
+     .remedies = {in_release("0.5.13"), both(give("--chunked-prefill-size", "-1"), give("--disable-radix-cache")),
+                  give("--attention-backend", "triton")},
      .source = "sgl-project/sgl-kernel-xpu#196; sglang/srt/layers/attention/xpu_backend.py: cu_seqlens_k_new",
      .until = v0_5(13),
      .check = prefill_behind_a_prefix,

@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .summary = "Llama 4 on intel_xpu before 0.5.13",
      .why = "Silently wrong output. intel_xpu is what SGLang chooses for Llama 4 on an Intel GPU when no backend is "
             "named.",
-     .fix = "--attention-backend triton, or 0.5.13",
+     .remedies = {give("--attention-backend", "triton"), in_release("0.5.13")},
      .source = kBackend,
      .until = v0_5(13),
      .check = token_table_as_pages,
@@ -93,7 +93,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "a hybrid sliding-window model on intel_xpu before 0.5.13",
      .why = "Slots are not translated to the pool of the sliding-window layers: silently wrong output.",
-     .fix = "--disable-hybrid-swa-memory, or --attention-backend triton, or 0.5.13",
+     .remedies = {give("--disable-hybrid-swa-memory"), give("--attention-backend", "triton"), in_release("0.5.13")},
      .source = kBackend,
      .until = v0_5(13),
      .check = window_pool},
@@ -104,7 +104,7 @@ const Rule kRules[] = {
      .summary = "Llama 4 on intel_xpu with mixed chunks",
      .why = "Only pure prefill and decode batches carry the local layout. Once a sequence is longer than its chunk, "
             "output is wrong without a message.",
-     .fix = "drop --enable-mixed-chunk",
+     .remedies = {drop("--enable-mixed-chunk")},
      .source = kBackend,
      .since = v0_5(13),
      .check = mixed_chunk,
@@ -117,7 +117,7 @@ const Rule kRules[] = {
      .summary = "the local attention chunk is no multiple of the page size",
      .why = "On XPU the chunk is shortened to whole pages without a message, so that local layers see less than they "
             "were trained for; callers that keep the chunk (none on XPU) meet an assertion from 0.5.20.",
-     .fix = "--page-size 64 or 128",
+     .remedies = {give("--page-size", "64", "128")},
      .source = "sglang/srt/layers/attention/flashattention_backend.py, since 0.5.22 local_attention.py beside it",
      .check = chunk_over_pages,
      .quiet_on = {{{.model = "llama-4-scout-17b-16e",
@@ -127,7 +127,7 @@ const Rule kRules[] = {
      .field = Field::speculative_eagle_topk,
      .summary = "a draft tree over a sliding window on intel_xpu",
      .why = "An assertion at the first verification.",
-     .fix = "--speculative-eagle-topk 1",
+     .remedies = {give("--speculative-eagle-topk", "1")},
      .source = kBackend,
      .since = v0_5(20),
      .check = window_in_tree},
@@ -136,7 +136,7 @@ const Rule kRules[] = {
      .field = Field::speculative_eagle_topk,
      .summary = "a draft tree with attention sinks on intel_xpu",
      .why = "An assertion at the first verification.",
-     .fix = "--speculative-eagle-topk 1",
+     .remedies = {give("--speculative-eagle-topk", "1")},
      .source = kBackend,
      .since = v0_5(20),
      .check = sinks_in_tree},
@@ -147,8 +147,9 @@ const Rule kRules[] = {
      .why = "The chunk of the local layers is cut to the longest sequence of the batch, rounded down to whole pages, "
             "and intel_xpu does not ask to keep it as other backends do. Until a sequence fills a chunk, three of four "
             "layers attend to a part of the request only: worse answers, without a message.",
-     .fix = "--attention-backend triton where requests stay below the chunk (it attends to everything, which is the "
-            "same there)",
+     .remedies = {both(
+         give("--attention-backend", "triton"),
+         words("where requests stay below the chunk (it attends to everything, which is the same there)"))},
      .source = "sglang/srt/layers/attention/xpu_backend.py and flashattention_backend.py (since 0.5.20 "
                "local_attention.py)",
      .since = v0_5(13),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "preflight/rule.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight {
 namespace {
@@ -114,7 +115,7 @@ std::string render_rules_markdown() {
     }
     if (!refs.empty()) out += fmt::format(" Reference: {}.", refs);
     out += fmt::format("\n\n{}\n\n", r.why);
-    if (!r.fix.empty()) out += fmt::format("* Fix: {}\n", r.fix);
+    if (const std::string fix = rules::fix_of(r); !fix.empty()) out += fmt::format("* Fix: {}\n", fix);
     out += fmt::format("* Source: {}\n", r.source);
     for (const auto& e : r.fires_on) append_example(out, "Reported for", e);
     for (const auto& e : r.quiet_on) append_example(out, "Silent for", e);

@@ -53,7 +53,7 @@ const Rule kRules[] = {
      .summary = "intel_xpu for prefill only, with a page size its kernel does not take",
      .why = "Up to 0.5.19 SGLang adjusts the page size for the decode backend only. A batch of several requests is "
             "refused by the kernel; a single one computes no tile and answers with garbage.",
-     .fix = "--page-size 64 or 128",
+     .remedies = {give("--page-size", "64", "128")},
      .source = "sglang/srt/server_args.py; sgl-kernel-xpu src/sycl/flash_attention.cpp",
      .until = v0_5(20),
      .check = prefill_only_page,
@@ -69,7 +69,7 @@ const Rule kRules[] = {
      .summary = "MLA decode on intel_xpu with pages below 128",
      .why = "The kernel's wrapper asserts that the page table is a multiple of 128/page columns wide. SGLang passes "
             "exactly as many columns as the longest request needs, so one of the first decode steps fails.",
-     .fix = "--page-size 128",
+     .remedies = {give("--page-size", "128")},
      .source = "sglang/srt/layers/attention/xpu_backend.py; sgl-kernel-xpu flash_mla_decode",
      .check = mla_table_width,
      .fires_on = {{{.model = "deepseek-v2-lite-chat",
@@ -88,7 +88,7 @@ const Rule kRules[] = {
      .summary = "the draft model alone runs on intel_xpu, with a page size its kernel does not take",
      .why = "The page size is adjusted for the target's backends only; the first draft extend is refused by the paged "
             "kernel, unless it has a path for page size 1.",
-     .fix = "--page-size 64 or 128",
+     .remedies = {give("--page-size", "64", "128")},
      .source = "sglang/srt/arg_groups/overrides.py",
      .since = v0_5(20),
      .need = RuleNeed::kNothing,

@@ -12,16 +12,24 @@
 #include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
 
-// "1, 2, 4, 7": sizes that divide `n`, up to `limit`.
-std::string divisors(std::int64_t n, std::int64_t limit) {
-  std::string list;
-  for (std::int64_t d = 1; d <= std::min(n, limit); ++d) {
-    if (n % d == 0) list += (list.empty() ? "" : ", ") + std::to_string(d);
-  }
+// Values of --tp-size that make attention's width one of those that fit, the nearest to the present one first.
+// `replicas`: attention replicas that share the ranks; 0: those of the launch.
+template <typename Fits>
+std::vector<std::string> widths(const LaunchFacts& f, const Fits& fits, std::int64_t replicas = 0) {
+  const std::int64_t share = replicas > 0 ? replicas : std::max<std::int64_t>(1, f.tp() / f.attention_tp());
+  const std::int64_t width = f.tp() / share;
+  std::vector<std::string> list;
+  constexpr std::int64_t kWidest = 64;
+  const auto add = [&](std::int64_t tp) {
+    if (tp >= 1 && tp <= kWidest && list.size() < kFewValues && fits(tp)) list.push_back(std::to_string(tp * share));
+  };
+  for (std::int64_t tp = std::min(width, kWidest + 1) - 1; tp >= 1 && list.size() + 1 < kFewValues; --tp) add(tp);
+  for (std::int64_t tp = width + 1; tp <= std::min(kWidest, 2 * width) && list.size() < kFewValues; ++tp) add(tp);
   return list;
 }
 
@@ -29,6 +37,29 @@ std::string where_tp(const LaunchFacts& f) {
   return f.attention_tp() == f.tp() ? fmt::format("--tp-size {}", f.tp())
                                     : fmt::format("attention tensor parallelism {} (tp {} over {} attention replicas)",
                                                   f.attention_tp(), f.tp(), f.tp() / f.attention_tp());
+}
+
+bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
+  const std::int64_t heads = f.model().num_attention_heads;
+  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t linear = linear_attention_heads(f.model());
+  if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
+  return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
+}
+
+// The widest tensor parallelism that this machine has GPUs for, then less of everything else.
+std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
+  std::vector<Remedy> list;
+  const std::int64_t others = std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
+  for (std::int64_t tp = std::min<std::int64_t>(f.tp() - 1, f.device().count / others); tp >= 1; --tp) {
+    if (f.has_model() && !heads_allow(f, tp)) continue;
+    list.push_back(to_give("--tp-size", {std::to_string(tp)}));
+    break;
+  }
+  for (const char* option : {"--dp-size", "--pp-size", "--base-gpu-id"}) {
+    list.push_back({.steps = {{StepKind::kLower, option}}});
+  }
+  return list;
 }
 
 std::optional<Finding> device_count(const LaunchFacts& f) {
@@ -44,22 +75,16 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const std::int64_t highest = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
   if (highest < f.device().count) return std::nullopt;
   return Finding{.message = fmt::format("the launch needs GPU {} but the machine has {} (GPU 0 to {})", highest,
-                                        f.device().count, f.device().count - 1)};
+                                        f.device().count, f.device().count - 1),
+                 .remedies = fewer_ranks(f)};
 }
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
-  const std::int64_t heads = f.model().num_attention_heads;
-  const std::int64_t kv = total_kv_heads(f.model());
-  const std::int64_t linear = linear_attention_heads(f.model());
-  if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
-  return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
-}
-
-// A share of the device that holds the weights and a little more, as two decimals; "" where none does.
-std::string share_for(double need, double device) {
-  return need < 0.88 * device ? fmt::format("--mem-fraction-static {:.2f}", need / device + 0.07) : std::string();
+// A share of the device that holds the weights and a little more; none where that leaves nothing.
+std::optional<Remedy> share_for(double need, double device) {
+  if (need >= 0.88 * device) return std::nullopt;
+  return to_give("--mem-fraction-static", {fmt::format("{:.2f}", need / device + 0.07)});
 }
 
 // Weights of the model and its draft on one rank, where the pool is sized after both are loaded.
@@ -82,34 +107,60 @@ std::optional<Loaded> loaded_on_rank(const LaunchFacts& f, std::int64_t tp = 0) 
   return loaded;
 }
 
-// Advice that can be carried out on this machine: a larger share, more ranks, or the rest in host memory.
-std::string room_for_weights(const LaunchFacts& f, double need, double device) {
-  constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache and activations
-  std::string fix = share_for(need, device);
-  if (!fix.empty()) fix += " or more, a smaller --chunked-prefill-size";
+constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache and activations
+
+// More ranks on this machine that hold the weights; `widest`: the most that the heads allow.
+std::optional<Remedy> more_ranks(const LaunchFacts& f, double device, std::int64_t& widest) {
   const std::int64_t gpus = f.device().count / std::max<std::int64_t>(1, f.ordinary_dp() * f.pp());
-  std::int64_t widest = f.tp();
+  widest = f.tp();
   for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
     if (!heads_allow(f, tp)) continue;
     widest = tp;
     const auto weights = loaded_on_rank(f, tp);
     if (!weights || weights->all() > kShare * device) continue;
     // The default share shrinks as ranks are added; where that would leave too little, the share is named, too.
-    const double part = weights->all();
-    const bool tight = part > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;
-    return fmt::format("{}{}--tp-size {}{}, or a quantised checkpoint", fix, fix.empty() ? "" : ", or ", tp,
-                       tight ? " with " + share_for(part, device) : std::string());
+    const Remedy ranks = to_give("--tp-size", {std::to_string(tp)});
+    const bool tight = weights->all() > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;
+    const auto share = tight ? share_for(weights->all(), device) : std::nullopt;
+    return share ? together({ranks, *share}) : ranks;
   }
-  if (!fix.empty()) return fix + ", or a quantised checkpoint";
+  return std::nullopt;
+}
+
+// What this machine cannot hold: stages on several such machines, or the rest in host memory.
+std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, double device, std::int64_t widest) {
   const auto weights = loaded_on_rank(f, widest);
   const double rank = weights ? weights->all() : need;
+  const double all = rank * static_cast<double>(widest);
+  const auto machines =
+      std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(all / (kShare * device * f.device().count))));
+  const Remedy ranks = widest > f.tp() ? to_give("--tp-size", {std::to_string(widest)}) : Remedy{};
+  const Remedy share = share_for(all / static_cast<double>(machines * f.device().count), device).value_or(Remedy{});
+  const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)) * machines;
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
-  const double machines = std::ceil(rank * static_cast<double>(widest) / (kShare * device * f.device().count));
-  return fmt::format(
-      "a quantised checkpoint or {:.0f} such machines; on this one only {}--cpu-offload-gb {:.0f} with "
-      "--mem-fraction-static 0.7: the weights are then read from {:.0f} GiB of host memory, slowly",
-      std::max(machines, 2.0), widest > f.tp() ? fmt::format("--tp-size {} with ", widest) : std::string(), offloaded,
-      offloaded * static_cast<double>(widest));
+  return {together({ranks, to_give("--pp-size", {std::to_string(f.pp() * machines)}),
+                    to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {"HOST:PORT"}), share,
+                    in_words(fmt::format("on {} such machines", nodes))}),
+          together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
+                    to_give("--mem-fraction-static", {"0.7"}),
+                    in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory, slowly)",
+                                         offloaded * static_cast<double>(widest)))})};
+}
+
+// What helps on this machine first: a larger share, more ranks, less precise weights.
+std::vector<Remedy> room_for_weights(const LaunchFacts& f, double need, double device) {
+  std::vector<Remedy> list;
+  if (auto share = share_for(need, device)) list.push_back(std::move(*share));
+  std::int64_t widest = f.tp();
+  if (auto ranks = more_ranks(f, device, widest)) list.push_back(std::move(*ranks));
+  if (f.model().quantization) {
+    list.push_back(in_words("a smaller checkpoint of the model"));
+  } else {
+    list.push_back({.stored_as = "fp8"});
+  }
+  if (list.size() > 1) return list;
+  for (Remedy& remedy : beyond_this_machine(f, need, device, widest)) list.push_back(std::move(remedy));
+  return list;
 }
 
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
@@ -129,8 +180,10 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU{}; the static budget is {:.3f} of {:.1f} "
                                          "GiB = {:.1f} GiB",
                                          need / kGib, drafted, fraction, device / kGib, budget / kGib),
-                  .fix = room_for_weights(f, weights->all(), device)};
-  if (weights->draft > 0 && need - weights->draft < 0.9 * budget) finding.fix += ", or a launch without a draft model";
+                  .remedies = room_for_weights(f, weights->all(), device)};
+  if (weights->draft > 0 && need - weights->draft < 0.9 * budget) {
+    finding.remedies.push_back(to_drop("--speculative-algorithm"));
+  }
   if (need < sure * budget) {
     finding.severity = Severity::kWarning;
     finding.message += ": next to nothing is left for the KV cache";
@@ -168,7 +221,7 @@ std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t atp = f.attention_tp();
   if (heads <= 0 || heads % atp == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
-                 .fix = fmt::format("a tensor-parallel size that divides {}: {}", heads, divisors(heads, 64))};
+                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
 }
 
 std::optional<Finding> kv_heads(const LaunchFacts& f) {
@@ -176,30 +229,29 @@ std::optional<Finding> kv_heads(const LaunchFacts& f) {
   const std::int64_t atp = f.attention_tp();
   if (f.model().is_mla() || kv <= 0) return std::nullopt;
   if (kv >= atp ? kv % atp == 0 : atp % kv == 0) return std::nullopt;
-  std::string fitting;
-  for (std::int64_t t = 1; t <= 64; ++t) {
-    const bool kv_fits = kv >= t ? kv % t == 0 : t % kv == 0;
-    if (kv_fits && f.model().num_attention_heads % t == 0) fitting += (fitting.empty() ? "" : ", ") + std::to_string(t);
-  }
+  const auto fits = [&](std::int64_t tp) {
+    return (kv >= tp ? kv % tp == 0 : tp % kv == 0) && f.model().num_attention_heads % tp == 0;
+  };
   return Finding{
       .message = fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f)),
-      .fix = fmt::format("a tensor-parallel size of {}", fitting)};
+      .remedies = {to_give("--tp-size", widths(f, fits))}};
 }
 
 std::optional<Finding> linear_heads(const LaunchFacts& f) {
   const std::int64_t heads = linear_attention_heads(f.model());
   if (heads <= 0 || heads % f.attention_tp() == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} linear-attention heads do not divide by {}", heads, where_tp(f)),
-                 .fix = fmt::format("a tensor-parallel size that divides {}: {}", heads, divisors(heads, 64))};
+                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
 }
 
 std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (!f.uses_xpu() || heads <= 0 || heads % f.tp() == 0) return std::nullopt;
-  return Finding{
-      .message = fmt::format("intel_xpu divides the {} attention heads by the whole --tp-size {}{}", heads, f.tp(),
-                             f.attention_dp() > 1 ? ", also under attention data parallelism" : ""),
-      .fix = fmt::format("--attention-backend triton, or a tensor-parallel size of {}", divisors(heads, 64))};
+  return Finding{.message = fmt::format("intel_xpu divides the {} attention heads by the whole --tp-size {}{}", heads,
+                                        f.tp(), f.attention_dp() > 1 ? ", also under attention data parallelism" : ""),
+                 .remedies = {to_give("--attention-backend", {"triton"}),
+                              to_give("--tp-size", widths(
+                                                       f, [&](std::int64_t tp) { return heads % tp == 0; }, 1))}};
 }
 
 constexpr std::string_view kModels = "sglang/srt/models, sglang/srt/layers/linear.py";
@@ -210,7 +262,7 @@ const Rule kRules[] = {
      .field = Field::tp_size,
      .summary = "more ranks than GPUs",
      .why = "The rank that is given a GPU index beyond the last one dies with a RuntimeError while the worker starts.",
-     .fix = "fewer ranks, or a lower --base-gpu-id",
+     .remedies = {lower("--tp-size"), lower("--dp-size"), lower("--pp-size"), lower("--base-gpu-id")},
      .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
      .need = RuleNeed::kNothing,
      .check = device_count,
@@ -225,8 +277,8 @@ const Rule kRules[] = {
      .why = "After loading, nothing is left for the KV cache: RuntimeError up to 0.5.17, ValueError since. From 0.5.20 "
             "the default budget of a 24 GB card is 0.639 (before: 0.846), because chunked prefill doubled and XPU "
             "reserves 2 GiB more.",
-     .fix = "a larger --mem-fraction-static, a smaller --chunked-prefill-size, more tensor parallelism, or a quantised "
-            "checkpoint",
+     .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"),
+                  stored_as("fp8")},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
                "sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
      .need = RuleNeed::kWholeModel,
@@ -301,7 +353,7 @@ const Rule kRules[] = {
          "matrix products come from the rest. SGLang's own fraction leaves 1.5 MiB for every token of a chunk, half "
          "a GiB, and since 0.5.20 2 GiB more on XPU. That is generous; what a chunk's activations take by the model's "
          "own widths is a lower bound.",
-     .fix = "a smaller --mem-fraction-static or --chunked-prefill-size",
+     .remedies = {lower("--chunked-prefill-size"), lower("--mem-fraction-static")},
      .source = "sglang/srt/arg_groups/memory_hook.py, before 0.5.20 sglang/srt/server_args.py",
      .decided_by = {"dtype", "head_dim", "num_q_heads", "num_kv_heads"},
      .check = little_outside_budget,

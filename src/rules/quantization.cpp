@@ -8,9 +8,19 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
+
+// Smaller widths over which `blocks` FP8 blocks divide, the nearest first.
+std::vector<std::string> fitting_tp(const LaunchFacts& f, std::int64_t blocks) {
+  std::vector<std::string> list;
+  for (std::int64_t tp = f.tp() - 1; tp >= 1 && list.size() < kFewValues; --tp) {
+    if (blocks % tp == 0) list.push_back(std::to_string(tp));
+  }
+  return list;
+}
 
 std::optional<Finding> expert_block(const LaunchFacts& f) {
   const auto block = fp8_block(f.model());
@@ -19,10 +29,11 @@ std::optional<Finding> expert_block(const LaunchFacts& f) {
   const std::int64_t ranks = f.moe_tp();
   if (e.intermediate_size % ranks == 0 && (e.intermediate_size / ranks) % block->first == 0) return std::nullopt;
   const std::int64_t blocks = e.intermediate_size / block->first;
-  return Finding{.message = fmt::format("an expert of width {} over {} ranks leaves {}, no multiple of the FP8 block "
-                                        "of {}",
-                                        e.intermediate_size, ranks, e.intermediate_size / ranks, block->first),
-                 .fix = fmt::format("--ep-size {}, or a --tp-size that divides {}", f.tp(), blocks)};
+  return Finding{
+      .message = fmt::format("an expert of width {} over {} ranks leaves {}, no multiple of the FP8 block "
+                             "of {}",
+                             e.intermediate_size, ranks, e.intermediate_size / ranks, block->first),
+      .remedies = {to_give("--ep-size", {std::to_string(f.tp())}), to_give("--tp-size", fitting_tp(f, blocks))}};
 }
 
 // Sizes of one dense layer that tensor parallelism cuts, as the block check sees them.
@@ -77,7 +88,8 @@ std::optional<Finding> activation_type(const LaunchFacts& f) {
   if (m.dtype == "float16" || (m.dtype == "bfloat16" && !half_only)) return std::nullopt;
   return Finding{.message = fmt::format("{} takes {} activations, and the model runs in {}", *m.quantization,
                                         half_only ? "float16" : "float16 or bfloat16", m.dtype),
-                 .fix = half_only ? "--dtype float16, or 0.5.19" : "--dtype bfloat16 or float16"};
+                 .remedies = half_only ? std::vector{to_give("--dtype", {"float16"}), with_release("0.5.19")}
+                                       : std::vector{to_give("--dtype", {"bfloat16", "float16"})}};
 }
 
 // The methods for experts alone hand every other layer to the method that the checkpoint names.
@@ -133,7 +145,9 @@ std::optional<Finding> compressed_tensors_scheme(const LaunchFacts& f) {
     if (!fp8 && !int4) {
       return Finding{.message = fmt::format("compressed-tensors with {}-bit {} weights{}", bits->as_int(),
                                             type->as_string(), weight_only ? " alone" : " and quantised activations"),
-                     .fix = f.since(21) ? "W8A8 FP8, or symmetric 4-bit weights" : "W8A8 FP8"};
+                     .remedies = {{.stored_as = "fp8"},
+                                  in_words(f.since(21) ? "a checkpoint in W8A8 FP8, or with symmetric 4-bit weights"
+                                                       : "a checkpoint in W8A8 FP8")}};
     }
   }
   return std::nullopt;
@@ -168,7 +182,8 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--quantization {} is for a checkpoint stored that way, and this one's "
                                         "config.json has no quantization_config",
                                         row->method),
-                 .fix = fmt::format("without --quantization, unless the checkpoint has one of {}", row->files)};
+                 .remedies = {together({to_drop("--quantization"),
+                                        in_words(fmt::format("unless the checkpoint has one of {}", row->files))})}};
 }
 
 std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
@@ -194,7 +209,7 @@ const Rule kRules[] = {
      .field = Field::tp_size,
      .summary = "experts do not divide into FP8 blocks",
      .why = "ValueError while the model is built.",
-     .fix = "a smaller --tp-size, or --ep-size equal to it",
+     .remedies = {lower("--tp-size"), words("--ep-size equal to it")},
      .source = "sglang/srt/model_executor/model_runner.py, sglang/srt/layers/quantization/fp8.py",
      .check = expert_block,
      .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 8"}}},
@@ -205,7 +220,7 @@ const Rule kRules[] = {
      .field = Field::tp_size,
      .summary = "a dense layer does not divide into FP8 blocks",
      .why = "ValueError while the model is built, after minutes when the checkpoint is large.",
-     .fix = "a smaller --tp-size",
+     .remedies = {lower("--tp-size")},
      .source = "sglang/srt/layers/quantization/fp8.py, sglang/srt/layers/quantization/fp8_utils.py",
      .decided_by = {"num_q_heads", "num_kv_heads", "head_dim"},
      .check = dense_block,
@@ -218,7 +233,7 @@ const Rule kRules[] = {
      .summary = "an AWQ checkpoint with experts",
      .why = "From 0.5.19 NotImplementedError while the model is built; before, the experts are created unquantised and "
             "loading fails.",
-     .fix = "another quantisation of this model",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/awq/awq.py",
      .check = awq_experts,
      .fires_on = {{{.model = "deepseek-r1-awq", .args = "--device xpu --tp-size 8"}}},
@@ -228,7 +243,7 @@ const Rule kRules[] = {
      .field = Field::dtype,
      .summary = "the quantisation method does not take this activation type",
      .why = "ValueError while the model is loaded.",
-     .fix = "--dtype float16",
+     .remedies = {give("--dtype", "float16", "bfloat16")},
      .source = "sglang/srt/model_loader/loader.py",
      .decided_by = {"dtype"},
      .check = activation_type,
@@ -241,7 +256,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a GPTQ checkpoint before 0.5.19",
      .why = "The weights are prepared by a kernel that XPU does not have: an error after loading.",
-     .fix = "0.5.19, or another quantisation",
+     .remedies = {in_release("0.5.19"), stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/gptq.py",
      .until = v0_5(19),
      .check = gptq_kernel,
@@ -253,7 +268,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a form of GPTQ that XPU does not run",
      .why = "NotImplementedError while the model is built.",
-     .fix = "another quantisation",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/gptq/gptq.py, sglang/srt/hardware_backend/xpu/quantization",
      .since = v0_5(19),
      .check = gptq_forms,
@@ -263,7 +278,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a compressed-tensors checkpoint before 0.5.19",
      .why = "The capability of a CUDA device is asked for while the model is built, and there is none.",
-     .fix = "0.5.19, or another quantisation",
+     .remedies = {in_release("0.5.19"), stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/compressed_tensors/compressed_tensors.py",
      .until = v0_5(19),
      .check = compressed_tensors,
@@ -274,7 +289,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a compressed-tensors scheme that XPU does not run",
      .why = "NotImplementedError while the model is built.",
-     .fix = "W8A8 FP8; from 0.5.21 also symmetric 4-bit weights",
+     .remedies = {words("W8A8 FP8; from 0.5.21 also symmetric 4-bit weights"), stored_as("fp8")},
      .source = "sglang/srt/layers/quantization/compressed_tensors/compressed_tensors.py",
      .since = v0_5(19),
      .check = compressed_tensors_scheme,
@@ -284,7 +299,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "FP8 blocks of a shape the scaled product does not take",
      .why = "ValueError at the first linear layer.",
-     .fix = "a checkpoint with 128 by 128 blocks",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
      .source = "sglang/srt/layers/quantization/fp8_utils.py",
      .since = v0_5(21),
      .check = fp8_block_shape,
@@ -294,7 +309,7 @@ const Rule kRules[] = {
      .field = Field::page_size,
      .summary = "sparse MLA attention before 0.5.20",
      .why = "The index pool asserts page size 64 while it is built, and resolution has set another.",
-     .fix = "0.5.20",
+     .remedies = {in_release("0.5.20")},
      .source = "sglang/srt/mem_cache/memory_pool.py",
      .since = v0_5(12),
      .until = v0_5(20),
@@ -308,7 +323,7 @@ const Rule kRules[] = {
      .why = "Such a method converts nothing: it reads how the weights are stored. Without that, ValueError while the "
             "model "
             "is loaded.",
-     .fix = "without --quantization",
+     .remedies = {drop("--quantization")},
      .source = "sglang/srt/model_loader/weight_utils.py",
      .check = no_description,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization awq"}}},
@@ -319,7 +334,7 @@ const Rule kRules[] = {
      .summary = "a quantisation method whose kernels are CUDA's",
      .why = "ImportError of humming-kernels while the model is built, or, where the package is installed, of the CUDA "
             "device that it asks for.",
-     .fix = "without --quantization",
+     .remedies = {drop("--quantization")},
      .source = "sglang/srt/layers/quantization/humming.py",
      .since = v0_5(16),
      .check = cuda_only_method,
@@ -331,7 +346,7 @@ const Rule kRules[] = {
      .summary = "GGUF weights on an Intel GPU",
      .why = "NameError at the first matrix product of a quantised tensor: the functions are imported on other devices "
             "only. A file of F16 or F32 tensors alone needs none of them.",
-     .fix = "a safetensors checkpoint of this model",
+     .remedies = {drop("--quantization"), words("a safetensors checkpoint of this model")},
      .source = "sglang/srt/layers/quantization/gguf.py",
      .check = gguf_weights,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization gguf"}}},

@@ -17,25 +17,63 @@
 #include "src/facts/hub_name.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
 
 std::optional<Finding> mla_prefill(const LaunchFacts& f) { return Finding{.field = f.prefill_field()}; }
 
+// A draft of one branch: each step adds a token.
+Remedy chain_of(std::int64_t steps) {
+  return together({to_give("--speculative-num-steps", {std::to_string(steps)}),
+                   to_give("--speculative-eagle-topk", {"1"}),
+                   to_give("--speculative-num-draft-tokens", {std::to_string(steps + 1)})});
+}
+
 std::optional<Finding> tree_with_pages(const LaunchFacts& f) {
-  return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size};
+  const std::int64_t given = f.integer(Field::speculative_num_steps, 0);
+  const std::int64_t steps = given > 0 ? given : 3;
+  return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size,
+                 .remedies = {chain_of(steps), to_give("--attention-backend", {"triton"})}};
+}
+
+// The three sizes of a draft are given together or not at all.
+std::optional<Finding> sizes_in_part(const LaunchFacts& f) {
+  Remedy none;
+  for (const Field field :
+       {Field::speculative_num_steps, Field::speculative_eagle_topk, Field::speculative_num_draft_tokens}) {
+    if (const GivenOption* given = f.launch().args.last_given(field)) {
+      none = together({none, to_drop(std::string(given->option))});
+    }
+  }
+  const std::int64_t steps = f.integer(Field::speculative_num_steps, 0);
+  const std::int64_t tokens = f.integer(Field::speculative_num_draft_tokens, 0);
+  Finding finding{.remedies = {chain_of(steps > 0 ? steps : tokens > 1 ? tokens - 1 : 3)}};
+  if (!none.steps.empty()) finding.remedies.push_back(std::move(none));
+  return finding;
 }
 
 std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
   const std::string a = f.algorithm();
   const int first = a == "NGRAM" ? 21 : a == "DSPARK" ? 23 : 20;
   if (f.since(first)) return Finding{};  // refused for another device than XPU
-  return Finding{.fix = fmt::format("SGLang 0.5.{} or later, or another algorithm", first)};
+  return Finding{.remedies = {with_release(fmt::format("0.5.{}", first)), to_drop("--speculative-algorithm")}};
+}
+
+// The chunk in whole pages, of each attention replica where these share it: below and above the one given.
+std::vector<std::string> whole_pages(const LaunchFacts& f) {
+  const std::int64_t unit = f.page_size() * std::max<std::int64_t>(1, f.attention_dp());
+  const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
+  std::vector<std::string> list;
+  if (unit <= 0) return list;
+  if (chunk >= unit) list.push_back(std::to_string(chunk / unit * unit));
+  list.push_back(std::to_string((chunk / unit + 1) * unit));
+  return list;
 }
 
 std::optional<Finding> chunk_in_pages(const LaunchFacts& f) {
-  return Finding{.fix = fmt::format("a --chunked-prefill-size that is a multiple of {}", f.page_size())};
+  return Finding{.remedies = {to_give("--chunked-prefill-size", whole_pages(f))}};
 }
 
 std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
@@ -81,7 +119,8 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "intel_xpu for the prefill of an MLA model before 0.5.20",
      .why = "Resolution allows intel_xpu for MLA decode only.",
-     .fix = "--decode-attention-backend intel_xpu alone: prefill then runs on triton",
+     .remedies = {both(drop("--attention-backend"), give("--decode-attention-backend", "intel_xpu")),
+                  give("--attention-backend", "triton"), in_release("0.5.20")},
      .source = kArgs,
      .until = v0_5(20),
      .check = mla_prefill,
@@ -92,7 +131,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "a backend that is not on the list for deterministic inference",
      .why = "intel_xpu is on the list from 0.5.19, triton always.",
-     .fix = "--attention-backend triton",
+     .remedies = {give("--attention-backend", "triton", "intel_xpu")},
      .source = kArgs,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --enable-deterministic-inference --attention-backend torch_native"}}},
@@ -104,7 +143,7 @@ const Rule kRules[] = {
      .summary = "a draft tree with pages above 1 on this backend",
      .why = "Only triton (and two backends of other vendors) may verify a tree over pages. On intel_xpu the page size "
             "is 64 or 128, so trees are always refused there. LlamaForCausalLM gets a tree by default.",
-     .fix = "--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1",
+     .remedies = {words("--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1")},
      .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
      .check = tree_with_pages,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
@@ -123,6 +162,7 @@ const Rule kRules[] = {
      .fix =
          "give --speculative-num-steps, --speculative-eagle-topk and --speculative-num-draft-tokens, or none of them",
      .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
+     .check = sizes_in_part,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --speculative-algorithm EAGLE --speculative-draft-model-path "
                             "{models}/llama-3.1-8b-eagle --speculative-num-draft-tokens 8"}}},
@@ -168,7 +208,8 @@ const Rule kRules[] = {
      .field = Field::pp_size,
      .summary = "pipeline stages with speculation or the overlap schedule",
      .why = "The combination is refused.",
-     .fix = "--disable-overlap-schedule, and no speculation",
+     .remedies = {both(give("--disable-overlap-schedule"), drop("--speculative-algorithm")),
+                  give("--disable-overlap-schedule")},
      .source = kArgs,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --pp-size 2 --speculative-algorithm NGRAM",
@@ -179,7 +220,7 @@ const Rule kRules[] = {
      .field = Field::kv_cache_dtype,
      .summary = "a KV cache type for other vendors' GPUs",
      .why = "Four-bit and MXFP8 caches are refused off CUDA.",
-     .fix = "--kv-cache-dtype auto",
+     .remedies = {give("--kv-cache-dtype", "auto")},
      .source = kArgs,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --kv-cache-dtype fp4_e2m1", .until = v0_5(14)},
                    {.model = "qwen3-0.6b", .args = "--device xpu --kv-cache-dtype mxfp8", .since = v0_5(20)}}},
@@ -189,7 +230,7 @@ const Rule kRules[] = {
      .field = Field::disable_radix_cache,
      .summary = "a hierarchical cache without a prefix cache",
      .why = "The host level extends the prefix tree.",
-     .fix = "drop one of --enable-hierarchical-cache and --disable-radix-cache",
+     .remedies = {drop("--disable-radix-cache"), drop("--enable-hierarchical-cache")},
      .source = kArgs,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --enable-hierarchical-cache --disable-radix-cache"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --disable-radix-cache"}}}},
@@ -199,7 +240,7 @@ const Rule kRules[] = {
      .summary = "the prefix cache of a hybrid does not fit the launch",
      .why = "Without the extra buffer, which XPU does not have in most releases, the prefix cache of a hybrid wants "
             "page size 1 and no overlap schedule.",
-     .fix = "--disable-radix-cache",
+     .remedies = {give("--disable-radix-cache")},
      .source = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups/mamba_hook.py",
      .check = hybrid_cache,
      .fires_on =
@@ -211,7 +252,7 @@ const Rule kRules[] = {
      .field = Field::dcp_size,
      .summary = "decode context parallelism that resolution refuses",
      .why = "It runs on intel_xpu only, without MLA and without speculation, and with head counts that fit.",
-     .fix = "drop --dcp-size",
+     .remedies = {drop("--dcp-size")},
      .source = kArgs,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --tp-size 2 --dcp-size 2 --attention-backend triton",
@@ -225,7 +266,7 @@ const Rule kRules[] = {
      .summary = "a context longer than the model's own",
      .why = "Positions beyond the model's range give wrong output; the environment variable "
             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 allows it.",
-     .fix = "a smaller --context-length, or rope scaling in --json-model-override-args",
+     .remedies = {lower("--context-length"), words("rope scaling in --json-model-override-args")},
      .source = "sglang/srt/configs/model_config.py",
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 1000000"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 8192"}}}},
@@ -234,7 +275,7 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "--quantization does not fit the checkpoint",
      .why = "The checkpoint names its own method.",
-     .fix = "drop --quantization",
+     .remedies = {drop("--quantization")},
      .source = "sglang/srt/configs/model_config.py",
      .fires_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization fp8"}}},
      .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization awq --dtype float16"}}}},
@@ -251,7 +292,7 @@ const Rule kRules[] = {
      .field = Field::model_path,
      .summary = "DeepSeek sparse attention in 0.5.11",
      .why = "Resolution asks torch for the capability of a CUDA device, whatever the platform.",
-     .fix = "SGLang 0.5.12",
+     .remedies = {in_release("0.5.12")},
      .source = "sglang/srt/server_args.py",
      .until = v0_5(12),
      .fires_on = {{{.model = "deepseek-v3.2", .args = "--device xpu --tp-size 8"}}},
@@ -330,6 +371,10 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
                       rule->id == "RF001" ? std::string_view() : rule->why);
   while (d.why.ends_with(' ')) d.why.pop_back();
   d.fix = !refusal.fix.empty() ? refusal.fix : finding.fix.empty() ? std::string(rule->fix) : finding.fix;
+  if (refusal.fix.empty() && finding.fix.empty()) {
+    d.remedies = finding.remedies.empty() ? remedies_of(*rule) : finding.remedies;
+    say_remedies(d, f.release());
+  }
   if (d.fix.empty() && f.launch().refused_by_model) {
     d.fix = "a model directory whose config.json is complete";
   }

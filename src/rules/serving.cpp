@@ -4,6 +4,7 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -17,7 +18,7 @@ std::optional<Finding> flashinfer_sampling(const LaunchFacts& f) {
 std::optional<Finding> ascend_sampling(const LaunchFacts& f) {
   if (!f.is(Field::sampling_backend, "ascend")) return std::nullopt;
   return Finding{.message = "sampling backend ascend needs an Ascend NPU",
-                 .fix = f.since(21) ? "--sampling-backend intel_xpu" : "--sampling-backend pytorch"};
+                 .remedies = {to_give("--sampling-backend", {f.since(21) ? "intel_xpu" : "pytorch"})}};
 }
 
 std::optional<Finding> grammar_package(const LaunchFacts& f) {
@@ -56,7 +57,7 @@ std::optional<Finding> memory_saver(const LaunchFacts& f) {
   if (f.since(20)) {
     return Finding{.message = "the memory saver works on XPU only with its package built from source for XPU",
                    .severity = Severity::kWarning,
-                   .fix = "build torch_memory_saver for XPU, or drop --enable-memory-saver"};
+                   .remedies = {in_words("build torch_memory_saver for XPU"), to_drop("--enable-memory-saver")}};
   }
   return Finding{.message =
                      fmt::format("no build of the memory saver package works with {} on XPU", f.release().text())};
@@ -78,7 +79,7 @@ const Rule kRules[] = {
      .summary = "flashinfer sampling before 0.5.21",
      .why = "NameError at the first request with top-k, top-p or min-p; where the model's generation config sets one, "
             "at the first request.",
-     .fix = "--sampling-backend pytorch",
+     .remedies = {give("--sampling-backend", "pytorch")},
      .source = kSampler,
      .until = v0_5(21),
      .need = RuleNeed::kNothing,
@@ -91,7 +92,7 @@ const Rule kRules[] = {
      .field = Field::sampling_backend,
      .summary = "ascend sampling on an Intel GPU",
      .why = "NameError at the first request that is not greedy.",
-     .fix = "--sampling-backend pytorch",
+     .remedies = {give("--sampling-backend", "pytorch")},
      .source = kSampler,
      .need = RuleNeed::kNothing,
      .check = ascend_sampling,
@@ -104,7 +105,7 @@ const Rule kRules[] = {
      .summary = "xgrammar is not among the dependencies of an XPU installation",
      .why = "ModuleNotFoundError when the scheduler starts, if it is not installed. Reported only when notes about the "
             "environment are asked for.",
-     .fix = "install xgrammar, or --grammar-backend none",
+     .remedies = {words("install xgrammar"), give("--grammar-backend", "none")},
      .source = "sglang/srt/constrained",
      .need = RuleNeed::kNothing,
      .check = grammar_package,
@@ -114,7 +115,7 @@ const Rule kRules[] = {
      .field = Field::enable_lora_overlap_loading,
      .summary = "overlapped LoRA loading before 0.5.20",
      .why = "The first adapter load asks torch.cuda for a stream and fails.",
-     .fix = "drop --enable-lora-overlap-loading, or 0.5.20",
+     .remedies = {drop("--enable-lora-overlap-loading"), in_release("0.5.20")},
      .source = "sglang/srt/lora/lora_overlap_loader.py",
      .until = v0_5(20),
      .need = RuleNeed::kNothing,
@@ -126,7 +127,8 @@ const Rule kRules[] = {
      .why = "Up to 0.5.20 the host pool fails while it is built. In 0.5.21 and 0.5.22 it is built, and a model without "
             "MLA meets a NameError at the first write-back or load; in 0.5.22 a warning where --hicache-io-backend is "
             "given, as SGLang's XPU tests do.",
-     .fix = "drop --enable-hierarchical-cache, or 0.5.23 with a kernel package that has the transfer operations",
+     .remedies = {drop("--enable-hierarchical-cache"),
+                  words("0.5.23 with a kernel package that has the transfer operations")},
      .source = "sglang/srt/mem_cache/memory_pool_host.py, sglang/srt/mem_cache/pool_host",
      .until = v0_5(23),
      .need = RuleNeed::kNothing,
@@ -138,7 +140,7 @@ const Rule kRules[] = {
      .summary = "the hierarchical cache of a hybrid model on an Intel GPU",
      .why = "ValueError while the host pool of the recurrent state is built: its transfer kernels are compiled from "
             "CUDA source. Before 0.5.23 the launch fails as SA005 says.",
-     .fix = "drop --enable-hierarchical-cache",
+     .remedies = {drop("--enable-hierarchical-cache")},
      .source = "sglang/srt/mem_cache/pool_host/mamba.py",
      .since = v0_5(23),
      .check = hierarchical_cache_of_hybrid,
@@ -152,7 +154,7 @@ const Rule kRules[] = {
      .field = Field::enable_memory_saver,
      .summary = "the memory saver on an Intel GPU",
      .why = "Up to 0.5.19 ImportError while the worker starts. Since, it needs a package built from source.",
-     .fix = "drop --enable-memory-saver",
+     .remedies = {drop("--enable-memory-saver")},
      .source = "sglang/srt/utils/torch_memory_saver_adapter.py",
      .need = RuleNeed::kNothing,
      .check = memory_saver,
@@ -164,7 +166,7 @@ const Rule kRules[] = {
      .field = Field::disaggregation_transfer_backend,
      .summary = "prefill/decode disaggregation over an untested transfer backend",
      .why = "SGLang's XPU tests use nixl; mooncake is in no XPU dependency list.",
-     .fix = "--disaggregation-transfer-backend nixl",
+     .remedies = {give("--disaggregation-transfer-backend", "nixl")},
      .source = "test/registered/xpu in the SGLang repository",
      .since = v0_5(20),
      .need = RuleNeed::kNothing,

@@ -85,7 +85,8 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "drafting on intel_xpu before 0.5.20",
      .why = "The draft worker finds no such backend in its factory: ValueError while it is built.",
-     .fix = "--attention-backend triton and --speculative-draft-attention-backend triton, or 0.5.20",
+     .remedies = {both(give("--attention-backend", "triton"), give("--speculative-draft-attention-backend", "triton")),
+                  in_release("0.5.20")},
      .source = "sglang/srt/speculative/draft_utils.py",
      .until = v0_5(20),
      .need = RuleNeed::kNothing,
@@ -101,7 +102,7 @@ const Rule kRules[] = {
      .why =
          "Resolution looks at --attention-backend only; with triton there and intel_xpu for decode the launch passes "
          "and the first draft step fails on an assertion.",
-     .fix = "--speculative-eagle-topk 1",
+     .remedies = {give("--speculative-eagle-topk", "1")},
      .source = "sglang/srt/layers/attention/xpu_backend.py",
      .since = v0_5(20),
      .check = tree_on_mla,
@@ -119,7 +120,7 @@ const Rule kRules[] = {
      .summary = "speculative decoding on an Intel GPU before 0.5.15",
      .why = "The kernels that build the draft tree are imported for other vendors only: KeyError or NameError at the "
             "latest with the first draft.",
-     .fix = "0.5.15 or later",
+     .remedies = {in_release("0.5.15")},
      .source = "sglang/srt/speculative/eagle_worker.py, sglang/srt/speculative/eagle_utils.py",
      .until = v0_5(15),
      .need = RuleNeed::kNothing,
@@ -145,7 +146,7 @@ const Rule kRules[] = {
      .field = Field::speculative_algorithm,
      .summary = "DFLASH may decode greedily",
      .why = "It falls back with a log line when the sampling operation is missing.",
-     .fix = "a newer sgl-kernel-xpu",
+     .remedies = {words("a newer sgl-kernel-xpu")},
      .source = "sglang/srt/speculative",
      .since = v0_5(20),
      .need = RuleNeed::kNothing,
@@ -159,7 +160,7 @@ const Rule kRules[] = {
      .field = Field::speculative_algorithm,
      .summary = "speculative decoding of a gated-delta hybrid in 0.5.17 and 0.5.18",
      .why = "TypeError at the first verification: the XPU convolution lacks an argument.",
-     .fix = "0.5.19",
+     .remedies = {in_release("0.5.19")},
      .source = "sglang/srt/layers/attention/linear/gdn_backend.py",
      .since = v0_5(17),
      .until = v0_5(19),
@@ -170,7 +171,7 @@ const Rule kRules[] = {
      .field = Field::cuda_graph_config,
      .summary = "speculation with a decode graph on intel_xpu before 0.5.20",
      .why = "An assertion when the graph is captured.",
-     .fix = "no decode graph, or 0.5.20",
+     .remedies = {give("--cuda-graph-backend-decode", "disabled"), in_release("0.5.20")},
      .source = "sglang/srt/layers/attention/xpu_backend.py",
      .since = v0_5(15),
      .until = v0_5(20),
@@ -180,7 +181,7 @@ const Rule kRules[] = {
      .field = Field::attention_backend,
      .summary = "drafting on torch_native",
      .why = "The draft worker finds no such backend in its factory: ValueError while it is built.",
-     .fix = "--attention-backend triton, or --speculative-draft-attention-backend triton",
+     .remedies = {give("--attention-backend", "triton"), give("--speculative-draft-attention-backend", "triton")},
      .source = "sglang/srt/speculative/draft_utils.py",
      .need = RuleNeed::kNothing,
      .check = draft_on_torch,
@@ -195,7 +196,8 @@ const Rule kRules[] = {
      .why =
          "The draft worker then takes --model-path: the whole checkpoint is loaded once more, with a KV cache for all "
          "of its layers, and every draft step costs as much as a step of the target.",
-     .fix = "--speculative-draft-model-path with a draft made for this model, or no speculation",
+     .remedies = {words("--speculative-draft-model-path with a draft made for this model"),
+                  drop("--speculative-algorithm")},
      .source = "sglang/srt/managers/tp_worker.py, sglang/srt/configs/model_config.py",
      .check = drafts_for_itself},
 };

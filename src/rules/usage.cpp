@@ -7,6 +7,7 @@
 #include "src/args/option_index.h"
 #include "src/rules/option_history.h"
 #include "src/rules/refusals.h"
+#include "src/rules/remedy_words.h"
 #include "src/args/vllm_options.h"
 
 namespace preflight::rules {
@@ -65,6 +66,7 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
     if (option != nullptr && option->row != nullptr && close != std::string::npos) {
       const std::string value = usage.message.substr(open + 1, close - open - 1);
       if (const std::string_view meant = args::closest_choice(value, option->row->choices); !meant.empty()) {
+        d.remedies = {to_give(flag, {std::string(meant)})};
         d.fix = fmt::format("did you mean {}?", meant);
       }
     }

@@ -8,6 +8,7 @@
 
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -54,7 +55,7 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
         row.most == kAny ? fmt::format("{} or more", row.least) : fmt::format("{} to {}", row.least, row.most);
     return Finding{.message = fmt::format("{} {} is out of range: {}", option(row.field), value.repr(), range),
                    .field = row.field,
-                   .fix = fmt::format("{} {}", option(row.field), row.least)};
+                   .remedies = {to_give(option(row.field), {fmt::format("{}", row.least)})}};
   }
   return std::nullopt;
 }
@@ -121,7 +122,8 @@ std::optional<Finding> experts_wider_than_ranks(const LaunchFacts& f) {
   if (f.ep() * f.moe_dp() <= f.tp()) return std::nullopt;
   return Finding{.message = fmt::format("expert parallelism {} needs as many tensor-parallel ranks: there are {}",
                                         f.ep() * f.moe_dp(), f.tp()),
-                 .fix = fmt::format("--ep-size {}, or --tp-size {}", f.tp(), f.ep() * f.moe_dp())};
+                 .remedies = {to_give("--ep-size", {std::to_string(f.tp())}),
+                              to_give("--tp-size", {std::to_string(f.ep() * f.moe_dp())})}};
 }
 
 const Rule kRules[] = {
@@ -143,7 +145,7 @@ const Rule kRules[] = {
      .summary = "the static memory share is no share",
      .why = "The KV cache is sized from it: 1 or more asks for more memory than the device has, 0 or less leaves none "
             "for the weights.",
-     .fix = "--mem-fraction-static 0.8",
+     .remedies = {give("--mem-fraction-static", "0.8")},
      .source = "sglang/srt/model_executor/model_runner.py",
      .need = RuleNeed::kNothing,
      .check = share_out_of_range,
@@ -154,7 +156,7 @@ const Rule kRules[] = {
      .field = Field::device,
      .summary = "a device that torch does not know",
      .why = "SGLang keeps the word as it is; the scheduler's process ends when torch looks for the device.",
-     .fix = "--device xpu",
+     .remedies = {give("--device", "xpu")},
      .source = "sglang/srt/server_args.py, sglang/srt/model_executor/model_runner.py",
      .need = RuleNeed::kNothing,
      .check = no_such_device,
@@ -166,7 +168,7 @@ const Rule kRules[] = {
      .summary = "an attention backend made for one family of models, and this model is none of them",
      .why = "Resolution accepts the name; the backend's constructor asks the model's configuration for what only that "
             "family has, and ends.",
-     .fix = "--attention-backend triton or intel_xpu",
+     .remedies = {give("--attention-backend", "triton", "intel_xpu")},
      .source = "sglang/srt/layers/attention/dsa_backend.py, sglang/srt/layers/attention/attention_registry.py",
      .check = backend_of_another_model,
      .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --attention-backend nsa"}}},
@@ -176,7 +178,7 @@ const Rule kRules[] = {
      .field = Field::speculative_draft_attention_backend,
      .summary = "an attention backend for the draft model that SGLang does not have",
      .why = "The option takes any word; the draft worker looks it up in its own table of backends and raises.",
-     .fix = "--speculative-draft-attention-backend triton",
+     .remedies = {give("--speculative-draft-attention-backend", "triton")},
      .source = "sglang/srt/speculative/draft_utils.py",
      .need = RuleNeed::kNothing,
      .check = unknown_draft_backend,
@@ -193,7 +195,7 @@ const Rule kRules[] = {
      .summary = "more expert-parallel ranks than tensor-parallel ones",
      .why = "The ranks that share one expert are tp / ep, rounded down to 0; building their groups, the worker steps "
             "through a range by 0.",
-     .fix = "--ep-size no larger than --tp-size",
+     .remedies = {lower("--ep-size")},
      .source = "sglang/srt/distributed/parallel_state.py",
      .need = RuleNeed::kNothing,
      .check = experts_wider_than_ranks,

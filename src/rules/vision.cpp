@@ -7,6 +7,7 @@
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -27,8 +28,8 @@ std::optional<Finding> foreign_vision_backend(const LaunchFacts& f) {
   const std::string_view backend = f.text(Field::mm_attention_backend);
   if (!tower_runs(f) || std::find(kForeign.begin(), kForeign.end(), backend) == kForeign.end()) return std::nullopt;
   return Finding{.message = fmt::format("vision attention {} does not exist on an Intel GPU", backend),
-                 .fix = f.since(13) ? "--mm-attention-backend xpu_attn, triton_attn or sdpa"
-                                    : "--mm-attention-backend triton_attn or sdpa"};
+                 .remedies = f.since(13) ? std::vector<Remedy>{}
+                                         : std::vector{to_give("--mm-attention-backend", {"triton_attn", "sdpa"})}};
 }
 
 std::optional<Finding> vision_head_size(const LaunchFacts& f) {
@@ -48,7 +49,7 @@ const Rule kRules[] = {
      .field = Field::mm_attention_backend,
      .summary = "vision attention of the XPU kernel package on a device it is not built for",
      .why = "NotImplementedError with the first image. It is the default from 0.5.19.",
-     .fix = "--mm-attention-backend triton_attn",
+     .remedies = {give("--mm-attention-backend", "triton_attn")},
      .source = "sglang/srt/layers/attention/vision.py; sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .since = v0_5(13),
      .check = device_without_varlen,
@@ -66,7 +67,7 @@ const Rule kRules[] = {
      .field = Field::mm_attention_backend,
      .summary = "a vision attention backend made for another vendor's hardware",
      .why = "An exception while the vision tower is built.",
-     .fix = "--mm-attention-backend triton_attn",
+     .remedies = {give("--mm-attention-backend", "xpu_attn", "triton_attn", "sdpa")},
      .source = kVision,
      .check = foreign_vision_backend,
      .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend fa3"}}},
@@ -77,7 +78,7 @@ const Rule kRules[] = {
      .field = Field::mm_attention_backend,
      .summary = "a vision head size the XPU kernel is not built for",
      .why = "The kernel refuses the first image; nothing pads the heads.",
-     .fix = "--mm-attention-backend triton_attn",
+     .remedies = {give("--mm-attention-backend", "triton_attn")},
      .source = "sgl-kernel-xpu src/sycl/flash_attention.cpp",
      .since = v0_5(13),
      .check = vision_head_size,

@@ -1,0 +1,141 @@
+// Tested by tests/remedy_test.cpp.
+#include "src/rules/remedy_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/args/option_index.h"
+
+namespace preflight::rules {
+namespace {
+
+// "64", "64 or 128", "16, 32 or 64".
+std::string any_of(const std::vector<std::string>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += i + 1 == values.size() ? " or " : ", ";
+    text += values[i];
+  }
+  return text;
+}
+
+std::string step_words(const RemedyStep& step, bool first) {
+  const std::string_view with = first ? "" : "with ";
+  switch (step.kind) {
+    case StepKind::kGive:
+      return fmt::format("{}{}{}{}", with, step.name, step.values.empty() ? "" : " ", any_of(step.values));
+    case StepKind::kDrop:
+      return fmt::format("{} {}", first ? "drop" : "without", step.name);
+    case StepKind::kLower:
+      return fmt::format("{}a smaller {}", with, step.name);
+    case StepKind::kRaise:
+      return fmt::format("{}a larger {}", with, step.name);
+    case StepKind::kSet:
+      return fmt::format("{}{}={} in the environment", with, step.name, any_of(step.values));
+    case StepKind::kUnset:
+      break;
+  }
+  return fmt::format("{} {}", first ? "unset" : "without", step.name);
+}
+
+std::string checkpoint_words(const std::string& form) {
+  if (form == "unquantized") return "an unquantised checkpoint of the model";
+  return form == "fp8" ? "an FP8 checkpoint of the model" : "a checkpoint of the model stored as " + form;
+}
+
+void add_part(std::string& text, std::string_view part, std::string_view joint) {
+  if (part.empty()) return;
+  if (!text.empty()) text += joint;
+  text += part;
+}
+
+}  // namespace
+
+std::string words_of(const Remedy& remedy) {
+  std::string text;
+  for (const RemedyStep& step : remedy.steps) add_part(text, step_words(step, text.empty()), " ");
+  if (!remedy.stored_as.empty()) add_part(text, checkpoint_words(remedy.stored_as), " with ");
+  if (!remedy.release.empty()) add_part(text, "SGLang " + remedy.release, " with ");
+  if (!remedy.device.empty()) add_part(text, "--device-profile " + remedy.device, " with ");
+  add_part(text, remedy.words, " ");
+  return text;
+}
+
+std::string words_of(const std::vector<Remedy>& remedies) {
+  std::string text;
+  for (const Remedy& remedy : remedies) add_part(text, words_of(remedy), ", or ");
+  return text;
+}
+
+std::vector<Remedy> remedies_of(const Rule& rule) {
+  std::vector<Remedy> list;
+  for (const remedy::Record& record : rule.remedies) {
+    if (!record.is_set()) break;
+    Remedy remedy{.release = std::string(record.release),
+                  .stored_as = std::string(record.stored_as),
+                  .words = std::string(record.words)};
+    for (const remedy::StepRecord& step : record.steps) {
+      if (step.name.empty()) break;
+      RemedyStep made{.kind = step.kind, .name = std::string(step.name)};
+      for (const std::string_view value : step.values) {
+        if (!value.empty()) made.values.emplace_back(value);
+      }
+      remedy.steps.push_back(std::move(made));
+    }
+    list.push_back(std::move(remedy));
+  }
+  return list;
+}
+
+std::string fix_of(const Rule& rule) {
+  return rule.remedies[0].is_set() ? words_of(remedies_of(rule)) : std::string(rule.fix);
+}
+
+Remedy to_give(std::string option, std::vector<std::string> values) {
+  return {.steps = {{StepKind::kGive, std::move(option), std::move(values)}}};
+}
+Remedy to_drop(std::string option) { return {.steps = {{StepKind::kDrop, std::move(option)}}}; }
+Remedy in_words(std::string text) { return {.words = std::move(text)}; }
+Remedy with_release(std::string release) { return {.release = std::move(release)}; }
+
+Remedy together(std::initializer_list<Remedy> parts) {
+  Remedy all;
+  for (const Remedy& part : parts) {
+    all.steps.insert(all.steps.end(), part.steps.begin(), part.steps.end());
+    if (!part.release.empty()) all.release = part.release;
+    if (!part.stored_as.empty()) all.stored_as = part.stored_as;
+    if (!part.words.empty()) all.words = part.words;
+  }
+  return all;
+}
+
+namespace {
+
+// False when the release has no such step; its values are then those that it takes.
+bool keep_possible(RemedyStep& step, Release release) {
+  if (step.kind == StepKind::kSet || step.kind == StepKind::kUnset) return true;
+  const args::Option* option = args::OptionIndex::of(release).find(step.name);
+  if (option == nullptr) return false;
+  if (option->row == nullptr || !option->row->has_choices || step.values.empty()) return true;
+  const auto& choices = option->row->choices;
+  std::erase_if(step.values,
+                [&](const std::string& v) { return std::find(choices.begin(), choices.end(), v) == choices.end(); });
+  return !step.values.empty();
+}
+
+}  // namespace
+
+void say_remedies(Diagnostic& d, Release release) {
+  std::erase_if(d.remedies, [&](Remedy& remedy) {
+    const Release there = parse_release(remedy.release).value_or(release);
+    return std::ranges::any_of(remedy.steps, [&](RemedyStep& step) { return !keep_possible(step, there); });
+  });
+  say_remedies(d);
+}
+
+void say_remedies(Diagnostic& d) {
+  if (!d.remedies.empty()) d.fix = words_of(d.remedies);
+}
+
+}  // namespace preflight::rules

@@ -1,0 +1,37 @@
+// A remedy's sentence, and remedies of a launch from what a rule's record says.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "preflight/remedy.h"
+#include "preflight/rule.h"
+
+namespace preflight::rules {
+
+// Of many values that would do, this many are worth telling, the nearest first.
+inline constexpr std::size_t kFewValues = 3;
+
+std::string words_of(const Remedy& remedy);
+// "--page-size 64 or 128, or SGLang 0.5.20": any of them.
+std::string words_of(const std::vector<Remedy>& remedies);
+
+// What the rule's record says, whatever the launch.
+std::vector<Remedy> remedies_of(const Rule& rule);
+std::string fix_of(const Rule& rule);
+
+// Remedies with a launch's own values.
+Remedy to_give(std::string option, std::vector<std::string> values = {});
+Remedy to_drop(std::string option);
+Remedy in_words(std::string text);
+Remedy with_release(std::string release);
+Remedy together(std::initializer_list<Remedy> parts);
+
+// Leaves out what the release's parser does not take: options it lacks, values that are none of an option's choices.
+// Says the rest in `fix`, where there is any.
+void say_remedies(Diagnostic& d, Release release);
+void say_remedies(Diagnostic& d);
+
+}  // namespace preflight::rules

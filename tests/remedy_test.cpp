@@ -1,0 +1,117 @@
+// Remedies: the sentence made from one, what a release's parser takes of it, and what it changes in a launch.
+#include <gtest/gtest.h>
+
+#include "preflight/rule.h"
+#include "src/args/option_index.h"
+#include "src/fix/edits.h"
+#include "src/rules/remedy_words.h"
+
+namespace preflight {
+namespace {
+
+using rules::to_drop;
+using rules::to_give;
+using rules::together;
+using rules::words_of;
+
+TEST(RemedyWords, EveryKindOfStepHasItsWords) {
+  EXPECT_EQ(words_of(to_give("--page-size", {"64"})), "--page-size 64");
+  EXPECT_EQ(words_of(to_give("--page-size", {"16", "32", "64"})), "--page-size 16, 32 or 64");
+  EXPECT_EQ(words_of(to_give("--disable-radix-cache")), "--disable-radix-cache");
+  EXPECT_EQ(words_of(to_drop("--quantization")), "drop --quantization");
+  EXPECT_EQ(words_of(together({to_give("--tp-size", {"2"}), to_drop("--ep-size")})), "--tp-size 2 without --ep-size");
+  EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kLower, "--tp-size"}}}), "a smaller --tp-size");
+  EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kRaise, "--tp-size"}}}), "a larger --tp-size");
+  EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kSet, "CCL_ALLREDUCE", {"ring"}}}, .words = "(slower)"}),
+            "CCL_ALLREDUCE=ring in the environment (slower)");
+  EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kUnset, "SGLANG_X"}}}), "unset SGLANG_X");
+  EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kGive, "--attention-backend", {"intel_xpu"}}}, .release = "0.5.20"}),
+            "--attention-backend intel_xpu with SGLang 0.5.20");
+  EXPECT_EQ(words_of(Remedy{.stored_as = "fp8"}), "an FP8 checkpoint of the model");
+  EXPECT_EQ(words_of(Remedy{.device = "b60x4"}), "--device-profile b60x4");
+  EXPECT_EQ(words_of(std::vector<Remedy>{to_give("--page-size", {"1"}), Remedy{.release = "0.5.13"}}),
+            "--page-size 1, or SGLang 0.5.13");
+}
+
+// A typing error in a record would be a remedy that nobody can carry out.
+TEST(RemedyRecords, NameOptionsAndValuesThatAReleaseOfTheRuleTakes) {
+  for (const Rule& rule : all_rules()) {
+    for (const Remedy& remedy : rules::remedies_of(rule)) {
+      EXPECT_TRUE(remedy.release.empty() || parse_release(remedy.release)) << rule.id;
+      for (const RemedyStep& step : remedy.steps) {
+        if (step.kind == StepKind::kSet || step.kind == StepKind::kUnset) continue;
+        bool known = false;
+        for (const Release r : supported_releases()) {
+          if (!rule.holds_in(r) && remedy.release.empty()) continue;
+          Diagnostic d{.remedies = {Remedy{.steps = {step}}}};
+          rules::say_remedies(d, r);
+          known = known || (!d.remedies.empty() && d.remedies[0].steps[0].values == step.values);
+        }
+        EXPECT_TRUE(known) << rule.id << ": " << step.name;
+      }
+    }
+    EXPECT_TRUE(rule.fix.empty() || !rule.remedies[0].is_set()) << rule.id << " says its way out twice";
+  }
+}
+
+TEST(RemedyRecords, WhatAReleaseLacksIsLeftOut) {
+  Diagnostic d{
+      .remedies = {to_give("--no-such-option", {"1"}), to_give("--attention-backend", {"no_such_backend", "triton"})}};
+  rules::say_remedies(d, v0_5(23));
+  EXPECT_EQ(d.fix, "--attention-backend triton");
+}
+
+// The words after each candidate of the remedy, joined.
+std::vector<std::string> lists_after(const Remedy& remedy, const std::vector<std::string>& words,
+                                     Environment env = {}) {
+  const Release release = v0_5(23);
+  const auto groups = fix::group_arguments(release, words, std::vector<SourceRange>(words.size()));
+  const Launch launch;
+  const Diagnostic error;
+  const std::vector<Diagnostic> errors;
+  std::vector<std::string> lists;
+  for (const fix::Candidate& c : fix::candidates_of(remedy, {release, groups, env, launch, error, errors})) {
+    fix::Arranged now{groups, env, {}};
+    if (!fix::apply(c, release, now)) continue;
+    std::string text = now.stored_as;
+    for (const auto& [name, value] : now.env) text += name + "=" + value + " ";
+    for (const std::string& w : fix::words_of(now.groups)) text += (text.empty() || text.back() == ' ' ? "" : " ") + w;
+    lists.push_back(text);
+  }
+  return lists;
+}
+
+using Lists = std::vector<std::string>;
+
+TEST(RemedySteps, ChangeTheLaunch) {
+  EXPECT_EQ(lists_after(to_give("--page-size", {"64", "128"}), {"--page-size", "32"}),
+            (Lists{"--page-size 64", "--page-size 128"}));
+  EXPECT_EQ(lists_after(to_give("--page-size", {"64"}), {"--tp", "2"}), (Lists{"--tp 2 --page-size 64"}));
+  EXPECT_EQ(lists_after(to_drop("--tp-size"), {"--tp", "2", "--dtype", "auto", "--tp=4"}), (Lists{"--dtype auto"}));
+  EXPECT_EQ(lists_after(to_drop("--tp-size"), {"--dtype", "auto"}), Lists{});
+  EXPECT_EQ(
+      lists_after(together({to_drop("--tp-size"), to_give("--page-size", {"64"})}), {"--tp", "2", "--dtype", "auto"}),
+      (Lists{"--dtype auto --page-size 64"}));
+  EXPECT_EQ(lists_after(Remedy{.steps = {{StepKind::kLower, "--tp-size"}}}, {"--tp-size", "8"}),
+            (Lists{"--tp-size 4", "--tp-size 2", "--tp-size 1"}));
+  EXPECT_EQ(lists_after(Remedy{.steps = {{StepKind::kUnset, "A"}}}, {"--dtype", "auto"}, {{"A", "1"}}),
+            (Lists{"--dtype auto"}));
+  EXPECT_EQ(lists_after(Remedy{.steps = {{StepKind::kSet, "A", {"2"}}}}, {"--dtype", "auto"}),
+            (Lists{"A=2 --dtype auto"}));
+  EXPECT_EQ(lists_after(Remedy{.stored_as = "fp8"}, {"--dtype", "auto"}), (Lists{"fp8 --dtype auto"}));
+}
+
+// --attention-backend speaks for the phases that no option of their own names.
+TEST(RemedySteps, GiveABackendForBothPhases) {
+  EXPECT_EQ(lists_after(to_give("--attention-backend", {"triton"}), {"--decode-attention-backend", "intel_xpu"}),
+            (Lists{"--decode-attention-backend intel_xpu --attention-backend triton", "--attention-backend triton"}));
+}
+
+TEST(RemedySteps, WhatOnlyTheUserCanDoIsNotTried) {
+  EXPECT_EQ(lists_after(rules::in_words("a newer kernel package"), {"--dtype", "auto"}), Lists{});
+  EXPECT_EQ(lists_after(Remedy{.release = "0.5.20"}, {"--dtype", "auto"}), Lists{});
+  EXPECT_EQ(lists_after(to_give("--speculative-draft-model-path"), {"--dtype", "auto"}), Lists{});
+}
+
+}  // namespace
+}  // namespace preflight
