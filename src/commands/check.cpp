@@ -145,8 +145,9 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   }
   report.read = std::move(prepared.read);
   const log::Stage stage("fixes, plan and kernels");
-  if (command.fixes && prepared.mended.empty() && !prepared.refused_by_serve && has_errors_of_sglang(report)) {
-    report.fixes = search_fixes(prepared, command.rules);
+  if (command.fixes && prepared.mended.empty() && !prepared.refused_by_serve) {
+    if (has_errors_of_sglang(report)) report.fixes = search_fixes(prepared, command.rules);
+    prove_remedies(prepared, command.rules, report.findings);
   }
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());

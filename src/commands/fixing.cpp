@@ -9,14 +9,18 @@
 #include "src/args/config_file.h"
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
+#include "src/facts/device_profiles.h"
+#include "src/fix/prove.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::commands {
 namespace {
 
 constexpr std::size_t kLongList = 200'000;  // bytes
+constexpr int kProofs = 40;                 // launches resolved to try remedies
 
 // The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.
 fix::Question question_of(const LaunchInputs& inputs) {
@@ -121,49 +125,99 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
   return lines;
 }
 
+namespace {
+
+// The same inputs with the model's checkpoint in another form, for another release or another device.
+class Variants {
+ public:
+  explicit Variants(const PreparedLaunch& prepared) : prepared_(prepared) {}
+
+  // Resolved and checked; nullopt where the launch cannot be read.
+  std::optional<PreparedLaunch> resolved(const fix::Attempt& tried, std::string& why_not) {
+    const LaunchInputs& inputs = inputs_for(tried);
+    PreparedLaunch other;
+    other.facts_by_option = prepared_.facts_by_option;
+    other.assumed_facts = prepared_.assumed_facts;
+    other.inputs.models = inputs.models;
+    auto launch = resolve_words(inputs, tried.words, {}, tried.env);
+    if (!launch) {
+      why_not = launch.error().text();
+      return std::nullopt;
+    }
+    other.launch = std::move(launch->launch);
+    return other;
+  }
+
+ private:
+  const LaunchInputs& inputs_for(const fix::Attempt& tried) {
+    if (tried.stored_as.empty() && tried.release.empty() && tried.device.empty()) return prepared_.inputs;
+    const std::string key = tried.stored_as + ' ' + tried.release + ' ' + tried.device;
+    const auto [it, is_new] = known_.try_emplace(key, prepared_.inputs);
+    if (!is_new) return it->second;
+    LaunchInputs& inputs = it->second;
+    if (const auto release = parse_release(tried.release)) inputs.release = *release;
+    if (const auto device = facts::find_device_profile(tried.device)) inputs.device = *device;
+    if (tried.stored_as.empty()) return inputs;
+    const std::string path = path_given(inputs.release, tried.words, Field::model_path);
+    if (auto models = inputs.models->with_stored_as(path, tried.stored_as)) inputs.models = std::move(models);
+    return inputs;
+  }
+
+  const PreparedLaunch& prepared_;
+  std::map<std::string, LaunchInputs> known_;
+};
+
+bool is_long(const fix::Question& question) {
+  std::size_t bytes = 0;
+  for (const auto& w : question.words) bytes += w.size();
+  return bytes > kLongList;
+}
+
+}  // namespace
+
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings) {
+  CheckOptions all = rules;
+  all.changes = true;
+  all.log_lines = false;
+  Variants variants(prepared);
+  const auto look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
+    std::string why_not;
+    auto other = variants.resolved(tried, why_not);
+    if (!other) return std::nullopt;
+    Coverage coverage;
+    std::vector<Diagnostic> there = findings_of(*other, all, coverage);
+    return fix::Look{std::move(other->launch), std::move(there)};
+  };
+  const fix::Question question = question_of(prepared.inputs);
+  if (is_long(question) || question.words.size() > limits::kFixWords) return;  // no launch anybody wrote
+  fix::prove_remedies(question, prepared.launch, findings, look, kProofs);
+}
+
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules) {
   CheckOptions quick = rules;
   quick.changes = false;
   quick.log_lines = false;
-  std::map<std::string, LaunchInputs> stored;  // the same inputs with the model's checkpoint in another form
-  const auto inputs_for = [&](const fix::Attempt& tried) -> const LaunchInputs& {
-    if (tried.stored_as.empty()) return prepared.inputs;
-    const auto [it, is_new] = stored.try_emplace(tried.stored_as, prepared.inputs);
-    if (is_new) {
-      const std::string path = path_given(prepared.inputs.release, tried.words, Field::model_path);
-      if (auto models = prepared.inputs.models->with_stored_as(path, tried.stored_as)) {
-        it->second.models = std::move(models);
-      }
-    }
-    return it->second;
-  };
+  Variants variants(prepared);
   const auto attempt = [&](const fix::Attempt& tried) {
     fix::Trial trial;
-    PreparedLaunch other;
-    other.facts_by_option = prepared.facts_by_option;
-    other.assumed_facts = prepared.assumed_facts;
-    const LaunchInputs& inputs = inputs_for(tried);
-    other.inputs.models = inputs.models;
-    auto resolved = resolve_words(inputs, tried.words, {}, tried.env);
-    if (!resolved) {
-      trial.errors.push_back({.message = resolved.error().text()});
+    std::string why_not;
+    auto other = variants.resolved(tried, why_not);
+    if (!other) {
+      trial.errors.push_back({.message = std::move(why_not)});
       return trial;
     }
-    other.launch = std::move(resolved->launch);
     Coverage coverage;
-    for (Diagnostic& d : findings_of(other, quick, coverage)) {
+    for (Diagnostic& d : findings_of(*other, quick, coverage)) {
       const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
       if (rule != nullptr && rule->severity == Severity::kError) trial.doubts.push_back(d);
       if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
     }
-    trial.launch = std::move(other.launch);
+    trial.launch = std::move(other->launch);
     return trial;
   };
   const fix::Question question = question_of(prepared.inputs);
   fix::Limits limits;
-  std::size_t bytes = 0;
-  for (const auto& w : question.words) bytes += w.size();
-  if (bytes > kLongList) limits.attempts = 5;  // no launch anybody wrote; time matters more
+  if (is_long(question)) limits.attempts = 5;  // no launch anybody wrote; time matters more
   FixSearch found = fix::find_fixes(question, attempt, limits);
   for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
     auto& words = fix.arguments;

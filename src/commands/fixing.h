@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "preflight/diagnostic.h"
 #include "preflight/fix.h"
 #include "preflight/result.h"
 #include "preflight/rule.h"
@@ -13,6 +14,9 @@ namespace preflight::commands {
 
 // Only launches with errors have fixes to find. Every fix returned was resolved and checked again without an error.
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules);
+
+// Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences.
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings);
 
 // Writes the fix into --command-file and the launch's --config file. One line per file written; the error says why
 // nothing was. A text that would not read back as exactly the fix is not written.
