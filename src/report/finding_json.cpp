@@ -19,6 +19,41 @@ Json where_json(const SourceRange& where) {
   return out.empty() ? Json(nullptr) : out;
 }
 
+std::string_view step_word(StepKind kind) {
+  switch (kind) {
+    case StepKind::kGive:
+      return "give";
+    case StepKind::kDrop:
+      return "drop";
+    case StepKind::kLower:
+      return "lower";
+    case StepKind::kRaise:
+      return "raise";
+    case StepKind::kSet:
+      return "set";
+    case StepKind::kUnset:
+      break;
+  }
+  return "unset";
+}
+
+Json remedies_json(const std::vector<Remedy>& remedies) {
+  Json out = Json::array();
+  for (const Remedy& remedy : remedies) {
+    Json steps = Json::array();
+    for (const RemedyStep& s : remedy.steps) {
+      steps.push_back({{"do", step_word(s.kind)}, {"name", s.name}, {"values", s.values}});
+    }
+    Json one = {{"steps", std::move(steps)}};
+    if (!remedy.release.empty()) one["release"] = remedy.release;
+    if (!remedy.stored_as.empty()) one["stored_as"] = remedy.stored_as;
+    if (!remedy.device.empty()) one["device"] = remedy.device;
+    if (!remedy.words.empty()) one["words"] = remedy.words;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 }  // namespace
 
 Json finding_json(const Diagnostic& f) {
@@ -29,6 +64,7 @@ Json finding_json(const Diagnostic& f) {
           {"message", f.message},
           {"why", f.why},
           {"fix", f.fix},
+          {"remedies", remedies_json(f.remedies)},
           {"source", f.source},
           {"where", where_json(f.where)}};
 }
