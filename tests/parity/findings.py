@@ -5,7 +5,8 @@
 
 For each release: expected references told and launches marked as working without an error (late-cases.jsonl), launches
 of SGLang's own Intel tests with an error (upstream-launches.jsonl), recorded launches with errors that have a
-re-checked fix, with the reasons where there is none, and which rules call an accepted launch an error.
+re-checked fix, with the reasons where there is none, and which rules call an accepted launch an error. Then the
+remedies that findings name, each carried out alone (remedies.py), by rule.
 """
 import collections
 import gzip
@@ -13,6 +14,8 @@ import json
 import pathlib
 import subprocess
 import sys
+
+import remedies
 
 
 def lines(path):
@@ -86,6 +89,9 @@ def main():
         late(program, recorded, release)
         upstream(program, recorded, release)
         fixes(program, recorded, release)
+        counts, none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"))
+        remedies.print_table(counts, none)
+        print("".join(f"    {e}\n" for e in examples[:5]), end="")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Demand that every remedy a finding names works: applied alone, the finding is gone and no error has come.
+
+  remedies.py PROGRAM RELEASE [EVERY]       over the recorded launches of that release, or every so many of them; exit
+                                            status 1 when one does not hold
+
+The remedies are carried out here, on the launch's words, and not by the program's own search. A refusal hides what lies
+behind it: a remedy that gets past one, to another, is counted by itself.
+"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import facts
+
+SEVERITIES = ("change", "warning", "error")
+
+
+def check(program, release, models, cases, *options):
+    run = subprocess.run([program, "check", "--batch", "-", "--sglang-version", release, "--models", str(models), "--fail-on", "never", *options],
+                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=False)
+    assert run.stdout or not cases, run.stderr
+    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+
+
+ALIASES = [{"--tp-size", "--tensor-parallel-size", "--tp"}, {"--dp-size", "--data-parallel-size", "--dp"},
+           {"--pp-size", "--pipeline-parallel-size", "--pp"}, {"--ep-size", "--expert-parallel-size", "--ep"},
+           {"--model-path", "--model"}, {"--dcp-size", "--decode-context-parallel-size", "--dcp"}]
+
+
+def is_spelling(word, name):
+    flag = word.partition("=")[0]
+    group = next((g for g in ALIASES if name in g), {name})
+    return flag in group or (len(flag) > 5 and flag.startswith("--") and any(n.startswith(flag) for n in group))
+
+
+def without(args, name):
+    """The words without the option, its values with it."""
+    out, dropping = [], False
+    for word in args:
+        if word.startswith("--"):
+            dropping = is_spelling(word, name)
+        if not dropping:
+            out.append(word)
+    return out
+
+
+def carried_out(case, remedy):
+    """The launch after each way to take the remedy: every value it names. None: words alone."""
+    ways = [case | {"env": dict(case.get("env") or {})}]
+    for step in remedy["steps"]:
+        name, values = step["name"], step["values"]
+        if step["do"] == "give":
+            ways = [w | {"args": without(w["args"], name) + [name] + ([v] if v else [])} for w in ways for v in (values or [""])]
+        elif step["do"] == "drop":
+            ways = [w | {"args": without(w["args"], name)} for w in ways]
+        elif step["do"] == "set":
+            ways = [w | {"env": w["env"] | {name: values[0]}} for w in ways]
+        elif step["do"] == "unset":
+            ways = [w | {"env": {k: v for k, v in w["env"].items() if k != name}} for w in ways]
+        else:
+            raise AssertionError(f"not tried before it was told: {step}")
+    return ways
+
+
+def is_to_try(finding, remedy):
+    return finding["severity"] in SEVERITIES and (remedy["steps"] or "release" in remedy or "stored_as" in remedy)
+
+
+def key(finding):
+    if finding["rule"].startswith(("RF", "US")):
+        return finding["rule"], re.sub(r"\d", "", finding["message"])
+    return finding["rule"], finding["field"]
+
+
+def outcome(before, finding, after):
+    if key(finding) in {key(f) for f in after["findings"]}:
+        return "stays"
+    known = {key(f) for f in before["findings"]}
+    added = [f for f in after["findings"] if f["severity"] == "error" and key(f) not in known]
+    if not added:
+        return "holds"
+    return "uncovers" if finding["rule"].startswith(("RF", "US")) else "adds " + added[0]["rule"]
+
+
+def trials(row, case):
+    """(finding, remedy, launch after it) for each remedy of the report, and each value it names."""
+    for finding in row["findings"]:
+        for remedy in finding["remedies"]:
+            # --stored-as looks for the model among a case's words, not in its --config file.
+            in_file = "stored_as" in remedy and case.get("config")
+            if is_to_try(finding, remedy) and not in_file:
+                for way in carried_out(case, remedy):
+                    yield finding, remedy, way
+
+
+def table(program, release, models, cases):
+    """Outcomes by rule and kind of remedy, and examples of what did not hold."""
+    by_id = {c["id"]: c for c in cases}
+    rows = check(program, release, models, cases, "--fixes")
+    groups = collections.defaultdict(list)
+    told = []
+    for i, row in rows.items():
+        for finding, remedy, way in trials(row, by_id[i]):
+            way["id"] = f"{len(told)}"
+            told.append((row, finding, remedy, way))
+            groups[remedy.get("release", release), remedy.get("stored_as", "")].append(way)
+    after = {}
+    for (other, form), ways in groups.items():
+        after |= check(program, other, models, ways, *(["--stored-as", form] if form else []))
+    counts, examples = collections.defaultdict(collections.Counter), []
+    for row, finding, remedy, way in told:
+        kind = "release" if "release" in remedy else "checkpoint" if "stored_as" in remedy else "option"
+        came = outcome(row, finding, after[way["id"]])
+        counts[finding["rule"], kind][came if came in ("holds", "uncovers") else "fails"] += 1
+        if came not in ("holds", "uncovers"):
+            examples.append(f"{row['id']} {finding['rule']} {came}: {json.dumps(remedy)} on {' '.join(by_id[row['id']]['args'])}")
+    none = collections.Counter(f["rule"] for r in rows.values() for f in r["findings"]
+                               if f["severity"] in SEVERITIES and not any(is_to_try(f, m) for m in f["remedies"]))
+    return counts, none, examples
+
+
+def print_table(counts, none):
+    total = sum(counts.values(), collections.Counter())
+    print(f"  remedies tried: {sum(total.values())}; {total['holds']} hold, {total['uncovers']} get past a refusal to another, {total['fails']} fail")
+    for (rule, kind), c in sorted(counts.items()):
+        print(f"    {rule} {kind:10} holds {c['holds']:5}  past a refusal {c['uncovers']:5}  fails {c['fails']:5}")
+    print(f"  findings with words alone: {dict(none.most_common())}")
+
+
+def main():
+    program, release, *every = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        path, _ = facts.unpack(release, pathlib.Path(folder))
+        with open(path, encoding="utf-8") as file:
+            cases = [json.loads(line) for line in file][::int(every[0]) if every else 1]
+        counts, none, examples = table(program, release, pathlib.Path(folder) / "models", cases)
+    print_table(counts, none)
+    assert sum(sum(c.values()) for c in counts.values()) > 0, "nothing was tried"
+    print("\n".join(examples[:20]))
+    sys.exit(1 if examples else 0)
+
+
+if __name__ == "__main__":
+    main()
