@@ -7,6 +7,7 @@
 #include "src/report/json_dump.h"
 #include "src/report/outputs/escapes.h"
 #include "src/report/outputs/outputs.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::report {
 namespace {
@@ -23,7 +24,7 @@ Json rule_json(const std::string& id) {
   const Rule* rule = find_rule(id);
   if (rule == nullptr || rule->id != id) return out;
   if (!rule->why.empty()) out["fullDescription"] = {{"text", std::string(rule->why)}};
-  if (!rule->fix.empty()) out["help"] = {{"text", std::string(rule->fix)}};
+  if (const std::string fix = rules::fix_of(*rule); !fix.empty()) out["help"] = {{"text", fix}};
   out["defaultConfiguration"] = {{"level", level_of(rule->severity)}};
   return out;
 }
