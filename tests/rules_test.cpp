@@ -193,8 +193,8 @@ TEST(Check, PointsAtTheArgumentThatWasGiven) {
 
 // intel_xpu is deterministic since 0.5.19.
 TEST(Check, NamesDeterministicBackendsThatTheReleaseHas) {
-  for (const auto& [patch, fix] : {std::pair{18, "name a backend: --attention-backend triton"},
-                                   std::pair{19, "name a backend: --attention-backend triton or intel_xpu"}}) {
+  for (const auto& [patch, fix] :
+       {std::pair{18, "--attention-backend triton"}, std::pair{19, "--attention-backend triton or intel_xpu"}}) {
     const CheckResult result =
         check(launch_of(v0_5(patch), {.model = "qwen3-0.6b", .args = "--device xpu --enable-deterministic-inference"}));
     const Diagnostic* d = finding_of(result, "BK001");

@@ -81,9 +81,9 @@ class Candidates {
   // A fix stays the same launch, on these machines.
   [[nodiscard]] bool is_allowed(const Candidate& c) const {
     return std::ranges::none_of(c.edits, [&](const Edit& e) {
-      if (e.kind == Edit::Kind::kAssign) return true;
+      if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
       const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
-      if (o == nullptr || o->row == nullptr || e.kind == Edit::Kind::kStore) return false;
+      if (o == nullptr || o->row == nullptr) return false;
       const bool device_is_wrong = o->field == Field::device && s_.error.field == Field::device;
       return o->field == Field::nnodes || (is_protected(*o) && !device_is_wrong);
     });

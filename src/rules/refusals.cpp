@@ -61,14 +61,15 @@ std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
   return Finding{.remedies = {with_release(fmt::format("0.5.{}", first)), to_drop("--speculative-algorithm")}};
 }
 
-// The chunk in whole pages, of each attention replica where these share it: below and above the one given.
+// The chunk in whole pages, of each attention replica where these share it: the nearer one first.
 std::vector<std::string> whole_pages(const LaunchFacts& f) {
   const std::int64_t unit = f.page_size() * std::max<std::int64_t>(1, f.attention_dp());
   const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
   std::vector<std::string> list;
   if (unit <= 0) return list;
-  if (chunk >= unit) list.push_back(std::to_string(chunk / unit * unit));
   list.push_back(std::to_string((chunk / unit + 1) * unit));
+  if (chunk >= unit) list.push_back(std::to_string(chunk / unit * unit));
+  if (2 * (chunk % unit) < unit) std::ranges::reverse(list);
   return list;
 }
 
