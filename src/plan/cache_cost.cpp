@@ -108,7 +108,7 @@ bool reuses_choice(const ModelFacts& m, std::int64_t layer, Release release) {
   }
   if (const std::int64_t factor = number_or("cli_factor", 1); factor > 1) return layer % factor != 0;
   if (const Value pattern = m.text("index_topk_pattern"); pattern.is_string()) {
-    const std::string letters = pattern.as_string();
+    const std::string& letters = pattern.as_string();
     return layer < static_cast<std::int64_t>(letters.size()) && letters[static_cast<std::size_t>(layer)] == 'S';
   }
   const std::int64_t every = std::max<std::int64_t>(1, number_or("index_topk_freq", 1));
