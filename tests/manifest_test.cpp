@@ -93,7 +93,7 @@ TEST(Manifest, AFixIsWrittenInPlace) {
   };
   const Row rows[] = {
       {kCompose, {{"fa3", "triton"}}},
-      {kDeployment, {{"fa3", "triton"}, {"\"3\"", "\"4\""}}},
+      {kDeployment, {{"fa3", "triton"}, {"\"3\"", "\"2\""}}},
       {kShell, {{"fa3", "triton"}}},
   };
   for (const Row& row : rows) {

@@ -26,10 +26,13 @@ std::vector<std::string> widths(const LaunchFacts& f, const Fits& fits, std::int
   std::vector<std::string> list;
   constexpr std::int64_t kWidest = 64;
   const auto add = [&](std::int64_t tp) {
-    if (tp >= 1 && tp <= kWidest && list.size() < kFewValues && fits(tp)) list.push_back(std::to_string(tp * share));
+    if (tp >= 1 && tp <= kWidest && list.size() < kFewValues && fits(tp))
+      list.push_back(std::to_string(integer::bounded_times(tp, share)));
   };
   for (std::int64_t tp = std::min(width, kWidest + 1) - 1; tp >= 1 && list.size() + 1 < kFewValues; --tp) add(tp);
-  for (std::int64_t tp = width + 1; tp <= std::min(kWidest, 2 * width) && list.size() < kFewValues; ++tp) add(tp);
+  for (std::int64_t tp = integer::bounded_plus(width, 1);
+       tp <= std::min(kWidest, integer::bounded_times(width, 2)) && list.size() < kFewValues; ++tp)
+    add(tp);
   return list;
 }
 
@@ -41,7 +44,7 @@ std::string where_tp(const LaunchFacts& f) {
 
 bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
   const std::int64_t heads = f.model().num_attention_heads;
-  const std::int64_t kv = f.model().num_key_value_heads;
+  const std::int64_t kv = total_kv_heads(f.model());
   const std::int64_t linear = linear_attention_heads(f.model());
   if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
   return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
@@ -111,9 +114,10 @@ constexpr double kShare = 0.8;  // of the device: what is left holds a KV cache 
 
 // More ranks on this machine that hold the weights; `widest`: the most that the heads allow.
 std::optional<Remedy> more_ranks(const LaunchFacts& f, double device, std::int64_t& widest) {
-  const std::int64_t gpus = f.device().count / std::max<std::int64_t>(1, f.ordinary_dp() * f.pp());
+  const std::int64_t gpus =
+      f.device().count / std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
   widest = f.tp();
-  for (std::int64_t tp = f.tp() * 2; tp <= gpus; tp *= 2) {
+  for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= gpus; tp *= 2) {
     if (!heads_allow(f, tp)) continue;
     widest = tp;
     const auto weights = loaded_on_rank(f, tp);
@@ -133,12 +137,13 @@ std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, doubl
   const double rank = weights ? weights->all() : need;
   const double all = rank * static_cast<double>(widest);
   const auto machines =
-      std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(all / (kShare * device * f.device().count))));
+      std::max<std::int64_t>(2, integer::bounded_whole(std::ceil(all / (kShare * device * f.device().count))));
   const Remedy ranks = widest > f.tp() ? to_give("--tp-size", {std::to_string(widest)}) : Remedy{};
-  const Remedy share = share_for(all / static_cast<double>(machines * f.device().count), device).value_or(Remedy{});
-  const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)) * machines;
+  const auto cards = static_cast<double>(integer::bounded_times(machines, f.device().count));
+  const Remedy share = share_for(all / cards, device).value_or(Remedy{});
+  const std::int64_t nodes = integer::bounded_times(std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)), machines);
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
-  return {together({ranks, to_give("--pp-size", {std::to_string(f.pp() * machines)}),
+  return {together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
                     to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {"HOST:PORT"}), share,
                     in_words(fmt::format("on {} such machines", nodes))}),
           together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),

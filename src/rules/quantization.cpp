@@ -16,7 +16,8 @@ namespace {
 // Smaller widths over which `blocks` FP8 blocks divide, the nearest first.
 std::vector<std::string> fitting_tp(const LaunchFacts& f, std::int64_t blocks) {
   std::vector<std::string> list;
-  for (std::int64_t tp = f.tp() - 1; tp >= 1 && list.size() < kFewValues; --tp) {
+  for (std::int64_t tp = std::min(f.tp() - 1, std::max<std::int64_t>(1, blocks)); tp >= 1 && list.size() < kFewValues;
+       --tp) {
     if (blocks % tp == 0) list.push_back(std::to_string(tp));
   }
   return list;
