@@ -1,6 +1,7 @@
-// What every command prints, as files: tests/golden/NAME.cmd holds the arguments, and beside it stands what they print, in
-// 80 and in 120 columns (NAME.80.txt, NAME.120.txt), as JSON (NAME.json) and as a picture (NAME.svg), for each of these
-// files that there is. UPDATE_GOLDEN=1 writes them anew; a command without any gets the texts, and JSON where it has it.
+// What every command prints, as files: tests/golden/NAME.cmd holds the arguments, and beside it stands what they print,
+// in 80 and in 120 columns (NAME.80.txt, NAME.120.txt), as JSON (NAME.json) and as a picture (NAME.svg), for each of
+// these files that there is. UPDATE_GOLDEN=1 writes them anew; a command without any gets the texts, and JSON where it
+// has it.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -25,13 +26,15 @@ std::string golden_directory() { return source_directory() + "/tests/golden"; }
 
 // The same on every machine: no packages, caches, cards or terminal of the one that runs this.
 ToolRun run_golden(std::vector<std::string> arguments, int columns) {
-  return run_tool(arguments, "",
-                  {fmt::format("COLUMNS={}", columns), "NO_COLOR=1", "VIRTUAL_ENV=", "CONDA_PREFIX=", "HF_HOME=/nonexistent",
-                   "HF_HUB_CACHE=/nonexistent", "ZE_AFFINITY_MASK=", "ONEAPI_DEVICE_SELECTOR="});
+  return run_tool(
+      arguments, "",
+      {fmt::format("COLUMNS={}", columns), "NO_COLOR=1", "VIRTUAL_ENV=", "CONDA_PREFIX=", "HF_HOME=/nonexistent",
+       "HF_HUB_CACHE=/nonexistent", "ZE_AFFINITY_MASK=", "ONEAPI_DEVICE_SELECTOR="});
 }
 
 std::string shown(const ToolRun& run) {
-  return fmt::format("exit status {}\n{}{}", run.status, run.out, run.err.empty() ? "" : "--- standard error\n" + run.err);
+  return fmt::format("exit status {}\n{}{}", run.status, run.out,
+                     run.err.empty() ? "" : "--- standard error\n" + run.err);
 }
 
 std::vector<std::string> words_of(const fs::path& file) {
