@@ -35,19 +35,19 @@ TEST(OptionHistory, AFindingNamesTheLastReleaseThatHadTheOption) {
   struct Row {
     Release release;
     std::string option;
-    std::string fix;
+    std::string why;
   };
   const Row rows[] = {
-      {v0_5(23), "--mamba-scheduler-strategy", "SGLang had this option up to 0.5.19"},
-      {v0_5(23), "--enable-nan-detection", "SGLang had this option up to 0.5.12"},
-      {v0_5(23), "--keep-mm-feature-on-device", "SGLang had this option up to 0.5.20"},
+      {v0_5(23), "--mamba-scheduler-strategy", "SGLang had this option up to 0.5.19."},
+      {v0_5(23), "--enable-nan-detection", "SGLang had this option up to 0.5.12."},
+      {v0_5(23), "--keep-mm-feature-on-device", "SGLang had this option up to 0.5.20."},
   };
   for (const Row& row : rows) {
     const ParseOutcome parsed = args::parse(row.release, {"--model-path", "m", row.option, "x"});
     const auto* usage = std::get_if<UsageError>(&parsed);
     ASSERT_NE(usage, nullptr) << row.option;
     const Diagnostic d = usage_diagnostic(*usage, row.release);
-    EXPECT_TRUE(d.fix.starts_with(row.fix)) << d.fix;
+    EXPECT_TRUE(d.why.ends_with(row.why)) << d.why;
   }
 }
 

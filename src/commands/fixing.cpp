@@ -13,6 +13,7 @@
 #include "src/fix/prove.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
+#include "src/report/fixes_text.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kLongList = 200'000;  // bytes
 constexpr int kProofs = 40;                 // launches resolved to try remedies
+constexpr std::size_t kWholeFixes = 2;      // of the fixes found, told in an error that has no remedy of its own
 
 // The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.
 fix::Question question_of(const LaunchInputs& inputs) {
@@ -175,7 +177,8 @@ bool is_long(const fix::Question& question) {
 
 }  // namespace
 
-void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings) {
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
+                    std::vector<Diagnostic>& findings) {
   CheckOptions all = rules;
   all.changes = true;
   all.log_lines = false;
@@ -190,7 +193,12 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, s
   };
   const fix::Question question = question_of(prepared.inputs);
   if (is_long(question) || question.words.size() > limits::kFixWords) return;  // no launch anybody wrote
-  fix::prove_remedies(question, prepared.launch, findings, look, kProofs);
+  std::vector<Remedy> whole;
+  for (const CheckedFix& f : found.fixes) {
+    whole.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
+    if (whole.size() == kWholeFixes) break;
+  }
+  fix::prove_remedies(question, prepared.launch, findings, whole, look, kProofs);
 }
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules) {

@@ -15,8 +15,10 @@ namespace preflight::commands {
 // Only launches with errors have fixes to find. Every fix returned was resolved and checked again without an error.
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules);
 
-// Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences.
-void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings);
+// Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences; an
+// error without any is told by the fixes `found`, concealed already, else by another release that is without it.
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
+                    std::vector<Diagnostic>& findings);
 
 // Writes the fix into --command-file and the launch's --config file. One line per file written; the error says why
 // nothing was. A text that would not read back as exactly the fix is not written.

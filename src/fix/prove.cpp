@@ -2,8 +2,12 @@
 #include "src/fix/prove.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <span>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "src/fix/edits.h"
 #include "src/rules/remedy_words.h"
@@ -26,16 +30,31 @@ bool same(const Diagnostic& a, const Diagnostic& b) {
   return without_digits(a.message) == without_digits(b.message);
 }
 
+// What --require misses no change of the launch mends.
+bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
+
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
   return std::ranges::any_of(list, [&](const Diagnostic& other) { return same(d, other); });
 }
 
-bool same_values(const Launch& a, const Launch& b) {
-  if (a.release() != b.release() || a.resolved.empty() || b.resolved.empty()) return false;
-  return std::ranges::all_of(fields_of(a.release()), [&](Field f) {
+// Values that follow from the others in small steps; a remedy may move them, and says so.
+constexpr Field kMayMove[] = {Field::mem_fraction_static, Field::chunked_prefill_size,
+                              Field::schedule_conservativeness};
+
+// What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing
+// does. nullopt: it is another launch.
+std::optional<std::string> remark_on_values(const Launch& now, const Launch& then) {
+  if (now.release() != then.release() || now.resolved.empty() || then.resolved.empty()) return std::nullopt;
+  std::string moved;
+  for (const Field f : fields_of(now.release())) {
     const bool chosen_anew = f == Field::random_seed || f == Field::nccl_port;
-    return chosen_anew || a[f].identical(b[f]);
-  });
+    if (chosen_anew || now[f].identical(then[f])) continue;
+    const args::Option* option = option_of(now.release(), f);
+    if (option == nullptr || std::ranges::find(kMayMove, f) == std::end(kMayMove)) return std::nullopt;
+    moved += fmt::format("{}{} is then {}, not {}", moved.empty() ? "" : "; ", usual_name(*option), then[f].repr(),
+                         now[f].repr());
+  }
+  return moved.empty() ? moved : "(" + moved + ")";
 }
 
 // Remedies that differ in one value are one remedy with several.
@@ -65,9 +84,9 @@ void add(const Remedy& remedy, std::vector<Remedy>& list) {
 
 class Prover {
  public:
-  Prover(const Question& question, const Launch& launch, const std::vector<Diagnostic>& before, const LookAt& look,
-         int trials)
-      : question_(question), launch_(launch), before_(before), look_(look), left_(trials) {
+  Prover(const Question& question, const Launch& launch, const std::vector<Diagnostic>& before,
+         const std::vector<Remedy>& whole, const LookAt& look, int trials)
+      : question_(question), launch_(launch), before_(before), whole_(whole), look_(look), left_(trials) {
     groups_ = group_arguments(question.release, question.words, question.where);
   }
 
@@ -83,10 +102,16 @@ class Prover {
         failed = true;
       }
     }
-    const bool only_words = std::ranges::all_of(holding, [](const Remedy& r) { return r.steps.empty(); });
-    if (only_words) holding.insert(holding.begin(), uncovering.begin(), uncovering.end());
+    const bool is_mended = std::ranges::any_of(holding, acts);
+    const bool is_error = is_of_sglang(finding);
+    if (!is_mended && is_error && !whole_.empty()) {
+      holding.insert(holding.begin(), whole_.begin(), whole_.end());
+    } else if (!is_mended) {
+      holding.insert(holding.begin(), uncovering.begin(), uncovering.end());
+      if (const auto other = is_error ? other_release(finding) : std::nullopt) holding.push_back(*other);
+    }
     finding.remedies = std::move(holding);
-    rules::say_remedies(finding);
+    if (!is_meant(finding)) rules::say_remedies(finding);
     if (finding.remedies.empty() && failed) finding.fix = "no single change that was tried mends this launch";
   }
 
@@ -107,9 +132,10 @@ class Prover {
     for (const bool widened : {false, true}) {
       for (const Candidate& c : candidates) {
         if (c.is_widened != widened) continue;
-        const Outcome outcome = outcome_of(finding, c, remedy);
+        Remedy told = c.remedy;
+        const Outcome outcome = outcome_of(finding, c, remedy, told);
         if (outcome == Outcome::kUntried) return false;
-        if (outcome == Outcome::kHolds) add(c.remedy, holding);
+        if (outcome == Outcome::kHolds) add(told, holding);
         if (outcome == Outcome::kUncovers) add(c.remedy, uncovering);
         if (outcome != Outcome::kFails && (first_is_enough || widened)) return true;
         found_ = found_ || outcome != Outcome::kFails;
@@ -117,6 +143,45 @@ class Prover {
       if (std::exchange(found_, false)) return true;
     }
     return true;
+  }
+
+  // "Did you mean --page-size?" stays where --page-size is what mends the launch.
+  [[nodiscard]] static bool is_meant(const Diagnostic& finding) {
+    if (!finding.rule.starts_with("US") || finding.remedies.empty()) return false;
+    return std::ranges::any_of(finding.remedies.front().steps, [&](const RemedyStep& step) {
+      return step.kind == StepKind::kGive && finding.fix.find(step.name) != std::string::npos;
+    });
+  }
+
+  [[nodiscard]] static bool acts(const Remedy& r) {
+    return !r.steps.empty() || !r.release.empty() || !r.stored_as.empty() || !r.device.empty();
+  }
+
+  // Later ones first, the nearest of either side before all others. Tried once for a launch: what another release makes
+  // of it is the same for each of its findings.
+  std::optional<Remedy> other_release(const Diagnostic& finding) {
+    if (!elsewhere_) {
+      elsewhere_.emplace();
+      const std::span<const Release> all = supported_releases();
+      std::vector<Release> order;
+      std::ranges::copy_if(all, std::back_inserter(order), [&](Release r) { return r > question_.release; });
+      for (auto r = all.rbegin(); r != all.rend(); ++r) {
+        if (*r < question_.release) order.push_back(*r);
+      }
+      for (const Release r : order) {
+        Attempt there{words_of(groups_), question_.env, {}, r.text(), {}};
+        if (auto seen = look_(there)) elsewhere_->emplace_back(r.text(), std::move(*seen));
+      }
+    }
+    for (const auto& [release, seen] : *elsewhere_) {
+      if (!is_in(finding, seen.findings) && !adds_error(seen)) return Remedy{.release = release};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool adds_error(const Look& seen) const {
+    return std::ranges::any_of(
+        seen.findings, [&](const Diagnostic& d) { return d.severity == Severity::kError && !is_in(d, before_); });
   }
 
   // A step whose value only the user knows.
@@ -144,7 +209,8 @@ class Prover {
     return list;
   }
 
-  Outcome outcome_of(const Diagnostic& finding, const Candidate& c, const Remedy& remedy) {
+  // `told`: the remedy as it will be told, with what else it moves.
+  Outcome outcome_of(const Diagnostic& finding, const Candidate& c, const Remedy& remedy, Remedy& told) {
     Arranged now{groups_, question_.env, {}};
     if (!apply(c, question_.release, now) && remedy.release.empty() && remedy.device.empty()) return Outcome::kFails;
     const std::string key = key_of(now) + '\x1c' + remedy.release + '\x1c' + remedy.device;
@@ -156,37 +222,78 @@ class Prover {
                .first;
     }
     if (!it->second || is_in(finding, it->second->findings)) return Outcome::kFails;
-    if (finding.rule == "CH001" && !same_values(launch_, it->second->launch)) return Outcome::kFails;
-    const bool adds = std::ranges::any_of(it->second->findings, [&](const Diagnostic& d) {
-      return d.severity == Severity::kError && !is_in(d, before_);
-    });
-    if (!adds) return Outcome::kHolds;
+    if (finding.rule == "CH001") {
+      const auto remark = remark_on_values(launch_, it->second->launch);
+      if (!remark) return Outcome::kFails;
+      if (!remark->empty()) told.words = *remark;
+    }
+    if (!adds_error(*it->second)) return Outcome::kHolds;
     return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
   }
 
   const Question& question_;
   const Launch& launch_;
   const std::vector<Diagnostic>& before_;
+  const std::vector<Remedy>& whole_;
   const LookAt& look_;
   int left_;
   int used_ = 0;
   bool found_ = false;  // a value of the remedy at hand helps
   std::vector<Group> groups_;
   std::map<std::string, std::optional<Look>> seen_;
+  std::optional<std::vector<std::pair<std::string, Look>>> elsewhere_;  // by release, once asked
 };
+
+// The name of an option as typed, its value; nullopt for more values and for stray words.
+struct Typed {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+std::optional<Typed> typed(const std::vector<std::string>& words) {
+  if (words.empty() || words.size() > 2 || !words.front().starts_with("--") || words.front() == "--") {
+    return std::nullopt;
+  }
+  const std::string& first = words.front();
+  const std::size_t is = first.find('=');
+  if (is == std::string::npos) return Typed{first, {words.begin() + 1, words.end()}};
+  if (words.size() == 2) return std::nullopt;
+  return Typed{first.substr(0, is), {first.substr(is + 1)}};
+}
 
 }  // namespace
 
 int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
-                   const LookAt& look, int trials) {
+                   const std::vector<Remedy>& whole, const LookAt& look, int trials) {
   const std::vector<Diagnostic> before = findings;
-  Prover prover(question, launch, before, look, trials);
+  Prover prover(question, launch, before, whole, look, trials);
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kChange}) {
     for (Diagnostic& d : findings) {
-      if (d.severity == severity && !d.remedies.empty()) prover.prove(d);
+      if (d.severity == severity && (!d.remedies.empty() || is_of_sglang(d))) prover.prove(d);
     }
   }
   return prover.used();
+}
+
+std::optional<Remedy> remedy_of(const CheckedFix& fix) {
+  using Kind = ArgumentChange::Kind;
+  Remedy remedy{.stored_as = fix.stored_as};
+  for (const ArgumentChange& change : fix.changes) {
+    if (change.kind == Kind::kUnset) {
+      remedy.steps.push_back({StepKind::kUnset, change.before.front()});
+      continue;
+    }
+    const bool names_checkpoint =
+        !fix.stored_as.empty() && !change.after.empty() && change.after.back().ends_with("-CHECKPOINT");
+    if (names_checkpoint) continue;
+    // What was dropped may have had more values; what is given has to be one.
+    const auto before = typed({change.before.begin(), change.before.begin() + (change.before.empty() ? 0 : 1)});
+    const auto after = typed(change.after);
+    if ((!change.before.empty() && !before) || (!change.after.empty() && !after)) return std::nullopt;
+    if (after) remedy.steps.push_back({StepKind::kGive, after->name, after->values});
+    if (before && (!after || after->name != before->name)) remedy.steps.push_back({StepKind::kDrop, before->name});
+  }
+  return remedy;
 }
 
 }  // namespace preflight::fix

@@ -20,23 +20,34 @@ std::string any_of(const std::vector<std::string>& values) {
   return text;
 }
 
-std::string step_words(const RemedyStep& step, bool first) {
-  const std::string_view with = first ? "" : "with ";
-  switch (step.kind) {
-    case StepKind::kGive:
-      return fmt::format("{}{}{}{}", with, step.name, step.values.empty() ? "" : " ", any_of(step.values));
-    case StepKind::kDrop:
-      return fmt::format("{} {}", first ? "drop" : "without", step.name);
-    case StepKind::kLower:
-      return fmt::format("{}a smaller {}", with, step.name);
-    case StepKind::kRaise:
-      return fmt::format("{}a larger {}", with, step.name);
-    case StepKind::kSet:
-      return fmt::format("{}{}={} in the environment", with, step.name, any_of(step.values));
-    case StepKind::kUnset:
-      break;
+std::string given_words(const RemedyStep& step) {
+  if (step.kind == StepKind::kLower) return fmt::format("a smaller {}", step.name);
+  if (step.kind == StepKind::kRaise) return fmt::format("a larger {}", step.name);
+  return fmt::format("{}{}{}", step.name, step.values.empty() ? "" : " ", any_of(step.values));
+}
+
+bool takes_away(const RemedyStep& step) { return step.kind == StepKind::kDrop || step.kind == StepKind::kUnset; }
+
+// "--a 1 --b 2 with X=1 in the environment without --c and Y": what is given as it is typed, then what is taken away.
+std::string step_words(const std::vector<RemedyStep>& steps) {
+  std::string given;
+  std::string taken;
+  bool listed = false;  // the words so far end with a choice of values
+  for (const RemedyStep& step : steps) {
+    if (takes_away(step)) {
+      taken += (taken.empty() ? "" : " and ") + step.name;
+      continue;
+    }
+    const bool typed = step.kind == StepKind::kGive && !listed;
+    if (!given.empty()) given += typed ? " " : " with ";
+    given += step.kind == StepKind::kSet ? fmt::format("{}={} in the environment", step.name, any_of(step.values))
+                                         : given_words(step);
+    listed = step.kind != StepKind::kGive || step.values.size() > 1;
   }
-  return fmt::format("{} {}", first ? "unset" : "without", step.name);
+  if (taken.empty()) return given;
+  if (!given.empty()) return given + " without " + taken;
+  const bool options = std::ranges::any_of(steps, [](const RemedyStep& s) { return s.kind == StepKind::kDrop; });
+  return (options ? "drop " : "unset ") + taken;
 }
 
 std::string checkpoint_words(const std::string& form) {
@@ -53,8 +64,7 @@ void add_part(std::string& text, std::string_view part, std::string_view joint) 
 }  // namespace
 
 std::string words_of(const Remedy& remedy) {
-  std::string text;
-  for (const RemedyStep& step : remedy.steps) add_part(text, step_words(step, text.empty()), " ");
+  std::string text = step_words(remedy.steps);
   if (!remedy.stored_as.empty()) add_part(text, checkpoint_words(remedy.stored_as), " with ");
   if (!remedy.release.empty()) add_part(text, "SGLang " + remedy.release, " with ");
   if (!remedy.device.empty()) add_part(text, "--device-profile " + remedy.device, " with ");

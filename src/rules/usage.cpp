@@ -19,20 +19,21 @@ std::string option_advice(std::string_view typed, Release release) {
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
                        v->note);
   }
-  const auto span = releases_of_option(typed);
-  if (span && span->first > release) {
-    return span->last == known_releases().last
-               ? fmt::format("SGLang has this option from {} on", span->first.text())
-               : fmt::format("SGLang has this option from {} to {}", span->first.text(), span->last.text());
-  }
   std::string close;
   for (const std::string& name : args::closest_options(release, typed)) close += (close.empty() ? "" : " or ") + name;
-  if (span && span->last < release) {
-    return fmt::format("SGLang had this option up to {}{}", span->last.text(),
-                       close.empty() ? "" : fmt::format("; did you mean {}?", close));
-  }
-  return close.empty() ? std::string("remove it, or look it up among the options of this release")
-                       : fmt::format("did you mean {}?", close);
+  if (!close.empty()) return fmt::format("did you mean {}?", close);
+  return releases_of_option(typed) ? "a release that has it, or drop it"
+                                   : "remove it, or look it up among the options of this release";
+}
+
+// When SGLang had an option that this release lacks; "" where it never had it.
+std::string history_of(std::string_view typed, Release release) {
+  const auto span = releases_of_option(typed);
+  if (!span) return "";
+  if (span->last < release) return fmt::format(" SGLang had this option up to {}.", span->last.text());
+  return span->last == known_releases().last
+             ? fmt::format(" SGLang has this option from {} on.", span->first.text())
+             : fmt::format(" SGLang has this option from {} to {}.", span->first.text(), span->last.text());
 }
 
 }  // namespace
@@ -55,6 +56,7 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
   if (const args::Option* option = index.find(flag)) {
     if (option->row != nullptr) d.field = option->field;
   }
+  if (unknown) d.why += history_of(flag, release);
   d.fix = unknown ? option_advice(flag, release) : std::string(rule->fix);
   if (usage.kind == "required") d.fix = fmt::format("add {} and its value", flag);
   if (usage.kind == "expected") d.fix = fmt::format("a value behind {}, or drop it", flag);

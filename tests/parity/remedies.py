@@ -49,6 +49,27 @@ def without(args, name):
     return out
 
 
+def without_key(text, name):
+    """A --config file's text without the option, the lines of its value with it."""
+    kept, dropping = [], False
+    for line in text.splitlines(keepends=True):
+        key = re.match(r"""["']?([\w-]+)["']?\s*:""", line)
+        if key:
+            dropping = is_spelling("--" + key[1].replace("_", "-"), name.replace("_", "-"))
+        elif line.strip() and not line.startswith((" ", "-", "\t", "]", "}")):
+            dropping = False
+        if not dropping:
+            kept.append(line)
+    return "".join(kept)
+
+
+def dropped(case, name):
+    case = case | {"args": without(case["args"], name)}
+    if isinstance(case.get("config"), str):
+        case["config"] = without_key(case["config"], name)
+    return case
+
+
 def carried_out(case, remedy):
     """The launch after each way to take the remedy: every value it names. None: words alone."""
     ways = [case | {"env": dict(case.get("env") or {})}]
@@ -57,7 +78,7 @@ def carried_out(case, remedy):
         if step["do"] == "give":
             ways = [w | {"args": without(w["args"], name) + [name] + ([v] if v else [])} for w in ways for v in (values or [""])]
         elif step["do"] == "drop":
-            ways = [w | {"args": without(w["args"], name)} for w in ways]
+            ways = [dropped(w, name) for w in ways]
         elif step["do"] == "set":
             ways = [w | {"env": w["env"] | {name: values[0]}} for w in ways]
         elif step["do"] == "unset":
