@@ -62,6 +62,20 @@ TEST(CheckCommand, AnAddressAsAModelIsRefusedWithoutNetworkAndNeverIncomplete) {
   EXPECT_THAT(run_tool({"check", "--no-kernel", "--", "--model-path", "/mnt/models/x"}).out, HasSubstr("incomplete"));
 }
 
+// 147 tokens of cache serve nobody, and neither do 20,000 whoever asked for 40,960.
+TEST(CheckCommand, ALaunchWithoutRoomForARequestIsNotCalledClean) {
+  const ToolRun defaults = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B"});
+  EXPECT_THAT(defaults.out, HasSubstr("\ndoubtful: 0 errors"));
+  EXPECT_THAT(defaults.out,
+              HasSubstr("147 tokens fit, not one request of 4096 (weights estimated, card's memory assumed)"));
+  const std::vector<std::string> roomy = {"check",         "--no-kernel",           "--",  "--model-path",
+                                          "Qwen/Qwen3-8B", "--mem-fraction-static", "0.75"};
+  EXPECT_THAT(run_tool(roomy).out, HasSubstr("\nclean: "));
+  std::vector<std::string> long_ones = roomy;
+  long_ones.insert(long_ones.end(), {"--context-length", "40960"});
+  EXPECT_THAT(run_tool(long_ones).out, HasSubstr("tokens fit, not one request of 40960"));
+}
+
 TEST(CheckCommand, OurOwnOptionsBehindTheDashesAreSentBack) {
   const ToolRun run =
       run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--sglang-version", "0.5.13"});

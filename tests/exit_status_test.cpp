@@ -100,6 +100,26 @@ TEST(ExitStatus, OfALaunchIsThatOfItsHeaviestCase) {
   EXPECT_EQ(exit_of(lost), kKernelWrong) << "a wrong result shows nowhere else";
 }
 
+// What leaves nothing to serve with is not called clean, nor a pass; the exit status says what was found in the launch.
+TEST(ExitStatus, AServerWithoutRoomForARequestIsDoubtful) {
+  Report report = report_of({VerdictWord::kPass});
+  report.memory = MemorySummary{.tokens = 4096, .wanted = 4096};
+  EXPECT_EQ(report.verdict_word(), "pass");
+  EXPECT_EQ(report.doubt(), "");
+  report.memory->tokens = 4095;
+  EXPECT_EQ(report.verdict_word(), "doubtful");
+  EXPECT_EQ(report.doubt(), "by the memory sheet 4095 tokens fit, not one request of 4096 (weights estimated)");
+  EXPECT_EQ(exit_of(report), kOk);
+  report.memory->tokens = 0;
+  report.memory->from_files = true;
+  report.machine = MachineFacts{.memory_origin = Origin::kSystem};
+  EXPECT_EQ(
+      report.doubt(),
+      "by the memory sheet nothing is left for the KV cache (weights counted from the files, card's memory system)");
+  report.findings.push_back({.severity = Severity::kError});
+  EXPECT_EQ(report.verdict_word(), "fail");
+}
+
 TEST(ExitStatus, OfKernelsThatDidNotRunDependsOnWhetherTheyHadTo) {
   Report report = report_of({VerdictWord::kPass});
   report.kernel->skipped.push_back({"linear layers", "no kernel"});

@@ -43,11 +43,16 @@ struct MemorySummary {
   std::int64_t context = 0;
   std::int64_t requests = 0;       // at once
   std::int64_t full_requests = 0;  // at full context
+  bool from_files = false;         // weights counted from the checkpoint's own files
+  std::int64_t wanted = 0;         // tokens of the least request to serve: --context-length, else 4,096 at most
+
+  [[nodiscard]] bool serves_nothing() const { return tokens < wanted; }
 };
 
 enum class ReportVerdict {
   kPass,   // nothing wrong found, and the kernel ran and was right
   kClean,  // nothing wrong found; the kernel did not run, as `kernel_not_run` says, or not all of it: `kernel->skipped`
+  kDoubtful,      // nothing wrong found, but by the memory sheet the server cannot start or serve one request
   kIncomplete,    // something could not be checked (unknown model)
   kNotRun,        // as clean, but every kernel had to run
   kMistrusted,    // the kernel ran and was equal, on data that could not have told
@@ -107,6 +112,8 @@ struct Report {
   [[nodiscard]] const DeviceError* device_fault() const;
   [[nodiscard]] DeviceErrorKind fault_kind() const;  // internal where a kernel failed and nothing says how
   [[nodiscard]] ReportVerdict verdict() const;
+  // What makes it doubtful, with how sure the sheet is; "" where nothing does.
+  [[nodiscard]] std::string doubt() const;
   [[nodiscard]] std::string_view verdict_word() const;  // its name; of a device's fault the kind
   [[nodiscard]] bool has_at_least(Severity severity) const;
 };

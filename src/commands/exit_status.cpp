@@ -9,7 +9,7 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::array kMeanings{
-    ExitMeaning{kOk, 0, "pass", "nothing at or above --fail-on; also clean, incomplete"},
+    ExitMeaning{kOk, 0, "pass", "nothing at or above --fail-on; also clean, doubtful, incomplete"},
     ExitMeaning{kFindings, 1, "fail", "findings at or above --fail-on; also refused"},
     ExitMeaning{kNotRun, 1, "not-run", "--require-kernel, and a kernel of the launch did not run"},
     ExitMeaning{kBadInput, 2, "", "bad options, or input that cannot be read"},

@@ -165,16 +165,21 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   given.stored = weights_on_disk(prepared.launch, *prepared.inputs.models);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
-  return MemorySummary{.device = s->device_gib,
-                       .weights = s->loaded_gib(),
-                       .exact = s->weights_exact,
-                       .fraction = s->fraction,
-                       .least = s->least,
-                       .cache = s->cache_gib + s->state_gib,
-                       .tokens = s->tokens,
-                       .context = s->context,
-                       .requests = s->requests,
-                       .full_requests = s->full_requests};
+  constexpr std::int64_t kLeastRequest = 4096;
+  const bool asked = prepared.launch.args.last_given(Field::context_length) != nullptr;
+  return MemorySummary{
+      .device = s->device_gib,
+      .weights = s->loaded_gib(),
+      .exact = s->weights_exact,
+      .fraction = s->fraction,
+      .least = s->least,
+      .cache = s->cache_gib + s->state_gib,
+      .tokens = s->tokens,
+      .context = s->context,
+      .requests = s->requests,
+      .full_requests = s->full_requests,
+      .from_files = given.stored.has_value(),
+      .wanted = asked || s->context <= 0 ? std::max<std::int64_t>(s->context, 1) : std::min(s->context, kLeastRequest)};
 }
 
 }  // namespace preflight::commands

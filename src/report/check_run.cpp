@@ -167,6 +167,7 @@ std::string counts_text(const Report& report) {
   std::string out = fmt::format("{}: {}, {}, {}, {}", report.verdict_word(), counted(count[3], "error"),
                                 counted(count[2], "warning"), counted(count[1], "change"), counted(count[0], "note"));
   if (!report.ignored.empty()) out += fmt::format(", {} ignored", report.ignored.size());
+  if (const std::string doubt = report.doubt(); !doubt.empty()) out += "; " + doubt;
   return out;
 }
 

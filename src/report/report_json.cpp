@@ -210,11 +210,18 @@ Json outcome_object(const Launch& launch) {
 Json memory_json(const Report& report) {
   if (!report.memory) return nullptr;
   const MemorySummary& m = *report.memory;
-  return {{"device_gib", m.device},    {"weights_gib", m.weights},
-          {"weights_exact", m.exact},  {"mem_fraction_static", m.fraction},
-          {"least_fraction", m.least}, {"cache_gib", m.cache},
-          {"tokens", m.tokens},        {"context_tokens", m.context},
-          {"requests", m.requests},    {"requests_at_full_context", m.full_requests}};
+  return {{"device_gib", m.device},
+          {"weights_gib", m.weights},
+          {"weights_exact", m.exact},
+          {"mem_fraction_static", m.fraction},
+          {"least_fraction", m.least},
+          {"cache_gib", m.cache},
+          {"tokens", m.tokens},
+          {"context_tokens", m.context},
+          {"requests", m.requests},
+          {"requests_at_full_context", m.full_requests},
+          {"weights_from_files", m.from_files},
+          {"least_request_tokens", m.wanted}};
 }
 
 }  // namespace
@@ -232,6 +239,7 @@ Json report_object(const Report& report, int exit_status) {
               {"sglang_version", report.launch.release().text()},
               {"facts", report.machine ? facts_json(*report.machine) : Json(nullptr)},
               {"verdict", report.verdict_word()},
+              {"doubt", report.doubt()},
               {"exit_status", exit_status},
               {"launch", report.read ? read_launch_json(*report.read) : Json(nullptr)},
               {"outcome", outcome_object(report.launch)},

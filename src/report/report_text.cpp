@@ -292,6 +292,7 @@ std::string summary(const Report& report, const Style& style) {
   const std::string ignored = report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size());
   std::string out = fmt::format("{}: {}{} (SGLang {})\n", good ? style.green(word) : style.red(word), counts, ignored,
                                 report.launch.release().text());
+  if (const std::string doubt = report.doubt(); !doubt.empty()) out += style.yellow(doubt) + "\n";
   std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
   if (!report.coverage.not_checked.empty()) {
     rules += fmt::format(", {} not checked ({})", report.coverage.not_checked.size(),

@@ -1,6 +1,8 @@
 // The verdict over a whole report. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "preflight/report.h"
 
 namespace preflight {
@@ -20,6 +22,8 @@ std::string_view name_of(ReportVerdict verdict) {
       return "pass";
     case ReportVerdict::kClean:
       return "clean";
+    case ReportVerdict::kDoubtful:
+      return "doubtful";
     case ReportVerdict::kIncomplete:
       return "incomplete";
     case ReportVerdict::kNotRun:
@@ -95,8 +99,18 @@ ReportVerdict Report::verdict() const {
   if (outcome == KernelOutcome::kMistrusted) return ReportVerdict::kMistrusted;
   if (outcome == KernelOutcome::kNoDevice) return ReportVerdict::kDeviceFailed;
   if (outcome == KernelOutcome::kNotRun) return ReportVerdict::kNotRun;
+  if (memory && memory->serves_nothing()) return ReportVerdict::kDoubtful;
   if (incomplete) return ReportVerdict::kIncomplete;
   return outcome == KernelOutcome::kRight ? ReportVerdict::kPass : ReportVerdict::kClean;
+}
+
+std::string Report::doubt() const {
+  if (!launch.accepted() || !memory || !memory->serves_nothing()) return "";
+  const std::string what = memory->tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
+                                               : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
+                                                             memory->tokens, memory->wanted);
+  return fmt::format("{} (weights {}{})", what, memory->from_files ? "counted from the files" : "estimated",
+                     machine ? fmt::format(", card's memory {}", name_of(machine->memory_origin)) : "");
 }
 
 std::string_view Report::verdict_word() const {

@@ -68,7 +68,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Report:
-    verdict: str  # pass, clean, incomplete, fail, refused, …: README.md has all of them
+    verdict: str  # pass, clean, doubtful, incomplete, fail, refused, …: README.md has all of them
     exit_status: int
     sglang_version: str
     findings: Sequence[Finding]
