@@ -155,8 +155,8 @@ TEST(LaunchCommand, RefusesByNameWhatItCannotKnow) {
       {"export SGLANG_A=1; sudo sglang serve --x", "sudo hands SGLANG_A over only where"},
       {"docker run lmsysorg/sglang --model-path m", "the image's own entry point"},
       {"python -m sglang_router.launch_server --model-path m", "words of its own"},
-      {"echo sglang serve --x", "nothing runs it"},
-      {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "nothing runs it"},
+      {"echo sglang serve --x", "it is named only in"},
+      {"pkill -f 'python -m sglang.launch_server'; pgrep -f sglang.launch_server", "it is named only in"},
       {"python -m sglang.launch_server --model-path <org/model> --tp 2", "<org/model> is a placeholder"},
   };
   for (const auto& [text, expected] : rows) {

@@ -51,6 +51,51 @@ std::vector<LaunchCommand> LaunchFinder::take() {
   return std::move(found_);
 }
 
+bool LaunchFinder::descend(LaunchFinder& inner, std::size_t bytes) {
+  constexpr int kDeepestText = 4;
+  if (bytes > bytes_inside_ || depth_ >= kDeepestText) return false;
+  bytes_inside_ -= bytes;
+  inner.bytes_inside_ = bytes_inside_;
+  inner.depth_ = depth_ + 1;
+  return true;
+}
+
+void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place_of,
+                         const std::function<std::string(std::size_t)>& name_of) {
+  const auto offset_of = [&](LineColumn at) {
+    return inner.line_starts_[static_cast<std::size_t>(at.line) - 1] + static_cast<std::size_t>(at.column) - 1;
+  };
+  bytes_inside_ = std::min(bytes_inside_, inner.bytes_inside_);
+  if (inner.error_ && !error_) error_ = inner.error_;
+  if (inner.unknown_program_ && !unknown_program_) {
+    unknown_program_ = inner.unknown_program_;
+    unknown_program_->offset = place_of(unknown_program_->offset);
+  }
+  for (ShellNote& note : inner.notes_) notes_.push_back({note.rule, note.message, place_of(note.offset)});
+  inner.notes_.clear();
+  for (LaunchCommand& launch : inner.take()) {
+    const std::size_t first = offset_of(launch.where);
+    if (launch.name.empty()) launch.name = name_of(first);
+    launch.where = place(place_of(first));
+    for (std::size_t i = 0; i < launch.spans.size(); ++i) {
+      WordSpan& span = launch.spans[i];
+      const bool empty = span.end <= span.begin;
+      span.begin = place_of(span.begin);
+      span.end = empty ? span.begin : std::max(span.begin, place_of(span.end - 1) + 1);
+      const LineColumn at = place(span.begin);
+      launch.positions[i].line = at.line;
+      launch.positions[i].column = at.column;
+    }
+    for (LaunchUnknown& unknown : launch.unknown) {
+      unknown.offset = place_of(unknown.offset);
+      unknown.where = place(unknown.offset);
+    }
+    for (ShellNote& note : launch.notes) note.offset = place_of(note.offset);
+    launch.mended.clear();  // of that text alone
+    found_.push_back(std::move(launch));
+  }
+}
+
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth > kDeepest) return failure("shells are nested too deep in this command");
   ShellStart start{.given = given_,

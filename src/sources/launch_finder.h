@@ -3,6 +3,7 @@
 // launches.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ class LaunchFinder {
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::vector<LaunchCommand> take();
+  // What was found in a text inside this one. `place` gives an index of that text as one of this; `name` one for a
+  // launch at such an index that has none of its own.
+  void adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place,
+             const std::function<std::string(std::size_t)>& name);
+  // For a finder of a text inside this one, of so many bytes; false when there are too many of them.
+  bool descend(LaunchFinder& inner, std::size_t bytes);
   [[nodiscard]] LineColumn place(std::size_t offset) const;
 
  private:
@@ -69,6 +76,8 @@ class LaunchFinder {
     std::size_t end = 0;
   };
   std::optional<LastLaunch> last_;
+  std::size_t bytes_inside_ = std::size_t{32} << 20U;  // of texts inside this one, that are still read
+  int depth_ = 0;                                      // texts inside texts
   struct Splice {
     std::size_t begin;
     std::size_t end;

@@ -159,6 +159,12 @@ std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::s
   return std::nullopt;
 }
 
+bool begins_with_server(const std::vector<ShellWord>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && words[at].text.find('=') != std::string::npos && !words[at].text.starts_with('-')) ++at;
+  return at < words.size() && server_at(words, at).has_value();
+}
+
 bool runs_its_words(std::string_view program) {
   constexpr std::array<std::string_view, 81> kNames = {"exec",
                                                        "xpu-preflight",

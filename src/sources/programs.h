@@ -33,6 +33,9 @@ struct ServerWords {
 // The server that words[at] starts, when it does.
 std::optional<ServerWords> server_at(const std::vector<ShellWord>& words, std::size_t at);
 
+// Whether these words, NAME=VALUE in front of them aside, start a server themselves.
+bool begins_with_server(const std::vector<ShellWord>& words);
+
 // Programs that run the command behind their own options, in an environment they leave alone: nohup, numactl, srun, …
 bool runs_its_words(std::string_view program);
 // Programs that may name a launch without starting one: echo, grep, pkill, …

@@ -101,6 +101,10 @@ std::string_view name_of(FileKind kind) {
       return "template";
     case FileKind::kProcfile:
       return "Procfile";
+    case FileKind::kNotebook:
+      return "notebook";
+    case FileKind::kRestructured:
+      return "reStructuredText";
     case FileKind::kOther:
       return "another language";
   }
@@ -119,9 +123,11 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (ends(".md") || ends(".mdx") || ends(".markdown")) return FileKind::kMarkdown;
   if (ends(".py") || ends(".json") || ends(".hcl") || ends(".nomad")) return FileKind::kWords;
   if (ends(".sh") || ends(".bash") || ends(".slurm") || ends(".sbatch")) return FileKind::kShell;
+  if (ends(".ipynb")) return FileKind::kNotebook;
+  if (ends(".rst")) return FileKind::kRestructured;
   if (name == "Procfile" || name.starts_with("Procfile.")) return FileKind::kProcfile;
   for (const std::string_view end : {".fish", ".ps1", ".bat", ".cmd", ".toml", ".tf", ".xml", ".lua", ".js", ".ts",
-                                     ".rs", ".go", ".ipynb", ".csh", ".tcsh", ".nix", ".rst", ".html"}) {
+                                     ".rs", ".go", ".csh", ".tcsh", ".nix", ".html"}) {
     if (ends(end)) return FileKind::kOther;
   }
   if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
@@ -137,6 +143,9 @@ FileKind kind_of(std::string_view text, std::string_view path) {
     return line.find("python") != std::string_view::npos ? FileKind::kWords : FileKind::kShell;
   }
   if (text.find("server_args=ServerArgs(") != std::string_view::npos) return FileKind::kLog;
+  if (begins == '{' && text.find("\"cells\"") != std::string_view::npos &&
+      text.find("\"cell_type\"") != std::string_view::npos)
+    return FileKind::kNotebook;
   if (begins == '{' && begins_an_object(text.substr(first)) && !has_template(text)) return FileKind::kWords;
   if (begins == '[') {
     if (json_words(text, first, text.size())) return FileKind::kWords;

@@ -2,12 +2,14 @@
 // ConfigMaps, and the scripts of workflows (GitHub, GitLab, SkyPilot). Tested by tests/manifest_test.cpp and
 // tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/yaml_tree.h"
 
@@ -72,6 +74,7 @@ class ManifestReader {
     Dialect dialect = Dialect::kPiece;
     std::string name;
     Values env;
+    std::string image = {};
     std::map<std::string, std::vector<ShellWord>> matrix = {};  // of a workflow's job: plain lists alone
   };
 
@@ -107,6 +110,7 @@ class ManifestReader {
   void walk(const YamlNode& node, Around around, int depth, const std::string& key) {
     if (depth > kDeepest || ++seen_ > kMostNodes || error_) return;
     if (node.kind == YamlNode::kSequence) {
+      if (list_that_starts(node, around, key)) return;
       for (const YamlNode* item : node.items) walk(*item, around, depth + 1, key);
       return;
     }
@@ -114,6 +118,7 @@ class ManifestReader {
     if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
     numbers_of_group(node, around);
     if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
+    if (const YamlNode* image = value_of(node, "image"); is_scalar(image)) around.image = image->text;
     if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
       around.name = text_of(*meta, "name");
     }
@@ -130,15 +135,50 @@ class ManifestReader {
     for (const char* part : {"env", "environment", "envs", "variables"}) {
       if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env);
     }
-    for (const char* part : {"run", "script", "shell", "ansible.builtin.shell", "cmd"}) {
-      const YamlNode* value = value_of(node, part);
-      if (value == nullptr || value->kind == YamlNode::kMapping) continue;
-      step(*value, around);
-    }
     for (const auto& [name, value] : node.pairs) {
-      if (is_scalar(name) && (name->text == "env" || name->text == "environment")) continue;
-      walk(*value, around, depth + 1, is_scalar(name) ? name->text : "");
+      const std::string own_key = is_scalar(name) ? name->text : "";
+      if (own_key == "env" || own_key == "environment") continue;
+      const bool lines =
+          is_scalar(value) || (is_list(value) && !value->items.empty() && is_scalar(value->items.front()));
+      if (lines && is_step(own_key, around))
+        step(*value, around);
+      else if (is_scalar(value))
+        text_that_starts(*value, around, own_key);
+      else
+        walk(*value, around, depth + 1, own_key);
     }
+  }
+
+  // Keys whose text, or whose list of lines, a shell runs.
+  static bool is_step(std::string_view key, const Around& around) {
+    constexpr std::array<std::string_view, 9> kKeys = {
+        "run", "script", "shell", "ansible.builtin.shell", "cmd", "setup", "before_script", "commands", "cmds"};
+    if (around.dialect == Dialect::kKubernetes && (key == "commands" || key == "cmd")) return false;
+    return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  }
+
+  static std::string named(const Around& around, const std::string& key) {
+    return around.name.empty() ? key : around.name;
+  }
+
+  // A text under any other key, where it is a launch as it stands: "server_cmd: python -m sglang.launch_server …".
+  void text_that_starts(const YamlNode& value, const Around& around, const std::string& key) {
+    if (value.text.find("sglang") == std::string::npos || around.dialect == Dialect::kKubernetes) return;
+    const ShellWord text = tree_.word(value);
+    if (!begins_with_server(plain_words(slice(text, 0, std::min<std::size_t>(text.text.size(), 512))))) return;
+    run_script(without_expressions(text, around.env),
+               {.env = around.env, .name = named(around, key), .image = around.image});
+  }
+
+  // A list of words under any key, where they are a launch as they stand.
+  bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key) {
+    if (node.items.size() < 2 || node.items.size() > kMostWords || !is_scalar(node.items.front())) return false;
+    if (!std::all_of(node.items.begin(), node.items.end(), [](const YamlNode* item) { return is_scalar(item); }))
+      return false;
+    const auto words = tree_.words(node);
+    if (!begins_with_server(words)) return false;
+    finder_.words(words, {.env = around.env, .name = named(around, key), .image = around.image});
+    return true;
   }
 
   // Variables that a launcher sets from numbers of the file: LeaderWorkerSet's group size, SkyPilot's cards of a node.
@@ -151,6 +191,14 @@ class ManifestReader {
       if (const YamlNode* size = value_of(*group, "size"); is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));
     }
     const YamlNode* resources = value_of(node, "resources");
+    if (const YamlNode* gpu = is_map(resources) ? value_of(*resources, "gpu") : nullptr; is_scalar(gpu)) {
+      const ShellWord word = tree_.word(*gpu);  // dstack: NAME:MEMORY:COUNT
+      const auto colon = word.text.rfind(':');
+      if (colon != std::string::npos) {
+        if (value_of(node, "nodes") == nullptr) number("DSTACK_GPUS_NUM", tail(word, colon + 1));
+        number("DSTACK_GPUS_PER_NODE", tail(word, colon + 1));
+      }
+    }
     const YamlNode* cards = is_map(resources) ? value_of(*resources, "accelerators") : nullptr;
     if (is_scalar(cards) && value_of(node, "run") != nullptr) {
       const ShellWord word = tree_.word(*cards);
@@ -177,7 +225,7 @@ class ManifestReader {
       append(script, {"\n", {line.end}, {}});
     }
     if (!speaks({script, 0, 0})) return;
-    RunContext context{.env = around.env, .name = around.name};
+    RunContext context{.env = around.env, .name = around.name, .image = around.image};
     turns(script, around, around.env, context);
   }
 

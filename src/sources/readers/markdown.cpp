@@ -1,5 +1,7 @@
-// Code blocks of Markdown that a shell would read. Tested by tests/sources_test.cpp.
+// Code blocks of Markdown and of reStructuredText: shells' and those that hold a file. Tested by
+// tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -8,11 +10,71 @@
 namespace preflight::sources {
 namespace {
 
-bool is_shell_block(std::string_view language) {
-  for (const std::string_view name : {"", "bash", "sh", "shell", "console", "zsh", "shell-session", "bash Command"}) {
-    if (language == name) return true;
+struct Language {
+  std::string_view word;
+  std::string_view file;  // a name whose reader reads it; empty: by its text
+};
+constexpr std::array<Language, 34> kLanguages = {{{"bash", "a.sh"},
+                                                  {"sh", "a.sh"},
+                                                  {"shell", "a.sh"},
+                                                  {"console", "a.sh"},
+                                                  {"zsh", "a.sh"},
+                                                  {"terminal", "a.sh"},
+                                                  {"cmd", "a.sh"},
+                                                  {"commandline", "a.sh"},
+                                                  {"", ""},
+                                                  {"text", ""},
+                                                  {"txt", ""},
+                                                  {"plaintext", ""},
+                                                  {"yaml", "a.yaml"},
+                                                  {"yml", "a.yaml"},
+                                                  {"py", "a.py"},
+                                                  {"python", "a.py"},
+                                                  {"python3", "a.py"},
+                                                  {"json", "a.json"},
+                                                  {"jsonc", "a.json"},
+                                                  {"dockerfile", "Dockerfile"},
+                                                  {"docker", "Dockerfile"},
+                                                  {"containerfile", "Dockerfile"},
+                                                  {"makefile", "Makefile"},
+                                                  {"make", "Makefile"},
+                                                  {"ini", ""},
+                                                  {"systemd", ""},
+                                                  {"service", ""},
+                                                  {"conf", ""},
+                                                  {"hcl", "a.hcl"},
+                                                  {"nomad", "a.hcl"},
+                                                  {"just", "justfile"},
+                                                  {"justfile", "justfile"},
+                                                  {"procfile", "Procfile"},
+                                                  {"log", ""}}};
+
+// The first word of what stands behind a fence, in small letters: "```Bash title=…", "```{code-block} bash".
+std::string language_of(std::string_view info) {
+  std::string out;
+  for (const char c : info) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+';
+    if (!word && (c != '-' || out.empty())) {
+      if (out.empty() && c != '{' && c != '.' && c != ' ') break;
+      if (out == "code-block" || out == "code" || out == "code-cell" || out == "sourcecode") {
+        out.clear();
+        continue;
+      }
+      if (!out.empty()) break;
+      continue;
+    }
+    if (!(out.empty() && c == '}')) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
-  return language.starts_with("bash") || language.starts_with("shell");
+  return out;
+}
+
+std::optional<FileKind> kind_of_block(const std::string& language, std::string_view text) {
+  if (language.starts_with("bash") || language.starts_with("shell") || language.starts_with("sh-"))
+    return FileKind::kShell;
+  for (const Language& one : kLanguages) {
+    if (one.word == language) return kind_of(text, one.file);
+  }
+  return std::nullopt;
 }
 
 // Without "$ " in front of commands; where such prompts stand, other lines are what was printed.
@@ -31,36 +93,120 @@ ShellText without_prompts(const ShellText& block) {
   return out;
 }
 
+// Lines from `from` to `to` without the indentation and the ">" of a quotation that the block's fence has.
+ShellText block_text(std::string_view text, std::size_t from, std::size_t to, std::size_t indent) {
+  if (indent == 0) return piece(text, from, to);
+  ShellText out;
+  for (std::size_t line = from; line < to;) {
+    const std::size_t end = std::min(text.find('\n', line), to - 1) + 1;
+    std::size_t begin = line;
+    while (begin < end && begin < line + indent && (text[begin] == ' ' || text[begin] == '\t' || text[begin] == '>'))
+      ++begin;
+    append(out, piece(text, begin, end));
+    line = end;
+  }
+  return out;
+}
+
+// Collects blocks, one after another.
+class Blocks {
+ public:
+  Blocks(const SourceText& source, LaunchFinder& finder) : source_(source), finder_(finder) {}
+
+  void take(std::size_t from, std::size_t to, std::size_t indent, const std::string& language,
+            const std::string& heading) {
+    if (from >= to) return;
+    const std::string_view raw = source_.text.substr(from, to - from);
+    if (raw.find("sglang") == std::string_view::npos && raw.find("sgl.") == std::string_view::npos) return;
+    const ShellText block = block_text(source_.text, from, to, indent);
+    const auto kind = kind_of_block(language, block.text);
+    if (!kind || *kind == FileKind::kMarkdown || *kind == FileKind::kOther) return;
+    const bool shell = *kind == FileKind::kShell;
+    auto done = shell && indent == 0
+                    ? finder_.script(without_prompts(block), {.name = heading})
+                    : read_part(shell ? without_prompts(block) : block, *kind, heading, source_, finder_);
+    if (!done) {
+      finder_.note({"SH002", fmt::format("a code block is not understood: {}", done.error().text()), from});
+    }
+  }
+
+ private:
+  const SourceText& source_;
+  LaunchFinder& finder_;
+};
+
 }  // namespace
 
 Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
+  Blocks blocks(source, finder);
   std::size_t open = std::string_view::npos;
-  std::string_view language;
+  std::size_t indent = 0;
+  std::string_view fence;
+  std::string language;
   std::string heading;
-  std::optional<Error> first_error;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::size_t begin = std::min(text.find_first_not_of(" \t>", from), end);
     const std::string_view line = text.substr(begin, end - begin);
-    const bool fence = line.starts_with("```") || line.starts_with("~~~");
-    if (fence && open == std::string_view::npos) {
-      language = line.substr(std::min(line.find_first_not_of("`~"), line.size()));
-      while (!language.empty() && (language.back() == '\r' || language.back() == ' ')) language.remove_suffix(1);
+    const std::size_t ticks = std::min(line.find_first_not_of(line.starts_with('~') ? '~' : '`'), line.size());
+    const bool fenced = ticks >= 3 && (line[0] == '`' || line[0] == '~');
+    if (open == std::string_view::npos && fenced) {
+      fence = line.substr(0, ticks);
+      language = language_of(line.substr(ticks));
+      indent = begin - from;
       open = std::min(end + 1, text.size());
-    } else if (fence) {
-      const ShellText block = piece(text, open, from);
-      if (is_shell_block(language) && block.text.find("sglang") != std::string::npos) {
-        auto done = finder.script(without_prompts(block), {.name = heading});
-        if (!done && !first_error) first_error = done.error();
-      }
+    } else if (open != std::string_view::npos && fenced && line.starts_with(fence) &&
+               line.find_first_not_of(" \t\r", ticks) == std::string_view::npos) {
+      blocks.take(open, from, indent, language, heading);
       open = std::string_view::npos;
     } else if (open == std::string_view::npos && line.starts_with('#')) {
       heading = line.substr(std::min(line.find_first_not_of("# "), line.size()));
     }
     from = end + 1;
   }
-  if (first_error) finder.note({"SH002", "a code block is not understood: " + first_error->text(), 0});
+  return true;
+}
+
+// ".. code-block:: bash", and the lines behind it that are indented deeper.
+Result<bool> read_restructured(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
+  Blocks blocks(source, finder);
+  std::string heading;
+  const auto blanks = [&](std::size_t from, std::size_t end) {
+    return std::min(text.find_first_not_of(" \t\r", from), end) - from;
+  };
+  for (std::size_t from = 0; from < text.size();) {
+    std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::size_t indent = blanks(from, end);
+    const std::string_view line = text.substr(from + indent, end - from - indent);
+    const bool ruled = line.size() > 2 && line.find_first_not_of(line[0]) == std::string_view::npos &&
+                       std::string_view("=-~^\"'`#*+").find(line[0]) != std::string_view::npos;
+    if (!ruled && indent == 0 && !line.empty() && !line.starts_with("..")) heading = line;
+    const auto directive = line.find("::");
+    const bool code = line.starts_with(".. code") || line.starts_with(".. sourcecode") || line.starts_with(".. tab");
+    from = end + 1;
+    if (!code || directive == std::string_view::npos) continue;
+    const std::string language = language_of(line.substr(directive + 2));
+    std::size_t first = 0;
+    std::size_t deep = 0;
+    std::size_t to = from;
+    while (from < text.size()) {
+      end = std::min(text.find('\n', from), text.size());
+      const std::size_t here = blanks(from, end);
+      const bool empty = from + here == end;
+      if (!empty && here <= indent) break;
+      const bool option = first == 0 && text[std::min(from + here, text.size() - 1)] == ':';
+      if (!empty && first == 0 && !option) {
+        first = from;
+        deep = here;
+      }
+      from = end + 1;
+      if (!empty) to = std::min(from, text.size());
+    }
+    if (first != 0 && !line.starts_with(".. tab")) blocks.take(first, to, deep, language, heading);
+    if (line.starts_with(".. tab")) from = first == 0 ? from : first;
+  }
   return true;
 }
 

@@ -170,7 +170,7 @@ void PythonProgram::environment_line(Span line) {
     text = unknown_text(fmt::format("{} is set {}; give it with {}", key->text, branch, how_to_set(key->text)),
                         tokens_[line.begin].begin);
   }
-  settings_.push_back({line.begin, key->text, std::move(text)});
+  settings_.push_back({tokens_[line.begin].begin, key->text, std::move(text)});
 }
 
 const PythonProgram::Binding* PythonProgram::binding(const std::string& name) const {
@@ -399,10 +399,13 @@ std::optional<PythonProgram::Span> PythonProgram::keyword(std::size_t open, std:
 
 // The branch or loop that a token's line stands in, "" where it always runs.
 std::string PythonProgram::branch_at(std::size_t token) const {
-  std::size_t indent = tokens_[token].indent;
+  return branch_of(tokens_[token].begin, tokens_[token].indent);
+}
+
+std::string PythonProgram::branch_of(std::size_t offset, std::size_t indent) const {
   spend(indent > 0 ? lines_.size() : 1);
   for (auto line = lines_.rbegin(); line != lines_.rend() && indent > 0; ++line) {
-    if (line->begin >= token || tokens_[line->begin].indent >= indent) continue;
+    if (tokens_[line->begin].begin >= offset || tokens_[line->begin].indent >= indent) continue;
     indent = tokens_[line->begin].indent;
     const std::string_view word = text_of(line->begin);
     if (word == "def" || word == "class" || word == "async") return {};
@@ -420,7 +423,7 @@ RunContext PythonProgram::context_at(std::size_t token) const {
   RunContext context;
   context.when = branch_at(token);
   for (const Setting& setting : settings_) {
-    if (setting.at < token) context.env.insert_or_assign(setting.name, setting.value);
+    if (setting.at < tokens_[token].begin) context.env.insert_or_assign(setting.name, setting.value);
   }
   return context;
 }
@@ -613,6 +616,72 @@ void PythonProgram::call(std::size_t open) {
   if (split_call(open, all.front())) return;
   const auto shell = keyword(open, "shell");
   if (shell && shown(*shell) == "True") shell_call(open, all.front());
+}
+
+// --- notebooks ---
+
+// What a name of the program puts into a line for a shell; nullopt where the program has no such name.
+std::optional<ShellText> PythonProgram::notebook_name(const std::string& name, std::size_t at) const {
+  const auto given = source_.given.find(name);
+  if (given != source_.given.end()) return ShellText{given->second};
+  if (!bindings_.contains(name)) return std::nullopt;
+  const Binding* bound = binding(name);
+  auto value = bound != nullptr ? literal(bound->value, 1) : std::nullopt;
+  if (value) return value;
+  return unknown_text(fmt::format("{} is computed where the notebook runs; give it with {}", name, how_to_set(name)),
+                      at);
+}
+
+// IPython fills in {name} and $name; "{{" stands for a brace.
+ShellText PythonProgram::notebook_text(const ShellText& text) const {
+  ShellText out;
+  const std::string& all = text.text;
+  for (std::size_t i = 0; i < all.size() && spend(1); ++i) {
+    const bool twice = i + 1 < all.size() && all[i + 1] == all[i];
+    if ((all[i] == '{' || all[i] == '}') && twice) {
+      append(out, slice(text, i, i + 1));
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < all.size() && shell_name_char(all[end])) ++end;
+    const std::string name = all.substr(i + 1, end - i - 1);
+    const bool braces = all[i] == '{' && end < all.size() && all[end] == '}';
+    std::optional<ShellText> value;
+    if ((braces || (all[i] == '$' && !twice)) && !name.empty()) value = notebook_name(name, text.origin[i]);
+    if (all[i] == '{' && !value) {
+      const std::size_t close = std::min(all.find('}', i), all.size() - 1);
+      const std::string what = all.substr(i, close + 1 - i);
+      value = unknown_text(fmt::format("what IPython puts in place of {} is not known here", what), text.origin[i]);
+      end = close;
+    }
+    if (!value) {
+      append(out, slice(text, i, i + 1));
+      continue;
+    }
+    value->origin.assign(value->text.size(), text.origin[i]);
+    append(out, *value);
+    i = all[i] == '{' ? end : end - 1;
+  }
+  return out;
+}
+
+Result<bool> PythonProgram::system(std::size_t at, std::size_t indent, const ShellText& command) {
+  if (command.text.find("sglang") == std::string::npos) return true;
+  RunContext context;
+  context.when = branch_of(at, indent);
+  for (const Setting& setting : settings_) {
+    if (setting.at < at) context.env.insert_or_assign(setting.name, setting.value);
+  }
+  return finder_.script(notebook_text(command), context);
+}
+
+void PythonProgram::set_variable(std::size_t at, const ShellText& setting) {
+  const std::size_t name_end = setting.text.find_first_of(" =");
+  if (name_end == std::string::npos) return;
+  const std::size_t from = std::min(setting.text.find_first_not_of(" =", name_end), setting.text.size());
+  settings_.push_back({at, setting.text.substr(0, name_end), notebook_text(tail(setting, from))});
+  std::stable_sort(settings_.begin(), settings_.end(), [](const Setting& a, const Setting& b) { return a.at < b.at; });
 }
 
 // --- Nomad ---

@@ -23,6 +23,9 @@ class PythonProgram {
   Result<bool> run();
   // A Nomad job: its lists and texts are written as Python's, in blocks of NAME = VALUE.
   Result<bool> run_job();
+  // A notebook's line for a shell, and its %env: NAME=VALUE; their places are indices of the text.
+  Result<bool> system(std::size_t at, std::size_t indent, const ShellText& command);
+  void set_variable(std::size_t at, const ShellText& setting);
   // The keyword arguments behind the parenthesis that is token `open`, as options of a server.
   void keywords(std::size_t open, RunContext context);
   [[nodiscard]] const std::vector<PythonToken>& tokens() const { return tokens_; }
@@ -82,6 +85,9 @@ class PythonProgram {
   [[nodiscard]] std::optional<ShellWord> job_value(std::size_t open, std::string_view name) const;
   [[nodiscard]] ShellWord job_word(std::size_t token) const;
   [[nodiscard]] RunContext context_at(std::size_t token) const;
+  [[nodiscard]] ShellText notebook_text(const ShellText& text) const;
+  [[nodiscard]] std::optional<ShellText> notebook_name(const std::string& name, std::size_t at) const;
+  [[nodiscard]] std::string branch_of(std::size_t offset, std::size_t indent) const;
   [[nodiscard]] std::string branch_at(std::size_t token) const;
   bool spend(std::size_t steps) const;  // false when there are none left
   [[nodiscard]] bool is_sign(std::size_t token, std::string_view sign) const;
@@ -94,7 +100,7 @@ class PythonProgram {
   std::vector<Span> lines_;
   std::map<std::string, Binding> bindings_;
   struct Setting {
-    std::size_t at;
+    std::size_t at;  // in the text
     std::string name;
     ShellText value;
   };

@@ -22,6 +22,8 @@ enum class FileKind {
   kConfig,    // options of --config
   kTemplate,  // Helm, Jinja: not yet a manifest
   kProcfile,  // NAME: COMMAND
+  kRestructured,
+  kNotebook,  // Jupyter: code cells, lines for a shell among them
   kOther,     // a language that is not read here, by the file's name
 };
 FileKind kind_of(std::string_view text, std::string_view name);
@@ -33,16 +35,24 @@ struct SourceText {
   std::string_view name;  // of the file; may be empty
 };
 
+Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder);
+// A text inside `source` (a code block, a cell, a file that is written), with its places there; `name` is for launches
+// that have none of their own.
+Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& name, const SourceText& source,
+                       LaunchFinder& finder);
+
 Result<bool> read_manifest(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_unit(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_makefile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_restructured(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder);
 
 Result<bool> read_procfile(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_notebook(const SourceText& source, LaunchFinder& finder);
 
 // True when `text` is a whole compose file or Kubernetes object rather than a script.
 bool is_manifest(std::string_view text);
@@ -50,6 +60,8 @@ bool is_manifest(std::string_view text);
 std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::size_t from, std::size_t to);
 // Words of a text without a shell: quotes and backslashes, nothing expanded.
 std::vector<ShellWord> plain_words(const ShellText& text);
+// JSON as editors write it: comments and tabs blanked, so that every place stays.
+std::string plain_json(std::string_view text);
 // Text from `from` to `to` of `text`, with places.
 ShellText piece(std::string_view text, std::size_t from, std::size_t to);
 

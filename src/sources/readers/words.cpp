@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::size_t kMostWords = 10'000;
 
-// JSON as editors write it, its // comments blanked so that every place stays.
-std::string without_line_comments(std::string_view text) {
+}  // namespace
+
+std::string plain_json(std::string_view text) {
   std::string out(text);
   bool quoted = false;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -28,8 +29,6 @@ std::string without_line_comments(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   std::vector<ShellWord> words;
@@ -45,7 +44,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
     words = std::move(*list);
   } else if (const auto first = text.find_first_not_of(" \t\r\n");
              first != std::string_view::npos && text[first] == '{') {
-    const std::string plain = without_line_comments(text);
+    const std::string plain = plain_json(text);
     return read_manifest({plain, source.given, source.name}, finder);
   } else if (text.find("task \"") != std::string_view::npos && text.find("driver") != std::string_view::npos) {
     return PythonProgram(source, finder).run_job();

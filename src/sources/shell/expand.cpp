@@ -27,8 +27,8 @@ bool always_set(std::string_view name) {
   constexpr std::array<std::string_view, 18> kNames = {
       "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
       "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
-  constexpr std::array<std::string_view, 8> kFamilies = {"SLURM_", "SLURMD_", "OMPI_", "PMI_",
-                                                         "PMIX_",  "LWS_",    "BASH",  "KUBERNETES_"};
+  constexpr std::array<std::string_view, 11> kFamilies = {
+      "SLURM_", "SLURMD_", "OMPI_", "PMI_", "DSTACK_", "SKYPILOT_", "RBG_", "PMIX_", "LWS_", "BASH", "KUBERNETES_"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
 }

@@ -1,0 +1,105 @@
+// Tested by tests/sources_test.cpp.
+#include "src/sources/mentions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/sources/readers/python_tokens.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"sglang.launch_server", "sglang serve", "sglang/launch_server.py"};
+
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::vector<std::size_t> all_mentions(std::string_view text) {
+  std::vector<std::size_t> out;
+  for (const std::string_view name : kNames) {
+    for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+      const std::size_t behind = at + name.size();
+      if (behind >= text.size() || !word_char(text[behind])) out.push_back(at);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool is_talk(std::string_view program) {
+  constexpr std::array<std::string_view, 14> kTalk = {"echo",  "printf", "grep",    "egrep", "fgrep", "rg",    "pgrep",
+                                                      "pkill", "kill",   "killall", "ps",    "cat",   "print", "which"};
+  return std::find(kTalk.begin(), kTalk.end(), program) != kTalk.end() || program.starts_with("log");
+}
+
+// In a comment, or behind the name of a program that only talks, on its line.
+bool in_passing(std::string_view text, std::size_t at) {
+  const auto newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
+  constexpr std::size_t kFar = 1024;  // a program's name stands near
+  const std::size_t near = std::max(from, at > kFar ? at - kFar : 0);
+  const std::string_view line = text.substr(near, at - near);
+  bool talks = false;
+  for (std::size_t i = 0; i < line.size();) {
+    const std::size_t first = std::min(line.find_first_not_of(" \t('\"`", i), line.size());
+    const std::size_t last = std::min(line.find_first_of(" \t(;|&`'\"", first), line.size());
+    const std::string_view word = line.substr(first, last - first);
+    if (word.starts_with('#') || word.starts_with("//")) return true;
+    if (word.empty() && first < line.size()) talks = false;  // ; | &: another command
+    talks = talks || (!word.empty() && is_talk(word));
+    i = word.empty() ? first + 1 : last;
+  }
+  return talks;
+}
+
+// Texts of a Python program that are statements of their own, and its comments, say nothing to a machine.
+std::vector<std::size_t> in_program(std::string_view text, const std::vector<std::size_t>& mentions) {
+  const auto tokens = python_tokens(text);
+  std::vector<std::size_t> out;
+  std::size_t i = 0;
+  for (const std::size_t at : mentions) {
+    while (i < tokens.size() && tokens[i].end <= at) ++i;
+    if (i == tokens.size() || tokens[i].begin > at) continue;  // a comment, or behind what is understood
+    const auto line = [&](std::size_t k) { return tokens[k].kind == PythonToken::Kind::kLine; };
+    const bool alone = (i == 0 || line(i - 1)) && (i + 1 == tokens.size() || line(i + 1));
+    const bool text_token =
+        tokens[i].kind == PythonToken::Kind::kText || tokens[i].kind == PythonToken::Kind::kFormatText;
+    if (text_token && !alone && !in_passing(text, at)) out.push_back(at);
+  }
+  return out;
+}
+
+// Markdown's prose is for people.
+std::vector<std::size_t> in_blocks(std::string_view text, const std::vector<std::size_t>& mentions) {
+  std::vector<std::size_t> out;
+  bool open = false;
+  std::size_t line = 0;
+  for (const std::size_t at : mentions) {
+    while (line <= at) {
+      const std::size_t end = std::min(text.find('\n', line), text.size());
+      if (end >= at) break;
+      const std::size_t first = std::min(text.find_first_not_of(" \t>", line), end);
+      if (text.substr(first, 3) == "```" || text.substr(first, 3) == "~~~") open = !open;
+      line = end + 1;
+    }
+    if (open && !in_passing(text, at)) out.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool mentions_launch(std::string_view text) { return !all_mentions(text).empty(); }
+
+std::vector<std::size_t> meant_mentions(std::string_view text, FileKind kind) {
+  const auto mentions = all_mentions(text);
+  if (kind == FileKind::kMarkdown) return in_blocks(text, mentions);
+  if (kind == FileKind::kWords && text.find("import ") != std::string_view::npos) return in_program(text, mentions);
+  std::vector<std::size_t> out;
+  std::copy_if(mentions.begin(), mentions.end(), std::back_inserter(out),
+               [&](std::size_t at) { return !in_passing(text, at); });
+  return out;
+}
+
+}  // namespace preflight::sources

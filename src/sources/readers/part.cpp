@@ -1,0 +1,68 @@
+// One reader for each kind of file, and texts inside others: they are read by the reader of their own kind, and what it
+// finds is told with its place in the file. Tested by tests/sources_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/readers.h"
+
+namespace preflight::sources {
+
+Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder) {
+  switch (kind) {
+    case FileKind::kManifest: {
+      auto done = read_manifest(source, finder);
+      if (done || is_manifest(source.text)) return done;
+      return finder.script({std::string(source.text)}, {});  // a script that holds such a line
+    }
+    case FileKind::kDockerfile:
+      return read_dockerfile(source, finder);
+    case FileKind::kUnit:
+      return read_unit(source, finder);
+    case FileKind::kMakefile:
+      return read_makefile(source, finder);
+    case FileKind::kMarkdown:
+      return read_markdown(source, finder);
+    case FileKind::kWords:
+      return read_words(source, finder);
+    case FileKind::kLog:
+      return read_log(source, finder);
+    case FileKind::kConfig:
+      return read_config(source, finder);
+    case FileKind::kTemplate:
+      return failure("this is a template: render it first (helm template, kustomize build) and give what comes out");
+    case FileKind::kProcfile:
+      return read_procfile(source, finder);
+    case FileKind::kRestructured:
+      return read_restructured(source, finder);
+    case FileKind::kNotebook:
+      return read_notebook(source, finder);
+    case FileKind::kOther:
+      if (source.text.find("sglang") == std::string_view::npos) return true;
+      return failure(
+          fmt::format("files like {} are not read: give the launch in it as a command", base_name(source.name)));
+    case FileKind::kShell:
+      break;
+  }
+  return finder.script({std::string(source.text)}, {});
+}
+
+// Line ends in front of the part make its lines those of the file, in whatever is told of it.
+Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& name, const SourceText& source,
+                       LaunchFinder& finder) {
+  if (part.text.empty()) return true;
+  const auto line = static_cast<std::size_t>(finder.place(part.origin.front()).line) - 1;
+  const std::string text = std::string(line, '\n') + part.text;
+  LaunchFinder inner(text, source.given);
+  if (!finder.descend(inner, text.size()))
+    return failure("this holds more texts inside texts than are followed; give the launch as a command");
+  auto done = read_as(kind, {text, source.given, {}}, inner);
+  const auto place = [&](std::size_t at) {
+    return at < line ? part.origin.front() : part.origin[std::min(at - line, part.origin.size() - 1)];
+  };
+  finder.adopt(inner, place, [&](std::size_t) { return name; });
+  return done;
+}
+
+}  // namespace preflight::sources
