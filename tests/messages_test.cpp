@@ -35,6 +35,8 @@ TEST(PastedMessage, LeadsToItsPlaceAndRule) {
                 "_handle_eagle_family", "RF005"},
            Case{"TypeError: '>' not supported between instances of 'NoneType' and 'int'", "_handle_eagle_family",
                 "RF005"},
+           Case{"ValueError: Unknown quantization method: mxfp4. Must be one of ['fp8', 'awq'].",
+                "_verify_quantization", "RF019"},
            Case{"ValueError: Invalid connector type: hf://x", "create_remote_connector", "RF018"},
            Case{"launch_server.py: error: unrecognized arguments: --page-sise 3", "", "US001"},
            Case{"error: argument --page-size: invalid int value: 'x'", "", "US004"},

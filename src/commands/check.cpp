@@ -145,8 +145,8 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   }
   report.read = std::move(prepared.read);
   const log::Stage stage("fixes, plan and kernels");
-  const bool mends = command.fixes && prepared.mended.empty() && !prepared.refused_by_serve;
-  if (mends && has_errors_of_sglang(report)) report.fixes = search_fixes(prepared, command.rules);
+  const bool changeable = prepared.mended.empty() && !prepared.refused_by_serve;
+  if (command.fixes && changeable && has_errors_of_sglang(report)) report.fixes = search_fixes(prepared, command.rules);
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());
     report.fixed = written.has_value();
@@ -154,7 +154,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
   conceal(report.fixes, prepared.inputs.release);
-  if (mends) prove_remedies(prepared, command.rules, report.fixes, report.findings);
+  if (command.proves && changeable) prove_remedies(prepared, command.rules, report.fixes, report.findings);
   report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);

@@ -55,6 +55,7 @@ struct CheckCommand {
   KernelOptions kernel;
   OutputOptions output;
   bool fixes = true;       // search for corrected arguments when there are errors
+  bool proves = true;      // try remedies before they are told
   bool write_fix = false;  // --fix: write the first one back to where the arguments came from
   std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
   Requirements required = {};                          // --require

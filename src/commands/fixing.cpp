@@ -193,10 +193,10 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, c
   };
   const fix::Question question = question_of(prepared.inputs);
   if (is_long(question) || question.words.size() > limits::kFixWords) return;  // no launch anybody wrote
-  std::vector<Remedy> whole;
+  fix::WholeFixes whole{.searched = found.attempts > 0};
   for (const CheckedFix& f : found.fixes) {
-    whole.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
-    if (whole.size() == kWholeFixes) break;
+    whole.remedies.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
+    if (whole.remedies.size() == kWholeFixes) break;
   }
   fix::prove_remedies(question, prepared.launch, findings, whole, look, kProofs);
 }

@@ -223,7 +223,7 @@ void verify_quantization(ModelBuilder& b) {
   if (chosen) {
     const Method* method = find_method(*chosen, b.request.release);
     if (method == nullptr)
-      raise(RF::kOther, "ValueError", kVerify,
+      raise(RF::kQuantizationMissing, "ValueError", kVerify,
             fmt::format("quantization {} is not available on xpu in this release", *chosen));
     if (!method->optimized)
       b.warn(kVerify, fmt::format("{} quantization is not fully optimized; it can be slower than the unquantized model",

@@ -84,8 +84,8 @@ void add(const Remedy& remedy, std::vector<Remedy>& list) {
 
 class Prover {
  public:
-  Prover(const Question& question, const Launch& launch, const std::vector<Diagnostic>& before,
-         const std::vector<Remedy>& whole, const LookAt& look, int trials)
+  Prover(const Question& question, const Launch& launch, const std::vector<Diagnostic>& before, const WholeFixes& whole,
+         const LookAt& look, int trials)
       : question_(question), launch_(launch), before_(before), whole_(whole), look_(look), left_(trials) {
     groups_ = group_arguments(question.release, question.words, question.where);
   }
@@ -104,11 +104,15 @@ class Prover {
     }
     const bool is_mended = std::ranges::any_of(holding, acts);
     const bool is_error = is_of_sglang(finding);
-    if (!is_mended && is_error && !whole_.empty()) {
-      holding.insert(holding.begin(), whole_.begin(), whole_.end());
+    if (!is_mended && is_error && !whole_.remedies.empty()) {
+      holding.insert(holding.begin(), whole_.remedies.begin(), whole_.remedies.end());
     } else if (!is_mended) {
-      holding.insert(holding.begin(), uncovering.begin(), uncovering.end());
-      if (const auto other = is_error ? other_release(finding) : std::nullopt) holding.push_back(*other);
+      const bool looks_elsewhere = is_error && whole_.searched;
+      if (const auto other = looks_elsewhere ? other_release(finding) : std::nullopt) {
+        holding.push_back(*other);
+      } else {
+        holding.insert(holding.begin(), uncovering.begin(), uncovering.end());
+      }
     }
     finding.remedies = std::move(holding);
     if (!is_meant(finding)) rules::say_remedies(finding);
@@ -184,10 +188,13 @@ class Prover {
         seen.findings, [&](const Diagnostic& d) { return d.severity == Severity::kError && !is_in(d, before_); });
   }
 
-  // A step whose value only the user knows.
-  [[nodiscard]] static bool is_for_the_user(const Remedy& remedy) {
-    return std::ranges::any_of(remedy.steps,
-                               [](const RemedyStep& s) { return s.kind == StepKind::kGive && s.values.empty(); });
+  // A step whose value only the user knows. A switch has none: given already, it is no way out.
+  [[nodiscard]] bool is_for_the_user(const Remedy& remedy) const {
+    return std::ranges::any_of(remedy.steps, [&](const RemedyStep& s) {
+      if (s.kind != StepKind::kGive || !s.values.empty()) return false;
+      const args::Option* option = args::OptionIndex::of(question_.release).find(s.name);
+      return option == nullptr || option->arity != args::Arity::kNone;
+    });
   }
 
   [[nodiscard]] static std::vector<Candidate> carried_out(const Remedy& remedy, const Situation& situation) {
@@ -234,7 +241,7 @@ class Prover {
   const Question& question_;
   const Launch& launch_;
   const std::vector<Diagnostic>& before_;
-  const std::vector<Remedy>& whole_;
+  const WholeFixes& whole_;
   const LookAt& look_;
   int left_;
   int used_ = 0;
@@ -264,7 +271,7 @@ std::optional<Typed> typed(const std::vector<std::string>& words) {
 }  // namespace
 
 int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
-                   const std::vector<Remedy>& whole, const LookAt& look, int trials) {
+                   const WholeFixes& whole, const LookAt& look, int trials) {
   const std::vector<Diagnostic> before = findings;
   Prover prover(question, launch, before, whole, look, trials);
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kChange}) {

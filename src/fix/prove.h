@@ -16,15 +16,22 @@ struct Look {
 };
 using LookAt = std::function<std::optional<Look>(const Attempt& attempt)>;
 
+// The fixes found for a launch, as remedies.
+struct WholeFixes {
+  bool searched = false;
+  std::vector<Remedy> remedies = {};
+};
+
 // A remedy holds when its finding is gone and no error has come; one for a changed value (CH001) says what SGLang runs
 // with anyway, so that the launch has to resolve to the same values. Of findings from severity change on, those that
 // hold stay, with the values that do; a remedy in mere words stays, too. An error that no remedy of its own mends gets,
-// in this order: `whole`, which mend all that is wrong (made from checked fixes); those that get past a refusal, to the
-// next one; the nearest other release, later ones first, in which it is gone and no error has come.
+// in this order: those of `whole`, which mend all that is wrong; where fixes were searched for and none was found, the
+// nearest other release, later ones first, in which it is gone and no error has come; those that get past a refusal, to
+// the next one.
 // `launch`: what became of the question's words. Whatever is left untried when `trials` are used up is left as it is.
 // Returns how many it took.
 int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
-                   const std::vector<Remedy>& whole, const LookAt& look, int trials);
+                   const WholeFixes& whole, const LookAt& look, int trials);
 
 // A checked fix as a remedy; nullopt where steps cannot say it: options with several values, stray words.
 std::optional<Remedy> remedy_of(const CheckedFix& fix);

@@ -73,10 +73,11 @@ class Maker {
       for (const std::string& value : values) {
         all.push_back(c);
         all.back().cost = cost;
+        cost += kPerValue;
+        if (option->arity == Arity::kNone && given(*option)) continue;  // a switch that is on
         RemedyStep& taken = all.back().remedy.steps.emplace_back(RemedyStep{.name = step.name});
         if (!value.empty()) taken.values = {value};
-        if (option->arity != Arity::kNone || !given(*option)) all.back().edits.push_back(set(*option, value));
-        cost += kPerValue;
+        all.back().edits.push_back(set(*option, value));
       }
     }
     list = std::move(all);

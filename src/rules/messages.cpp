@@ -74,6 +74,7 @@ constexpr Known kRules[] = {
     {"", "", "check_xpu_dcp", "RF013"},
     {"", "", "handle_decode_context_parallelism", "RF013"},
     {"", "ValueError", "derive_context_length", "RF014"},
+    {"unknown quantization method", "ValueError", "verify_quantization", "RF019"},
     {"", "ValueError", "verify_quantization", "RF015"},
     {"", "ValueError", "create_remote_connector", "RF018"},
     {"memory", "RuntimeError", "init_memory_pool", "PL002"},

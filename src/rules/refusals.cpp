@@ -284,7 +284,7 @@ const Rule kRules[] = {
      .field = Field::model_path,
      .summary = "a model that this release does not know",
      .why = "The model type is not among those of the installed transformers package.",
-     .fix = "a later release",
+     .fix = "a release whose transformers package knows the model's type",
      .source = "transformers, as the release pins it",
      .check = model_or_draft,
      .fires_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .until = v0_5(22)}}},
@@ -311,6 +311,14 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --model-path https://huggingface.co/Qwen/Qwen3-8B"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --model-path Qwen/Qwen3-8B@main"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --revision main"}}}},
+    {.id = "RF019",
+     .field = Field::quantization,
+     .summary = "a quantization method that this release does not have on an Intel GPU",
+     .why = "The checkpoint's own method, or the one asked for, is not among those that the release runs on XPU.",
+     .remedies = {drop("--quantization"), stored_as("unquantized")},
+     .source = "sglang/srt/configs/model_config.py",
+     .fires_on = {{{.model = "gpt-oss-20b", .args = "--device xpu", .until = v0_5(20)}}},
+     .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu", .since = v0_5(20)}}}},
     {.id = "RF001",
      .summary = "SGLang refuses the launch",
      .why = "An exception ends the launch while arguments are resolved.",
@@ -377,7 +385,7 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
     say_remedies(d, f.release());
   }
   if (d.fix.empty() && f.launch().refused_by_model) {
-    d.fix = "a model directory whose config.json is complete";
+    d.fix = "the model's files as their authors publish them, where they were changed";
   }
   d.source = rule->id == "RF001" ? fmt::format("{}, SGLang {}", refusal.function, f.release().text())
                                  : std::string(rule->source);

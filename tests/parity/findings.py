@@ -89,7 +89,7 @@ def main():
         late(program, recorded, release)
         upstream(program, recorded, release)
         fixes(program, recorded, release)
-        counts, none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"))
+        counts, none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"), "--fixes")
         remedies.print_table(counts, none)
         print("".join(f"    {e}\n" for e in examples[:5]), end="")
 

@@ -42,6 +42,7 @@ constexpr RefusalSite kSites[] = {
      "does not support --enable-prefill-cp"},
     {RF::kLongerContext, "ValueError", "derive_context_length", "greater than the derived context_length"},
     {RF::kQuantizationMismatch, "ValueError", "verify_quantization", "does not match the quantization"},
+    {RF::kQuantizationMissing, "ValueError", "verify_quantization", "Unknown quantization method"},
     {RF::kUnknownArchitecture, "ValueError", "parse", "does not recognize this architecture"},
     {RF::kUnknownArchitecture, "ValueError", "get_config", "does not recognize this architecture"},
     {RF::kSparseOnCudaOnly, "AssertionError", "no_cuda", "not compiled with CUDA"},
