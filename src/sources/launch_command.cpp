@@ -18,6 +18,10 @@ std::string place_text(LineColumn at) { return fmt::format("{}:{}", at.line, at.
 // Why a text gives no launch.
 Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder) {
   const auto meant = meant_mentions(text, kind);
+  if (!meant.empty() && kind == FileKind::kWords) {
+    return {"a text here names a launch, and what is made of it is not followed: give the command that it runs",
+            place_text(finder.place(meant.front()))};
+  }
   if (!meant.empty()) {
     return {
         "a launch is named here, and nothing runs it (a function that nobody calls, a text for another program, or "

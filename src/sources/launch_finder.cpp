@@ -161,6 +161,8 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       if (!unclear.empty())
         add_unknown(fmt::format("{} may be short for an option of the benchmark: write it in full", unclear),
                     word.begin, launch);
+      if (server->own != nullptr && !server->own->when.empty())
+        launch.when += (launch.when.empty() ? "" : ", ") + std::string(server->own->when);
       launch.serve = server->serve;
       launch.vllm = server->vllm;
       if (!server->aside.empty()) add_unknown(std::string(server->aside), word.begin, launch);
@@ -186,6 +188,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return;
     }
     const auto behind = program_behind(words, at);
+    if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
     if (!behind) return handed_over(words, at);
     if (runs_its_words(word.text)) {
       environment_words(words, at, *behind, context);
@@ -206,6 +209,14 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     return;
   }
+}
+
+// `exec "${CMD[@]}"`, where nobody knows what the list holds.
+void LaunchFinder::unknown_behind(const std::vector<ShellWord>& words, std::size_t at) {
+  std::size_t i = at + 1;
+  while (i < words.size() && words[i].text.starts_with('-')) ++i;
+  if (i < words.size() && !words[i].unknowns.empty() && words[i].text[0] == kHole && !unknown_program_)
+    unknown_program_ = words[i].unknowns.front();
 }
 
 // A program nobody knows gets a text that names a launch.

@@ -20,7 +20,8 @@ std::vector<std::size_t> all_mentions(std::string_view text) {
   for (const std::string_view name : kNames) {
     for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
       const std::size_t behind = at + name.size();
-      if (behind >= text.size() || !word_char(text[behind])) out.push_back(at);
+      const bool part_of_a_name = at > 0 && (word_char(text[at - 1]) || text[at - 1] == '.');
+      if (!part_of_a_name && (behind >= text.size() || !word_char(text[behind]))) out.push_back(at);
     }
   }
   std::sort(out.begin(), out.end());
@@ -53,9 +54,42 @@ bool in_passing(std::string_view text, std::size_t at) {
   return talks;
 }
 
+// Calls whose texts are for people.
+bool tells_people(std::string_view callee) {
+  const auto dot = callee.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? callee : callee.substr(dot + 1);
+  constexpr std::array<std::string_view, 12> kCalls = {"print", "info",      "debug",  "warning", "warn",
+                                                       "error", "exception", "rprint", "echo",    "print_highlight",
+                                                       "fail",  "skip"};
+  return std::find(kCalls.begin(), kCalls.end(), last) != kCalls.end() || last.ends_with("Error") ||
+         last.ends_with("Exception") || last.ends_with("add_argument");
+}
+
+// The name that is called around each token, "" where there is none.
+std::vector<std::string_view> callees(std::string_view text, const std::vector<PythonToken>& tokens) {
+  std::vector<std::string_view> out;
+  std::vector<std::string_view> open;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string_view word = text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+    if (tokens[i].kind == PythonToken::Kind::kSign && (word == ")" || word == "]" || word == "}") && !open.empty())
+      open.pop_back();
+    out.push_back(open.empty() ? std::string_view() : open.back());
+    if (tokens[i].kind != PythonToken::Kind::kSign || (word != "(" && word != "[" && word != "{")) continue;
+    std::size_t first = i;
+    while (first > 0 &&
+           (tokens[first - 1].kind == PythonToken::Kind::kName || text.substr(tokens[first - 1].begin, 1) == ".") &&
+           tokens[first - 1].end == tokens[first].begin)
+      --first;
+    open.push_back(first == i ? std::string_view()
+                              : text.substr(tokens[first].begin, tokens[i].begin - tokens[first].begin));
+  }
+  return out;
+}
+
 // Texts of a Python program that are statements of their own, and its comments, say nothing to a machine.
 std::vector<std::size_t> in_program(std::string_view text, const std::vector<std::size_t>& mentions) {
   const auto tokens = python_tokens(text);
+  const auto around = callees(text, tokens);
   std::vector<std::size_t> out;
   std::size_t i = 0;
   for (const std::size_t at : mentions) {
@@ -65,7 +99,7 @@ std::vector<std::size_t> in_program(std::string_view text, const std::vector<std
     const bool alone = (i == 0 || line(i - 1)) && (i + 1 == tokens.size() || line(i + 1));
     const bool text_token =
         tokens[i].kind == PythonToken::Kind::kText || tokens[i].kind == PythonToken::Kind::kFormatText;
-    if (text_token && !alone && !in_passing(text, at)) out.push_back(at);
+    if (text_token && !alone && !tells_people(around[i])) out.push_back(at);
   }
   return out;
 }

@@ -17,9 +17,8 @@ struct OtherModule {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<OtherModule, 2> kOtherModules = {
-    {{"sglang_router.launch_server", "the router's launcher takes words of its own beside the server's"},
-     {"dynamo.sglang", "this launcher takes words of its own beside the server's"}}};
+constexpr std::array<OtherModule, 1> kOtherModules = {
+    {{"dynamo.sglang", "this launcher takes words of its own beside the server's"}}};
 
 // What sglang's benchmarks take: python/sglang/bench_one_batch.py, bench_offline_throughput.py.
 constexpr std::array<std::string_view, 3> kBatchFlags = {"--correctness-test", "--profile", "--profile-record-shapes"};
@@ -53,10 +52,13 @@ constexpr std::array<std::string_view, 23> kOfflineValues = {"--backend",
                                                              "--disable-ignore-eos",
                                                              "--extra-request-body",
                                                              "--prompt-suffix"};
-constexpr std::array<OwnOptions, 3> kBenchmarks = {
+// The router's launcher, sglang_router/launch_server.py: it starts --dp-size servers, each with the words of one.
+constexpr std::array<std::string_view, 1> kRouterValues = {"--worker-urls"};
+constexpr std::array<OwnOptions, 4> kBenchmarks = {
     {{"sglang.bench_one_batch", kBatchFlags, kBatchValues},
      {"sglang.bench_latency", kBatchFlags, kBatchValues},
-     {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues}}};
+     {"sglang.bench_offline_throughput", kOfflineFlags, kOfflineValues},
+     {"sglang_router.launch_server", {}, kRouterValues, "--router-", "behind a router, once for each --dp-size"}}};
 
 const OwnOptions* own_options_of(std::string_view module) {
   for (const OwnOptions& one : kBenchmarks) {
@@ -127,9 +129,10 @@ std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, 
       continue;
     }
     const std::string_view name = word.substr(0, word.find('='));
+    const bool prefixed = !own.prefix.empty() && name.starts_with(own.prefix);
     const bool flag = has(own.flags, name);
-    dropping = has(own.values, name) && name == word;
-    const bool value = has(own.values, name);
+    const bool value = has(own.values, name) || prefixed;
+    dropping = value && name == word;
     if (!flag && !value) out.push_back(words[i]);
     const auto is_short = [&](std::string_view whole) { return whole.starts_with(name); };
     const bool unsure = !flag && !value && name.size() > 2 &&

@@ -17,6 +17,8 @@ struct OwnOptions {
   std::string_view module;
   std::span<const std::string_view> flags;   // without a value
   std::span<const std::string_view> values;  // with one value, or as many as stand there
+  std::string_view prefix = {};              // of further ones that are its own
+  std::string_view when = {};                // what it does with the server's
 };
 // `words` from index `first` on without them. `unclear` gets the first word that may be short for one of them.
 std::vector<ShellWord> without_own_options(const std::vector<ShellWord>& words, std::size_t first,

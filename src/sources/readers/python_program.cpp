@@ -253,8 +253,39 @@ std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const 
     const auto out = literal(bound->value, depth + 1);
     return out ? std::optional(placed_text(*out)) : std::nullopt;
   }
-  const bool makes_text = name == "str" && is_sign(chain.end, "(") && close_of_[chain.end] == value.end - 1;
-  return makes_text ? literal({chain.end + 1, value.end - 1}, depth + 1) : std::nullopt;
+  if (!is_sign(chain.end, "(") || close_of_[chain.end] != value.end - 1) return std::nullopt;
+  const bool converts = name == "str" || name == "int" || name == "float" || name == "Path" || name == "os.fspath";
+  if (converts) return literal({chain.end + 1, value.end - 1}, depth + 1);
+  const bool variable = name == "os.environ.get" || name == "os.getenv" || name == "environ.get" || name == "getenv";
+  return variable ? variable_value(chain.end, depth) : std::nullopt;
+}
+
+// os.environ.get(NAME, DEFAULT): what the program set itself, or else the default, as of ${NAME:-DEFAULT} in a shell.
+std::optional<ShellText> PythonProgram::variable_value(std::size_t open, int depth) const {
+  const auto both = items(open);
+  const auto name = both.empty() ? std::nullopt : literal(both.front(), depth + 1);
+  if (!name || !name->unknowns.empty()) return std::nullopt;
+  const auto at = tokens_[both.front().begin].begin;
+  if (const auto given = source_.given.find(name->text); given != source_.given.end())
+    return ShellText{given->second, std::vector<std::size_t>(given->second.size(), at), {}};
+  const bool set =
+      std::any_of(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.name == name->text; });
+  if (!set && both.size() == 2) {
+    if (auto value = literal(both[1], depth + 1)) return value;
+  }
+  return unknown_text(
+      fmt::format("{} is a variable of where the program runs; give it with {}", name->text, how_to_set(name->text)),
+      at);
+}
+
+// The name that `value` is made of alone: NAME, or str(NAME) and its kin; an empty span where it is more.
+PythonProgram::Span PythonProgram::bare_name(Span value) const {
+  const Span chain = chain_at(value.begin);
+  if (chain.end == value.end) return chain;
+  const std::string name = name_of(chain);
+  const bool converts = (name == "str" || name == "int" || name == "float") && is_sign(chain.end, "(");
+  if (converts && close_of_[chain.end] == value.end - 1) return bare_name({chain.end + 1, value.end - 1});
+  return {value.begin, value.begin};
 }
 
 std::optional<ShellText> PythonProgram::literal(Span value, int depth) const {
@@ -300,8 +331,9 @@ ShellWord PythonProgram::word(Span value) const {
     }
     return out;
   }
-  const std::string name = shown(value);
-  const bool settable = chain_at(value.begin).end == value.end;
+  const Span bare = bare_name(value);
+  const bool settable = bare.end > bare.begin;
+  const std::string name = settable ? name_of(bare) : shown(value);
   static_cast<ShellText&>(out) = unknown_text(
       settable ? fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name))
                : fmt::format("{} is computed where the program runs", name),
@@ -375,8 +407,10 @@ void PythonProgram::add_change(Span line, bool conditional, Words& out) const {
   const std::size_t at = tokens_[line.begin].begin;
   const bool whole = close_of_[chain.end] == line.end - 1;
   if (conditional) {
-    out.unknown.push_back(
-        {fmt::format("{} gets more words under a condition", shown({chain.begin, chain.end})), at, {}});
+    out.unknown.push_back({fmt::format("{} gets more words under a condition at line {}",
+                                       shown({chain.begin, chain.end}), finder_.place(at).line),
+                           at,
+                           {}});
   } else if (is_sign(chain.end, "+=")) {
     add_values({chain.end + 1, line.end}, out, 0);
   } else if (name.ends_with(".append") && whole) {
@@ -599,7 +633,7 @@ void PythonProgram::call(std::size_t open) {
   const std::string name = name_of(chain_at(first));
   if (name.ends_with(".Engine") || name == "Engine" || name == "ServerArgs" || name.ends_with(".ServerArgs")) {
     const bool sglangs = name.starts_with("sgl") || source_.text.find("sglang") != std::string_view::npos;
-    if (!sglangs || (first > 0 && text_of(first - 1) == "class")) return;
+    if (!sglangs || (first > 0 && text_of(first - 1) == "class") || items(open).empty()) return;
     RunContext context = context_at(open);
     context.name = "Engine";
     return keywords(open, context);

@@ -60,6 +60,8 @@ class PythonProgram {
   [[nodiscard]] std::vector<Span> items(std::size_t open) const;
   [[nodiscard]] std::optional<ShellText> literal(Span value, int depth) const;
   [[nodiscard]] std::optional<ShellText> name_value(Span value, int depth) const;
+  [[nodiscard]] std::optional<ShellText> variable_value(std::size_t open, int depth) const;
+  [[nodiscard]] Span bare_name(Span value) const;
   [[nodiscard]] ShellText formatted(std::size_t token, int depth) const;
   [[nodiscard]] ShellWord word(Span value) const;
   [[nodiscard]] std::string shown(Span value) const;

@@ -18,7 +18,8 @@ bool sets_up_tools(std::string_view path) {
       "mamba.sh",   "bashrc",         ".bashrc",       ".bash_profile", ".profile", "profile",
       "modules.sh", "bash.bashrc",    "micromamba.sh", "nvm.sh",        "lmod.sh"};
   return std::find(kNames.begin(), kNames.end(), base_name(path)) != kNames.end() || path.ends_with("/init/bash") ||
-         path.ends_with(".cargo/env");
+         path.ends_with(".cargo/env") || path.ends_with("hpcx-init.sh") ||
+         (path.find("/Ascend/") != std::string_view::npos && path.ends_with("set_env.sh"));
 }
 
 bool names_tools(std::string_view text) {
@@ -58,6 +59,7 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
     value.is_array = true;
     if (a.appends && old != nullptr) {
       value.items = old->items;
+      value.open = old->open;
       if (!old->is_array) value.items.emplace_back("0", old->text);
     }
     std::size_t next = value.items.size();
@@ -91,6 +93,9 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   if (!a.subscript.empty()) {
     value.is_array = true;
     if (old != nullptr) value.items = old->items;
+    if (old != nullptr && old->open)
+      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, a.subscript),
+                         outer(a.whole.begin));
     std::string key = a.subscript;
     if (key.find('$') != std::string::npos) {
       return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, key), outer(a.whole.begin));

@@ -84,6 +84,7 @@ class ShellEvaluator {
   void expand_parameter(const Part& part, WordMaker& out);
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<ShellText> printed_document(const Part& part);
+  std::optional<ShellText> printed_words(const Part& part);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);

@@ -11,6 +11,7 @@
 #include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
+#include "src/sources/shell/printed.h"
 #include "src/sources/shell/word_maker.h"
 
 namespace preflight::sources {
@@ -73,10 +74,14 @@ std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const s
   std::string key = subscript.empty() ? "0" : subscript;
   if (key.starts_with('$') && key.size() > 1) {
     const auto index = lookup(key.substr(1));
-    if (!index || !index->unknowns.empty()) return unknown_text(fmt::format("{}[{}] is not known", name, key), 0);
+    if (!index || !index->unknowns.empty())
+      return unknown_text(fmt::format("{0}[{1}] is not known; give it with {2}", name, key,
+                                      how_to_set(fmt::format("${{{}[{}]}}", name, key))),
+                          0);
     key = index->text;
   }
   for (const auto& [k, item] : value->items) {
+    if (value->open && !item.unknowns.empty()) return item;  // which items follow is not known
     if (k == key) return item;
   }
   const bool plain = std::all_of(key.begin(), key.end(), shell_name_char);
@@ -193,6 +198,11 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     } else if (!state_.variables.contains(part.name)) {
       return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
     }
+    const auto hole =
+        std::find_if(values.begin(), values.end(), [](const ShellText& v) { return !v.unknowns.empty(); });
+    const ShellValue* array = part.subscript.empty() ? nullptr : state_.find(part.name);
+    const bool open = array != nullptr && array->open;
+    if (open && hole != values.end() && (part.prefix == '#' || slice_of)) return insert(*hole, part, out);
     if (part.prefix == '#') return insert({std::to_string(values.size())}, part, out);
     if (slice_of) {
       const bool positional = part.subscript.empty();
@@ -313,6 +323,31 @@ std::optional<ShellText> ShellEvaluator::printed_document(const Part& part) {
   return out;
 }
 
+// What $(echo …), $(basename …), $(dirname …), $(seq …) and $(expr …) of known words print.
+std::optional<ShellText> ShellEvaluator::printed_words(const Part& part) {
+  const std::string& script = text_.script->text;
+  if (!script.substr(part.begin, 2).starts_with("$(") || part.end < part.begin + 3) return std::nullopt;
+  const ShellText inside = slice_placed(part.begin + 2, part.end - 1);
+  if (!prints_its_words(inside.text) || !spend(inside.text.size() + 1)) return std::nullopt;
+  ShellParser parser(inside, pasted_);
+  const NodePtr list = parser.all();
+  if (parser.failed() || list->children.size() != 1) return std::nullopt;
+  const Node& node = *list->children.front();
+  if (node.kind != Node::Kind::kSimple || !node.redirections.empty() || !node.assignments.empty()) return std::nullopt;
+  const Text before = std::exchange(text_, Text{&inside, nullptr});
+  std::vector<std::string> words;
+  bool known = true;
+  for (const ShellWord& word : expand_words(node.words)) {
+    known = known && word.unknowns.empty();
+    words.push_back(word.text);
+  }
+  text_ = before;
+  if (!known || words.empty() || state_.functions.contains(words.front())) return std::nullopt;
+  const auto printed = printed_by(words);
+  if (!printed || !spend(printed->size())) return std::nullopt;
+  return ShellText{*printed, std::vector<std::size_t>(printed->size(), outer(part.begin)), {}};
+}
+
 void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   switch (part.kind) {
     case Part::Kind::kText:
@@ -348,6 +383,7 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   if (given != start_.given.end()) return insert({given->second}, part, out);
   if (prints_nothing(inside)) return;
   if (const auto text = printed_document(part)) return insert(*text, part, out);
+  if (const auto text = printed_words(part)) return insert(*text, part, out);
   out.open();
   out.put_unknown({0,
                    fmt::format("command substitution: what {} prints cannot be known without running it; give it "

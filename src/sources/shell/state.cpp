@@ -6,7 +6,7 @@
 namespace preflight::sources {
 
 bool operator==(const ShellValue& a, const ShellValue& b) {
-  return a.is_array == b.is_array && same_text(a.text, b.text) &&
+  return a.is_array == b.is_array && a.open == b.open && same_text(a.text, b.text) &&
          std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
                     [](const auto& x, const auto& y) { return x.first == y.first && same_text(x.second, y.second); });
 }
@@ -19,6 +19,46 @@ const ShellValue* ShellState::find(const std::string& name) const {
 void ShellState::set(const std::string& name, ShellValue value) {
   variables[name].value = std::make_shared<const ShellValue>(std::move(value));
 }
+
+namespace {
+
+bool known_up_to(const ShellText& text, std::size_t end) {
+  return text.unknowns.empty() || text.unknowns.front().at >= end;
+}
+
+// What two ways share of a variable, from its front: the first items of a list, the first words of a text. What comes
+// behind is one hole. nullopt where they share nothing.
+std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b, const ShellText& hole) {
+  if (a.is_array != b.is_array) return std::nullopt;
+  ShellValue out{.is_array = a.is_array, .open = a.is_array};
+  if (a.is_array) {
+    const std::size_t most = std::min(a.items.size(), b.items.size());
+    for (std::size_t i = 0; i < most; ++i) {
+      const auto& [key, text] = a.items[i];
+      if (key != b.items[i].first || !same_text(text, b.items[i].second) || !text.unknowns.empty()) break;
+      out.items.emplace_back(key, text);
+    }
+    if (out.items.empty()) return std::nullopt;
+    out.items.emplace_back(std::to_string(out.items.size()), hole);
+    return out;
+  }
+  const std::size_t most = std::min(a.text.text.size(), b.text.text.size());
+  std::size_t same = 0;
+  while (same < most && a.text.text[same] == b.text.text[same]) ++same;
+  const auto ends = [&](const ShellText& text) { return same == text.text.size() || text.text[same] == ' '; };
+  const bool whole = ends(a.text) && ends(b.text);
+  const auto blank = a.text.text.rfind(' ', same == 0 ? 0 : same - 1);
+  const std::size_t end = whole ? same : blank == std::string::npos ? 0 : blank;
+  if (end == 0 || a.text.text.find(' ') >= end || !known_up_to(a.text, end) || !known_up_to(b.text, end))
+    return std::nullopt;
+  out.text = slice(a.text, 0, end);
+  if (out.text.origin.empty()) out.text.origin.assign(end, hole.unknowns.front().offset);
+  append(out.text, {" ", {hole.unknowns.front().offset}, {}});
+  append(out.text, hole);
+  return out;
+}
+
+}  // namespace
 
 ShellState joined(const ShellState& a, const ShellState& b,
                   const std::function<std::string(const std::string&)>& message, std::size_t offset) {
@@ -37,7 +77,14 @@ ShellState joined(const ShellState& a, const ShellState& b,
     }
     const auto& mine = it->second.value;
     const bool same = mine == other.value || (mine && other.value && *mine == *other.value);
-    if (!same) unlike(name);
+    if (!same) {
+      auto front =
+          mine && other.value ? shared_front(*mine, *other.value, unknown_text(message(name), offset)) : std::nullopt;
+      if (front)
+        out.set(name, std::move(*front));
+      else
+        unlike(name);
+    }
     it->second.exported = it->second.exported || other.exported;
   }
   for (const auto& [name, mine] : a.variables) {

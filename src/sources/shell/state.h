@@ -17,6 +17,7 @@ namespace preflight::sources {
 // A variable's value: text, or the items of an array by their subscripts. Shared between the copies of a state.
 struct ShellValue {
   bool is_array = false;
+  bool open = false;  // an item that is not known stands for any number of items
   ShellText text = {};
   std::vector<std::pair<std::string, ShellText>> items = {};
 };
