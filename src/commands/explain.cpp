@@ -15,6 +15,7 @@
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/report/style.h"
+#include "src/rules/change_reasons.h"
 #include "src/rules/field_notes.h"
 #include "src/args/vllm_options.h"
 #include "src/rules/messages.h"
@@ -184,6 +185,7 @@ void print_field(Field field, Release release, const OutputOptions& output) {
   }
   line("options", names.empty() ? "none: SGLang sets it itself" : joined(names));
   line("values", values);
+  line("pages", std::string(rules::page_sets_note(field)));
   line("default", default_text(field));
   line("releases", releases_with(field));
   line("note", instead);
@@ -201,7 +203,8 @@ void print_field(Field field, Release release, const OutputOptions& output) {
 }
 
 // The field's value at every step of this launch, and what is said about it.
-int print_chain(Field field, const LaunchInput& input, const report::Style& style) {
+int print_chain(Field field, const LaunchInput& input, const OutputOptions& output) {
+  const report::Style style(output.colour);
   const auto prepared = prepare_launch(input);
   if (!prepared) {
     report::complain(prepared.error().text());
@@ -218,6 +221,9 @@ int print_chain(Field field, const LaunchInput& input, const report::Style& styl
     return kFindings;
   }
   std::cout << report::chain_text(launch, field, true) << '\n';
+  for (const rules::ReasonedChange& change : rules::changes_of(LaunchView(launch), field)) {
+    if (!change.reason.empty()) print_line("  why", fmt::format("{}: {}", change.step, change.reason), output);
+  }
   for (const Diagnostic& d : check(launch).diagnostics) {
     if (d.field != field) continue;
     std::cout << fmt::format("  {} {}\n", style.severity(d.severity, d.rule), report::printable(d.message));
@@ -399,7 +405,7 @@ int explain_in_launch(const std::string& what, const LaunchInput& launch, const 
   }
   const auto field = told(what, launch.release, output, status);
   if (const Rule* rule = find_rule(what)) return print_rule_in_launch(*rule, launch, style);
-  return field ? print_chain(*field, launch, style) : status;
+  return field ? print_chain(*field, launch, output) : status;
 }
 
 }  // namespace preflight::commands

@@ -9,6 +9,7 @@
 #include "src/report/fixes_text.h"
 #include "src/base/shell_words.h"
 #include "src/report/launches_report.h"
+#include "src/rules/change_reasons.h"
 
 namespace preflight::report {
 namespace {
@@ -44,13 +45,19 @@ std::string_view outcome_word(const Launch& launch) {
 Json resolved_json(const Launch& launch) {
   Json out = Json::object();
   if (launch.resolved.empty()) return out;
+  const LaunchView view(launch);
   for (const Field f : fields_of(launch.release())) {
     const bool given = launch.args.last_given(f) != nullptr;
     if (!given && launch[f].identical(launch.args[f])) continue;
     Json chain = Json::array();
+    const Value* before = &launch.args[f];
     for (const auto& change : launch.chain) {
       for (const auto& [field, value] : change.fields) {
-        if (field == f) chain.push_back({{"step", change.step}, {"value", json_of(value)}});
+        if (field != f) continue;
+        chain.push_back({{"step", change.step}, {"value", json_of(value)}});
+        const std::string_view reason = rules::reason_of(change.step, {view, f, *before, value});
+        if (!reason.empty() && !value.identical(*before)) chain.back()["reason"] = reason;
+        before = &value;
       }
     }
     out[std::string(field_name(f))] = {{"value", json_of(launch[f])},

@@ -12,6 +12,7 @@
 #include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
 #include "src/report/printable.h"
+#include "src/rules/change_reasons.h"
 
 namespace preflight::report {
 namespace {
@@ -95,14 +96,17 @@ std::vector<Field> fields_to_show(const Launch& launch) {
   return fields;
 }
 
-std::string values_section(const Launch& launch, const Style& style) {
+std::string values_section(const Launch& launch, const TextOptions& options, const Style& style) {
   if (launch.resolved.empty()) return "";
   const auto fields = fields_to_show(launch);
   if (fields.empty()) return "";
   std::size_t width = 0;
   for (const Field f : fields) width = std::max(width, field_name(f).size());
   std::string out = style.bold(launch.accepted() ? "Values\n" : "Values up to the refusal\n");
-  for (const Field f : fields) out += fmt::format("  {:<{}}  {}\n", field_name(f), width, chain_text(launch, f));
+  for (const Field f : fields) {
+    out += fmt::format("  {:<{}}  {}\n", field_name(f), width, chain_text(launch, f));
+    if (options.details) out += wrapped("why", chain_reasons(launch, f), options, style);
+  }
   return out + "\n";
 }
 
@@ -339,6 +343,10 @@ std::string chain_text(const Launch& launch, Field field, bool whole) {
   return out;
 }
 
+std::string chain_reasons(const Launch& launch, Field field) {
+  return rules::reasons_text(rules::changes_of(LaunchView(launch), field));
+}
+
 std::string kernel_text(const Report& report, const TextOptions& options) {
   return kernel_section(report, options, Style(options.colour));
 }
@@ -386,7 +394,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
   out += listed_findings(report, options.details ? Severity::kInfo : Severity::kChange, options, style);
   for (const auto& line : report.fix_written) out += line + "\n\n";
-  out += values_section(report.launch, style);
+  out += values_section(report.launch, options, style);
   if (report.plan) out += plan_section(*report.plan, style);
   if (report.memory) out += memory_section(*report.memory, style);
   out += kernel_section(report, options, style);

@@ -11,7 +11,7 @@ namespace preflight::report {
 struct TextOptions {
   bool colour = false;
   int width = 100;       // columns for wrapping and for the excerpt under a finding
-  bool details = false;  // info findings and every kernel case
+  bool details = false;  // info findings, reasons of values and every kernel case
   bool quiet = false;    // findings alone
   bool folded = false;   // no line is longer than `width`, if its words are not
 };
@@ -29,6 +29,8 @@ std::string kernel_text(const Report& report, const TextOptions& options);
 
 // "64 (given) → 1 (handle_mamba_radix_cache) → 128 (_intel_xpu_page_constraint)"
 std::string chain_text(const Launch& launch, Field field, bool whole = false);
+// Why the steps of that chain set what they set; empty where nothing changed or a step's reason is not known.
+std::string chain_reasons(const Launch& launch, Field field);
 // One finding with its excerpt.
 std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options);
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
-#include "src/base/ascii_case.h"
+#include "src/rules/change_reasons.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -32,35 +33,23 @@ std::string option_name(Field field, const LaunchFacts& f) {
   return std::string(field_name(field));
 }
 
-// "32 -> 1 (step) -> 128 (step)": the way of one field.
+// "32 -> 1 (step) -> 128 (step)": the way of one field, and why each step took it.
 struct Way {
   std::string text;
-  std::string last_step;
+  std::string_view last_step;
+  std::string why;
 };
 
 Way way_of(Field field, const LaunchFacts& f) {
-  Way way{.text = shown(f.launch().args[field]), .last_step = {}};
-  Value now = f.launch().args[field];
-  for (const Change& change : f.launch().chain) {
-    for (const auto& [changed, value] : change.fields) {
-      if (changed != field || value.identical(now)) continue;
-      now = value;
-      way.last_step = change.step;
-      way.text += fmt::format(" -> {} ({})", shown(value), change.step);
-    }
+  const auto changes = changes_of(f, field);
+  Way way{.text = shown(f.launch().args[field]), .last_step = {}, .why = reasons_text(changes)};
+  for (const ReasonedChange& change : changes) {
+    way.text += fmt::format(" -> {} ({})", shown(*change.now), change.step);
+    way.last_step = change.step;
   }
-  if (!now.identical(f[field])) way.text += fmt::format(" -> {}", shown(f[field]));
+  const Value& last = changes.empty() ? f.launch().args[field] : *changes.back().now;
+  if (!last.identical(f[field])) way.text += fmt::format(" -> {}", shown(f[field]));
   return way;
-}
-
-// Normalisations that mean the same: 64 for "64", NEXTN for EAGLE, upper case.
-bool same_meaning(const Value& given, const Value& resolved) {
-  if (given == resolved) return true;
-  if (!given.is_string() || !resolved.is_string()) return false;
-  const std::string& a = given.as_string();
-  const std::string& b = resolved.as_string();
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 // Choices worth a line even when nobody asked: they decide which rules apply, or switch a feature off.
@@ -91,7 +80,9 @@ const Rule kRules[] = {
     {.id = "CH001",
      .severity = Severity::kChange,
      .summary = "SGLang runs with another value than the one given",
-     .why = "A later step of resolution overwrote the argument, with at most one line in the log.",
+     .why = "A later step of resolution overwrote the argument, with at most one line in the log. A finding gives the "
+            "step's "
+            "reason; values that mean the same (NEXTN and EAGLE, auto and what it became) are no change.",
      .fix = "give the value it ends with, or change what forces it",
      .source = "the step named in the message",
      .need = RuleNeed::kNothing,
@@ -100,7 +91,7 @@ const Rule kRules[] = {
     {.id = "CH002",
      .severity = Severity::kInfo,
      .summary = "a value SGLang chose because none was given",
-     .why = "The choice decides what else applies to the launch.",
+     .why = "The choice decides what else applies to the launch. A finding gives the reason of the step that made it.",
      .fix = "give the option to choose otherwise",
      .source = "the step named in the message",
      .need = RuleNeed::kNothing,
@@ -128,15 +119,15 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
   };
   for (const GivenOption& given : f.launch().args.given) {
     const Field field = given.field;
-    if (seen(field) || same_meaning(f.launch().args[field], f[field])) continue;
-    const Way way = way_of(field, f);
+    if (seen(field) || !same_meaning(f, field).empty()) continue;
+    Way way = way_of(field, f);
     if (way.last_step.empty()) continue;  // set outside the chain: nothing to tell about
     Diagnostic d;
     d.rule = kRules[0].id;
     d.severity = Severity::kChange;
     d.field = field;
     d.message = fmt::format("{}: {}", option_name(field, f), way.text);
-    d.why = kRules[0].why;
+    d.why = way.why.empty() ? std::string(kRules[0].why) : std::move(way.why);
     d.remedies = remedies_for(field, f);
     say_remedies(d, f.release());
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
@@ -145,14 +136,14 @@ std::vector<Diagnostic> change_diagnostics(const LaunchFacts& f) {
   }
   for (const Field field : kTelling) {
     if (f.given(field) || seen(field) || f.launch().args[field].identical(f[field])) continue;
-    const Way way = way_of(field, f);
+    Way way = way_of(field, f);
     if (way.last_step.empty()) continue;
     Diagnostic d;
     d.rule = kRules[1].id;
     d.severity = Severity::kInfo;
     d.field = field;
     d.message = fmt::format("{} not given: {}", option_name(field, f), way.text);
-    d.why = kRules[1].why;
+    d.why = way.why.empty() ? std::string(kRules[1].why) : std::move(way.why);
     d.fix = kRules[1].fix;
     d.source = fmt::format("{}, SGLang {}", way.last_step, f.release().text());
     out.push_back(std::move(d));

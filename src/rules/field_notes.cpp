@@ -108,4 +108,15 @@ std::string_view field_note(std::string_view field) {
   return at == kNotes.end() ? std::string_view() : at->text;
 }
 
+std::string_view page_sets_note(Field field) {
+  if (field != Field::page_size) return {};
+  return "intel_xpu takes 64 and 128, for MLA models also 16 and 32, and any other size becomes 128: up to 0.5.19 "
+         "where "
+         "intel_xpu decodes, since 0.5.20 where it prefills or decodes. flashmla takes 64, cutlass_mla 128 (up to "
+         "0.5.19), hpc_ops 64, trtllm_mla and cutedsl_mla 32 and 64, trtllm_mha 16, 32 and 64 (128 too since 0.5.17). "
+         "Of the models, DeepSeek sparse attention takes 128 since 0.5.20, DeepSeek V4 256, Qwen4-Exp 64, and the "
+         "radix "
+         "cache of a hybrid model without an extra state buffer 1. SGLang sets no limit for triton.";
+}
+
 }  // namespace preflight::rules

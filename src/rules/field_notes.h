@@ -3,9 +3,13 @@
 
 #include <string_view>
 
+#include "preflight/fields.h"
+
 namespace preflight::rules {
 
 // Empty where there is no note.
 std::string_view field_note(std::string_view field);
+// Which page sizes backends and models take, by release; empty for other fields than page_size.
+std::string_view page_sets_note(Field field);
 
 }  // namespace preflight::rules

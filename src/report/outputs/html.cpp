@@ -118,8 +118,10 @@ std::string values_html(const Launch& launch) {
   for (const Field f : fields_of(launch.release())) {
     if (field_name(f).starts_with('_')) continue;  // SGLang's notes to itself
     if (launch.args.last_given(f) == nullptr && launch[f].identical(launch.args[f])) continue;
-    rows +=
-        fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", field_name(f), markup_text(chain_text(launch, f, true)));
+    std::string value = markup_text(chain_text(launch, f, true));
+    const std::string why = chain_reasons(launch, f);
+    if (!why.empty()) value += fmt::format("<br><small>{}</small>", markup_text(why));
+    rows += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>\n", field_name(f), value);
   }
   if (rows.empty()) return "";
   const char* title = launch.accepted() ? "Values" : "Values up to the refusal";
