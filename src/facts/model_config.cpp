@@ -136,7 +136,7 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
     }
   }
   if (b.is_arch("JetNemotronForCausalLM")) f.sliding_window_size = jet_nemotron_window(b);
-  f.is_embedding_gemma = b.since(v0_5(15)) && b.text->get("model_type") == Value("gemma3_text") &&
+  f.is_embedding_gemma = b.since(v0_5(17)) && b.text->get("model_type") == Value("gemma3_text") &&
                          truthy(b.text, "use_bidirectional_attention");
   if (!f.is_embedding_gemma) {
     require_architectures(b, "is_generation_model");
@@ -150,13 +150,15 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
   const bool dsv41_vision =
       b.hf->get("model_type") == Value("deepseek_v41") && ModelBuilder::need_int(b.hf, "vision_n_layers", kInit) > 0;
   f.is_language_model_only =
-      b.since(v0_5(15)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
+      b.since(v0_5(18)) && (b.request.language_model_only.truthy() || truthy(b.hf, "language_model_only"));
   const bool enabled = multimodal && !f.is_language_model_only;
   if (enabled) require_architectures(b, "<genexpr>");
   f.is_multimodal = enabled && (b.arch_trait(ArchTrait::kMultimodal) || has_subconfig || dsv41_vision);
   f.is_audio_model = multimodal && b.arch_trait(ArchTrait::kAudio);
-  if (b.since(v0_5(15))) {
+  if (b.since(v0_5(19))) {
     f.is_image_understandable = f.is_multimodal && (dsv41_vision || !b.hf->is_none("vision_config"));
+  } else if (b.since(v0_5(18))) {
+    f.is_image_understandable = enabled && !b.hf->is_none("vision_config");
   } else {
     f.is_image_understandable = multimodal && b.hf->has("vision_config");
   }
@@ -231,7 +233,7 @@ void build(ModelBuilder& b) {
   }
   f.is_draft_model = b.request.is_draft;
   const Value rope = rope_dict(b.text);
-  f.is_mrope = b.since(v0_5(15)) && rope.find("mrope_section") != nullptr;
+  f.is_mrope = b.since(v0_5(16)) && rope.find("mrope_section") != nullptr;
   warn_of_generation_config(b);
   const bool multimodal = enable_multimodal(b);
   configure_draft_model(b);

@@ -75,7 +75,7 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
     const Value* v = rope.find(key);
     return v == nullptr ? Value() : *v;
   };
-  if (b.since(v0_5(15))) {
+  if (b.since(v0_5(14))) {
     const Value type = field("rope_type").truthy() ? field("rope_type") : field("type");
     if (b.since(v0_5(17)) && type == Value("default")) return base;
     for (const char* key : {"apply_yarn_scaling", "apply_scale"}) {
@@ -97,7 +97,8 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
 void init_mla_scaling(ModelBuilder& b, const Value& rope) {
   ModelFacts& f = b.facts;
   if (f.qk_nope_head_dim + f.qk_rope_head_dim == 0) {
-    raise(RF::kOther, "TypeError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes, "the MLA head dims are not set");
+    raise(RF::kOther, "ZeroDivisionError", b.since(v0_5(18)) ? "_init_mla_scaling" : kShapes,
+          "the MLA head dims are 0");
   }
   f.scaling = mla_scaling(b, rope, 1.0 / std::sqrt(static_cast<double>(f.qk_nope_head_dim + f.qk_rope_head_dim)));
 }
@@ -116,7 +117,7 @@ void init_mla_scaling(ModelBuilder& b, const HfConfigPtr& dims, const Value& rop
 void common_head_dims(ModelBuilder& b, bool pure_ssm) {
   ModelFacts& f = b.facts;
   const HfConfigPtr& t = b.text;
-  if (b.since(v0_5(15))) {
+  if (b.since(v0_5(14))) {
     if (const auto dim = optional_int(t, "head_dim")) {
       f.head_dim = *dim;
     } else if (!pure_ssm) {
@@ -237,7 +238,7 @@ void attention_shapes(ModelBuilder& b, bool pure_ssm) {
   } else {
     const bool mistral =
         b.is_arch("MistralModel") || b.is_arch("MixtralForCausalLM") || b.is_arch("MistralForCausalLM");
-    if (mistral && !b.since(v0_5(15)) && b.text->has("head_dim") && b.text->is_none("head_dim")) {
+    if (mistral && !b.since(v0_5(14)) && b.text->has("head_dim") && b.text->is_none("head_dim")) {
       f.head_dim = hidden_per_head(b.hf);
       b.text->set("head_dim", f.head_dim);
     }
@@ -268,7 +269,7 @@ void spec_hidden_size(ModelBuilder& b) {
   f.spec_hidden_size = f.hidden_size;
   const std::int64_t streams = optional_int(b.text, "hc_mult").value_or(1);
   if (streams <= 1) return;
-  const bool carries = !b.since(v0_5(15)) || b.first_arch("DeepseekV4ForCausalLM") ||
+  const bool carries = !b.since(v0_5(20)) || b.first_arch("DeepseekV4ForCausalLM") ||
                        b.first_arch("DeepseekV4ForCausalLMNextN") || b.first_arch("DeepseekV4ForCausalLMDSpark") ||
                        b.first_arch("Qwen4ExpForConditionalGeneration") || b.first_arch("Qwen4ExpForCausalLMMTP");
   if (carries) f.spec_hidden_size = f.hidden_size * streams;
@@ -325,9 +326,11 @@ void hybrid_layer_ids(ModelBuilder& b) {
       raise(RF::kOther, b.text->has(name) ? "TypeError" : "AttributeError", "get_hybrid_layer_ids",
             fmt::format("{} is not in the configuration", name));
     }
+    const bool one_layer = mtp && !b.since(v0_5(22)) && local.as_list().empty();  // a draft without local layers
     const std::int64_t count =
-        mtp ? std::min(optional_int(b.text, "num_nextn_predict_layers").value_or(0), limits::kLayers)
-            : f.num_hidden_layers;
+        one_layer ? 1
+        : mtp     ? std::min(optional_int(b.text, "num_nextn_predict_layers").value_or(0), limits::kLayers)
+                  : f.num_hidden_layers;
     for (std::int64_t i = 0; i < count; ++i) {
       const bool is_local = local.is_list() && std::find(local.as_list().begin(), local.as_list().end(), Value(i)) !=
                                                    local.as_list().end();
@@ -347,7 +350,7 @@ bool is_hybrid_swa(const ModelBuilder& b) {
     return types.is_list() && std::find(types.as_list().begin(), types.as_list().end(), Value("sliding_attention")) !=
                                   types.as_list().end();
   }
-  return !(b.since(v0_5(15)) && b.is_arch("LagunaForCausalLM") && !b.text->get("sliding_window").truthy());
+  return !(b.since(v0_5(14)) && b.is_arch("LagunaForCausalLM") && !b.text->get("sliding_window").truthy());
 }
 
 bool has_sinks(const ModelBuilder& b) {
@@ -355,7 +358,7 @@ bool has_sinks(const ModelBuilder& b) {
   if (b.arch_trait(ArchTrait::kMimoV2) || b.is_arch("MiMoV2MTP")) {
     return b.text->get("add_swa_attention_sink_bias").truthy() || b.text->get("add_full_attention_sink_bias").truthy();
   }
-  return b.since(v0_5(15)) && b.text->get("learnable_sink").truthy();
+  return b.since(v0_5(20)) && b.text->get("learnable_sink").truthy();
 }
 
 }  // namespace
@@ -390,12 +393,13 @@ void derive_model_shapes(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   const bool pure_ssm = b.arch_trait(ArchTrait::kPureSsm);
   // Left standing where get_config() does not copy the text part: a GGUF file's.
-  if (b.since(v0_5(15)) && layer_overrides(b.text).truthy()) {
+  if (b.since(v0_5(22)) && layer_overrides(b.text).truthy()) {
     raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", kShapes, "the configuration's shapes differ by layer");
   }
   common_head_dims(b, pure_ssm);
   attention_shapes(b, pure_ssm);
-  if (!b.since(v0_5(15))) ModelBuilder::need(b.text, "num_attention_heads", kShapes);
+  if (!b.since(v0_5(20))) ModelBuilder::need(b.text, "num_attention_heads", kShapes);
+  if (!b.since(v0_5(13)) && is_deepseek_dsa(b, b.text)) f.is_piecewise_graph_disabled = true;  // later by name
   f.num_attention_heads = heads_or_zero(b.text);
   f.first_k_dense_replace = optional_int(b.text, "first_k_dense_replace");
   f.full_attention_interval = optional_int(b.text, "full_attention_interval");

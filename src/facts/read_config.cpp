@@ -57,7 +57,7 @@ class Reader {
             "--model-config-parser is none of auto, hf and mistral");
     }
     if (mistral_) return read_mistral();
-    const std::string_view opens = newer() ? "_try_load_longcat_config" : parse();
+    const std::string_view opens = tries_longcat() ? "_try_load_longcat_config" : parse();
     from_header_ = gguf == GgufSource::kHeader;
     if (gguf == GgufSource::kNative) return muse_glimmer();
     dict_ = from_header_ ? config_of_gguf(tables_, path_, opens) : stored(opens);
@@ -73,6 +73,10 @@ class Reader {
 
  private:
   [[nodiscard]] bool newer() const { return release_ >= kNewer; }
+  // Files that transformers does not read are tried first: LongCat's, and those of the original Mamba.
+  [[nodiscard]] bool tries_longcat() const { return release_ >= v0_5(16); }
+  [[nodiscard]] bool reads_state_space() const { return release_ >= v0_5(20); }
+  [[nodiscard]] bool shapes_by_layer() const { return release_ >= v0_5(22); }
 
   // The function that reads the file: up to 0.5.11 there is one for all formats.
   [[nodiscard]] std::string_view parse() const { return release_ >= v0_5(12) ? "parse" : "get_config"; }
@@ -89,7 +93,7 @@ class Reader {
     if (!content) raise(RF::kOther, "OSError", opens, content.error().text());
     if (!*content) raise_missing(opens);
     if (!(*content)->is_dict())
-      raise(RF::kOther, newer() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
+      raise(RF::kOther, tries_longcat() ? "AttributeError" : "TypeError", opens, "config.json holds no object");
     return **content;
   }
 
@@ -204,10 +208,10 @@ class Reader {
   }
 
   HfConfigPtr load() {
-    if (newer() && is_longcat(field(dict_, "architectures"))) {
+    if (tries_longcat() && is_longcat(field(dict_, "architectures"))) {
       return make(*tables_.registered("longcat_flash"), dict_, "_try_load_longcat_config");
     }
-    if (newer() && !field(dict_, "model_type").truthy() && !field(dict_, "architectures").truthy() &&
+    if (reads_state_space() && !field(dict_, "model_type").truthy() && !field(dict_, "architectures").truthy() &&
         dict_.find("d_model") != nullptr && dict_.find("ssm_cfg") != nullptr) {
       return raw_mamba();
     }
@@ -294,7 +298,7 @@ class Reader {
   void flatten(const HfConfigPtr& config, const HfConfigPtr& text) const {
     if (text == config) {
       // Attributes that differ by layer cannot be asked of the whole model, and SGLang asks all of them here.
-      if (newer() && layer_overrides(config).truthy()) {
+      if (shapes_by_layer() && layer_overrides(config).truthy()) {
         raise(RF::kOther, "AmbiguousGlobalPerLayerAttributeError", parse(),
               "the configuration's shapes differ by layer");
       }
@@ -334,7 +338,7 @@ class Reader {
                               config->is_instance("FalconMambaConfig"));
     // The class reads the directory once more, which has no config.json where the header was read: its defaults.
     const Value part = from_header_ ? Value::dict({}) : part_for(*config_class);
-    HfConfigPtr loaded = newer() && state_space ? config : make(*config_class, part, parse());
+    HfConfigPtr loaded = reads_state_space() && state_space ? config : make(*config_class, part, parse());
     if (ocr || ocr2) {
       for (const char* name : {"text_config", "language_config"}) {
         if (const HfConfigPtr sub = loaded->sub(name); sub && sub->get("v_head_dim") == Value(0)) {
@@ -351,11 +355,11 @@ class Reader {
   void gemma4_shapes(const HfConfigPtr& config) const {
     const HfConfigPtr text = config->sub("text_config");
     if (!text)
-      raise(RF::kOther, "AttributeError", newer() ? "_apply_gemma4_attention_overrides" : parse(),
+      raise(RF::kOther, "AttributeError", shapes_by_layer() ? "_apply_gemma4_attention_overrides" : parse(),
             "config.json has no text_config");
     LayerShape full{text->get("head_dim"), text->get("num_key_value_heads")};
     LayerShape swa = full;
-    if (newer()) {
+    if (shapes_by_layer()) {
       if (const Value layers = layer_overrides(text); layers.truthy()) {
         const auto shapes = shapes_by_type(layers, text->get("layer_types"), full);
         const auto last = shapes.find("full_attention");
@@ -396,7 +400,11 @@ class Reader {
     static constexpr std::array<std::string_view, 6> kGemma4 = {"gemma4",          "gemma4_assistant",
                                                                 "gemma4_unified",  "gemma4_unified_assistant",
                                                                 "diffusion_gemma", "embedding_gemma2"};
-    const int named = newer() ? 6 : release_ >= v0_5(13) ? 4 : release_ >= v0_5(12) ? 2 : 1;
+    const int named = release_ >= v0_5(22)   ? 6
+                      : release_ >= v0_5(21) ? 5
+                      : release_ >= v0_5(13) ? 4
+                      : release_ >= v0_5(12) ? 2
+                                             : 1;
     const auto* const known = kGemma4.begin() + named;
     if (std::find(kGemma4.begin(), known, type) != known) gemma4_shapes(config);
     if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
@@ -492,7 +500,7 @@ void override_config(Release release, const HfConfigPtr& config, const Value& ov
     raise(RF::kOther, "AttributeError", "get_config", "--json-model-override-args holds no object");
   for (const auto& [key, value] : overrides.as_dict()) {
     const HfConfigPtr sub = config->sub(key);
-    if (release >= kNewer && sub && value.is_dict()) {
+    if (release >= v0_5(17) && sub && value.is_dict()) {
       for (const auto& [name, inner] : value.as_dict()) set_checked(sub, name, inner, "get_config");
       continue;
     }

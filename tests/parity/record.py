@@ -5,6 +5,7 @@ Run by an interpreter that has SGLang (no GPU is needed; src/resolve/peer/ask_sg
 
   record.py tables OPTIONS.json DEFAULTS.json                  entries for configs/sglang (see configs/ranges.py)
   record.py launches CASES OUT [--models DIR] [--jobs N]       rows of tests/parity/<release>.jsonl.gz, in order
+  record.py models CASES OUT                                   what ModelConfig derives (model_configs.py)
 
 A case is a line of JSON: id, args, model, and if need be device, env, config (facts.py). Each is asked in a process of its
 own, forked after SGLang is imported. A case that gets no answer in time is left out, and named on standard error.
@@ -28,6 +29,14 @@ HOST = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE
         "SGLANG_USE_MODELSCOPE": "0", "TRANSFORMERS_VERBOSITY": "error", "OMP_NUM_THREADS": "1",
         "PYTHONHASHSEED": "0"}  # messages print sets
 SECONDS = 120
+FACTS = ("context_len head_dim v_head_dim swa_head_dim swa_v_head_dim scaling kv_lora_rank qk_nope_head_dim "
+         "qk_rope_head_dim index_head_dim num_attention_heads num_key_value_heads hidden_size spec_hidden_size "
+         "num_hidden_layers num_attention_layers vocab_size is_hybrid_swa swa_attention_layer_ids "
+         "full_attention_layer_ids has_attention_sinks is_hybrid_swa_compress is_generation is_multimodal is_audio_model "
+         "is_image_understandable_model is_audio_understandable_model is_multimodal_chunked_prefill_supported "
+         "is_encoder_decoder is_local_attention_model is_piecewise_cuda_graph_disabled_model "
+         "is_multimodal_piecewise_cuda_graph_supported is_multimodal_breakable_cuda_graph_supported is_embedding_gemma "
+         "is_lm_only model_is_mrope sliding_window_size attention_chunk_size quantization").split()
 USAGE = [("unrecognized", r"unrecognized arguments: (.*)$"), ("ambiguous", r"ambiguous option: (\S+) could match"),
          ("choice", r"argument ([^:]+): invalid choice:"), ("expected", r"argument ([^:]+): expected "),
          ("required", r"the following arguments are required: (.*)$"), ("value", r"argument ([^:]+): ")]
@@ -172,6 +181,41 @@ def launches(options):
     options.out.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
+def derived(case):
+    """What ModelConfig makes of a config.json: FACTS by name, or the exception and the function that raised it."""
+    import traceback
+
+    from sglang.srt.configs.model_config import ModelConfig
+
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "config.json").write_text(json.dumps(case["config"]), encoding="utf-8")
+        try:
+            model = ModelConfig(folder, **case.get("request", {}))
+        except Exception as error:  # pylint: disable=broad-except  # whatever it raises is its answer
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sglang/" in f.filename]
+            return {"error": [type(error).__name__, frames[-1].name if frames else None]}
+    facts = {name: getattr(model, name, None) for name in FACTS}
+    facts["dtype"] = str(model.dtype).removeprefix("torch.")
+    facts["attention_arch"] = model.attention_arch.name
+    facts["architectures"] = model.hf_config.architectures
+    facts["rope_parameters"] = getattr(model.hf_text_config, "rope_parameters", None)
+    return {"facts": sglang_peer.plain(facts)}
+
+
+def models_of(options):
+    from sglang.srt.configs.model_config import ModelConfig  # noqa: F401  imported once, before the forks
+
+    with open(options.out, "w", encoding="utf-8") as out:
+        for case in map(json.loads, options.cases.read_text(encoding="utf-8").splitlines()):
+            child, reader = in_child(lambda case=case: derived(case))
+            text = reader.read()
+            os.waitpid(child, 0)
+            if text:
+                out.write(json.dumps({"id": case["id"], **json.loads(text)}) + "\n")
+            else:
+                print("no answer:", case["id"], file=sys.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -183,6 +227,9 @@ def main():
     record.add_argument("out", type=pathlib.Path)
     record.add_argument("--models", type=pathlib.Path, required=True)
     record.add_argument("--jobs", type=int, default=2)
+    models = commands.add_parser("models")
+    models.add_argument("cases", type=pathlib.Path)
+    models.add_argument("out", type=pathlib.Path)
     given = parser.parse_args()
     if any(os.environ.get(k) != v for k, v in HOST.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **HOST})
@@ -190,6 +237,9 @@ def main():
     sglang_peer.describe_device(DEVICE)
     if given.command == "launches":
         launches(given)
+        return
+    if given.command == "models":
+        models_of(given)
         return
     for path, table in ((given.options, options()), (given.defaults, defaults())):
         path.write_text(json.dumps(table), encoding="utf-8")

@@ -12,8 +12,9 @@
 namespace preflight::facts {
 namespace {
 
-constexpr Release kNested = v0_5(15);     // releases whose transformers nests rope_parameters by the declared labels
-constexpr Release kEvenHeads = v0_5(22);  // and those whose transformers wants even head dims
+constexpr Release kSetsChecked = v0_5(15);  // releases whose transformers checks each set, and types of MLP layers
+constexpr Release kNested = v0_5(22);       // releases whose transformers nests rope_parameters by the declared labels
+constexpr Release kEvenHeads = v0_5(22);    // and those whose transformers wants even head dims
 
 Value with_default(const Value& dict, std::string_view key, const Value& value) {
   return dict.find(key) != nullptr ? dict : dict.with(key, value);
@@ -129,7 +130,7 @@ void validate_yarn(const HfConfigPtr& self, const Value& rope, std::string_view 
   }
   number(self, "max_position_embeddings", function);
   // Older transformers look for the length beside the sets of layer types, where it is not.
-  const Value& holder = self->config_class()->tables->release() < kNested ? self->get("rope_parameters") : rope;
+  const Value& holder = self->config_class()->tables->release() < kSetsChecked ? self->get("rope_parameters") : rope;
   require_keys(holder, {"original_max_position_embeddings"}, function);
   const Value original = field(holder, "original_max_position_embeddings");
   if (number(original, "original_max_position_embeddings", function) == 0) {
@@ -201,7 +202,7 @@ void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
   const auto fail = [&](std::string why) {
     rule_error("StrictDataclassClassValidationError", function, std::move(why));
   };
-  const bool newer = c->tables->release() >= kNested;
+  const bool newer = c->tables->release() >= kSetsChecked;
   const auto check = [&](const char* key, const Value& allowed) {
     const Value types = self->get(key);
     if (!types.is_list()) return false;
@@ -210,15 +211,16 @@ void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
     }
     const Value layers = self->get("num_hidden_layers");
     if (layers.is_none() || layers == Value(static_cast<std::int64_t>(types.as_list().size()))) return true;
-    // SGLang lets the list cover the prediction layers too.
+    // Since 0.5.22 SGLang lets the list cover the prediction layers too.
     const Value extra = self->get("num_nextn_predict_layers");
-    const bool covers = newer && extra.truthy() && extra.is_int() && layers.is_int() &&
+    const bool covers = c->tables->release() >= v0_5(22) && extra.truthy() && extra.is_int() && layers.is_int() &&
                         layers.as_int() + extra.as_int() == static_cast<std::int64_t>(types.as_list().size());
     if (!covers) fail(fmt::format("{} has {} entries for {} layers", key, types.as_list().size(), layers.repr()));
     return true;
   };
-  if (!newer) {
-    check("layer_types", c->tables->setting("allowed_layer_types"));
+  if (c->tables->release() < kNested) {
+    if (check("layer_types", c->tables->setting("allowed_layer_types")) && newer)
+      check("mlp_layer_types", c->tables->setting("allowed_layer_types"));
   } else if (check("layer_types", c->tables->setting("allowed_attn_layer_types"))) {
     check("mlp_layer_types", c->tables->setting("allowed_mlp_layer_types"));
   }
