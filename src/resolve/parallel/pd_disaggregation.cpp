@@ -168,7 +168,7 @@ void alias_bootstrap_port(Resolution& r) {
   constexpr Field kPort = Field::disaggregation_bootstrap_port;
   if (r.since(v0_5(23)) &&
       r.is(Field::disaggregation_transfer_backend, "mori")) {  // its bootstrap server comes with the package
-    r.refuse(RF::kOther, "ModuleNotFoundError", "find_spec",
+    r.refuse(RF::kOther, "ModuleNotFoundError", "<module>",
              "The Python package mori is missing; install it or use mooncake.");
   }
   const Value& port = r[kPort];
@@ -221,10 +221,10 @@ void handle_roles(Resolution& r) {
               "--disaggregation-transfer-backend fake moves nothing; a prefill server needs a real one.");
     if (r.before(v0_5(13))) {
       without_piecewise_graph(r);
-    } else if (r.before(v0_5(15))) {
+    } else if (r.before(v0_5(16))) {
       r.set(kStep, Field::disable_cuda_graph, true);
     }
-    if (r.since(v0_5(15)) && rust_server(r)) alias_bootstrap_port(r);
+    if (r.since(v0_5(17)) && rust_server(r)) alias_bootstrap_port(r);
   }
   if (!is_prefill(r) && !is_decode(r)) return;
   const bool staged = r.is(Field::disaggregation_transfer_backend, "mooncake") ||
@@ -312,7 +312,7 @@ void handle_pd_disaggregation(Resolution& r) {
       r.change(kStep, Field::optimistic_prefill_attempts, 1);
     }
   }
-  if (r.since(v0_5(15))) check_host_receive_and_dcp(r);
+  if (r.since(v0_5(17))) check_host_receive_and_dcp(r);
   handle_roles(r);
 }
 
