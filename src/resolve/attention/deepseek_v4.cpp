@@ -71,9 +71,22 @@ void assign_defaults(Resolution& r) {
   if (r.before(v0_5(13)) && !r.is(Field::disaggregation_mode, "null") && r.integer(Field::pp_size) > 1) {
     r.refuse(RF::kOther, "ValueError", kDefaults, "DeepSeek V4 under disaggregation needs --pp-size 1 in this release");
   }
-  if (later && r.is(Field::moe_runner_backend, "auto") && has_fp4_experts(r, r.model())) {
+  if (later && r.is(Field::moe_runner_backend, "auto") && has_hybrid_nvfp4_experts(r.model())) {
     r.set(kDefaults, Field::moe_runner_backend, "flashinfer_trtllm_routed");
   }
+}
+
+void check_exchange(Resolution& r) {
+  if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&
+      (r.before(v0_5(19)) || !r.is(Field::moe_a2a_backend, "mori"))) {
+    r.refuse(RF::kOther, "ValueError", kContext,
+             "context parallelism of DeepSeek V4 needs --moe-a2a-backend none, deepep, megamoe or mori");
+  }
+}
+
+void turn_sparse_prefill_off(Resolution& r) {
+  r.warn(kContext, "sparse prefill of FlashMLA is turned off under context parallelism");
+  r.env()["SGLANG_OPT_FLASHMLA_SPARSE_PREFILL"] = "False";
 }
 
 void assign_context_parallelism(Resolution& r) {
@@ -89,6 +102,7 @@ void assign_context_parallelism(Resolution& r) {
       r.refuse(RF::kOther, "ValueError", kContext, "DeepSeek V4 splits prefill with --cp-strategy interleave only");
     }
     r.set(kContext, Field::enable_dsa_prefill_context_parallel, true);
+    if (r.since(v0_5(18))) r.set(kContext, Field::enable_prefill_context_parallel, false);
     r.set(kContext, Field::dsa_prefill_cp_mode, "round-robin-split");
   }
   r.set(kContext, Field::enable_dp_attention, true);
@@ -97,6 +111,8 @@ void assign_context_parallelism(Resolution& r) {
         operators::floor_div(r, kContext, r.integer(Field::tp_size), r.integer(Field::dp_size)));
   r.require(r[Field::dp_size] == Value(1), kContext, "round-robin-split needs --dp-size 1");
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
+  check_exchange(r);
+  if (r.since(v0_5(15))) turn_sparse_prefill_off(r);
   r.warn(kContext, "context parallelism of DeepSeek V4 is on");
 }
 
@@ -158,7 +174,7 @@ void apply_deepseek_v4_defaults(Resolution& r) {
 }
 
 void validate_deepseek_v4_cp(Resolution& r) {
-  if (r.before(v0_5(15))) {
+  if (r.before(v0_5(19))) {
     assign_context_parallelism(r);
     return;
   }
@@ -172,6 +188,11 @@ void validate_deepseek_v4_cp(Resolution& r) {
   }
   const bool groups = r.since(v0_5(22));  // before, --dp-size counts them
   const std::int64_t attn_dp_size = groups ? context_parallel_attn_dp_size(r) : r.integer(Field::dp_size);
+  if (r.before(v0_5(20))) {
+    r.declare(kContext, {{Field::enable_dsa_prefill_context_parallel, true}});
+    r.declare(kContext, {{Field::enable_prefill_context_parallel, false}});
+    r.declare(kContext, {{Field::dsa_prefill_cp_mode, "round-robin-split"}});
+  }
   if (groups) {
     r.declare(kContext, {{Field::attn_dp_size, attn_dp_size}, {Field::dp_size, 1}});
   } else {
@@ -182,15 +203,8 @@ void validate_deepseek_v4_cp(Resolution& r) {
             {{Field::attn_cp_size, operators::floor_div(r, kContext, r.integer(Field::tp_size), attn_dp_size)}});
   r.require(attn_dp_size == 1, kContext, "interleaved context parallelism needs one attention data-parallel group");
   r.require(r.integer(Field::tp_size) <= 8, kContext, "prefill context parallelism needs one machine (--tp-size 8)");
-  if (r.since(v0_5(17)) && !r.one_of(Field::moe_a2a_backend, {"none", "deepep", "megamoe"}) &&
-      (r.before(v0_5(19)) || !r.is(Field::moe_a2a_backend, "mori"))) {
-    r.refuse(RF::kOther, "ValueError", kContext,
-             "context parallelism of DeepSeek V4 needs --moe-a2a-backend none, deepep, megamoe or mori");
-  }
-  if (!is_v41(r)) {
-    r.warn(kContext, "sparse prefill of FlashMLA is turned off under context parallelism");
-    r.env()["SGLANG_OPT_FLASHMLA_SPARSE_PREFILL"] = "False";
-  }
+  check_exchange(r);
+  if (!is_v41(r)) turn_sparse_prefill_off(r);
   r.warn(kContext, "context parallelism of DeepSeek V4 is on");
 }
 

@@ -10,7 +10,8 @@ namespace preflight::resolve {
 Overrides deepseek_v4_overrides(Resolution& r, const ModelFacts& model) {
   Overrides overrides;
   overrides.set(Field::attention_backend, "dsv4");
-  if (r.none(Field::swa_full_tokens_ratio) && model.model_type != "deepseek_v41") {
+  const Value& ratio = r[Field::swa_full_tokens_ratio];  // none since 0.5.20
+  if (ratio == field_default(Field::swa_full_tokens_ratio, r.release()) && model.model_type != "deepseek_v41") {
     overrides.set(Field::swa_full_tokens_ratio, 0.1);
   }
   const bool npu = r.is(Field::device, "npu");
