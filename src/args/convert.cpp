@@ -107,31 +107,49 @@ Converted json_list(std::string_view text) {
 }
 
 // The settings that each phase of --cuda-graph-config takes.
-constexpr std::string_view kDecodeKeys[] = {"backend", "max_bs", "bs"};
-constexpr std::string_view kPrefillKeys[] = {
-    "backend",    "max_bs", "bs", "max_context_size", "full_prefill_max_req", "full_prefill_prefix_chunk_tokens",
-    "max_seq_len"};
+struct GraphSetting {
+  std::string_view name;
+  bool decodes;  // both phases have it, or the prefill alone
+  Release since = v0_5(0);
+  Release until = v0_5(9999);
+};
+
+constexpr GraphSetting kGraphSettings[] = {
+    {"backend", true},
+    {"max_bs", true},
+    {"bs", true},
+    {"tc_compiler", true, v0_5(0), v0_5(22)},
+    {"full_prefill_max_req", false, v0_5(15)},
+    {"full_prefill_prefix_chunk_tokens", false, v0_5(17)},
+    {"max_context_size", false, v0_5(21)},
+    {"max_seq_len", false, v0_5(21)},
+};
+
+bool has_graph_setting(std::string_view phase, std::string_view name, Release release) {
+  return std::ranges::any_of(kGraphSettings, [&](const GraphSetting& s) {
+    return s.name == name && (s.decodes || phase == "prefill") && release >= s.since && release < s.until;
+  });
+}
 
 Converted cuda_graph_backend(std::string_view text) {
   if (text == "tc_piecewise") return fault("no backend any more; choose breakable, full or disabled");
   return Value(text);
 }
 
-Converted cuda_graph_config(std::string_view text) {
+Converted cuda_graph_config(std::string_view text, Release release) {
   auto parsed = json(text);
   if (!parsed) return parsed;
   if (!parsed->is_dict()) return fault("not a JSON object");
   for (const auto& [phase, settings] : parsed->as_dict()) {
-    const bool prefill = phase == "prefill";
-    if (!prefill && phase != "decode") return fault("no such phase: " + phase + "; phases are decode and prefill");
+    if (phase != "prefill" && phase != "decode")
+      return fault("no such phase: " + phase + "; phases are decode and prefill");
     if (!settings.is_dict()) return fault("the settings of " + phase + " are not a JSON object");
-    if (const Value* backend = settings.find("backend"); backend != nullptr && backend->is_string()) {
+    const Value* backend = settings.find("backend");
+    if (release >= v0_5(22) && backend != nullptr && backend->is_string()) {
       if (auto checked = cuda_graph_backend(backend->as_string()); !checked) return checked;
     }
-    const std::span<const std::string_view> keys =
-        prefill ? std::span<const std::string_view>(kPrefillKeys) : std::span<const std::string_view>(kDecodeKeys);
     for (const auto& [key, value] : settings.as_dict()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) return fault(phase + " has no setting " + key);
+      if (!has_graph_setting(phase, key, release)) return fault(phase + " has no setting " + key);
     }
   }
   return parsed;
@@ -139,7 +157,7 @@ Converted cuda_graph_config(std::string_view text) {
 
 }  // namespace
 
-Converted convert(Converter converter, std::string_view text, Release /*release*/) {
+Converted convert(Converter converter, std::string_view text, Release release) {
   switch (converter) {
     case Converter::kText:
       return Value(text);
@@ -160,7 +178,7 @@ Converted convert(Converter converter, std::string_view text, Release /*release*
     case Converter::kCudaGraphBackend:
       return cuda_graph_backend(text);
     case Converter::kCudaGraphConfig:
-      return cuda_graph_config(text);
+      return cuda_graph_config(text, release);
   }
   return fault("unknown type");
 }

@@ -37,7 +37,7 @@ void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std:
     r.refuse(RF::kOther, "ValueError", function, "DeepSeek V3.2 splits prefill with --cp-strategy interleave only");
   }
   if (r.before(v0_5(16)) || !contains({"MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch)) return;
-  if (r.before(v0_5(20)) && !r.env_bool("SGLANG_ENABLE_CP_V2", false)) return;
+  if (r.before(v0_5(20)) && !r.env_bool("SGLANG_ENABLE_CP_V2", true)) return;
   if (!r.is(Field::cp_strategy, "zigzag")) {
     r.refuse(RF::kOther, "ValueError", function, "MiMo V2 splits prefill with --cp-strategy zigzag only");
   }

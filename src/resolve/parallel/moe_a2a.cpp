@@ -138,10 +138,8 @@ void validate_deepep_v2_model(Resolution& r) {
   const ModelFacts& model = r.model();
   const std::string arch = model.architectures.empty() ? std::string() : model.architectures.front();
   const bool first = contains({"DeepseekV3ForCausalLM", "DeepseekV4ForCausalLM", "Qwen3MoeForCausalLM"}, arch);
-  const bool later = contains(
-      {"Glm5NextForConditionalGeneration", "GlmMoeDsaForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"},
-      arch);
-  if (!first && !(later && r.since(v0_5(21)))) {
+  const bool later = contains({"GlmMoeDsaForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"}, arch);
+  if (!first && !(later && r.since(v0_5(22))) && !(arch == "Glm5NextForConditionalGeneration" && r.since(v0_5(21)))) {
     r.refuse(RF::kOther, "ValueError", kFunction, "this architecture does not run with --moe-a2a-backend deepep_v2");
   }
 }

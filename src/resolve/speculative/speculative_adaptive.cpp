@@ -36,7 +36,8 @@ Value built_in_config(const Resolution& r) {
     return Value::dict({{"candidate_steps", Value::list(std::move(steps))}});
   };
   if (r.before(v0_5(14))) return Value::dict({{"1", entry({1, 3, 7})}, {"8", entry({1, 3})}, {"32", entry({1})}});
-  return Value::dict({{"1", entry({1, 3, 5, 7})}, {"8", entry({0, 1, 3})}, {"32", entry({0, 1})}, {"64", entry({0})}});
+  const Value first = r.before(v0_5(20)) ? entry({1, 3, 7}) : entry({1, 3, 5, 7});
+  return Value::dict({{"1", first}, {"8", entry({0, 1, 3})}, {"32", entry({0, 1})}, {"64", entry({0})}});
 }
 
 Value configuration(Resolution& r) {

@@ -115,8 +115,7 @@ bool as_float(const Value& value, double& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// Convolution, selector, scaling and attention members, read since they exist.
-void check_later_members(Reader& in, const Value& nested) {
+void check_convolution_and_selector(Reader& in, const Value& nested) {
   const auto both_or_neither = [](std::int64_t a, std::int64_t b) { return (a != 0) == (b != 0); };
   in.check(both_or_neither(in.count("conv_kernel_size"), in.count("conv_group_size")));
   in.check(both_or_neither(in.count("selector_rank"), in.count("selector_top_k")));
@@ -125,6 +124,9 @@ void check_later_members(Reader& in, const Value& nested) {
   in.check(!(multiplier <= 0));
   double softcap = 0.0;
   if (in.nested("final_logit_softcapping").truthy()) in.check(as_float(in.nested("final_logit_softcapping"), softcap));
+}
+
+void check_attention_members(Reader& in, const Value& nested) {
   const Value* sink = find(nested, "attention_sink_bias");
   in.check(sink == nullptr || sink->is_bool());
   const Value scale = in.nested("attention_value_scale");
@@ -199,15 +201,17 @@ void check_markov(Reader& in, const Value& config, const Value& nested, bool pre
 
 BlockDraft parse_dflash_draft(const Resolution& r, const Value& config) {
   Reader in(config);
-  const bool later = r.since(v0_5(14));
   in.integer(member(text_config(config), "num_hidden_layers"), 1);
   in.integer(in.nested_or_top("num_target_layers"), 1);
   const Integer block_size = in.integer(in.nested_or_top("block_size"), 1);
-  if (later) check_later_members(in, member(config, "dflash_config"));
+  if (r.since(v0_5(19))) check_convolution_and_selector(in, member(config, "dflash_config"));
   const Value layers = in.nested_or_top("target_layer_ids");
   in.check(layers.is_none() || all_integers(layers));
-  check_mask(in, later);
-  if (later) check_domino(in, config, block_size);
+  check_mask(in, r.since(v0_5(18)));
+  if (r.since(v0_5(20))) {
+    check_attention_members(in, member(config, "dflash_config"));
+    check_domino(in, config, block_size);
+  }
   return in.valid() ? BlockDraft{true, block_size} : BlockDraft{};
 }
 
