@@ -190,6 +190,40 @@ TEST(ChangeReasons, AWayOfSeveralStepsGivesEachOfThem) {
   EXPECT_THAT(why(launch, Field::page_size), ::testing::ContainsRegex("pages of 1 token only. Then: intel_xpu takes"));
 }
 
+// No step of these launches is without its reason, whatever field it sets.
+TEST(ChangeReasons, EveryStepOfUsualLaunchesHasOne) {
+  const std::pair<const char*, const char*> launches[] = {
+      {"qwen3-0.6b", ""},
+      {"qwen3-0.6b", "--attention-backend intel_xpu --page-size 32"},
+      {"qwen3-0.6b", "--enable-deterministic-inference --attention-backend triton --tp-size 2"},
+      {"qwen3-0.6b", "--disaggregation-mode decode --quantization unquant"},
+      {"deepseek-v2-lite-chat", "--attention-backend intel_xpu --tp-size 2 --dp-size 2 --enable-dp-attention"},
+      {"deepseek-v3.2", "--tp-size 8"},
+      {"qwen3.5-9b", ""},
+      {"qwen3-next-80b-a3b", "--tp-size 4 --disable-radix-cache"},
+      {"llama-4-scout-17b-16e", "--tp-size 4"},
+      {"gpt-oss-20b", "--attention-backend triton"},
+      {"gemma-3-27b-it", "--pp-size 2"},
+      {"gemma-4-26b-a4b-it", ""},
+      {"qwen3-vl-8b-instruct", "--device cpu"},
+      {"qwen3-30b-a3b", "--moe-a2a-backend deepep --tp-size 2"},
+      {"llama-3.1-8b-instruct",
+       "--speculative-algorithm NEXTN --speculative-draft-model-path {models}/llama-3.1-8b-eagle"}};
+  for (const Release release : supported_releases()) {
+    for (const auto& [model, args] : launches) {
+      const Launch launch = testing::launch_of(
+          release, model, testing::split_words(std::string("--device xpu ") + args), testing::device_of("b60x8"), {});
+      for (const Field field : fields_of(release)) {
+        if (field_name(field).starts_with('_')) continue;  // SGLang's notes to itself
+        for (const auto& change : rules::changes_of(LaunchView(launch), field)) {
+          EXPECT_FALSE(change.reason.empty())
+              << release.text() << " " << model << " " << args << ": " << field_name(field) << " by " << change.step;
+        }
+      }
+    }
+  }
+}
+
 // A finding says the reason, and not what the rule says of all launches.
 TEST(ChangeReasons, FindingsGiveThem) {
   for (const Release release : supported_releases()) {

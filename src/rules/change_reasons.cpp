@@ -11,7 +11,7 @@ namespace {
 
 std::string_view bare(std::string_view step) {
   step = step.substr(0, step.find('.'));
-  if (step.starts_with('_')) step.remove_prefix(1);
+  while (step.starts_with('_')) step.remove_prefix(1);
   return step;
 }
 
