@@ -184,6 +184,15 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
   for (const auto& row : rows) EXPECT_EQ(refusal_of(outcome_of(row.config, row.release)), row.refusal) << row.config;
 }
 
+// A configuration class raises where a condition of its own holds: what the condition asks for is what to look at.
+TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
+  const auto outcome = outcome_of(
+      R"({"model_type":"granitemoehybrid","architectures":["GraniteMoeHybridForCausalLM"],"mamba_n_heads":7})", kNew);
+  const auto* refusal = std::get_if<Refusal>(&outcome.result);
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_EQ(refusal->message, "the configuration class refuses mamba_n_heads");
+}
+
 constexpr std::string_view kFp8 =
     R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"torch_dtype":"bfloat16","quantization_config":{"quant_method":"fp8"}})";
 constexpr std::string_view kMxfp4 =

@@ -10,9 +10,12 @@
 // Tested by tests/facts_model_test.cpp.
 #include "src/facts/transformers/config_rules.h"
 
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/facts/transformers/model_builder.h"
 #include "src/facts/transformers/rule_expressions.h"
@@ -139,14 +142,44 @@ void next_class(RuleFrame& f, const Value::List& p) {
   f.kwargs = convert_rope(base, f.self, std::move(arguments), f.function);
 }
 
+void choose_branch(RuleFrame& f, const Value::List& p) {
+  const Value& branch = attribute_truthy(evaluate(f, p[1])) ? p[2] : p[3];
+  const Value* outer = std::exchange(f.asked, &p[1]);
+  run_rules(f, branch);
+  f.asked = outer;
+}
+
+// What a condition asks for of one kind: "s" attributes, as config.json names them, "l" locals of the rule.
+void collect_names(const Value& expression, std::string_view kind, std::vector<std::string>& names) {
+  if (!expression.is_list()) return;
+  const Value::List& parts = expression.as_list();
+  const bool names_one = parts.size() == 2 && parts[0].is_string() && parts[1].is_string();
+  if (!names_one) {
+    for (const Value& part : parts) collect_names(part, kind, names);
+    return;
+  }
+  if (parts[0].as_string() != kind) return;
+  std::string name = parts[1].as_string();
+  while (name.starts_with('_')) name.erase(0, 1);
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
+[[noreturn]] void raise(RuleFrame& f, const Value::List& p) {
+  std::vector<std::string> names;
+  for (const std::string_view kind : {"s", "l"}) {
+    if (f.asked != nullptr && names.empty()) collect_names(*f.asked, kind, names);
+  }
+  const std::string what = names.empty() ? "the values" : fmt::format("{}", fmt::join(names, ", "));
+  rule_error(p[1].as_string(), f.function, "the configuration class refuses " + what);
+}
+
 using Rule = void (*)(RuleFrame& f, const Value::List& p);
 const std::unordered_map<std::string_view, Rule>& rule_kinds() {
   static const std::unordered_map<std::string_view, Rule> kRules{
       {"=", [](RuleFrame& f,
                const Value::List& p) { set_checked(f.self, p[1].as_string(), evaluate(f, p[2]), f.function); }},
       {"$", [](RuleFrame& f, const Value::List& p) { put(f.locals, p[1].as_string(), evaluate(f, p[2])); }},
-      {"?",
-       [](RuleFrame& f, const Value::List& p) { run_rules(f, attribute_truthy(evaluate(f, p[1])) ? p[2] : p[3]); }},
+      {"?", choose_branch},
       {"each", for_each},
       {"item", set_item},
       {"setattr", set_attribute},
@@ -158,10 +191,7 @@ const std::unordered_map<std::string_view, Rule>& rule_kinds() {
       {"validate",
        [](RuleFrame& f, const Value::List& p) { run_validator(nullptr, f.self, p[1].as_string(), f.function); }},
       {"kwargs", replace_kwargs},
-      {"raise",
-       [](RuleFrame& f, const Value::List& p) {
-         rule_error(p[1].as_string(), f.function, "the configuration class refuses the values");
-       }},
+      {"raise", [](RuleFrame& f, const Value::List& p) { raise(f, p); }},
       {"return",
        [](RuleFrame& f, const Value::List& p) {
          f.result = evaluate(f, p[1]);

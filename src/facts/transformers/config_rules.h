@@ -46,6 +46,7 @@ struct RuleFrame {
   bool returned = false;
   bool skipped = false;  // continue
   Attribute result = Value();
+  const Value* asked = nullptr;  // the condition whose branch runs
 };
 
 void run_rules(RuleFrame& frame, const Value& rules);

@@ -194,7 +194,7 @@ Algorithm algorithm_from(Resolution& r, const Value& name) {
   if (r.since(v0_5(16)) && text == "DSPARK") return Algorithm::kDspark;
   if (r.since(v0_5(20)) && text == "UNO") return Algorithm::kUno;
   if (r.since(v0_5(20)) && text == "NEXTN") return Algorithm::kEagle;
-  r.refuse(RF::kOther, "ValueError", "from_string", "no speculative algorithm is called " + text);
+  r.refuse(RF::kOther, "ValueError", "from_string", "this release has no speculative algorithm called " + text);
 }
 
 void cap_running_requests(Resolution& r, std::string_view function) {
