@@ -115,6 +115,10 @@ constexpr ChangeReason kReasons[] = {
      "DSPARK verifies a block of the draft and one token more: the draft's own size, or 7 where none is known."},
     {{"resolve_dflash_draft_attention_backend"},
      Field::speculative_draft_attention_backend,
+     "DFLASH cannot draft on that backend; triton replaces it, flashinfer up to 0.5.19.",
+     [](const FieldChange& c) { return !c.before.is_none(); }},
+    {{"resolve_dflash_draft_attention_backend"},
+     Field::speculative_draft_attention_backend,
      "The draft attends as prefill does where DFLASH can draft on that backend, else on triton (flashinfer up to "
      "0.5.19)."},
     {{kDspark}, Field::speculative_draft_model_path, kOwnDraft},
