@@ -36,8 +36,9 @@ bool is_mla(const FieldChange& c) { return c.launch.has_model() && c.launch.mode
 bool xpu_page(const FieldChange& c) { return c.now == Value(128) && names(c, "intel_xpu"); }
 
 bool split_agrees(const FieldChange& c) {
-  return is_text(c.now, c.launch.text(Field::prefill_attention_backend)) &&
-         is_text(c.now, c.launch.text(Field::decode_attention_backend));
+  return c.launch.prefill_field() == Field::prefill_attention_backend &&
+         c.launch.decode_field() == Field::decode_attention_backend && is_text(c.now, c.launch.prefill_backend()) &&
+         is_text(c.now, c.launch.decode_backend());
 }
 
 bool was_none(const FieldChange& c) { return c.before.is_none(); }
