@@ -113,7 +113,7 @@ void check_served_name(Resolution& r) {
 void check_mixed_chunk(Resolution& r) {
   if (r.none(Field::speculative_algorithm) || !r.on(Field::enable_mixed_chunk)) return;
   const bool supported =
-      r.since(v0_5(15)) && r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK", "NEXTN"});
+      r.since(v0_5(19)) && r.one_of(Field::speculative_algorithm, {"EAGLE", "EAGLE3", "DFLASH", "DSPARK", "NEXTN"});
   r.require(supported, kCheck,
             fmt::format("--enable-mixed-chunk does not work with {} speculation; drop one of them.",
                         r.text(Field::speculative_algorithm)));
