@@ -34,7 +34,7 @@ Value default_phase(Release release, std::string_view backend) {
 const Value& default_config(Release release) {
   static const std::vector<std::pair<Release, Value>> kConfigs = [] {
     std::vector<std::pair<Release, Value>> configs;
-    for (const Release first : {v0_5(0), v0_5(15), v0_5(17), v0_5(21), v0_5(22)}) {
+    for (const Release first : supported_releases()) {
       const std::string_view prefill = first < v0_5(22) ? "tc_piecewise" : "disabled";
       configs.emplace_back(first, Value::dict({{std::string(kDecode), default_phase(first, "full")},
                                                {std::string(kPrefill), default_phase(first, prefill)}}));

@@ -166,7 +166,7 @@ void handle_load_format(Resolution& r) {
 
 // Reads config.json for the first time, so a model that cannot be read is refused here (0.5.23).
 void apply_muse_spark_env_defaults(Resolution& r) {
-  if (!r.since(v0_5(23)) || model_is_remote_instance(r)) return;
+  if (model_is_remote_instance(r)) return;
   facts::ConfigRequest request;
   request.path = r.text(Field::model_path);
   request.trust_remote_code = r.on(Field::trust_remote_code);

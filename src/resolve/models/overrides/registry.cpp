@@ -13,7 +13,7 @@ struct Provider {
   std::string_view source;  // as recorded in the chain
   Overrides (*declare)(Resolution& r, const ModelFacts& model);
   std::initializer_list<std::string_view> architectures;
-  Release since = v0_5(15);
+  Release since = v0_5(0);  // any that declares
 };
 
 // Sorted as upstream imports the modules; an architecture may have several providers.
