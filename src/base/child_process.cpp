@@ -6,6 +6,8 @@
 #include <spawn.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,17 +64,15 @@ bool open_pipe(std::array<int, 2>& ends) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::start(const std::string& program, std::string_view argument,
-                                         std::string_view input) {
+Result<ChildProcess> ChildProcess::spawn(const std::string& program, std::vector<std::string> arguments, int input) {
   std::array<int, 2> answers{-1, -1};
   std::array<int, 2> log{-1, -1};
-  int request = memory_file(input);
-  int error = request >= 0 && open_pipe(answers) && open_pipe(log) ? 0 : errno;
+  int error = input >= 0 && open_pipe(answers) && open_pipe(log) ? 0 : errno;
   pid_t pid = -1;
   if (error == 0) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, request, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files, log[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, log[1], STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files, answers[1], kAnswerDescriptor);
@@ -82,13 +82,13 @@ Result<ChildProcess> ChildProcess::start(const std::string& program, std::string
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
     std::string name = program;
-    std::string word(argument);
-    const std::array<char*, 3> arguments{name.data(), word.data(), nullptr};
-    error = posix_spawn(&pid, program.c_str(), &files, &attributes, arguments.data(), environ);
+    std::vector<char*> words{name.data()};
+    for (std::string& argument : arguments) words.push_back(argument.data());
+    words.push_back(nullptr);
+    error = posix_spawnp(&pid, program.c_str(), &files, &attributes, words.data(), environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
   }
-  close_if_open(request);
   close_if_open(answers[1]);
   close_if_open(log[1]);
   if (error != 0) {
@@ -99,15 +99,54 @@ Result<ChildProcess> ChildProcess::start(const std::string& program, std::string
   return ChildProcess(pid, answers[0], log[0]);
 }
 
+Result<ChildProcess> ChildProcess::start(const std::string& program, std::string_view argument,
+                                         std::string_view input) {
+  int request = memory_file(input);
+  auto child = spawn(program, {std::string(argument)}, request);
+  close_if_open(request);
+  return child;
+}
+
+Result<ChildProcess> ChildProcess::start_talking(const std::string& program, std::vector<std::string> arguments) {
+  // A socket, because writing to one that nobody reads can be an error without being a signal.
+  constexpr timeval kPatience{10, 0};
+  std::array<int, 2> ends{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
+  }
+  setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  auto child = spawn(program, std::move(arguments), ends[1]);
+  close_if_open(ends[1]);
+  if (child) {
+    child->requests_ = ends[0];
+  } else {
+    close_if_open(ends[0]);
+  }
+  return child;
+}
+
+bool ChildProcess::say(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  for (std::string_view left = text; !left.empty();) {
+    const ssize_t sent = send(requests_, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       answers_(std::exchange(other.answers_, -1)),
       log_descriptor_(std::exchange(other.log_descriptor_, -1)),
+      requests_(std::exchange(other.requests_, -1)),
       buffered_(std::move(other.buffered_)),
       log_(std::move(other.log_)) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ > 0) kill_now();
+  close_if_open(requests_);
   close_if_open(answers_);
   close_if_open(log_descriptor_);
 }
@@ -175,6 +214,7 @@ int ChildProcess::reap(std::chrono::milliseconds patience) {
 
 int ChildProcess::finish() {
   constexpr std::chrono::milliseconds kMoment{2000};
+  close_if_open(requests_);
   const int status = reap(kMoment);
   return pid_ < 0 ? status : kill_now();
 }

@@ -1,6 +1,8 @@
 // A child process that answers in lines: started with one argument and a text on standard input, read with a deadline,
 // ended for sure. What it prints itself (standard output and error) is kept as its log, the last part of it.
 //
+// Or it is told line by line what to do: start_talking() and say().
+//
 // Started with posix_spawn and not fork: the caller may have threads and an OpenCL driver loaded. The input lies in
 // memory (memfd), so that a child that dies before reading it blocks or signals nobody.
 #pragma once
@@ -10,6 +12,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "preflight/result.h"
 
@@ -20,10 +23,15 @@ class ChildProcess {
   static constexpr int kAnswerDescriptor = 3;  // where the child writes its lines
 
   static Result<ChildProcess> start(const std::string& program, std::string_view argument, std::string_view input);
+  // Its standard input stays open; a program without a slash in its name is looked for in PATH.
+  static Result<ChildProcess> start_talking(const std::string& program, std::vector<std::string> arguments);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
   ChildProcess(const ChildProcess&) = delete;
   ~ChildProcess();
+
+  // One line to its standard input; false when it does not listen any more.
+  bool say(std::string_view line);
 
   enum class Next { kLine, kEnd, kTimeout };
   // The next line without its newline; waits at most so long. kEnd: it has closed its side, or is gone.
@@ -36,6 +44,7 @@ class ChildProcess {
 
  private:
   ChildProcess(pid_t pid, int answers, int log) : pid_(pid), answers_(answers), log_descriptor_(log) {}
+  static Result<ChildProcess> spawn(const std::string& program, std::vector<std::string> arguments, int input);
   int reap(std::chrono::milliseconds patience);
   void drain_log();
   void keep_log(std::string_view text);
@@ -43,6 +52,7 @@ class ChildProcess {
   pid_t pid_ = -1;
   int answers_ = -1;
   int log_descriptor_ = -1;
+  int requests_ = -1;  // of a child that is talked to
   std::string buffered_;
   std::string log_;
 };
