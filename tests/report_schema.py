@@ -34,6 +34,7 @@ FILES = {
 RUNS = [
     ("check", {0}, ["check", "--no-kernel", "--format", "json", "--", *LAUNCH]),
     ("check", {0}, ["check", "--kernel-timeout", "50", "--format", "json", "--", "--model-path", "Qwen/Qwen3-0.6B"]),
+    ("check", {1}, ["check", "--kernel-from", "python:/nonexistent", "--format", "json", "--", *LAUNCH]),
     ("check", {1}, ["check", "--no-kernel", "--format", "json", "--", *BAD]),
     ("check", {1}, ["check", "--no-kernel", "--output", "json", "--", "--nope"]),
     ("check", {0}, ["check", "--no-kernel", "--format", "json", "--ignore", "PG,PL,RF", "--", *LAUNCH]),

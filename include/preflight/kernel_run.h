@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -93,10 +94,25 @@ struct CaseReport {
   std::optional<Timing> timing;
   double reference_seconds = 0.0;
   double kernel_seconds = 0.0;  // first run, build excluded
+  std::string function;         // of somebody else's kernel: its name, the file that it was imported from
+  std::string imported;
+  std::vector<std::string> notes;  // what it was called with that the case does not say
+};
+
+// Whose kernels ran where they are not ours: what a Python environment holds.
+struct KernelPeer {
+  std::string from;         // "python": SGLang's own; "torch": PyTorch's attention
+  std::string interpreter;  // as it was named
+  std::string device;       // "xpu", "cuda" or "cpu"
+  std::string device_name;
+  bool interpreted = false;                                     // Triton's interpreter: nothing was compiled
+  std::vector<std::pair<std::string, std::string>> versions{};  // of python, torch, triton, sglang
 };
 
 struct KernelReport {
   std::optional<DeviceInfo> device;
+  std::optional<KernelPeer> peer;    // in its place where the kernels are not ours
+  std::string peer_gone;             // why the process that runs those gave no more answers
   std::optional<DeviceError> error;  // the device could not be used at all; cases then say skipped
   std::vector<CaseReport> cases;
   std::vector<PlanSkip> skipped;            // kernels of the launch that were not run, with reasons
@@ -128,6 +144,18 @@ KernelReport run_cases_apart(const std::vector<KernelCase>& cases, const DeviceC
                              const RunObserver& observer = {});
 KernelReport run_plan_apart(const Plan& plan, const DeviceChoice& device, const RunOptions& options,
                             const ProcessLimits& limits = {}, const RunObserver& observer = {});
+
+// The same cases through kernels that are not ours, in one child process: SGLang's own as they are installed beside an
+// interpreter, or PyTorch's attention. Sample, reference, tolerances and judge stay here. Whatever becomes of that
+// process, a case without its answer is skipped, with the reason, and never a pass; a kernel that raises is an error.
+struct PeerChoice {
+  std::string from = "python";
+  std::string interpreter = "python3";
+  std::string backend = "triton";  // SGLang's decode backend, which decides whose kernels a launch runs
+  double seconds = 300.0;          // without an answer; an interpreted kernel takes long
+};
+KernelReport run_cases_by_peer(const std::vector<KernelCase>& cases, const PeerChoice& choice,
+                               const RunObserver& observer = {});
 tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices_apart(const ProcessLimits& limits = {});
 // What that process does instead of main: a request on standard input, answers on its own descriptor. Never returns.
 [[noreturn]] void serve_kernel_process();

@@ -97,6 +97,10 @@ struct Report {
   std::optional<MemorySummary> memory;   // when the weights and the cache can be counted
   std::optional<KernelReport> kernel;    // when it was run
   std::string kernel_not_run;            // why not, when it was not
+  std::optional<KernelReport> peer;      // --kernel-from: the same cases through kernels that are not ours
+  std::string peer_not_run;              // why not
+  bool peer_asked = false;               // it has to run, then
+  bool own_asked = true;                 // our kernels run, too
   std::optional<DeviceError> absence;    // there was no device to run it on
   std::vector<std::string> fix_written;  // --fix: one line per file, or why nothing was written
   bool fixed = false;                    // --fix wrote a corrected text
@@ -108,6 +112,8 @@ struct Report {
   bool kernel_required = false;                        // --require-kernel: so does every kernel that did not run
 
   [[nodiscard]] KernelOutcome kernel_outcome() const;
+  [[nodiscard]] KernelOutcome own_outcome() const;   // of our own kernels alone
+  [[nodiscard]] KernelOutcome peer_outcome() const;  // of the others alone
   // The device's fault in that outcome, absence included; null where it has none.
   [[nodiscard]] const DeviceError* device_fault() const;
   [[nodiscard]] DeviceErrorKind fault_kind() const;  // internal where a kernel failed and nothing says how

@@ -20,5 +20,6 @@ std::span<const EmbeddedFile> environment();          // configs/sglang/environm
 std::span<const EmbeddedFile> messages();             // configs/sglang/messages.txt
 std::span<const EmbeddedFile> usual_architectures();  // configs/sglang/usual_architectures.txt
 std::span<const EmbeddedFile> python_resolver();      // src/resolve/peer/ask_sglang.py
+std::span<const EmbeddedFile> kernel_peer();          // src/kernels/peer/ask_kernels.py
 
 }  // namespace preflight::embedded

@@ -33,18 +33,34 @@ void keep_kernel(KernelReport kernel, Report& report) {
 
 namespace {
 
+void no_kernel(std::string reason, Report& report) { report.kernel_not_run = report.peer_not_run = std::move(reason); }
+
+// The launch's cases through kernels that are not ours; of SGLang's own, those of its decode backend.
+void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
+  PeerChoice choice = *options.peer;
+  choice.backend = plan.decode_backend;
+  RunObserver observer;
+  std::size_t done = 0;
+  if (options.progress) {
+    std::cerr << fmt::format("\rstarting {} …", choice.interpreter) << std::flush;
+    observer.finished = [&](const CaseReport&) {
+      std::cerr << fmt::format("\r\033[Kcases through {}: {}", choice.interpreter, ++done) << std::flush;
+    };
+  }
+  report.peer = run_cases_by_peer(plan.all_cases(), choice, observer);
+  report.peer->skipped = plan.skipped;
+  if (options.progress) std::cerr << "\r\033[K" << std::flush;
+}
+
 void run_kernel(const KernelOptions& options, Report& report) {
   if (!report.launch.accepted()) {
-    report.kernel_not_run = "SGLang refuses this launch";
-    return;
+    return no_kernel("SGLang refuses this launch", report);
   }
   if (!report.plan) {
-    report.kernel_not_run = "the model's shapes are not known";
-    return;
+    return no_kernel("the model's shapes are not known", report);
   }
   if (!options.run) {
-    report.kernel_not_run = options.why_not;
-    return;
+    return no_kernel(options.why_not, report);
   }
   Plan plan = *report.plan;
   std::size_t cases = 0;
@@ -55,8 +71,13 @@ void run_kernel(const KernelOptions& options, Report& report) {
     }
   }
   if (cases == 0) {
-    report.kernel_not_run = plan.skipped.empty() ? "the launch selects no kernel"
-                                                 : plan.skipped.front().kernel + ": " + plan.skipped.front().reason;
+    return no_kernel(plan.skipped.empty() ? "the launch selects no kernel"
+                                          : plan.skipped.front().kernel + ": " + plan.skipped.front().reason,
+                     report);
+  }
+  if (options.peer) run_peer(options, plan, report);
+  if (!options.own) {
+    report.kernel_not_run = "--kernel-from names other kernels";
     return;
   }
   RunObserver observer;
@@ -76,7 +97,7 @@ void run_kernel(const KernelOptions& options, Report& report) {
 
 // A device that was asked for by name is looked for even where nothing runs on it.
 void look_for_device(const KernelOptions& options, Report& report) {
-  if (!options.run || !options.device || report.kernel || report.absence) return;
+  if (!options.run || !options.own || !options.device || report.kernel || report.absence) return;
   KernelReport opened = run_cases_apart({}, DeviceChoice{*options.device}, RunOptions{}, options.limits);
   if (opened.error && is_absence(opened.error->kind)) report.absence = std::move(opened.error);
 }
@@ -166,6 +187,8 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   report.fail_on = command.fail_on;
   report.device_required = command.kernel.device || !command.kernel.inject.empty();
   report.kernel_required = command.kernel.required;
+  report.peer_asked = command.kernel.peer.has_value();
+  report.own_asked = command.kernel.own;
   run_kernel(command.kernel, report);
   look_for_device(command.kernel, report);
   run_injections(command.kernel, report);

@@ -44,9 +44,11 @@ struct KernelOptions {
   bool required = false;                          // --require-kernel: what does not run counts
   std::optional<std::string> device;              // --opencl-device; then its absence counts
   std::optional<std::uint64_t> seed;
-  bool progress = false;  // a line on standard error while cases run
-  ProcessLimits limits;   // --kernel-timeout
-  std::string inject;     // --inject: a defect's id, or "all"; then the absence of a device counts, too
+  bool progress = false;                          // a line on standard error while cases run
+  ProcessLimits limits;                           // --kernel-timeout
+  bool own = true;                                // our own kernels
+  std::optional<PeerChoice> peer = std::nullopt;  // --kernel-from: others, too, or in their place
+  std::string inject;  // --inject: a defect's id, or "all"; then the absence of a device counts, too
 };
 
 struct CheckCommand {

@@ -37,14 +37,21 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   report.launch.args.release = supported_releases().back();
   report.device_required = true;
   report.kernel_required = true;
-  KernelReport done =
-      run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
-  if (!done.error && !done.cases.empty()) {
-    const CaseReport& c = done.cases.front();
-    const bool ran = c.fault || (c.verdict.word != VerdictWord::kSkipped && c.verdict.word != VerdictWord::kError);
-    if (!ran) return refuse_case(c.verdict.reason);
+  report.peer_asked = kernel.peer.has_value();
+  report.own_asked = kernel.own;
+  if (kernel.peer) report.peer = run_cases_by_peer({*kernel_case}, *kernel.peer);
+  if (kernel.own) {
+    KernelReport done =
+        run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
+    if (!done.error && !done.cases.empty()) {
+      const CaseReport& c = done.cases.front();
+      const bool ran = c.fault || (c.verdict.word != VerdictWord::kSkipped && c.verdict.word != VerdictWord::kError);
+      if (!ran) return refuse_case(c.verdict.reason);
+    }
+    keep_kernel(std::move(done), report);
+  } else {
+    report.kernel_not_run = "--kernel-from names other kernels";
   }
-  keep_kernel(std::move(done), report);
   const Exit status = exit_of(report);
   if (output.format == Format::kJson) {
     std::cout << report::report_json(report, exit_number(status));

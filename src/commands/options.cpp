@@ -413,8 +413,14 @@ void add_gate_options(CLI::App& app, CheckFlags& flags) {
       ->allow_extra_args(false);
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
       ->each([&flags](const std::string&) { flags.device_given = true; });
-  app.add_option("--kernel-timeout", flags.kernel_timeout,
-                 "Seconds without an answer after which the kernel process is ended (default: 60)");
+  app.add_option(
+         "--kernel-timeout", flags.kernel_timeout,
+         "Seconds without an answer after which the kernel process is ended (default: 60; 300 of --kernel-from)")
+      ->each([&flags](const std::string&) { flags.timeout_given = true; });
+  app.add_option("--kernel-from", flags.kernel_from,
+                 "Whose kernels run: opencl (ours); python[:EXE], SGLang's own as installed there; both[:EXE]; "
+                 "torch[:EXE], PyTorch's attention")
+      ->type_name("WHOSE");
 }
 
 void add_finding_options(CLI::App& app, CheckFlags& flags) {
@@ -539,6 +545,33 @@ bool whole_number(const std::string& text, Number& number) {
   return error == std::errc{} && stop == end;
 }
 
+// --kernel-from: whether ours run, and who else's.
+Result<void> choose_kernels(const CheckFlags& flags, KernelOptions& kernel) {
+  const auto colon = flags.kernel_from.find(':');
+  const std::string who = flags.kernel_from.substr(0, colon);
+  if (who == "opencl" && colon == std::string::npos) return {};
+  if (who != "python" && who != "both" && who != "torch") {
+    return failure(
+        fmt::format("--kernel-from {}: expected opencl, python[:EXE], both[:EXE] or torch[:EXE]", flags.kernel_from));
+  }
+  PeerChoice peer{.from = who == "torch" ? "torch" : "python"};
+  if (colon != std::string::npos) peer.interpreter = flags.kernel_from.substr(colon + 1);
+  if (peer.interpreter.empty()) {
+    return failure(
+        fmt::format("--kernel-from {}: name an interpreter behind the colon, or none for python3", flags.kernel_from));
+  }
+  if (flags.timeout_given) peer.seconds = flags.kernel_timeout;
+  kernel.own = who == "both";
+  if (!kernel.own && !flags.inject.empty()) {
+    return failure("--inject plants a defect into our own kernels: --kernel-from both runs them, too");
+  }
+  if (!kernel.run) {
+    return failure(fmt::format("--kernel-from {}: no kernel is to run: {}", flags.kernel_from, kernel.why_not));
+  }
+  kernel.peer = std::move(peer);
+  return {};
+}
+
 Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   KernelOptions kernel;
   kernel.required = required;
@@ -558,6 +591,7 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   }
   kernel.limits.seconds = flags.kernel_timeout;
   kernel.progress = isatty(STDERR_FILENO) != 0;
+  if (auto chosen = choose_kernels(flags, kernel); !chosen) return tl::make_unexpected(chosen.error());
   if (flags.inject.empty() || flags.inject == "list") return kernel;
   int id = 0;
   const bool known = whole_number(flags.inject, id) && !defects::describe(id).empty();

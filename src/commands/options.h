@@ -68,6 +68,8 @@ struct CheckFlags {
   std::string seed;
   std::string inject;
   double kernel_timeout = ProcessLimits{}.seconds;
+  bool timeout_given = false;
+  std::string kernel_from = "opencl";
   std::string case_line;
   std::vector<std::string> paths;
   std::vector<std::string> outputs;

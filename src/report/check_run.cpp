@@ -64,7 +64,8 @@ std::optional<Item> kernel_item(const CheckedLaunch& launch) {
   const Report& report = *launch.report;
   const KernelOutcome outcome = report.kernel_outcome();
   if (outcome == KernelOutcome::kRight || outcome == KernelOutcome::kUnproven) return std::nullopt;
-  std::string why = report.kernel_not_run;
+  std::string why = report.own_asked ? report.kernel_not_run : report.peer_not_run;
+  if (report.peer && !report.peer->peer_gone.empty()) why = report.peer->peer_gone;
   if (const DeviceError* fault = report.device_fault()) why = fault->message;
   const std::string_view word = outcome == KernelOutcome::kNotRun       ? "not run, and required"
                                 : outcome == KernelOutcome::kMistrusted ? "equal, on data that could not have told"

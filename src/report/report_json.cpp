@@ -10,6 +10,7 @@
 #include "src/base/shell_words.h"
 #include "src/report/launches_report.h"
 #include "src/rules/change_reasons.h"
+#include "src/report/peer_text.h"
 
 namespace preflight::report {
 namespace {
@@ -100,6 +101,56 @@ Json error_json(const DeviceError& error) {
   return {{"kind", name_of(error.kind)}, {"message", error.message}, {"log", error.log}};
 }
 
+Json cases_json(const KernelReport& k) {
+  Json cases = Json::array();
+  for (const auto& c : k.cases) {
+    Json outputs = Json::array();
+    for (const auto& o : c.verdict.outputs) {
+      outputs.push_back({{"name", o.name},
+                         {"verdict", name_of(o.word)},
+                         {"rel_rms", o.rel_rms},
+                         {"cosine", o.cosine},
+                         {"max_abs", o.max_abs}});
+    }
+    cases.push_back({{"case", c.case_line},
+                     {"verdict", name_of(c.verdict.word)},
+                     {"reason", c.verdict.reason},
+                     {"outputs", std::move(outputs)}});
+    if (c.fault) cases.back()["error"] = error_json(*c.fault);
+    if (k.peer) {
+      cases.back()["function"] = c.function;
+      cases.back()["imported"] = c.imported;
+      cases.back()["notes"] = c.notes;
+    }
+  }
+  return cases;
+}
+
+Json skips_json(const KernelReport& k) {
+  Json skipped = Json::array();
+  for (const auto& skip : k.skipped) skipped.push_back({{"kernel", skip.kernel}, {"reason", skip.reason}});
+  return skipped;
+}
+
+// Kernels that are not ours.
+Json peer_json(const Report& report) {
+  if (!report.peer) return {{"verdict", "skipped"}, {"reason", report.peer_not_run}};
+  const KernelReport& k = *report.peer;
+  Json out = {{"verdict", name_of(k.worst())}, {"reason", k.peer_gone}};
+  if (k.peer) {
+    Json versions = Json::object();
+    for (const auto& [name, version] : k.peer->versions) versions[name] = version;
+    out["from"] = k.peer->from;
+    out["interpreter"] = k.peer->interpreter;
+    out["device"] = {{"kind", k.peer->device}, {"name", k.peer->device_name}, {"interpreted", k.peer->interpreted}};
+    out["versions"] = std::move(versions);
+    out["shows"] = scope_of(*k.peer);
+  }
+  out["cases"] = cases_json(k);
+  out["skipped"] = skips_json(k);
+  return out;
+}
+
 Json kernel_json(const Report& report) {
   if (!report.kernel) {
     Json out = {{"verdict", "skipped"}, {"reason", report.kernel_not_run}};
@@ -116,26 +167,8 @@ Json kernel_json(const Report& report) {
     if (const std::string engine = matrix_engine(*k.device); !engine.empty()) out["device"]["matrix_engine"] = engine;
   }
   if (k.error) out["error"] = error_json(*k.error);
-  Json cases = Json::array();
-  for (const auto& c : k.cases) {
-    Json outputs = Json::array();
-    for (const auto& o : c.verdict.outputs) {
-      outputs.push_back({{"name", o.name},
-                         {"verdict", name_of(o.word)},
-                         {"rel_rms", o.rel_rms},
-                         {"cosine", o.cosine},
-                         {"max_abs", o.max_abs}});
-    }
-    cases.push_back({{"case", c.case_line},
-                     {"verdict", name_of(c.verdict.word)},
-                     {"reason", c.verdict.reason},
-                     {"outputs", std::move(outputs)}});
-    if (c.fault) cases.back()["error"] = error_json(*c.fault);
-  }
-  out["cases"] = std::move(cases);
-  Json skipped = Json::array();
-  for (const auto& skip : k.skipped) skipped.push_back({{"kernel", skip.kernel}, {"reason", skip.reason}});
-  out["skipped"] = std::move(skipped);
+  out["cases"] = cases_json(k);
+  out["skipped"] = skips_json(k);
   return out;
 }
 
@@ -265,6 +298,7 @@ Json report_object(const Report& report, int exit_status) {
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},
                 {"not_checked", std::move(not_checked)}}}};
+  if (report.peer_asked) out["peer_kernel"] = peer_json(report);
   return out;
 }
 
@@ -307,6 +341,11 @@ std::string batch_line(const Report& report, const Value& id) {
   } else if (report.absence || report.kernel_required) {
     out["kernel"] = name_of(VerdictWord::kSkipped);
     out["kernel_not_run"] = report.absence ? report.absence->message : report.kernel_not_run;
+  }
+  if (report.peer_asked) {
+    out["peer_kernel"] = name_of(report.peer ? report.peer->worst() : VerdictWord::kSkipped);
+    if (!report.peer) out["peer_kernel_not_run"] = report.peer_not_run;
+    if (report.peer && !report.peer->peer_gone.empty()) out["peer_kernel_not_run"] = report.peer->peer_gone;
   }
   if (const DeviceError* fault = report.device_fault()) out["kernel_error"] = error_json(*fault);
   return json_dump(out, -1) + "\n";

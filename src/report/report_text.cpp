@@ -11,6 +11,7 @@
 #include "src/report/excerpt.h"
 #include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
+#include "src/report/peer_text.h"
 #include "src/report/printable.h"
 #include "src/rules/change_reasons.h"
 
@@ -189,7 +190,7 @@ std::string case_text(const CaseReport& c, const DeviceError*& last, const Style
 
 // "" where the kernels were right, or nobody insisted on them.
 std::string_view trouble(const Report& report) {
-  switch (report.kernel_outcome()) {
+  switch (report.own_outcome()) {
     case KernelOutcome::kRight:
     case KernelOutcome::kUnproven:
     case KernelOutcome::kGateFailed:  // the section of the planted defects tells
@@ -348,7 +349,8 @@ std::string chain_reasons(const Launch& launch, Field field) {
 }
 
 std::string kernel_text(const Report& report, const TextOptions& options) {
-  return kernel_section(report, options, Style(options.colour));
+  const Style style(options.colour);
+  return (report.own_asked ? kernel_section(report, options, style) : "") + peer_section(report, options, style);
 }
 
 std::string finding_text(const Diagnostic& finding, const ArgumentSource& source, const TextOptions& options) {
@@ -380,6 +382,7 @@ std::string findings_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = listed_findings(report, Severity::kWarning, options, style);
   if (report.kernel && report.kernel->worst() != VerdictWord::kPass) out += kernel_section(report, options, style);
+  if (report.peer_outcome() != KernelOutcome::kRight) out += peer_section(report, options, style);
   return out + summary(report, style);
 }
 
@@ -397,7 +400,8 @@ std::string report_text(const Report& report, const TextOptions& options) {
   out += values_section(report.launch, options, style);
   if (report.plan) out += plan_section(*report.plan, style);
   if (report.memory) out += memory_section(*report.memory, style);
-  out += kernel_section(report, options, style);
+  if (report.own_asked) out += kernel_section(report, options, style);
+  out += peer_section(report, options, style);
   out += injections_section(report, style);
   out += ignored_section(report, style);
   return out + summary(report, style);

@@ -65,6 +65,22 @@ bool Report::has_at_least(Severity severity) const {
 }
 
 KernelOutcome Report::kernel_outcome() const {
+  if (!peer_asked) return own_outcome();
+  return own_asked ? std::max(own_outcome(), peer_outcome()) : peer_outcome();
+}
+
+KernelOutcome Report::peer_outcome() const {
+  if (!peer) return KernelOutcome::kNotRun;
+  if (peer->has(VerdictWord::kFail)) return KernelOutcome::kWrong;
+  if (peer->has(VerdictWord::kError)) return KernelOutcome::kDeviceFailed;
+  if (peer->has(VerdictWord::kMistrusted)) return KernelOutcome::kMistrusted;
+  if (!peer->peer_gone.empty() || !peer->has(VerdictWord::kPass)) return KernelOutcome::kNotRun;
+  const bool all_ran = peer->skipped.empty() && peer->worst() == VerdictWord::kPass;
+  if (all_ran) return KernelOutcome::kRight;
+  return kernel_required ? KernelOutcome::kNotRun : KernelOutcome::kUnproven;
+}
+
+KernelOutcome Report::own_outcome() const {
   if (kernel && kernel->has(VerdictWord::kFail)) return KernelOutcome::kWrong;
   if (kernel && kernel->worst() == VerdictWord::kError) return KernelOutcome::kDeviceFailed;
   const bool gate_failed =
@@ -80,7 +96,8 @@ KernelOutcome Report::kernel_outcome() const {
 const DeviceError* Report::device_fault() const {
   const KernelOutcome outcome = kernel_outcome();
   if (outcome == KernelOutcome::kNoDevice) return &*absence;
-  return outcome == KernelOutcome::kDeviceFailed ? fault_of(*kernel) : nullptr;
+  if (outcome != KernelOutcome::kDeviceFailed) return nullptr;
+  return own_asked && own_outcome() == outcome ? fault_of(*kernel) : fault_of(*peer);
 }
 
 DeviceErrorKind Report::fault_kind() const {
