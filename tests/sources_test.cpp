@@ -166,6 +166,22 @@ TEST(Sources, FilesThatAreNoneEndInOneLine) {
   }
 }
 
+TEST(Sources, FilesWithoutEndEndInOneLine) {
+  std::string cells;
+  std::string blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    cells += "\"!sglang serve --x\\n\",";
+    blocks += "```bash\nsglang serve --x\n```\n";
+  }
+  const std::string notebook = "{\"cells\":[{\"cell_type\":\"code\",\"source\":[" + cells + "\"\"]}]}";
+  const auto one_line = read_launches(notebook, {}, "a.ipynb");
+  ASSERT_FALSE(one_line);
+  EXPECT_NE(one_line.error().text().find("on one line of its file"), std::string::npos) << one_line.error().text();
+  const auto many = read_launches(blocks, {}, "a.md");
+  ASSERT_FALSE(many);
+  EXPECT_NE(many.error().text().find("more than 1,000 launches"), std::string::npos) << many.error().text();
+}
+
 TEST(Sources, TheReleaseIsReadFromTheTag) {
   const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.16-xpu", "0.5.16"},
                                                       {"lmsysorg/sglang:v0.5.12.post1", "0.5.12.post1"},

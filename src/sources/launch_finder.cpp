@@ -13,6 +13,7 @@ namespace preflight::sources {
 namespace {
 
 constexpr int kDeepest = 8;  // shells in shells
+constexpr std::size_t kMostLaunches = 1'000;
 
 // Variables that SGLang acts on; others may stay unknown.
 bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
@@ -74,6 +75,8 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
   for (ShellNote& note : inner.notes_) notes_.push_back({note.rule, note.message, place_of(note.offset)});
   inner.notes_.clear();
   for (LaunchCommand& launch : inner.take()) {
+    if (found_.size() >= kMostLaunches && !error_)
+      error_ = Error{"more than 1,000 launches: give them in several files"};
     const std::size_t first = offset_of(launch.where);
     if (launch.name.empty()) launch.name = name_of(first);
     launch.where = place(place_of(first));
@@ -98,6 +101,7 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
 
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth > kDeepest) return failure("shells are nested too deep in this command");
+  if (error_) return tl::make_unexpected(*error_);
   ShellStart start{.given = given_,
                    .environment = context.env,
                    .arguments = context.arguments,
@@ -339,6 +343,7 @@ void LaunchFinder::need(const ShellText& text, LaunchCommand& launch) const {
 
 void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                                const RunContext& context) {
+  if (found_.size() >= kMostLaunches && !error_) error_ = Error{"more than 1,000 launches: give them in several files"};
   LaunchCommand launch;
   launch.name = context.name;
   launch.image = context.image;

@@ -115,7 +115,7 @@ class Blocks {
 
   void take(std::size_t from, std::size_t to, std::size_t indent, const std::string& language,
             const std::string& heading) {
-    if (from >= to) return;
+    if (from >= to || finder_.error()) return;
     const std::string_view raw = source_.text.substr(from, to - from);
     if (raw.find("sglang") == std::string_view::npos && raw.find("sgl.") == std::string_view::npos) return;
     const ShellText block = block_text(source_.text, from, to, indent);

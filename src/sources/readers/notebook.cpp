@@ -14,6 +14,7 @@ namespace {
 using python::YamlNode;
 
 constexpr std::size_t kMostCells = 5'000;
+constexpr std::size_t kMostPlaces = 1'500'000'000;  // lines of code times the file's longest line
 
 struct Cell {
   std::size_t number = 0;  // from 1, code cells and others alike
@@ -46,10 +47,17 @@ class Notebook {
     const std::string plain = plain_json(source_.text);
     auto tree = YamlTree::read(plain);
     if (!tree) return tl::make_unexpected(tree.error());
+    for (std::size_t from = 0; from < plain.size();) {
+      const std::size_t end = std::min(plain.find('\n', from), plain.size());
+      longest_ = std::max(longest_, end - from);
+      from = end + 1;
+    }
     for (const YamlNode* root : tree->documents()) {
       tree->enter(*root);
       collect(*tree, *root);
     }
+    if (places_ > kMostPlaces)
+      return failure("this notebook has too many lines of code on one line of its file: save it with line breaks");
     for (Cell& cell : cells_) {
       if (auto done = take(cell); !done) return done;
     }
@@ -73,6 +81,8 @@ class Notebook {
       const YamlNode* text =
           is_map(node) && text_of(*node, "cell_type") == "code" ? value_of(*node, "source") : nullptr;
       if (text == nullptr) continue;
+      places_ += longest_ * (is_list(text) ? text->items.size() : 1);
+      if (places_ > kMostPlaces) return;
       Cell cell{.number = number, .text = {}};
       for (const ShellWord& line : tree.words(*text)) append(cell.text, line);
       if (!cell.text.text.empty()) cells_.push_back(std::move(cell));
@@ -171,6 +181,8 @@ class Notebook {
   const SourceText& source_;
   LaunchFinder& finder_;
   std::vector<Cell> cells_;
+  std::size_t longest_ = 0;  // line of the file
+  std::size_t places_ = 0;   // what it takes to find the places of all code in it
   std::string program_;
   std::string whole_;  // the same with its commands
   std::vector<std::size_t> origin_;

@@ -16,6 +16,7 @@ using Kind = PythonToken::Kind;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr std::size_t kMostWords = 10'000;
 constexpr int kDeepest = 6;
+constexpr std::size_t kMostSettings = 1'000;  // of os.environ
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& list) {
@@ -170,7 +171,10 @@ void PythonProgram::environment_line(Span line) {
     text = unknown_text(fmt::format("{} is set {}; give it with {}", key->text, branch, how_to_set(key->text)),
                         tokens_[line.begin].begin);
   }
-  settings_.push_back({tokens_[line.begin].begin, key->text, std::move(text)});
+  if (settings_.size() >= kMostSettings)
+    error_ = Error{"this sets more variables than are followed; give its launch as a command"};
+  else
+    settings_.push_back({tokens_[line.begin].begin, key->text, std::move(text)});
 }
 
 const PythonProgram::Binding* PythonProgram::binding(const std::string& name) const {
@@ -702,6 +706,7 @@ ShellText PythonProgram::notebook_text(const ShellText& text) const {
 
 Result<bool> PythonProgram::system(std::size_t at, std::size_t indent, const ShellText& command) {
   if (command.text.find("sglang") == std::string::npos) return true;
+  if (!spend(command.text.size() + 1)) return failure("this notebook needs more steps than are followed");
   RunContext context;
   context.when = branch_of(at, indent);
   for (const Setting& setting : settings_) {
@@ -714,8 +719,11 @@ void PythonProgram::set_variable(std::size_t at, const ShellText& setting) {
   const std::size_t name_end = setting.text.find_first_of(" =");
   if (name_end == std::string::npos) return;
   const std::size_t from = std::min(setting.text.find_first_not_of(" =", name_end), setting.text.size());
+  if (settings_.size() >= kMostSettings) {
+    error_ = Error{"this sets more variables than are followed; give its launch as a command"};
+    return;
+  }
   settings_.push_back({at, setting.text.substr(0, name_end), notebook_text(tail(setting, from))});
-  std::stable_sort(settings_.begin(), settings_.end(), [](const Setting& a, const Setting& b) { return a.at < b.at; });
 }
 
 // --- Nomad ---
@@ -802,6 +810,7 @@ Result<bool> PythonProgram::run_job() {
 }
 
 Result<bool> PythonProgram::run() {
+  std::stable_sort(settings_.begin(), settings_.end(), [](const Setting& a, const Setting& b) { return a.at < b.at; });
   std::size_t listed = kNone;  // the list of the last launch
   for (std::size_t i = 0; i < tokens_.size() && !error_ && steps_ > 0; ++i) {
     if (is_sign(i, "(")) call(i);
