@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "src/plan/memory_sheet.h"
@@ -111,8 +112,35 @@ TEST(MemorySheet, CountsHeadsUnderEveryName) {
     const auto run = run_tool({"memory", "--", "--model-path", model, "--trust-remote-code", "--device", "xpu"});
     EXPECT_THAT(run.out, ::testing::HasSubstr(expected)) << run.err;
   }
-  const auto run = run_tool({"memory", "--", "--model-path", "deepseek-ai/DeepSeek-V4-Flash", "--device", "xpu"});
-  EXPECT_THAT(run.err, ::testing::HasSubstr("compressed layers are not counted"));
+}
+
+// 21 layers keep a latent for 4 tokens (64 of 584 bytes to a page of 256, padded to 576) and an index key of 132 bytes,
+// 20 one for 128; all 43 keep a tenth of the tokens, in pages of 256 latents and with 8 states a page in the 21.
+TEST(MemorySheet, CompressedLayersCostAShareOfALatent) {
+  const std::vector<std::string> launch{"--", "--model-path", "deepseek-ai/DeepSeek-V4-Flash", "--device", "xpu"};
+  const auto of = [&](const char* release) {
+    std::vector<std::string> words{"memory", "--sglang-version", release, "--weights-gib", "4"};
+    words.insert(words.end(), launch.begin(), launch.end());
+    return run_tool(words);
+  };
+  const double few = 21 * (65 * 576 / 64.0 + 132) / 4;
+  const double many = 20 * (3 * 576 / 2.0) / 128;
+  const double slot = 43 * 260 * 576 / 256.0 + 21 * 8 / 256.0 * 4 * (512 + 128) * 4;
+  const auto bytes = static_cast<long>(few + many + 0.1 * slot + 0.5);
+  EXPECT_THAT(of("0.5.23").out,
+              ::testing::HasSubstr(fmt::format("{},{:03} bytes a token", bytes / 1000, bytes % 1000)));
+  EXPECT_THAT(of("0.5.22").err, ::testing::HasSubstr("compressed layers are not counted"));
+}
+
+// Every layer of a full kind: the class still makes a pool of windows, which SGLang refuses when it is empty.
+TEST(MemorySheet, AModelWithoutTheLayersOfItsClassHasNoPools) {
+  const std::string types = R"({"layer_types":["full_attention","full_attention"],"num_hidden_layers":2})";
+  const Launch launch =
+      launch_of(v0_5(23), {.model = "gpt-oss-20b", .args = "--device xpu --json-model-override-args " + types});
+  ASSERT_NE(launch.model, nullptr) << testing::outcome_text(launch);
+  std::string why;
+  EXPECT_FALSE(plan::memory_sheet(launch, {.weights_gib = 10.0}, why));
+  EXPECT_THAT(why, ::testing::HasSubstr("the configuration names none"));
 }
 
 TEST(MemorySheet, AHybridKeepsAStatePerRequest) {

@@ -2,101 +2,23 @@
 #include <algorithm>
 
 #include "src/facts/kinds.h"
+#include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/kept_layers.h"
 #include "src/plan/memory_sheet.h"
 
 namespace preflight::plan {
 namespace {
-
-std::int64_t number(const ModelFacts& m, std::string_view key, std::int64_t fallback = 0) {
-  const Value v = m.text(key);
-  return v.is_int() ? v.as_int() : fallback;
-}
 
 bool starts(const ModelFacts& m, std::string_view prefix) {
   return std::any_of(m.architectures.begin(), m.architectures.end(),
                      [&](const std::string& a) { return a.starts_with(prefix); });
 }
 
-// Layers that keep keys and values for the whole context; the rest of a hybrid keeps a state.
-struct Layers {
-  std::int64_t attention = 0;
-  std::int64_t state = 0;
-};
-
-Layers layers_of(const ModelFacts& m) {
-  const std::int64_t all = m.num_attention_layers > 0 ? m.num_attention_layers : m.num_hidden_layers;
-  if (recurrent_state(m) == RecurrentState::kNone) return {all, 0};  // whatever its layers are called
-  if (is_gdn(m) && (m.text("full_attention_interval").is_int() || !m.text("layer_types").is_list())) {
-    const std::int64_t every = std::max<std::int64_t>(1, number(m, "full_attention_interval", 4));
-    return {all / every, all - all / every};
-  }
-  if (starts(m, "FalconH1")) return {all, all};
-  if (const Value kimi = m.text("linear_attn_config"); kimi.is_dict()) {
-    const Value* full = kimi.find("full_attn_layers");
-    const Value* delta = kimi.find("kda_layers");
-    if (full != nullptr && full->is_list() && delta != nullptr && delta->is_list()) {
-      // Counted from 1, and what is no delta layer is a full one.
-      const auto deltas = std::ranges::count_if(
-          delta->as_list(), [&](const Value& i) { return i.is_int() && i.as_int() >= 1 && i.as_int() <= all; });
-      return {all - deltas, deltas};
-    }
-  }
-  std::string letters;
-  if (const Value pattern = m.text("hybrid_override_pattern"); pattern.is_string()) letters = pattern.as_string();
-  if (!letters.empty()) {
-    return {std::count(letters.begin(), letters.end(), '*'), std::count(letters.begin(), letters.end(), 'M')};
-  }
-  for (const char* key : {"layers_block_type", "layer_types"}) {
-    const Value types = m.text(key);
-    if (!types.is_list()) continue;
-    Layers l;
-    for (const Value& t : types.as_list()) {
-      if (t == Value("mamba") || t == Value("linear_attention") || t == Value("conv")) ++l.state;
-      if (t == Value("attention") || t == Value("full_attention")) ++l.attention;
-    }
-    if (l.state > 0) return l;
-  }
-  return {all, 0};
-}
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Convolution window and recurrent state of one layer: Mamba2StateShape, whose parts are cut by attention TP.
-std::int64_t state_bytes_of_layer(const Launch& launch, std::int64_t ranks) {
-  const ModelFacts& m = *launch.model;
-  std::int64_t conv = 0;
-  std::int64_t state = 0;
-  if (const Value kimi = m.text("linear_attn_config"); kimi.is_dict()) {  // Kimi delta attention
-    const auto of = [&](std::string_view key, std::int64_t fallback) {
-      const Value* v = kimi.find(key);
-      return v != nullptr && v->is_int() ? v->as_int() : fallback;
-    };
-    const std::int64_t heads = of("num_heads", 0);
-    const std::int64_t dim = of("head_dim", 128);
-    conv = 3 * (heads * dim / ranks) * (of("short_conv_kernel_size", 4) - 1);
-    state = heads / ranks * dim * dim;
-  } else if (recurrent_state(m) ==
-             RecurrentState::kShortConvolution) {  // a short convolution keeps its last tokens only
-    conv = m.hidden_size / ranks * (number(m, "conv_L_cache", 3) - 1);
-  } else if (const std::int64_t heads = number(m, "linear_num_value_heads"); heads > 0) {  // gated delta rule
-    const std::int64_t keys = number(m, "linear_num_key_heads", 16) * number(m, "linear_key_head_dim", 128);
-    const std::int64_t values = heads * number(m, "linear_value_head_dim", 128);
-    conv = (2 * keys + values) / ranks * (number(m, "linear_conv_kernel_dim", 4) - 1);
-    state = ceil_div(heads, ranks) * number(m, "linear_value_head_dim", 128) * number(m, "linear_key_head_dim", 128);
-  } else {
-    const std::int64_t n = number(m, "mamba_num_heads", number(m, "mamba_n_heads"));
-    const std::int64_t width = number(m, "mamba_head_dim", number(m, "mamba_d_head"));
-    const std::int64_t size = number(m, "ssm_state_size", number(m, "mamba_d_state", 128));
-    const std::int64_t groups = number(m, "n_groups", number(m, "mamba_n_groups", 1));
-    if (n <= 0 || width <= 0) return 0;
-    const std::int64_t kernel = number(m, "conv_kernel", number(m, "mamba_d_conv", 4));
-    conv = (n * width + 2 * std::max(groups, ranks) * size) / ranks * (kernel - 1);
-    state = ceil_div(n, ranks) * width * size;
-  }
-  const Value& dtype = launch[Field::mamba_ssm_dtype];
-  const bool half = dtype.is_string() && (dtype.as_string() == "bfloat16" || dtype.as_string() == "float16");
-  return conv * 2 + state * (half ? 2 : 4);
+bool on(const Launch& launch, Field field) {
+  return field_exists(field, launch.args.release) && launch[field].truthy();
 }
 
 // Layers of sparse attention that reuse the choice of the layer before them (dsa_layer_skips_topk).
@@ -119,87 +41,213 @@ bool reuses_choice(const ModelFacts& m, std::int64_t layer, Release release) {
 // _should_elide_dsa_index_k
 bool leaves_out_reused(const Launch& launch) {
   const Release release = launch.args.release;
-  const auto on = [&](Field field) { return field_exists(field, release) && launch[field].truthy(); };
-  if (release < v0_5(18) || on(Field::enable_hisparse)) return false;
-  if (release >= v0_5(20) && on(Field::enable_unified_cache_external_linker)) return false;
+  if (release < v0_5(18) || on(launch, Field::enable_hisparse)) return false;
+  if (release >= v0_5(20) && on(launch, Field::enable_unified_cache_external_linker)) return false;
   const bool disaggregated = launch[Field::disaggregation_mode] != Value("null");
-  return release >= v0_5(22) || (!on(Field::enable_hierarchical_cache) && !disaggregated);
+  return release >= v0_5(22) || (!on(launch, Field::enable_hierarchical_cache) && !disaggregated);
 }
 
-// Bytes of sparse attention's index keys for one token: fp8 with a scale per 128, several tokens pooled where the model
-// says so, and since 0.5.18 none in layers that reuse another's choice.
-std::int64_t index_bytes(const Launch& launch, std::int64_t layers) {
+// Elements of one token's index key in sparse attention: fp8 with a scale per 128, several tokens pooled where the
+// model says so.
+std::int64_t index_key(const Launch& launch) {
   const ModelFacts& m = *launch.model;
-  const Release release = launch.args.release;
   const std::int64_t width = m.index_head_dim.value_or(128);
-  const std::int64_t pooled = release >= v0_5(22) ? std::max<std::int64_t>(1, config_int(m, "index_kpool", 1)) : 1;
-  std::int64_t kept = layers;
-  if (leaves_out_reused(launch)) {
-    const std::int64_t all = std::max<std::int64_t>(1, m.num_hidden_layers);
-    std::int64_t own = 0;
-    for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) own += reuses_choice(m, i, release) ? 0 : 1;
-    kept = ceil_div(layers * own, all);
+  const std::int64_t pooled =
+      launch.args.release >= v0_5(22) ? std::max<std::int64_t>(1, config_int(m, "index_kpool", 1)) : 1;
+  return ceil_div(width + width / 128 * 4, pooled);
+}
+
+// Since 0.5.18 layers that reuse another's choice keep no key.
+std::int64_t index_bytes(const Launch& launch, const std::vector<std::int64_t>& layers, const Stage& stage) {
+  std::int64_t kept = 0;
+  for (const std::int64_t i : layers) {
+    const bool here = stage.first <= i && i < stage.end;
+    if (here && !(leaves_out_reused(launch) && reuses_choice(*launch.model, i, launch.args.release))) ++kept;
   }
-  return ceil_div(width + width / 128 * 4, pooled) * kept;
+  return index_key(launch) * kept;
+}
+
+// Of one element in the cache; 0 for types that keep scales beside.
+std::int64_t element_bytes(const LaunchView& view) {
+  const std::string stored = view.kv_dtype();
+  if (stored == "bfloat16" || stored == "float16") return 2;
+  if (stored == "float32") return 4;
+  return stored == "fp8_e4m3" || stored == "fp8_e5m2" || stored.starts_with("float8_") ? 1 : 0;
+}
+
+// calculate_mla_kv_cache_dim: sparse attention keeps scales and a 16-bit rotary part beside fp8 latents, unless one of
+// its backends reads raw rows.
+std::int64_t latent_elements(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  const std::int64_t plain = m.kv_lora_rank + m.qk_rope_head_dim;
+  if (view.kv_dtype() != "fp8_e4m3" || !is_deepseek_sparse(m, view.release())) return plain;
+  const bool named_nsa = view.before(13);
+  const auto is = [&](Field nsa, Field dsa, std::string_view backend) {
+    const Value& v = view[named_nsa ? nsa : dsa];
+    return v.is_string() && v.as_string() == backend;
+  };
+  const auto prefill = [&](std::string_view b) {
+    return is(Field::nsa_prefill_backend, Field::dsa_prefill_backend, b);
+  };
+  const auto decode = [&](std::string_view b) { return is(Field::nsa_decode_backend, Field::dsa_decode_backend, b); };
+  const bool only_decodes = view.since(22) && view.is(Field::disaggregation_mode, "decode");
+  const bool only_prefills = view.since(22) && view.is(Field::disaggregation_mode, "prefill");
+  if ((!only_decodes && prefill("trtllm")) || (!only_prefills && decode("trtllm"))) return plain;
+  if (view.since(22) && prefill("tilelang") && decode("tilelang")) return plain;
+  return m.kv_lora_rank + m.kv_lora_rank / 128 * 4 + m.qk_rope_head_dim * 2;
+}
+
+// MiniMax-M3: an index of one head beside keys and values, without values in some layers.
+std::optional<std::int64_t> sparse_index_bytes(const ModelFacts& m, const Stage& stage) {
+  if (!starts(m, "MiniMaxM3Sparse")) return 0;
+  const Value config = m.text("sparse_attention_config");
+  const Value* often = config.find("sparse_attention_freq");
+  const Value* width = config.find("sparse_index_dim");
+  if (often == nullptr || !often->is_list() || width == nullptr || !width->is_int()) return std::nullopt;
+  const Value* without_value = config.find("sparse_disable_index_value");
+  std::int64_t kept = 0;
+  for (std::int64_t i = stage.first; i < stage.end; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at >= often->as_list().size() || !often->as_list()[at].truthy()) continue;
+    const bool key_only = without_value != nullptr && without_value->is_list() &&
+                          at < without_value->as_list().size() && without_value->as_list()[at].truthy();
+    kept += key_only ? 1 : 2;
+  }
+  return kept * width->as_int() * (m.dtype == "float32" ? 4 : 2);
+}
+
+// Qwen4-Exp: compressed index keys, one for several tokens.
+std::int64_t compressed_index_bytes(const LaunchView& view, std::int64_t layers) {
+  const ModelFacts& m = view.model();
+  if (view.before(20) || !m.text("indexer_n_heads").is_int()) return 0;
+  const bool fp8 = view.is(Field::qsa_indexer_dtype, "fp8_e4m3");
+  const std::int64_t key = config_int(m, "indexer_kv_heads", 1) * config_int(m, "indexer_head_dim") * (fp8 ? 1 : 2);
+  return key / std::max<std::int64_t>(1, config_int(m, "indexer_compress_ratio", 1)) * layers;
+}
+
+std::int64_t window_heads(const ModelFacts& m) {
+  if (const Value own = m.text("swa_num_key_value_heads"); own.is_int()) return own.as_int();
+  if (const Value other = m.text("attention_other_setting"); other.is_dict()) {
+    const Value* groups = other.find("num_attention_groups");
+    if (groups != nullptr && groups->is_int()) return groups->as_int();
+  }
+  return total_kv_heads(m);
+}
+
+// Bytes of a token in one layer of the full pool, and in one of the window's.
+struct LayerBytes {
+  std::int64_t full = 0;
+  std::int64_t window = 0;
+};
+
+LayerBytes bytes_of_layer(const LaunchView& view, const DecodeShape& shape, bool split) {
+  const ModelFacts& m = view.model();
+  const std::int64_t element = element_bytes(view);
+  if (m.is_mla()) {
+    LayerBytes bytes{latent_elements(view) * element, 0};
+    if (!split) return bytes;
+    if (is_deepseek_sparse(m, view.release())) bytes.full += index_key(view.launch());
+    bytes.window = (config_int(m, "swa_kv_lora_rank", m.kv_lora_rank) +
+                    config_int(m, "swa_qk_rope_head_dim", m.qk_rope_head_dim)) *
+                   element;
+    return bytes;
+  }
+  const std::int64_t value = m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
+  const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
+  const std::int64_t window_value = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value;
+  return {shape.num_kv_heads * (m.head_dim + value) * element,
+          heads_per_rank(window_heads(m), shape.attention_tp) * (width + window_value) * element};
+}
+
+std::optional<CacheCost> cost_of_stage(const LaunchView& view, const DecodeShape& shape, const KeptLayers& kept,
+                                       const Stage& stage) {
+  const ModelFacts& m = view.model();
+  const bool split = !kept.window.empty();
+  const LayerBytes layer = bytes_of_layer(view, shape, split);
+  CacheCost cost;
+  cost.layers = stage.count(kept.full);
+  cost.window_layers = stage.count(kept.window);
+  cost.state_layers = stage.count(kept.state);
+  cost.bytes_per_token = layer.full * cost.layers;
+  cost.window_bytes_per_token = layer.window * cost.window_layers;
+  if (split) {
+    cost.window_share = view.number(Field::swa_full_tokens_ratio, 0.8);
+    return cost;
+  }
+  if (m.is_mla() && is_deepseek_sparse(m, view.release())) {
+    cost.index_bytes_of_layer = index_key(view.launch());
+    cost.index_bytes_per_token = index_bytes(view.launch(), kept.full, stage);
+    cost.bytes_per_token += cost.index_bytes_per_token;
+  }
+  const auto sparse = sparse_index_bytes(m, stage);
+  if (!sparse) return std::nullopt;
+  cost.bytes_per_token += *sparse + compressed_index_bytes(view, cost.layers);
+  return cost;
+}
+
+std::string kind_of(const LaunchView& view, const KeptLayers& kept) {
+  const ModelFacts& m = view.model();
+  std::string kind = m.is_mla()                                   ? "MLA"
+                     : total_kv_heads(m) == m.num_attention_heads ? "MHA"
+                     : total_kv_heads(m) == 1                     ? "MQA"
+                                                                  : "GQA";
+  if (m.is_mla() && is_deepseek_sparse(m, view.release())) kind += " with sparse index";
+  if (!kept.window.empty()) kind += " with sliding-window layers";
+  return kept.state.empty() ? kind : kind + ", recurrent state";
+}
+
+// Loops over the same layers keep keys and values of each.
+std::int64_t loops_of(const ModelFacts& m) {
+  const Value loops = m.root("loop_num").is_none() ? m.root("num_loops") : m.root("loop_num");
+  return loops.is_int() && loops.as_int() > 0 ? loops.as_int() : 1;
 }
 
 }  // namespace
 
+// All stages agree on the tokens of the one with the least room.
 std::optional<CacheCost> cache_cost(const Launch& launch) {
-  const LaunchView view(launch);
-  const DecodeShape shape = read_shape(view);
   if (launch.model == nullptr) return std::nullopt;
-  const ModelFacts& m = *launch.model;
-  if (starts(m, "DeepseekV4")) return std::nullopt;  // its compressed layers have pools of their own, not counted here
-  const std::int64_t element = size_of(shape.kv_dtype);
-  const std::int64_t stages = view.pp();
-  const Layers layers = layers_of(m);
-  CacheCost cost;
-  cost.layers = ceil_div(layers.attention, stages);
-  cost.state_layers = ceil_div(layers.state, stages);
-  if (m.is_mla()) {
-    cost.kind = "MLA";
-    cost.bytes_per_token = (m.kv_lora_rank + m.qk_rope_head_dim) * element * cost.layers;
-    if (is_deepseek_sparse(m, launch.args.release)) {
-      cost.kind = "MLA with sparse index";
-      cost.bytes_per_token += index_bytes(launch, cost.layers);
-    }
-  } else {
-    const std::int64_t value_dim = m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
-    const std::int64_t one_layer = shape.num_kv_heads * (m.head_dim + value_dim) * element;
-    cost.kind = total_kv_heads(m) == m.num_attention_heads ? "MHA" : total_kv_heads(m) == 1 ? "MQA" : "GQA";
-    const bool split =
-        m.is_hybrid_swa && !m.swa_layer_ids.empty() && !launch[Field::disable_hybrid_swa_memory].truthy();
-    if (split) {
-      cost.kind += " with sliding-window layers";
-      cost.layers = ceil_div(static_cast<std::int64_t>(m.full_layer_ids.size()), stages);
-      cost.window_layers = ceil_div(static_cast<std::int64_t>(m.swa_layer_ids.size()), stages);
-      const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
-      const std::int64_t value_width = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value_dim;
-      // Layers with a window may have a number of heads of their own.
-      std::int64_t heads = number(m, "swa_num_key_value_heads", total_kv_heads(m));
-      if (const Value other = m.text("attention_other_setting"); other.is_dict()) {
-        if (const Value* groups = other.find("num_attention_groups"); groups != nullptr && groups->is_int()) {
-          heads = groups->as_int();
-        }
-      }
-      cost.window_bytes_per_token =
-          heads_per_rank(heads, shape.attention_tp) * (width + value_width) * element * cost.window_layers;
-      cost.window_share = view.number(Field::swa_full_tokens_ratio, 0.8);
-    }
-    cost.bytes_per_token = one_layer * cost.layers;
+  const LaunchView view(launch);
+  if (element_bytes(view) == 0) return std::nullopt;
+  const DecodeShape shape = read_shape(view);
+  const KeptLayers kept = kept_layers(view);
+  CacheCost most;
+  double most_bytes = -1.0;
+  bool keyless = false;
+  for (const Stage& stage : told_stages(view)) {
+    const auto cost =
+        is_compressed(*launch.model) ? compressed_cost(view, stage) : cost_of_stage(view, shape, kept, stage);
+    if (!cost) return std::nullopt;
+    const double bytes =
+        static_cast<double>(cost->bytes_per_token) +
+        (kept.full.empty() ? 1.0 : cost->window_share) * static_cast<double>(cost->window_bytes_per_token);
+    keyless = keyless || (bytes <= 0.0 && kept.state.empty());
+    if (bytes <= most_bytes) continue;
+    most = *cost;
+    most_bytes = bytes;
   }
-  if (cost.state_layers > 0) {
-    cost.kind += ", recurrent state";
-    cost.state_bytes = state_bytes_of_layer(launch, shape.attention_tp) * cost.state_layers;
+  most.state_layers = 0;
+  for (const Stage& stage : stages_of(view)) most.state_layers = std::max(most.state_layers, stage.count(kept.state));
+  if (view.before(17)) most.state_layers = static_cast<std::int64_t>(kept.state.size());  // of all stages
+  most.stage_without_keys = keyless;
+  if (most.kind.empty()) most.kind = kind_of(view, kept);
+  most.layers *= loops_of(*launch.model);
+  most.bytes_per_token *= loops_of(*launch.model);
+  if (most.state_layers > 0) {
+    most.state_bytes = state_bytes_of_layer(view) * most.state_layers;
+    if (most.state_bytes <= 0) return std::nullopt;
   }
-  if (cost.bytes_per_token <= 0 && cost.window_bytes_per_token <= 0) return std::nullopt;
-  return cost;
+  const bool empty = most.bytes_per_token <= 0 && most.window_bytes_per_token <= 0 && most.state_bytes <= 0;
+  return empty ? std::nullopt : std::optional(most);
 }
 
 void add_draft(const DraftCost& draft, CacheCost& cost) {
   std::int64_t added = draft.bytes_per_token;
-  if (cost.layers > 0) added += cost.bytes_per_token * draft.layers / cost.layers;
+  if (cost.layers > 0) {
+    const std::int64_t index = draft.index_of_every_layer ? cost.index_bytes_per_token : 0;
+    added += (cost.bytes_per_token - index) * draft.layers / cost.layers;
+    if (index > 0) added += cost.index_bytes_of_layer * draft.layers;
+  }
   cost.bytes_per_token += added;
   if (cost.window_layers > 0) {
     const std::int64_t window = cost.window_bytes_per_token / cost.window_layers * draft.window_layers;

@@ -131,6 +131,14 @@ Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::st
   return bytes;
 }
 
+// Layers that the pool makes room for: of a draft without a checkpoint of its own, those that the target's own
+// configuration names.
+std::int64_t predicting_layers(const Launch& launch, const ModelFacts& draft, std::int64_t own_layers) {
+  const Value& path = launch[Field::speculative_draft_model_path];
+  if (!path.truthy()) return launch.model->num_nextn_predict_layers.value_or(0);
+  return draft.num_nextn_predict_layers.value_or(own_layers);
+}
+
 }  // namespace
 
 // Up to 0.5.13 the target's worker made its pool before the draft's worker began; 0.5.14 kept that for drafts that read
@@ -145,7 +153,7 @@ DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t
   const std::string algorithm = algorithm_of(launch);
   if (launch.model == nullptr || !facts::has_draft_model(launch)) return cost;
   const std::int64_t own_layers = std::max(draft.num_hidden_layers, draft.num_attention_layers);
-  const std::int64_t predicting = draft.num_nextn_predict_layers.value_or(own_layers);
+  const std::int64_t predicting = predicting_layers(launch, draft, own_layers);
   const Bytes weights = draft_weights(launch, draft, algorithm, tp);
   cost.weight_bytes = static_cast<std::int64_t>(weights.on_rank);
   cost.exact = weights.exact;
@@ -164,6 +172,7 @@ DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t
   }
   if (release < v0_5(14) || (windows && release < v0_5(15))) return cost;
   cost.layers = predicting;
+  cost.index_of_every_layer = release >= v0_5(18);
   if (windows && draft.is_hybrid_swa && release >= v0_5(20)) {
     cost.window_layers = std::min<std::int64_t>(static_cast<std::int64_t>(draft.swa_layer_ids.size()), predicting);
     cost.layers -= cost.window_layers;

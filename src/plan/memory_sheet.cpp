@@ -7,7 +7,10 @@
 #include <string>
 
 #include "src/launch/workspace.h"
+#include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
+#include "src/plan/kept_layers.h"
+#include "src/plan/pools.h"
 #include "src/plan/weights.h"
 
 namespace preflight::plan {
@@ -33,78 +36,13 @@ double image_reserve_gib(const Launch& launch) {
   return mib / 1024;
 }
 
-// States a request needs while it runs: with a prefix cache, older ones stay reachable.
-std::int64_t states_per_request(const LaunchView& view) {
-  if (!view.radix_cache()) return 1;
-  if (!view.mamba_strategy().starts_with("extra_buffer")) return 3;
-  return view.on(Field::disable_overlap_schedule) ? 4 : 5;
-}
-
-// Recurrent states first: a fixed number of slots, or their share of the room (--mamba-full-memory-ratio).
-void place_states(const LaunchView& view, MemorySheet& sheet) {
-  const double one = static_cast<double>(sheet.cost.state_bytes) / kGib;
-  if (one <= 0.0 || sheet.cache_gib <= 0.0) return;
-  const Value& slots = view[Field::max_mamba_cache_size];
-  const auto running = view.running_requests();
-  const std::int64_t at_once = running.value_or(1);
-  // Speculative decoding keeps a state for every draft token of a running request.
-  const double drafted =
-      view.algorithm().empty() ? 0.0 : static_cast<double>(view.integer(Field::speculative_num_draft_tokens, 0));
-  const std::int64_t each = states_per_request(view);
-  if (slots.is_int()) {
-    sheet.state_slots = slots.as_int() / view.attention_dp();
-  } else if (!view.radix_cache() && running) {
-    sheet.state_slots = at_once;
-  } else {
-    const double ratio = view.number(Field::mamba_full_memory_ratio, 0.9);
-    const double budget = sheet.cache_gib * ratio / (1 + ratio);
-    const double slot = one * (1 + drafted / static_cast<double>(each));
-    sheet.state_slots = static_cast<std::int64_t>((budget - one * (1 + drafted)) / slot);
-  }
-  sheet.state_slots = std::max<std::int64_t>(0, sheet.state_slots);
-  const bool by_request = !view.radix_cache() && !slots.is_int() && running;
-  const std::int64_t drafting = by_request ? sheet.state_slots : std::min(at_once, sheet.state_slots / each);
-  const double states = static_cast<double>(sheet.state_slots + 1) + static_cast<double>(drafting + 1) * drafted;
-  sheet.state_gib = states * one;  // one more of each pads
-  sheet.cache_gib -= sheet.state_gib;
-}
-
-// All layers with a window: their pool is the only one, and the share does not apply.
-double bytes_of_token(const CacheCost& cost) {
-  const double share = cost.layers == 0 ? 1.0 : cost.window_share;
-  return static_cast<double>(cost.bytes_per_token) + share * static_cast<double>(cost.window_bytes_per_token);
-}
-
-void count_tokens(std::int64_t page, MemorySheet& sheet) {
-  const double per_token = bytes_of_token(sheet.cost);
-  if (per_token <= 0.0 || sheet.cache_gib <= 0.0) return;
-  const auto raw = static_cast<std::int64_t>(sheet.cache_gib * kGib / per_token);
-  sheet.tokens = raw / page * page;
-  sheet.window_tokens =
-      static_cast<std::int64_t>(static_cast<double>(sheet.tokens) * sheet.cost.window_share) / page * page;
-}
-
-// --max-total-tokens: a smaller pool than would fit.
-void cap_tokens(std::int64_t most, std::int64_t page, MemorySheet& sheet) {
-  if (most >= sheet.tokens) return;
-  sheet.tokens = most;
-  sheet.window_tokens = static_cast<std::int64_t>(static_cast<double>(most) * sheet.cost.window_share) / page * page;
-  sheet.cache_gib = static_cast<double>(most) * bytes_of_token(sheet.cost) / kGib;
-}
-
-// resolve_max_num_reqs: 2,048 to 4,096 by context when none are asked for, and two tokens each at least. Up to 0.5.13
-// the count by context, not the tokens, was the most that could be asked for.
-void count_requests(const LaunchView& view, MemorySheet& sheet) {
-  const auto asked = view.running_requests();
-  const double by_context =
-      sheet.context > 0 ? static_cast<double>(sheet.tokens) / static_cast<double>(sheet.context) * 512 : 2048.0;
-  const auto estimate = std::clamp<std::int64_t>(static_cast<std::int64_t>(by_context), 2048, 4096);
-  sheet.requests =
-      asked && view.before(14) ? std::min(*asked, estimate) : std::min(asked.value_or(estimate), sheet.tokens / 2);
-  if (sheet.cost.state_bytes > 0) {
-    sheet.requests = std::min(sheet.requests, sheet.state_slots / states_per_request(view));
-  }
-  if (sheet.context > 0) sheet.full_requests = std::min(sheet.requests, sheet.tokens / sheet.context);
+// Options after which SGLang lays its pools out otherwise than is counted here.
+std::string uncounted_option(const LaunchView& view) {
+  const auto on = [&](Field field) { return field_exists(field, view.release()) && view.on(field); };
+  if (on(Field::enable_unified_memory)) return "the pools of --enable-unified-memory are not counted";
+  if (on(Field::enable_kv_cache_sharding)) return "the pools of --enable-kv-cache-sharding are not counted";
+  if (on(Field::enable_linear_replayssm_spec)) return "the pools of --enable-linear-replayssm-spec are not counted";
+  return {};
 }
 
 }  // namespace
@@ -159,12 +97,12 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
     why = "the weights of this architecture are not counted; give --weights-gib with what the server's log says";
     return std::nullopt;
   }
+  if (why = missing_layers(view); !why.empty()) return std::nullopt;
+  if (why = uncounted_option(view); !why.empty()) return std::nullopt;
   const auto cost = cache_cost(launch);
   if (!cost) {
-    const auto compressed = [](const std::string& a) { return a.starts_with("DeepseekV4"); };
-    why = std::ranges::any_of(launch.model->architectures, compressed)
-              ? "the pools of this architecture's compressed layers are not counted"
-              : "the configuration does not tell the size of a token in the cache";
+    why = is_compressed(*launch.model) ? "the pools of this architecture's compressed layers are not counted"
+                                       : "the configuration does not tell the size of a token in the cache";
     return std::nullopt;
   }
   sheet.cost = *cost;
@@ -187,14 +125,9 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
 
   const double loaded = sheet.loaded_gib();
   sheet.least = least_fraction(loaded + sheet.images_gib, sheet.free_gib);
-  sheet.cache_gib = sheet.free_gib * sheet.fraction - loaded - sheet.images_gib;
-  place_states(view, sheet);
-  count_tokens(shape.page_size, sheet);
-  const Value& cap = launch[Field::max_total_tokens];
-  if (cap.is_int() && cap.as_int() > 0) {
-    cap_tokens(cap.as_int() / shape.page_size * shape.page_size, shape.page_size, sheet);
-  }
-  count_requests(view, sheet);
+  // In SGLang's order, so that the last token is the same.
+  sheet.cache_gib = (sheet.free_gib - loaded) - sheet.free_gib * (1 - sheet.fraction) - sheet.images_gib;
+  size_pools(view, sheet);
   if (const auto workspace = mla_workspace(view, at_least_one(sheet.requests))) {
     sheet.workspace_gib = static_cast<double>(workspace->bytes) / kGib;
     sheet.workspace_requests = workspace->requests;

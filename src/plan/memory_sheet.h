@@ -33,7 +33,10 @@ struct CacheCost {
   std::int64_t state_layers = 0;           // linear attention, Mamba: one state per request
   std::int64_t state_bytes = 0;            // of one request over these layers
   std::int64_t draft_bytes_per_token = 0;  // of the above two: for a draft model
-  std::string kind;                        // "MHA", "GQA", "MLA", … for people
+  std::int64_t index_bytes_per_token = 0;  // of bytes_per_token: index keys of sparse attention
+  std::int64_t index_bytes_of_layer = 0;
+  bool stage_without_keys = false;  // a pipeline stage whose layers keep nothing
+  std::string kind;                 // "MHA", "GQA", "MLA", … for people
 };
 // nullopt when the configuration does not tell.
 std::optional<CacheCost> cache_cost(const Launch& launch);
@@ -41,10 +44,11 @@ std::optional<CacheCost> cache_cost(const Launch& launch);
 // A draft model on one rank, and the room it takes in the pool of the target.
 struct DraftCost {
   std::int64_t weight_bytes = 0;
-  bool exact = true;                 // false when a part of the weights was approximated
-  std::int64_t layers = 0;           // charged at the target's bytes of one layer
-  std::int64_t window_layers = 0;    // of these with a sliding window: charged in the window's pool
-  std::int64_t bytes_per_token = 0;  // where the draft's own sizes count (DFLASH since 0.5.18)
+  bool exact = true;                  // false when a part of the weights was approximated
+  std::int64_t layers = 0;            // charged at the target's bytes of one layer
+  std::int64_t window_layers = 0;     // of these with a sliding window: charged in the window's pool
+  std::int64_t bytes_per_token = 0;   // where the draft's own sizes count (DFLASH since 0.5.18)
+  bool index_of_every_layer = false;  // its layers of sparse attention keep their own index keys (since 0.5.18)
 };
 // `draft`: the draft's checkpoint, or the target's, read as a draft. With another tensor parallelism where `tp` is
 // given.
@@ -84,6 +88,7 @@ struct MemorySheet {
   CacheCost cost;
   std::int64_t tokens = 0;         // that fit, in whole pages
   std::int64_t window_tokens = 0;  // in the pool of a sliding window
+  bool window_too_small = false;   // that pool admits no request: SGLang refuses to start
   std::int64_t state_slots = 0;
   std::int64_t context = 0;        // of one request
   std::int64_t requests = 0;       // at once, as SGLang caps them

@@ -69,7 +69,10 @@ std::string cache_text(const MemorySheet& s) {
   if (c.state_bytes > 0) {
     out += fmt::format(", {} bytes of state a request in {} layers", thousands(c.state_bytes), c.state_layers);
   }
-  return out + "\n";
+  out += "\n";
+  if (s.window_too_small)
+    out += "  the window's pool admits no request: raise --swa-full-tokens-ratio, or the budget\n";
+  return out;
 }
 
 Json sheet_json(const MemorySheet& s) {

@@ -1,0 +1,340 @@
+// Tested by tests/memory_sheet_test.cpp and by tests/parity/check_pools.py against the releases' own configurators.
+#include "src/plan/kept_layers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "src/facts/kinds.h"
+
+namespace preflight::plan {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+Ids all_layers(std::int64_t count) {
+  Ids ids(static_cast<std::size_t>(std::max<std::int64_t>(0, count)));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+Ids without(std::int64_t count, const Ids& others) {
+  Ids ids = all_layers(count);
+  std::erase_if(ids, [&](std::int64_t i) { return std::ranges::find(others, i) != others.end(); });
+  return ids;
+}
+
+// Places in a list of names, or letters of a word, that are one of those wanted.
+Ids named(const Value& types, std::initializer_list<std::string_view> wanted) {
+  Ids ids;
+  const auto take = [&](std::string_view name, std::size_t at) {
+    if (std::ranges::find(wanted, name) != wanted.end()) ids.push_back(static_cast<std::int64_t>(at));
+  };
+  if (types.is_string()) {
+    const std::string& letters = types.as_string();
+    for (std::size_t i = 0; i < letters.size(); ++i) take(std::string_view(letters).substr(i, 1), i);
+  } else if (types.is_list()) {
+    const auto& list = types.as_list();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].is_string()) take(list[i].as_string(), i);
+    }
+  }
+  return ids;
+}
+
+bool is_jet(const ModelFacts& m) {
+  const Value type = m.text("model_type");
+  return type.is_string() && type.as_string().starts_with("jet");
+}
+
+// Every `group`-th layer is full, or those that a list does not mark with 1.
+KeptLayers by_group(std::int64_t count, const Value& group, std::int64_t usual) {
+  KeptLayers kept;
+  const std::int64_t every = std::max<std::int64_t>(1, group.is_int() ? group.as_int() : usual);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const bool listed = group.is_list() && at < group.as_list().size();
+    const bool full = listed ? group.as_list()[at] != Value(1) : (i + 1) % every == 0;
+    (full ? kept.full : kept.state).push_back(i);
+  }
+  return kept;
+}
+
+// Kimi-Linear counts its layers from 1, GLM-5-Next from 0; what is no delta layer is a full one.
+KeptLayers delta_layers(const ModelFacts& m) {
+  const Value config = m.text("linear_attn_config");
+  const Value* listed = config.find("kda_layers");
+  if (listed == nullptr || !listed->is_list()) {
+    const Value types = m.text("layer_types");
+    if (!types.is_list()) return by_group(m.num_hidden_layers, m.text("layer_group_size"), 4);
+    const Ids state = named(types, {"linear_attention"});
+    return {without(m.num_hidden_layers, state), {}, state};
+  }
+  const std::int64_t base = m.root("model_type") == Value("glm5_next") ? 0 : 1;
+  KeptLayers kept;
+  for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) {
+    const bool delta = std::ranges::find(listed->as_list(), Value(i + base)) != listed->as_list().end();
+    (delta ? kept.state : kept.full).push_back(i);
+  }
+  return kept;
+}
+
+KeptLayers mamba_layers(const ModelFacts& m) {
+  if (m.root("model_type") == Value("falcon_h1")) {
+    return {all_layers(m.num_hidden_layers), {}, all_layers(m.num_hidden_layers)};
+  }
+  if (const Value pattern = m.text("hybrid_override_pattern"); pattern.is_string()) {
+    return {named(pattern, {"*"}), {}, named(pattern, {"M"})};
+  }
+  for (const char* key : {"layers_block_type", "layer_types"}) {
+    const Value types = m.text(key);
+    if (types.is_list()) return {named(types, {"attention"}), {}, named(types, {"mamba"})};
+  }
+  return {all_layers(m.num_hidden_layers), {}, {}};
+}
+
+KeptLayers zaya_layers(const ModelFacts& m) {
+  if (const Value letters = m.root("zaya_layers"); letters.truthy()) {
+    const Ids attention = named(letters, {"a"});
+    return {attention, {}, attention};
+  }
+  Ids even;
+  for (std::int64_t i = 0; i < m.num_hidden_layers; i += 2) even.push_back(i);
+  return {even, {}, even};
+}
+
+// Some classes have more attention layers than the configuration counts; those of Nanbeige are told by their stage.
+std::int64_t counted_layers(const ModelFacts& m) {
+  if (m.has_architecture("NanbeigeForCausalLM")) return m.num_hidden_layers;
+  return std::max(m.num_hidden_layers, m.num_attention_layers);
+}
+
+KeptLayers with_state(const ModelFacts& m, RecurrentState state) {
+  const Value types = m.text("layer_types");
+  switch (state) {
+    case RecurrentState::kGatedDelta:
+      if (is_jet(m)) {
+        return {named(types, {"attn", "swa"}), {}, named(types, {"jet"})};
+      }
+      if (types.is_list() && !m.text("full_attention_interval").is_int()) {
+        return {named(types, {"full_attention"}), {}, named(types, {"linear_attention"})};
+      }
+      return by_group(m.num_hidden_layers, m.text("full_attention_interval"), 4);
+    case RecurrentState::kKimiDelta:
+      return delta_layers(m);
+    case RecurrentState::kMamba2:
+      return mamba_layers(m);
+    case RecurrentState::kShortConvolution:
+      return {named(types, {"full_attention"}), {}, named(types, {"conv"})};
+    case RecurrentState::kLightning:
+      if (const Value mixers = m.text("mixer_types"); mixers.is_list()) {
+        return {named(mixers, {"minicpm4"}), {}, named(mixers, {"lightning-attn", "lightning"})};
+      }
+      return by_group(m.num_hidden_layers, m.text("layer_group_size"), 1);
+    case RecurrentState::kOnlyState:
+      return {{}, {}, all_layers(m.num_hidden_layers)};
+    case RecurrentState::kOther:
+      if (m.root("model_type") == Value("zaya")) return zaya_layers(m);
+      return {all_layers(m.num_hidden_layers), {}, all_layers(m.num_hidden_layers)};
+    case RecurrentState::kNone:
+      break;
+  }
+  return {all_layers(counted_layers(m)), {}, {}};
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The convolution's window and the recurrent state, in elements.
+struct StateSize {
+  std::int64_t convolution = 0;
+  std::int64_t recurrent = 0;
+};
+
+// Mamba2StateShape.create: groups that ranks do not divide are repeated.
+StateSize mamba_state(std::int64_t heads, std::int64_t width, std::int64_t size, std::int64_t groups,
+                      std::int64_t kernel, std::int64_t ranks) {
+  const std::int64_t repeated = groups % ranks == 0 ? groups : ranks;
+  return {(heads * width + 2 * repeated * size) / ranks * (kernel - 1), ceil_div(heads, ranks) * width * size};
+}
+
+StateSize delta_state(const ModelFacts& m, std::int64_t ranks) {
+  const Value config = m.text("linear_attn_config");
+  const auto of = [&](std::string_view key, std::int64_t fallback) {
+    const Value* v = config.find(key);
+    return v != nullptr && v->is_int() ? v->as_int() : fallback;
+  };
+  const bool own = config.is_dict();  // Bailing hybrids take the attention's own heads
+  const std::int64_t heads = own ? of("num_heads", 0) : m.num_attention_heads;
+  const std::int64_t dim = own ? of("head_dim", 128) : config_int(m, "head_dim", m.head_dim);
+  const std::int64_t kernel = own ? of("short_conv_kernel_size", 4) : config_int(m, "short_conv_kernel_size", 4);
+  return {3 * (heads * dim / ranks) * (kernel - 1), heads / ranks * dim * dim};
+}
+
+StateSize gated_delta_state(const ModelFacts& m, std::int64_t ranks) {
+  if (is_jet(m)) {
+    const Value blocks = m.text("efficient_attention_config");
+    const Value* jet = blocks.find("jet");
+    if (jet == nullptr || !jet->is_dict()) return {};
+    const auto of = [&](std::string_view key) {
+      const Value* v = jet->find(key);
+      return v != nullptr && v->is_number() ? v->as_number() : 0.0;
+    };
+    for (const char* key : {"num_heads", "head_dim", "expand_v", "conv_size", "mode", "dconv_generator_reduction",
+                            "dconv_implementation", "norm_eps"}) {
+      if (jet->find(key) == nullptr) return {};
+    }
+    const auto heads = static_cast<std::int64_t>(of("num_heads"));
+    const auto keys = static_cast<std::int64_t>(of("head_dim"));
+    const auto values = static_cast<std::int64_t>(of("head_dim") * of("expand_v"));
+    return mamba_state(heads, values, keys, heads, static_cast<std::int64_t>(of("conv_size")), ranks);
+  }
+  return mamba_state(config_int(m, "linear_num_value_heads"), config_int(m, "linear_value_head_dim", 128),
+                     config_int(m, "linear_key_head_dim", 128), config_int(m, "linear_num_key_heads", 16),
+                     config_int(m, "linear_conv_kernel_dim", 4), ranks);
+}
+
+StateSize mamba2_state(const ModelFacts& m, std::int64_t ranks) {
+  const auto either = [&](std::string_view a, std::string_view b, std::int64_t fallback = 0) {
+    return config_int(m, a, config_int(m, b, fallback));
+  };
+  return mamba_state(either("mamba_num_heads", "mamba_n_heads"), either("mamba_head_dim", "mamba_d_head"),
+                     either("ssm_state_size", "mamba_d_state", 128), either("n_groups", "mamba_n_groups", 1),
+                     either("conv_kernel", "mamba_d_conv", 4), ranks);
+}
+
+StateSize other_state(const ModelFacts& m, std::int64_t ranks) {
+  if (m.root("model_type") == Value("zaya")) {
+    const std::int64_t channels = (m.num_attention_heads + total_kv_heads(m)) * m.head_dim / ranks;
+    return {channels * (config_int(m, "cca_time0", 2) + config_int(m, "cca_time1", 2) - 2) + m.hidden_size, 0};
+  }
+  const auto kept = [&](std::int64_t heads, std::int64_t dim) {
+    return std::max<std::int64_t>(1, heads / ranks) * dim;
+  };
+  const std::int64_t full = kept(total_kv_heads(m), m.head_dim);
+  const std::int64_t window = kept(config_int(m, "swa_num_key_value_heads", total_kv_heads(m)), m.swa_head_dim);
+  return {(config_int(m, "sconv_kernel_size", 4) - 1) * 2 * (full + window + m.hidden_size), 0};
+}
+
+StateSize state_of(const ModelFacts& m, std::int64_t ranks) {
+  switch (recurrent_state(m)) {
+    case RecurrentState::kGatedDelta:
+      return gated_delta_state(m, ranks);
+    case RecurrentState::kKimiDelta:
+      return delta_state(m, ranks);
+    case RecurrentState::kMamba2:
+      return mamba2_state(m, ranks);
+    case RecurrentState::kShortConvolution:
+      return {m.hidden_size / ranks * (config_int(m, "conv_L_cache", 3) - 1), 0};
+    case RecurrentState::kLightning: {
+      const std::int64_t dim = config_int(m, "lightning_head_dim", config_int(m, "head_dim", m.head_dim));
+      const std::int64_t heads =
+          config_int(m, "lightning_nkv", config_int(m, "num_linear_key_value_heads", total_kv_heads(m)));
+      return {0, heads / ranks * dim * dim};
+    }
+    case RecurrentState::kOther:
+      return other_state(m, ranks);
+    case RecurrentState::kOnlyState: {
+      const std::int64_t width = config_int(m, "intermediate_size");
+      return {width / ranks * (config_int(m, "conv_kernel", 4) - 1), width / ranks * config_int(m, "state_size", 16)};
+    }
+    case RecurrentState::kNone:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+KeptLayers kept_layers(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  const RecurrentState state = recurrent_state(m);
+  KeptLayers kept = with_state(m, state);
+  const bool split = m.is_hybrid_swa && !m.swa_layer_ids.empty() && !view.on(Field::disable_hybrid_swa_memory);
+  if (split) {
+    kept.full = m.full_layer_ids;
+    kept.window = m.swa_layer_ids;
+  }
+  return kept;
+}
+
+// Classes that run in stages and do not say which: their stages make room for all layers.
+constexpr struct {
+  std::string_view architecture;
+  Release first = v0_5(11);
+  Release last = v0_5(23);
+} kUntold[] = {{"BailingMM2NativeForConditionalGeneration", v0_5(21)},
+               {"BailingMMNativeForConditionalGeneration", v0_5(21)},
+               {"BailingMoeV3VLForConditionalGeneration", v0_5(21)},
+               {"DeciLMForCausalLM"},
+               {"DotsVLMForCausalLM"},
+               {"Glm4vForConditionalGeneration"},
+               {"Glm4vMoeForConditionalGeneration"},
+               {"GlmOcrForConditionalGeneration"},
+               {"KimiLinearForCausalLM", v0_5(11), v0_5(16)},
+               {"LlavaForConditionalGeneration"},
+               {"MiMoV2ASRForCausalLM", v0_5(14)},
+               {"Mistral3ForConditionalGeneration", v0_5(23)},
+               {"MossVLForConditionalGeneration"},
+               {"SolarForCausalLM", v0_5(22)},
+               {"ZayaForCausalLM", v0_5(14)}};
+
+std::vector<Stage> told_stages(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  const bool untold = std::ranges::any_of(kUntold, [&](const auto& row) {
+    return m.has_architecture(row.architecture) && row.first <= view.release() && view.release() <= row.last;
+  });
+  if (untold) return {{0, counted_layers(m)}};
+  return stages_of(view);
+}
+
+std::string missing_layers(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  if (m.is_hybrid_swa && m.swa_layer_ids.empty() && m.root("compress_ratios").is_none()) {
+    return "SGLang refuses this model: its class has sliding-window layers, and the configuration names none";
+  }
+  if (recurrent_state(m) != RecurrentState::kNone && kept_layers(view).state.empty()) {
+    return "SGLang refuses this model: its class has layers with a recurrent state, and the configuration names none";
+  }
+  return {};
+}
+
+std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
+  return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
+}
+
+std::vector<Stage> stages_of(const LaunchView& view) {
+  const std::int64_t layers = view.model().num_hidden_layers;
+  const std::int64_t count = view.pp();
+  if (count == 1) return {{0, counted_layers(view.model())}};
+  std::vector<std::int64_t> sizes;
+  const auto& env = view.launch().env;
+  if (const auto it = env.find("SGLANG_PP_LAYER_PARTITION"); it != env.end() && count > 1) {
+    std::istringstream words(it->second);
+    for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
+  }
+  if (static_cast<std::int64_t>(sizes.size()) != count) {  // what does not divide goes to the last stages
+    sizes.assign(static_cast<std::size_t>(count), layers / count);
+    for (std::int64_t i = 0; i < layers % count; ++i) ++sizes[static_cast<std::size_t>(count - 1 - i)];
+  }
+  std::vector<Stage> stages;
+  std::int64_t first = 0;
+  for (const std::int64_t size : sizes) {
+    stages.push_back({first, first + size});
+    first += size;
+  }
+  return stages;
+}
+
+std::int64_t state_bytes_of_layer(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  const bool over_all_ranks = is_pure_mamba(m) || m.root("model_type") == Value("zaya");
+  const StateSize size = state_of(m, over_all_ranks ? view.tp() : view.attention_tp());
+  const Value& dtype = view[Field::mamba_ssm_dtype];
+  const bool half = dtype.is_string() && (dtype.as_string() == "bfloat16" || dtype.as_string() == "float16");
+  return size.convolution * 2 + size.recurrent * (half ? 2 : 4);
+}
+
+}  // namespace preflight::plan

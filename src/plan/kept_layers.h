@@ -1,0 +1,37 @@
+// What each layer of a model keeps for its requests, and how pipeline stages divide the layers.
+//
+// Follows the configurations of srt/configs (full_attention_layer_ids, mamba2_cache_params) and get_pp_indices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/launch/launch_view.h"
+
+namespace preflight::plan {
+
+struct KeptLayers {
+  std::vector<std::int64_t> full;    // keys and values of the whole context
+  std::vector<std::int64_t> window;  // of a sliding window, in a pool of their own
+  std::vector<std::int64_t> state;   // a recurrent state per request
+};
+KeptLayers kept_layers(const LaunchView& view);
+
+// Why SGLang's pools refuse the model; "" when they do not.
+std::string missing_layers(const LaunchView& view);
+
+// Layers first to end - 1, on one stage.
+struct Stage {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  [[nodiscard]] std::int64_t count(const std::vector<std::int64_t>& layers) const;
+};
+std::vector<Stage> stages_of(const LaunchView& view);
+// As the pool is told them, which some classes do not.
+std::vector<Stage> told_stages(const LaunchView& view);
+
+// Bytes of one request's state in one layer on one rank; 0 where the configuration does not tell.
+std::int64_t state_bytes_of_layer(const LaunchView& view);
+
+}  // namespace preflight::plan

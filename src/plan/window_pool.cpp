@@ -1,0 +1,80 @@
+// Tested by tests/parity/check_pools.py against the releases' own configurators.
+#include "src/plan/window_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "src/facts/kinds.h"
+
+namespace preflight::plan {
+namespace {
+
+std::int64_t align_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+// The window as the backends are told: these classes take the configured bound as inclusive.
+std::optional<std::int64_t> told_window(const ModelFacts& m) {
+  constexpr std::array<std::string_view, 14> kInclusive{
+      "Afmoe",   "Beam",   "Exaone4",     "Gemma2",    "Gemma3", "Gemma4",   "GptOss",
+      "Inkling", "Mellum", "MuseGlimmer", "MuseSpark", "Olmo2",  "Spark2_5", "DiffusionGemma"};
+  const std::string_view name = m.architectures.empty() ? std::string_view() : m.architectures.front();
+  const bool inclusive = std::ranges::any_of(kInclusive, [&](std::string_view p) { return name.starts_with(p); });
+  if (!inclusive) return m.is_hybrid_swa && m.sliding_window_size ? m.sliding_window_size : m.attention_chunk_size;
+  const std::int64_t window = config_int(m, "sliding_window", m.sliding_window_size.value_or(0));
+  return window > 0 ? std::optional(window - 1) : std::nullopt;
+}
+
+std::int64_t eviction_interval(const LaunchView& view) {
+  const auto it = view.launch().env.find("SGLANG_SWA_EVICTION_INTERVAL");
+  return it == view.launch().env.end() ? 128 : std::max<std::int64_t>(1, std::atoll(it->second.c_str()));
+}
+
+// What one request takes for its next step.
+std::int64_t decode_slots(const LaunchView& view) {
+  const std::int64_t page = view.page_size();
+  if (view.algorithm().empty()) return page;
+  const std::int64_t steps = std::max<std::int64_t>(1, view.draft_steps());
+  const std::int64_t topk = std::max<std::int64_t>(1, view.topk());
+  const std::int64_t drafted = view.integer(Field::speculative_num_draft_tokens, 1);
+  if (view.on(Field::disable_overlap_schedule)) {
+    const std::int64_t steps_of_one = page == 1 ? steps : align_up(topk > 1 ? steps + page : steps, page);
+    return std::max(steps_of_one * topk, page > 1 ? align_up(drafted, page) : drafted);
+  }
+  const bool drafts_keep_keys = view.algorithm() != "NGRAM";
+  if (page == 1 || topk == 1 || !drafts_keep_keys) return 2 * std::max(steps * topk, drafted);
+  const std::int64_t pages = (page - 1 + steps + page - 1) / page;
+  return 2 * std::max(pages * page * topk, drafted);
+}
+
+}  // namespace
+
+std::int64_t window_request_cap(const LaunchView& view, std::int64_t window, std::int64_t running) {
+  const std::int64_t page = view.page_size();
+  const std::int64_t drafted = std::max<std::int64_t>(1, view.integer(Field::speculative_num_draft_tokens, 1));
+  const std::int64_t each = window + eviction_interval(view) * drafted + page + decode_slots(view);
+  if (view.is(Field::disaggregation_mode, "decode")) {
+    return each * running + (window + page) * view.integer(Field::disaggregation_decode_extra_slots, 0);
+  }
+  const std::int64_t chunks = view.on(Field::disable_overlap_schedule) ? 1 : 2;
+  return each * running + chunks * view.integer(Field::chunked_prefill_size, 0) + page;
+}
+
+std::optional<std::int64_t> capped_window_pool(const LaunchView& view, const CacheCost& cost) {
+  const auto running = view.running_requests();
+  const auto window = told_window(view.model());
+  if (view.before(14) || cost.window_layers == 0 || cost.layers == 0) return std::nullopt;
+  if (!running || !window || view.radix_cache()) return std::nullopt;
+  const bool decodes = view.since(22) && view.is(Field::disaggregation_mode, "decode");
+  const Value& chunk = view[Field::chunked_prefill_size];
+  if (!decodes && (!chunk.is_int() || (view.since(22) && chunk.as_int() <= 0))) return std::nullopt;
+  return align_up(window_request_cap(view, *window, *running), view.page_size());
+}
+
+bool window_admits_no_request(const LaunchView& view, std::int64_t window_tokens) {
+  const auto window = told_window(view.model());
+  return view.since(20) && window && *window + view.page_size() >= window_tokens;
+}
+
+}  // namespace preflight::plan
