@@ -153,6 +153,7 @@ void size_pools(const LaunchView& view, MemorySheet& sheet) {
     sheet.cache_gib = std::min(all, static_cast<double>(sheet.tokens) * per_token / kGib);
   }
   count_requests(view, sheet);
+  if (sheet.cost.state_bytes > 0 && sheet.requests <= 0) sheet.tokens = sheet.window_tokens = 0;  // too few states
 }
 
 }  // namespace preflight::plan
