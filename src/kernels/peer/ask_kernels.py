@@ -99,8 +99,8 @@ class Installed:
         try:
             with named_late() if self.interpreted else contextlib.nullcontext():
                 module = importlib.import_module(places[-1])
-        except ImportError as error:
-            raise Skipped(f"{places[-1]} cannot be imported: {error}") from None
+        except Exception as error:  # some packages raise what they like where something is missing
+            raise Skipped(f"{places[-1]} cannot be imported: {type(error).__name__}: {error}") from None
         if not hasattr(module, name):
             raise Skipped(f"SGLang {self.version} has no {name} in {places[-1]}")
         return getattr(module, name)
