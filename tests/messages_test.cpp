@@ -40,6 +40,7 @@ TEST(PastedMessage, LeadsToItsPlaceAndRule) {
            Case{"ValueError: Invalid connector type: hf://x", "create_remote_connector", "RF018"},
            Case{"launch_server.py: error: unrecognized arguments: --page-sise 3", "", "US001"},
            Case{"error: argument --page-size: invalid int value: 'x'", "", "US004"},
+           Case{"launch_server.py: error: argument --context-length: Invalid integer value: '2K'.", "", "US004"},
            Case{"intel_xpu only supports page_sizes of", "_intel_xpu_page_constraint", "CH001"},
        }) {
     const auto places = places_of(read_message(c.text));

@@ -201,6 +201,7 @@ PastedMessage read_message(std::string_view text) {
     const std::string_view line = next_part(text, '\n');
     if (auto function = function_in(line); !function.empty()) out.functions.push_back(std::move(function));
     if (auto exception = exception_in(line); !exception.empty()) out.exception = std::move(exception);
+    out.is_parsers = out.is_parsers || line.find("argument --") != std::string_view::npos;
     for (auto at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 2)) {
       std::size_t end = at + 2;
       while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '-')) ++end;
@@ -251,6 +252,8 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
     if (place.rule == nullptr) place.rule = rule_of(m, m.exception.empty() ? place.kind : m.exception, place.function);
     out.push_back(place);
   }
+  // Types of their own complain in their own words; the parser's frame around these is one.
+  if (out.empty() && m.is_parsers) out.push_back({.marker = "argument", .rule = find_rule("US004")});
   return out;
 }
 

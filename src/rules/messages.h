@@ -18,6 +18,7 @@ struct PastedMessage {
   std::vector<std::string> functions;  // of a traceback, innermost last
   std::vector<std::string> options;    // --names in the text, in order
   std::string words;                   // all words in lower case, one space around each
+  bool is_parsers = false;             // "argument --name: …", as argparse frames every complaint of a type
 };
 PastedMessage read_message(std::string_view text);
 
