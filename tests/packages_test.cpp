@@ -59,6 +59,8 @@ TEST(Packages, AVersionIsJudgedAsItsBase) {
   };
   const Row rows[] = {{"0.5.23", "0.5.23", true},
                       {"0.5.19.post1", "0.5.19", false},
+                      {"0.5.12.post1", "0.5.12.post1", true},
+                      {"0.5.12.post2", "0.5.12", false},
                       {"0.5.22.dev31+gabc", "0.5.22", false},
                       {"0.5.21rc0", "0.5.21", false},
                       {"v0.5.20", "0.5.20", true},

@@ -79,23 +79,31 @@ def main():
              '#include "src/fields/flag_table.h"', '#include "src/fields/field_table.h"', "",
              "namespace preflight {", "namespace {", ""]
     rows = {}  # an entry's text: its number
+    arrays = {}  # an array's text: its name; a post-release shares those of its release
+
+    def array(kind, name, body):
+        key = (kind, tuple(body))
+        if key not in arrays:
+            arrays[key] = name
+            lines.extend([f"constexpr {kind} {name}[] = {{", *body, "};", ""])
+        return arrays[key]
+
+    tables = []
     for r in releases:
         n = r.replace(".", "_")
         has = set(defaults[r]) | set(VOLATILE)
-        lines.append(f"constexpr resolve::FieldDefault kDefaults_{n}[] = {{")
-        lines += [f"    {{Field::{f}, {raw(defaults[r].get(f))}}}," for f in fields if f in has]
-        lines += ["};", ""]
+        values = array("resolve::FieldDefault", f"kDefaults_{n}",
+                       [f"    {{Field::{f}, {raw(defaults[r].get(f))}}}," for f in fields if f in has])
         numbers = []
         for row in flags[r].values():
             if (key := json.dumps(row)) not in rows:
                 rows[key] = len(rows)
                 lines += flag_row(rows[key], row)
             numbers.append(rows[key])
-        lines += [f"constexpr args::FlagRow kFlags_{n}[] = {{", *(f"    kRow_{i}," for i in numbers), "};", ""]
+        options = array("args::FlagRow", f"kFlags_{n}", [f"    kRow_{i}," for i in numbers])
+        tables.append(f"    {{Release{{{', '.join(map(str, ranges.key(r)))}}}, {values}, {options}}},")
     lines.append("constexpr resolve::ReleaseTable kReleases[] = {")
-    lines += [f"    {{Release{{{', '.join(r.split('.'))}}}, kDefaults_{r.replace('.', '_')}, kFlags_{r.replace('.', '_')}}},"
-              for r in releases]
-    lines += ["};", "", "constexpr std::string_view kFieldNames[] = {"]
+    lines += [*tables, "};", "", "constexpr std::string_view kFieldNames[] = {"]
     lines += [f"    {text(f)}," for f in fields]
     lines += ["};", "", "}  // namespace", "",
               "std::span<const resolve::ReleaseTable> resolve::release_tables() { return kReleases; }",

@@ -13,14 +13,15 @@ struct Release {
   int major = 0;
   int minor = 0;
   int patch = 0;
+  int post = 0;  // 0.5.12.post1 lies between 0.5.12 and 0.5.13
 
   friend constexpr auto operator<=>(const Release&, const Release&) = default;
-  [[nodiscard]] std::string text() const;  // "0.5.23"
+  [[nodiscard]] std::string text() const;  // "0.5.23", "0.5.12.post1"
 };
 
-constexpr Release v0_5(int patch) { return Release{0, 5, patch}; }
+constexpr Release v0_5(int patch, int post = 0) { return Release{0, 5, patch, post}; }
 
-// "0.5.23" or "v0.5.23"; nothing else.
+// "0.5.23", "v0.5.23" or "0.5.12.post1"; nothing else.
 std::optional<Release> parse_release(std::string_view text);
 // Ascending; the last is the default.
 std::span<const Release> supported_releases();

@@ -121,7 +121,8 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
 
 std::optional<JudgedAs> release_of_version(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
-  // The first three numbers are the base; what follows (.post1, .dev4, rc1, +local) is not.
+  // The first three numbers are the base; what follows (.dev4, rc1, +local, a .postN without tables) is not.
+  if (const auto exact = parse_release(version); exact && is_supported(*exact)) return JudgedAs{*exact, true};
   std::size_t end = 0;
   int dots = 0;
   for (; end < version.size(); ++end) {

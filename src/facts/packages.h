@@ -26,8 +26,8 @@ struct Packages {
 // `python`: an interpreter or the folder of its environment, "" for the active one. Errors: it was named and is none.
 Result<Packages> read_packages(const std::string& python, const Environment& env);
 
-// The release that a version of sglang is judged as: 0.5.23.post1 and 0.5.23.dev4+g1 are 0.5.23. nullopt: none that
-// is known here.
+// The release that a version of sglang is judged as: itself where it has tables, else 0.5.23.post1 and 0.5.23.dev4+g1
+// are 0.5.23. nullopt: none that is known here.
 struct JudgedAs {
   Release release;
   bool exact = true;  // false: a development or patched version of it

@@ -79,21 +79,22 @@ std::span<const Value> field_defaults(Release release) { return defaults_of(rele
 std::span<const args::FlagRow> args::flag_table(Release release) { return table_of(release).flags; }
 
 std::string Release::text() const {
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) +
+         (post == 0 ? "" : ".post" + std::to_string(post));
 }
 
 std::optional<Release> parse_release(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   Release release;
-  int* parts[] = {&release.major, &release.minor, &release.patch};
-  for (int i = 0; i < 3; ++i) {
+  constexpr std::string_view kBefore[] = {"", ".", ".", ".post"};
+  int* parts[] = {&release.major, &release.minor, &release.patch, &release.post};
+  for (int i = 0; i < 4; ++i) {
+    if (i == 3 && text.empty()) break;
+    if (!text.starts_with(kBefore[i])) return std::nullopt;
+    text.remove_prefix(kBefore[i].size());
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *parts[i]);
-    if (error != std::errc{} || *parts[i] < 0) return std::nullopt;
+    if (error != std::errc{} || *parts[i] < (i == 3 ? 1 : 0)) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (i < 2) {
-      if (!text.starts_with('.')) return std::nullopt;
-      text.remove_prefix(1);
-    }
   }
   if (!text.empty()) return std::nullopt;
   return release;

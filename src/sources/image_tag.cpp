@@ -1,5 +1,6 @@
 #include "src/sources/image_tag.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -16,7 +17,9 @@ bool is_image_character(char c) {
          c == '-' || c == '/' || c == ':' || c == '@';
 }
 
-// "v0.5.19-xpu", "0.5.19.post1-xpu" -> "0.5.19"; "latest", "nightly-xpu-20260101" -> "".
+constexpr std::string_view kPost = ".post";
+
+// "v0.5.19-xpu" -> "0.5.19"; "v0.5.12.post1" -> "0.5.12.post1"; "latest", "nightly-xpu-20260101" -> "".
 std::string version_in(std::string_view tag) {
   for (std::size_t at = 0; at < tag.size(); ++at) {
     const bool starts = at == 0 || tag[at - 1] == 'v' || tag[at - 1] == '-' || tag[at - 1] == '_';
@@ -27,7 +30,12 @@ std::string version_in(std::string_view tag) {
       if (tag[end] == '.') ++dots;
       ++end;
     }
-    if (dots == 2 && tag[end - 1] != '.') return std::string(tag.substr(at, end - at));
+    if (dots != 2 || tag[end - 1] == '.') continue;
+    if (tag.substr(end).starts_with(kPost)) {
+      const std::size_t behind = std::min(tag.find_first_not_of("0123456789", end + kPost.size()), tag.size());
+      if (behind > end + kPost.size()) end = behind;
+    }
+    return std::string(tag.substr(at, end - at));
   }
   return "";
 }

@@ -68,7 +68,7 @@ void assign_defaults(Resolution& r) {
   if (r[Field::swa_full_tokens_ratio] == field_default(Field::swa_full_tokens_ratio, r.release())) {
     r.set(kDefaults, Field::swa_full_tokens_ratio, 0.1);
   }
-  if (r.before(v0_5(13)) && !r.is(Field::disaggregation_mode, "null") && r.integer(Field::pp_size) > 1) {
+  if (r.before(v0_5(12, 1)) && !r.is(Field::disaggregation_mode, "null") && r.integer(Field::pp_size) > 1) {
     r.refuse(RF::kOther, "ValueError", kDefaults, "DeepSeek V4 under disaggregation needs --pp-size 1 in this release");
   }
   if (later && r.is(Field::moe_runner_backend, "auto") && has_hybrid_nvfp4_experts(r.model())) {

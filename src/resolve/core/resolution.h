@@ -121,7 +121,7 @@ class Resolution {
  private:
   // Releases as numbers in the same order: steps compare them some hundred times a launch.
   static constexpr std::int64_t rank_of(Release r) {
-    return ((std::int64_t{r.major} << 40) + (std::int64_t{r.minor} << 20)) + r.patch;
+    return (std::int64_t{r.major} << 48) + (std::int64_t{r.minor} << 32) + (std::int64_t{r.patch} << 8) + r.post;
   }
   void assign(StepName step, FieldValues fields);
   // Log lines of reading a model, in front of what follows.

@@ -124,6 +124,15 @@ void handle_deprecated_dp_attention(Resolution& r) {
 // Only Moore Threads devices refuse here.
 void validate_prefill_cp_platform(Resolution& /*r*/) {}
 
+// 0.5.15 alone asks for the backend as it was given, before what the model's family asks for.
+bool runs_sparse_attention(const Resolution& r) {
+  if (r.before(v0_5(15)) || r.since(v0_5(15, 1))) return r.one_of(Field::attention_backend, {"dsa", "dsv4"});
+  const Value& given = r.raw(Field::attention_backend);
+  if (!given.is_string()) return false;
+  const std::string& name = given.as_string();
+  return name == "dsa" || name == "dsv4" || name == "compressed";  // the last was renamed already
+}
+
 // 0.5.19 carries the older prefill options and their successors over to each other.
 void handle_legacy_cp_arguments(Resolution& r) {
   constexpr std::string_view kStep = "_handle_legacy_cp_arguments";
@@ -136,7 +145,7 @@ void handle_legacy_cp_arguments(Resolution& r) {
   if (sparse && r.none(Field::cp_strategy)) declare(Field::cp_strategy, strategy_of(Field::dsa_prefill_cp_mode));
   if ((plain && sparse) || !r.on(Field::enable_prefill_cp) || r.none(Field::cp_strategy)) return;
   const char* mode = r.is(Field::cp_strategy, "zigzag") ? "in-seq-split" : "round-robin-split";
-  if (sparse || r.one_of(Field::attention_backend, {"dsa", "dsv4"})) {
+  if (sparse || runs_sparse_attention(r)) {
     declare(Field::enable_dsa_prefill_context_parallel, true);
     declare(Field::enable_prefill_context_parallel, false);
   } else {

@@ -1,0 +1,36 @@
+// Releases and their order.
+#include "preflight/release.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace preflight {
+namespace {
+
+TEST(Release, AreReadAsTheyAreWritten) {
+  for (const char* text : {"0.5.11", "0.5.12.post1", "0.5.23"}) {
+    const auto release = parse_release(text);
+    ASSERT_TRUE(release) << text;
+    EXPECT_EQ(release->text(), text);
+    EXPECT_EQ(parse_release(std::string("v") + text), release);
+    EXPECT_TRUE(is_supported(*release)) << text;
+  }
+  for (const char* text : {"", "0.5", "0.5.12.", "0.5.12.1", "0.5.12.post", "0.5.12.post0", "0.5.12.post1x",
+                           "0.5.12post1", "0.5.12.post-1", "0.5.-12", "vv0.5.12"}) {
+    EXPECT_FALSE(parse_release(text)) << text;
+  }
+}
+
+TEST(Release, APostReleaseLiesBehindItsReleaseAndBeforeTheNext) {
+  EXPECT_LT(v0_5(12), v0_5(12, 1));
+  EXPECT_LT(v0_5(12, 1), v0_5(12, 2));
+  EXPECT_LT(v0_5(12, 2), v0_5(13));
+  const auto all = supported_releases();
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+  EXPECT_FALSE(is_supported(v0_5(14, 1)));
+}
+
+}  // namespace
+}  // namespace preflight
