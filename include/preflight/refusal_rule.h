@@ -35,9 +35,8 @@ enum class RF : std::uint8_t {
 };
 
 inline constexpr std::array<std::string_view, 19> kRefusalRuleIds = {
-    "RF001", "RF002", "RF003", "RF004", "RF005", "RF006", "RF007", "RF008", "RF009",
-    "RF010", "RF011", "RF012", "RF013", "RF014", "RF015", "RF016", "RF017", "RF018",
-    "RF019",
+    "RF001", "RF002", "RF003", "RF004", "RF005", "RF006", "RF007", "RF008", "RF009", "RF010",
+    "RF011", "RF012", "RF013", "RF014", "RF015", "RF016", "RF017", "RF018", "RF019",
 };
 
 constexpr std::string_view id_of(RF rule) { return kRefusalRuleIds[static_cast<std::size_t>(rule)]; }

@@ -466,7 +466,8 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
                "Write the first fix back to --command-file or the launch's --config file; findings then no longer fail")
       ->excludes(batch);
   app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too")->needs(batch);
-  app.add_flag("--no-fixes", flags.no_fixes, "Do not search for corrected arguments, nor try remedies before they are told");
+  app.add_flag("--no-fixes", flags.no_fixes,
+               "Do not search for corrected arguments, nor try remedies before they are told");
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
   app.add_option(
       "--inject", flags.inject,
