@@ -315,9 +315,10 @@ std::vector<Stage> stages_of(const LaunchView& view) {
     std::istringstream words(it->second);
     for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
   }
-  if (static_cast<std::int64_t>(sizes.size()) != count) {  // what does not divide goes to the last stages
-    sizes.assign(static_cast<std::size_t>(count), layers / count);
-    for (std::int64_t i = 0; i < layers % count; ++i) ++sizes[static_cast<std::size_t>(count - 1 - i)];
+  if (static_cast<std::int64_t>(sizes.size()) != count) {   // what does not divide goes to the last stages
+    const std::int64_t told = std::min(count, layers + 1);  // of stages without a layer, one stands for all
+    sizes.assign(static_cast<std::size_t>(told), layers / count);
+    for (std::int64_t i = 0; i < layers % count; ++i) ++sizes[static_cast<std::size_t>(told - 1 - i)];
   }
   std::vector<Stage> stages;
   std::int64_t first = 0;
