@@ -251,12 +251,14 @@ TEST(MemoryCommand, ADraftModelTakesRoomInThePool) {
   EXPECT_EQ(drafted("0.5.13")["bytes_per_token"], 36 * 2048);
 }
 
-// The prediction layer of Qwen3.5 is named by the draft's configuration only: 9 layers of full attention in all.
+// The prediction layer of Qwen3.5 is a draft without a checkpoint of its own, and the target's configuration names no
+// layers of that kind: the pool leaves room for its 8 layers of full attention alone.
 TEST(MemoryCommand, APredictionLayerIsADraftModel) {
   const auto sheet = memory_of({"--device-profile", "max1550", "--", "--model-path", "Qwen/Qwen3.5-9B", "--device",
                                 "xpu", "--speculative-algorithm", "NEXTN", "--trust-remote-code"},
                                0);
-  EXPECT_EQ(sheet["bytes_per_token"], 9 * 4 * 2 * 256 * 2);
+  EXPECT_EQ(sheet["bytes_per_token"], 8 * 4 * 2 * 256 * 2);
+  EXPECT_EQ(sheet["draft_bytes_per_token"], 0);
   EXPECT_GT(sheet["draft_gib"].get<double>(), 0.39);
 }
 

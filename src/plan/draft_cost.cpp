@@ -131,11 +131,11 @@ Bytes draft_weights(const Launch& launch, const ModelFacts& draft, const std::st
   return bytes;
 }
 
-// Layers that the pool makes room for: of a draft without a checkpoint of its own, those that the target's own
-// configuration names.
+// Layers that the pool makes room for: of a draft without a checkpoint of its own none, since 0.5.20 those that the
+// target's own configuration names.
 std::int64_t predicting_layers(const Launch& launch, const ModelFacts& draft, std::int64_t own_layers) {
   const Value& path = launch[Field::speculative_draft_model_path];
-  if (!path.truthy()) return launch.model->num_nextn_predict_layers.value_or(0);
+  if (!path.truthy()) return launch.release() >= v0_5(20) ? launch.model->num_nextn_predict_layers.value_or(0) : 0;
   return draft.num_nextn_predict_layers.value_or(own_layers);
 }
 
