@@ -11,20 +11,20 @@ namespace {
 TEST(OptionHistory, TellsTheFirstAndTheLastReleaseOfAnOption) {
   struct Row {
     std::string_view option;
-    int first;
-    int last;
+    Release first;
+    Release last;
   };
   constexpr Row kRows[] = {
-      {"--page-size", 11, 23},                 // in every release
-      {"--mamba-scheduler-strategy", 11, 19},  // went between two releases without tables here
-      {"--enable-nan-detection", 11, 12},      // went before the oldest release supported here
-      {"--keep-mm-feature-on-device", 11, 20},
+      {"--page-size", v0_5(11), v0_5(23)},
+      {"--mamba-scheduler-strategy", v0_5(11), v0_5(19)},
+      {"--enable-nan-detection", v0_5(11), {0, 5, 12, 1}},  // its last release is a post-release
+      {"--keep-mm-feature-on-device", v0_5(11), v0_5(20)},
   };
   for (const Row& row : kRows) {
     const auto span = releases_of_option(row.option);
     ASSERT_TRUE(span) << row.option;
-    EXPECT_EQ(span->first, v0_5(row.first)) << row.option;
-    EXPECT_EQ(span->last, v0_5(row.last)) << row.option;
+    EXPECT_EQ(span->first, row.first) << row.option;
+    EXPECT_EQ(span->last, row.last) << row.option;
   }
   EXPECT_FALSE(releases_of_option("--no-such-option"));
   EXPECT_EQ(known_releases().first, v0_5(11));
@@ -39,7 +39,7 @@ TEST(OptionHistory, AFindingNamesTheLastReleaseThatHadTheOption) {
   };
   const Row rows[] = {
       {v0_5(23), "--mamba-scheduler-strategy", "SGLang had this option up to 0.5.19."},
-      {v0_5(23), "--enable-nan-detection", "SGLang had this option up to 0.5.12."},
+      {v0_5(23), "--enable-nan-detection", "SGLang had this option up to 0.5.12.post1."},
       {v0_5(23), "--keep-mm-feature-on-device", "SGLang had this option up to 0.5.20."},
   };
   for (const Row& row : rows) {
