@@ -74,7 +74,7 @@ void replace_fa3_with_fp8_e5m2(Resolution& r) {
 
 void shrink_memory_for_aiter(Resolution& r) {
   if (!attention_is(r, "aiter") || r.model().context_len <= 8192) return;
-  if (r.since(v0_5(20)) && !r.raw(Field::mem_fraction_static).is_none() &&
+  if (r.since(v0_5(19)) && !r.raw(Field::mem_fraction_static).is_none() &&
       r.env_bool("SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION", false)) {
     r.warn("handle_attention_backend_compatibility",
            "the given memory fraction is kept, although aiter reserves 15 % more for contexts beyond 8192 tokens");

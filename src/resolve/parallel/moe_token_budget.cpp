@@ -113,7 +113,7 @@ void validate_deepep_v2(Resolution& r) {
     std::int64_t ceiling = max_prefill_buffer_tokens(r);
     if (ceiling == 0 && !r.none(Field::max_prefill_tokens)) ceiling = r.integer(Field::max_prefill_tokens);
     const std::int64_t ranks =
-        r.before(v0_5(21)) ? 1
+        r.before(v0_5(22)) ? 1
                            : std::max<std::int64_t>(1, operators::floor_div(r, kFunction, r.integer(Field::tp_size),
                                                                             r.integer(Field::attn_dp_size)));
     if (-operators::floor_div(r, kFunction, -ceiling, ranks) > capacity) {

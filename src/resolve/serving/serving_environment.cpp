@@ -71,6 +71,7 @@ void disable_custom_all_reduce_v2(Resolution& r, std::string_view function) {
   constexpr auto kVariable = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2";
   if (r.before(v0_5(12)) || r.since(v0_5(19))) return;
   if (r.integer(Field::nnodes) <= 1 || !r.env_bool(kVariable, true)) return;
+  if (r.since(v0_5(17)) && r.env_bool("SGLANG_ENABLE_CUSTOM_ALL_REDUCE_V2_MULTINODE", false)) return;
   if (r.env_text(kVariable) != nullptr) {
     r.warn(r.since(v0_5(17)) ? "_handle_custom_all_reduce_v2_multinode" : function,
            fmt::format("{} is off with several nodes.", kVariable));

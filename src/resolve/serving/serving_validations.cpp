@@ -205,7 +205,9 @@ void check_sampling_params(Resolution& r, std::string_view function) {
   }
   if (r.before(v0_5(14))) return;  // known for 0.5.13: parsed, not looked at
   const bool container = params.is_dict() || params.is_list() || params.is_string();
-  if (!container) r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
+  const bool looked_into = r.since(v0_5(22)) || r.on(Field::skip_tokenizer_init);
+  if (!container && looked_into)
+    r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   const auto is_watermark = [](const Value& v) { return is_text(v, "watermark"); };
   const bool watermark =
       params.find("watermark") != nullptr ||
