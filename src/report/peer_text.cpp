@@ -103,7 +103,8 @@ std::string peer_section(const Report& report, const TextOptions& options, const
   }
   out += skipped_text(k, style);
   if (!k.peer_gone.empty()) out += fmt::format("  {} {}\n", style.red("not run:"), printable(k.peer_gone));
-  const std::string line = fmt::format("{} of {} cases pass, {} not run", passed, k.cases.size(), k.cases.size() - ran);
+  const std::string line =
+      fmt::format("{} of {} cases pass, {} not run", passed, k.cases.size(), std::ssize(k.cases) - ran);
   const bool good = passed > 0 && passed == ran && k.peer_gone.empty();
   out += fmt::format("  {}: {}\n", good ? style.green("pass") : style.red(ran == 0 ? "not run" : name_of(k.worst())),
                      line);

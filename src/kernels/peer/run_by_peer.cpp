@@ -91,7 +91,7 @@ Result<Execution> execute(peer::PeerProcess& process, const SampleBatch& batch) 
     const SampleBatch part = batch.kernel_case.tp == 1 ? batch : tensor_parallel::shard(batch, rank);
     auto answer = process.run(part, wanted_of(part));
     if (!answer) return tl::make_unexpected(answer.error());
-    std::vector<std::string> broken = std::move(done.last.ran ? done.last.ran->broken : std::vector<std::string>{});
+    const std::vector<std::string> broken = done.last.ran ? done.last.ran->broken : std::vector<std::string>{};
     done.last = std::move(*answer);
     if (!done.last.ran) return done;
     done.last.ran->broken.insert(done.last.ran->broken.end(), broken.begin(), broken.end());
