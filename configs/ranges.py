@@ -4,7 +4,8 @@
   ranges.py show TABLE.json RELEASE NAME     an entry in one release
   ranges.py check                            demands that every table is as it would be written: nothing twice, nothing split
   ranges.py release RELEASE FOLDER           writes a release into every table, from FOLDER's options.json, defaults.json
-                                             (tests/parity/record.py) and classes.json (configs/transformers/generate.py)
+                                             (tests/parity/record.py), classes.json (configs/transformers/generate.py)
+                                             and model_classes.json (configs/sglang/make_model_classes.py)
 
 A table is a JSON array, a line an entry: {"name": …, "value": …, "first": …, "last": …}, sorted by name. Without "first"
 it holds since the first release of configs/releases.txt, without "last" it still does: a new release adds a line for
@@ -70,7 +71,8 @@ def parts_of(folder):
     classes = load("classes.json")
     parts = {configs / "transformers" / f"{part}.json": classes.pop(part) for part in ("types", "registry", "functions", "classes")}
     parts[configs / "transformers/settings.json"] = classes
-    return {configs / "sglang/options.json": load("options.json"), configs / "sglang/defaults.json": load("defaults.json"), **parts}
+    return {configs / "sglang/options.json": load("options.json"), configs / "sglang/defaults.json": load("defaults.json"),
+            configs / "sglang/model_classes.json": load("model_classes.json"), **parts}
 
 
 def absorb(release, folder):

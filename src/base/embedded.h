@@ -18,6 +18,7 @@ std::span<const EmbeddedFile> kernel_cases();         // configs/cases
 std::span<const EmbeddedFile> option_history();       // configs/sglang/option_history.txt
 std::span<const EmbeddedFile> environment();          // configs/sglang/environment.txt
 std::span<const EmbeddedFile> messages();             // configs/sglang/messages.txt
+std::span<const EmbeddedFile> model_classes();        // configs/sglang/model_classes.json
 std::span<const EmbeddedFile> usual_architectures();  // configs/sglang/usual_architectures.txt
 std::span<const EmbeddedFile> python_resolver();      // src/resolve/peer/ask_sglang.py
 std::span<const EmbeddedFile> kernel_peer();          // src/kernels/peer/ask_kernels.py

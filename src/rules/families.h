@@ -31,6 +31,7 @@ std::span<const Rule> graph_rules();           // GR  graphs and torch.compile
 std::span<const Rule> communication_rules();   // DC  decode context parallelism, collectives
 std::span<const Rule> quantization_rules();    // QN  quantised checkpoints
 std::span<const Rule> moe_rules();             // MO  mixture of experts
+std::span<const Rule> model_class_rules();     // MC  the class that serves the model
 std::span<const Rule> hybrid_rules();          // HY  linear attention and its cache
 std::span<const Rule> vision_rules();          // VI  vision attention
 std::span<const Rule> serving_rules();         // SA  sampling, LoRA, caches, disaggregation

@@ -196,6 +196,35 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   return finding;
 }
 
+// FP8 made from an unquantised checkpoint: every layer is created as it is stored, filled, and only then quantised.
+std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool made_here = f.given(Field::quantization) && has_quantization(m, "fp8") && m.quant_config.is_none();
+  if (!made_here || f.is(Field::load_format, "layered") || f.integer(Field::cpu_offload_gb, 0) > 0) return std::nullopt;
+  ModelFacts stored = m;
+  stored.quantization.reset();
+  const auto split = plan::weight_split(f.launch());
+  const auto before = plan::estimate_weights(stored, split);
+  const auto after = plan::estimate_weights(m, split);
+  if (!before || !after) return std::nullopt;
+  const double need = static_cast<double>(before->per_rank_bytes);
+  const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
+  if (need <= device) return std::nullopt;
+  std::vector<Remedy> remedies = {{.stored_as = "fp8"}};
+  std::int64_t widest = f.tp();
+  for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= f.device().count; tp *= 2) {
+    const auto wider = plan::estimate_weights(stored, plan::weight_split(f.launch(), tp));
+    if (!heads_allow(f, tp) || !wider || static_cast<double>(wider->per_rank_bytes) > kShare * device) continue;
+    widest = tp;
+    break;
+  }
+  if (widest > f.tp()) remedies.push_back(to_give("--tp-size", {std::to_string(widest)}));
+  return Finding{.message = fmt::format("about {:.1f} GiB of weights per GPU while they load, before they are FP8 and "
+                                        "take {:.1f}; the card has {:.1f}",
+                                        need / kGib, static_cast<double>(after->per_rank_bytes) / kGib, device / kGib),
+                 .remedies = std::move(remedies)};
+}
+
 // SGLang's own reserve is generous, so a fraction above its choice often runs; where not even one chunk's activations
 // have room, the first long prompt does not. What is between is said, not warned of.
 std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
@@ -293,6 +322,18 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu"},
                    {.model = "llama-3.1-70b-instruct",
                     .args = "--device xpu --tp-size 8 --mem-fraction-static 0.85"}}}},
+    {.id = "PL008",
+     .field = Field::quantization,
+     .summary = "weights that are FP8 only after they have loaded do not fit before",
+     .why = "--quantization fp8 creates each layer in the checkpoint's type on the card and quantises it once all are "
+            "filled: OutOfMemoryError while the model is built.",
+     .remedies = {stored_as("fp8"), raise("--tp-size")},
+     .source = "sglang/srt/layers/quantization/fp8.py; sglang/srt/model_loader/loader.py",
+     .need = RuleNeed::kWholeModel,
+     .check = unquantised_while_loading,
+     .fires_on = {{{.model = "qwen3-14b", .args = "--device xpu --quantization fp8"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"},
+                   {.model = "qwen3-14b", .args = "--device xpu --tp-size 2 --quantization fp8"}}}},
     {.id = "PL003",
      .refs = {"TP-1"},
      .field = Field::tp_size,

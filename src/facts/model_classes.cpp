@@ -1,0 +1,61 @@
+#include "src/facts/model_classes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/base/embedded.h"
+
+namespace preflight::facts {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ModelClass>, 5> kWords = {{{"stages", ModelClass::kStages},
+                                                                            {"whole", ModelClass::kWhole},
+                                                                            {"own", ModelClass::kOwn},
+                                                                            {"transformers", ModelClass::kTransformers},
+                                                                            {"refused", ModelClass::kRefused}}};
+
+Release release_or(const nlohmann::json& row, const char* key, Release fallback) {
+  return row.contains(key) ? parse_release(row[key].get<std::string>()).value_or(fallback) : fallback;
+}
+
+// A line of the table is an entry with the releases in which it holds; lines of one name follow each other. The table
+// has some thousand lines, and one launch asks for one of them.
+ModelClass of_line(std::string_view line, Release release) {
+  const auto row = nlohmann::json::parse(line, nullptr, false);
+  if (row.is_discarded()) return ModelClass::kNone;
+  const auto releases = supported_releases();
+  if (release < release_or(row, "first", releases.front()) || release > release_or(row, "last", releases.back())) {
+    return ModelClass::kNone;
+  }
+  const auto word = row["value"].get<std::string>();
+  const auto* known = std::ranges::find(kWords, word, &std::pair<std::string_view, ModelClass>::first);
+  return known == kWords.end() ? ModelClass::kNone : known->second;
+}
+
+}  // namespace
+
+ModelClass model_class(std::string_view architecture, Release release) {
+  if (architecture.find('"') != std::string_view::npos) return ModelClass::kNone;  // would reach into the line
+  const std::string_view table = embedded::model_classes().front().text;
+  const std::string start = fmt::format("{{\"name\": \"{}\",", architecture);
+  for (auto at = table.find(start); at != std::string_view::npos; at = table.find(start, at + 1)) {
+    std::string_view line = table.substr(at, table.find('\n', at) - at);
+    if (line.ends_with(',')) line.remove_suffix(1);
+    if (const ModelClass found = of_line(line, release); found != ModelClass::kNone) return found;
+  }
+  return ModelClass::kNone;
+}
+
+std::optional<Release> first_release_after(Release release, std::string_view architecture, bool (*served)(ModelClass)) {
+  for (const Release later : supported_releases()) {
+    if (later > release && served(model_class(architecture, later))) return later;
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::facts

@@ -1,0 +1,198 @@
+// MC: the class that serves the model's architecture. SGLang looks for it when the workers load the model, after the
+// configuration was resolved.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "src/facts/model_classes.h"
+#include "src/plan/weights.h"
+#include "src/rules/families.h"
+#include "src/rules/launch_facts.h"
+#include "src/rules/remedy_words.h"
+
+namespace preflight::rules {
+namespace {
+
+using facts::ModelClass;
+
+bool served(ModelClass c) { return is_own(c) || c == ModelClass::kTransformers; }
+bool takes_stages(ModelClass c) { return c == ModelClass::kStages; }
+
+// Classes from the checkpoint itself are not known here.
+bool brings_its_own_class(const ModelFacts& m) {
+  const Value map = m.root("auto_map");
+  return map.find("AutoModel") != nullptr;
+}
+
+// The architecture of which SGLang takes its own class: the first that it has one for. Empty: none.
+std::string_view own_architecture(const LaunchFacts& f) {
+  const auto& names = f.model().architectures;
+  const auto own = std::ranges::find_if(
+      names, [&](const std::string& name) { return is_own(facts::model_class(name, f.release())); });
+  return own == names.end() ? std::string_view() : std::string_view(*own);
+}
+
+std::vector<Remedy> later_release(const LaunchFacts& f, std::string_view architecture, bool (*test)(ModelClass)) {
+  const auto release = facts::first_release_after(f.release(), architecture, test);
+  return release ? std::vector{with_release(release->text())} : std::vector<Remedy>{};
+}
+
+std::optional<Finding> no_class(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const bool by_transformers = f.is(Field::model_impl, "transformers");
+  if (m.architectures.empty() || by_transformers || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  if (!own_architecture(f).empty() || brings_its_own_class(m)) return std::nullopt;
+  for (const std::string& name : m.architectures) {
+    if (name.starts_with("Transformers")) continue;
+    const ModelClass found = facts::model_class(name, f.release());
+    if (found == ModelClass::kTransformers || (found == ModelClass::kRefused && !f.is(Field::model_impl, "auto"))) {
+      continue;
+    }
+    return Finding{.message = fmt::format("SGLang {} has no class for {}, and {}", f.release().text(), name,
+                                          found == ModelClass::kRefused
+                                              ? "transformers' own says that it cannot stand behind SGLang's layers"
+                                              : "the transformers release it needs has none either"),
+                   .remedies = later_release(f, name, served)};
+  }
+  return std::nullopt;
+}
+
+// Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
+constexpr std::array<std::string_view, 4> kAssertOneStage = {
+    "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
+
+// Classes that take the table for the head where the two are one; on the last stage there is no table.
+constexpr std::array<std::string_view, 9> kTableIsHead = {
+    "LlamaForCausalLM",       "MistralForCausalLM",   "Ministral3ForCausalLM",
+    "Phi3ForCausalLM",        "InternLM3ForCausalLM", "TeleFLMForCausalLM",
+    "IQuestCoderForCausalLM", "ApertusForCausalLM",   "MistralForCausalLMMistralFormat"};
+
+template <std::size_t N>
+bool among(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<Finding> no_stages(const LaunchFacts& f) {
+  if (f.pp() == 1 || f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) {
+    return std::nullopt;
+  }
+  const std::string_view name = own_architecture(f);
+  const ModelClass kind = facts::model_class(name, f.release());
+  if (name.empty() || (kind != ModelClass::kWhole && !among(kAssertOneStage, name))) return std::nullopt;
+  Finding finding{.message = fmt::format("{} cannot run in {} pipeline stages", name, f.pp())};
+  finding.remedies = {to_drop("--pp-size")};
+  if (among(kAssertOneStage, name)) return finding;
+  for (Remedy& later : later_release(f, name, takes_stages)) finding.remedies.push_back(std::move(later));
+  return finding;
+}
+
+std::optional<Finding> no_head(const LaunchFacts& f) {
+  const std::string_view name = own_architecture(f);
+  if (f.pp() == 1 || f.is(Field::model_impl, "transformers") || !among(kTableIsHead, name)) return std::nullopt;
+  if (!f.model().is_generation || !plan::shares_head(f.model())) return std::nullopt;
+  return Finding{.message = fmt::format("the last of {} pipeline stages has no output head: {} shares its table with "
+                                        "the head, and the table stands on the first stage",
+                                        f.pp(), name)};
+}
+
+// Classes whose attention is cut over all ranks, whichever group of requests a rank belongs to.
+constexpr std::array<std::string_view, 34> kAttentionOverAllRanks = {"AfmoeForCausalLM",
+                                                                     "ApertusForCausalLM",
+                                                                     "ArceeForCausalLM",
+                                                                     "ChatGLMModel",
+                                                                     "CohereForCausalLM",
+                                                                     "Ernie4_5_MoeForCausalLM",
+                                                                     "ExaoneForCausalLM",
+                                                                     "GPT2LMHeadModel",
+                                                                     "GPTJForCausalLM",
+                                                                     "Gemma2ForCausalLM",
+                                                                     "Gemma3ForCausalLM",
+                                                                     "Gemma4ForConditionalGeneration",
+                                                                     "GemmaForCausalLM",
+                                                                     "Glm4ForCausalLM",
+                                                                     "GraniteMoeHybridForCausalLM",
+                                                                     "GraniteMoeSharedForCausalLM",
+                                                                     "HunYuanDenseV1ForCausalLM",
+                                                                     "HunYuanMoEV1ForCausalLM",
+                                                                     "InternLM3ForCausalLM",
+                                                                     "Lfm2ForCausalLM",
+                                                                     "Lfm2MoeForCausalLM",
+                                                                     "LlamaForCausalLM",
+                                                                     "LlamaForSequenceClassification",
+                                                                     "Ministral3ForCausalLM",
+                                                                     "MistralForCausalLM",
+                                                                     "MistralModel",
+                                                                     "MixtralForCausalLM",
+                                                                     "Olmo2ForCausalLM",
+                                                                     "OlmoForCausalLM",
+                                                                     "Phi3ForCausalLM",
+                                                                     "Qwen2ForCausalLM",
+                                                                     "Qwen2ForSequenceClassification",
+                                                                     "StableLmForCausalLM",
+                                                                     "Starcoder2ForCausalLM"};
+
+std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
+  const std::string_view name = own_architecture(f);
+  if (f.attention_dp() == 1 || f.is(Field::model_impl, "transformers")) return std::nullopt;
+  if (!among(kAttentionOverAllRanks, name)) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("{} cuts its attention over all {} ranks, and the launch gives {} groups of them "
+                                 "requests of their own",
+                                 name, f.tp(), f.attention_dp())};
+}
+
+const Rule kRules[] = {
+    {.id = "MC001",
+     .field = Field::model_path,
+     .summary = "no class serves the model's architecture",
+     .why = "ValueError in resolve_transformers_arch when the workers load the model. SGLang takes a class of its own, "
+            "else transformers' class where that one is compatible.",
+     .fix = "Serve another model, or a release that has a class for it.",
+     .source = "srt/model_loader/utils.py; srt/models/registry.py; transformers' is_backend_compatible",
+     .check = no_class,
+     .fires_on = {{{.model = "falcon-40b", .args = "--device xpu --tp-size 4"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
+                   {.model = "falcon-40b", .args = "--device xpu --tp-size 4 --model-impl transformers"}}}},
+    {.id = "MC002",
+     .field = Field::pp_size,
+     .summary = "pipeline stages with a model whose class takes none",
+     .why = "The worker asserts after the weights are loaded: the class's forward takes nothing from another stage.",
+     .remedies = {drop("--pp-size")},
+     .source = "srt/model_executor/model_runner.py (support_pp)",
+     .check = no_stages,
+     .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --pp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2"},
+                   {.model = "gemma-2-9b-it", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "MC003",
+     .field = Field::pp_size,
+     .summary = "pipeline stages with a model whose head is its table of tokens",
+     .why = "AttributeError at the first forward pass: in place of the head, the last stage holds a PPMissingLayer.",
+     .remedies = {drop("--pp-size")},
+     .source = "srt/models/llama.py, srt/models/apertus.py; srt/layers/logits_processor.py",
+     .check = no_head,
+     .fires_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu --pp-size 2"}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu --pp-size 2"},
+                   {.model = "llama-3.2-1b-instruct", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "MC004",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::enable_dp_attention,
+     .summary = "attention data parallelism with a model whose class does not know it",
+     .why = "Ranks add up their parts of attention, table and layers across the groups, whose requests differ: wrong "
+            "text, or a hang where their batches differ in length. SGLang does not look.",
+     .remedies = {drop("--enable-dp-attention"), drop("--attn-dp-size")},
+     .source = "srt/models; srt/layers/dp_attention.py",
+     .check = attention_over_all_ranks,
+     .fires_on = {{{.model = "llama-3.1-8b-instruct",
+                    .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
+                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}}};
+
+}  // namespace
+
+std::span<const Rule> model_class_rules() { return kRules; }
+
+}  // namespace preflight::rules
