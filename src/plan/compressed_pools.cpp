@@ -51,7 +51,8 @@ class Pools {
 
   // Bytes of a token of the whole context, the window's share included where it follows the tokens.
   [[nodiscard]] double bytes_per_token() const {
-    const double index = static_cast<double>(index_width() + 4 * (index_width() / 128));
+    const std::int64_t scales = index_width() / 128 * 4;
+    const double index = static_cast<double>(index_width() + scales);
     const double few = (latent_bytes(page_ / kFew) + index) / kFew * static_cast<double>(few_);
     const double many = latent_bytes(page_ / kMany) / kMany * static_cast<double>(many_);
     return (share() * window_slot() + few + many) * drafted();

@@ -2,6 +2,7 @@
 #include "src/plan/weights.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -46,11 +47,14 @@ ElementSizes element_sizes(const ModelFacts& m) {
   const std::string& q = *m.quantization;
   const Value& config = m.hf_quant_config;
   const auto starts = [&](std::string_view p) { return q.starts_with(p); };
-  if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt_fp8")) {
+  if (starts("fp8") || starts("w8a8") || starts("blockwise_int8") || starts("modelopt")) {
     s.linear = s.experts = 1.0;
+    s.exact = !starts("modelopt");
     if (const Value* block = config.find("weight_block_size"); block != nullptr && block->is_list()) {
       s.linear = s.experts = 1.0 + 4.0 / (128.0 * 128.0);
     }
+    // DeepSeek-V4 stores its experts in 4 bits, with a scale of one byte for 32.
+    if (m.text("expert_dtype") == Value("fp4")) s.experts = 0.5 + 1.0 / 32;
   } else if (starts("awq") || starts("gptq") || starts("auto-round")) {
     s.linear = s.experts =
         packed(integer(config, {"bits", "w_bit", "wbits"}, 4), integer(config, {"group_size", "q_group_size"}, 128));
@@ -80,6 +84,7 @@ ElementSizes element_sizes(const ModelFacts& m) {
 struct Layer {
   double attention = 0;  // parameters that attention tensor parallelism cuts
   double copied = 0;     // parameters every rank holds
+  double plain = 0;      // those that every rank holds and that no quantiser touches
   double dense = 0;      // cut by tensor parallelism
   double experts = 0;    // cut by expert and expert-tensor parallelism
 };
@@ -132,6 +137,38 @@ void add_mla(const Shape& s, Layer& l) {
   }
   l.copied += s.hidden * (latent + rope);
   l.attention += latent * heads * (nope + value) + heads * value * s.hidden;
+  if (!s.m.index_head_dim || s.number({"index_n_heads"}) <= 0) return;
+  const double index =
+      static_cast<double>(*s.m.index_head_dim);  // DeepSeek's sparse attention: every rank has them all
+  l.copied += q_rank * s.number({"index_n_heads"}) * index + s.hidden * index;
+  l.plain += s.hidden * s.number({"index_n_heads"});
+}
+
+// DeepSeek-V4: one latent for keys and values, queries and outputs through narrow matrices, and what compresses tokens
+// by layer (srt/models/deepseek_v4.py). Streams beside the residual one are joined in 32 bits.
+void add_compressed_attention(const Shape& s, Layer& l, std::int64_t index) {
+  const double head = static_cast<double>(s.m.head_dim);
+  const double heads = static_cast<double>(s.m.num_attention_heads) * head;
+  const double q_rank = s.number({"q_lora_rank"});
+  const double o_rank = s.number({"o_lora_rank"});
+  l.copied += s.hidden * (q_rank + head);
+  l.attention += q_rank * heads + o_rank * heads + s.number({"o_groups"}, 1) * o_rank * s.hidden;
+  const double streams = s.number({"hc_mult"});
+  l.plain += 2 * 2 * streams * (streams + 2) * streams * s.hidden;
+  if (index < integer(s.text, {"num_hash_layers"})) {
+    l.plain += 2 * static_cast<double>(s.m.vocab_size) * s.number({"num_experts_per_tok"});
+  }
+  const Value* ratios = s.text.find("compress_ratios");
+  if (ratios == nullptr || !ratios->is_list() || index >= static_cast<std::int64_t>(ratios->as_list().size())) return;
+  const Value& ratio = ratios->as_list()[static_cast<std::size_t>(index)];
+  if (!ratio.truthy()) return;
+  const bool indexed = ratio == Value(4);
+  l.plain += s.hidden * head * (indexed ? 4 : 2);
+  if (!indexed) return;
+  const double index_heads = s.number({"index_n_heads"});
+  const double index_head = s.number({"index_head_dim"});
+  l.copied += q_rank * index_heads * index_head;
+  l.plain += s.hidden * (index_heads + 4 * index_head);
 }
 
 void add_gated_delta(const Shape& s, Layer& l) {
@@ -180,6 +217,12 @@ double lfm2_width(const Shape& s) {
   return static_cast<double>(units * unit);
 }
 
+// The width of a dense layer; GPT-like classes take four times the hidden width where none is given.
+double dense_width(const Shape& s) {
+  return s.number({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"},
+                  any_architecture(s.m, {"GPT"}) ? 4 * s.m.hidden_size : 0);
+}
+
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
 
 void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
@@ -187,7 +230,7 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   const double width = s.number({"moe_intermediate_size", "intermediate_size"});
   const double sides = gated ? 3 : 2;
   l.experts += count * sides * s.hidden * width;
-  l.copied += count * s.hidden;
+  l.plain += count * s.hidden;
   double shared =
       s.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
   if (shared == 0) shared = s.number({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}) * width;
@@ -196,13 +239,14 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
 }
 
 bool gated_mlp(const ModelFacts& m) {
-  // Two matrices a layer: BERT-like encoders, Nemotron-H, Phi-2.
-  return !any_architecture(m,
-                           {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT2", "OPT", "Whisper"});
+  // Two matrices a layer: BERT-like encoders, GPT-like models, and those with another activation than a gated one.
+  return !any_architecture(m, {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT", "OPT", "Whisper",
+                               "Starcoder2", "Arcee", "Apertus", "Persimmon"});
 }
 
 bool expert_layer(const Shape& s, std::int64_t layer) {
   if (routed_experts(s.m) == 0) return false;
+  if (any_architecture(s.m, {"DeepseekV4"})) return true;  // whatever its configuration class fills in
   if (layer < integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"})) return false;
   if (const Value* only = s.text.find("mlp_only_layers"); only != nullptr && only->is_list()) {
     const auto& list = only->as_list();
@@ -248,7 +292,7 @@ bool linear_layer(const Shape& s, std::int64_t layer) {
 Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, const WeightSplit& split) {
   Layer l;
   const bool gated = gated_mlp(s.m);
-  const double width = s.number({"intermediate_size"});
+  const double width = dense_width(s);
   if (index < static_cast<std::int64_t>(letters.size())) {
     switch (letters[static_cast<std::size_t>(index)]) {
       case 'M':
@@ -276,7 +320,9 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
     add_gated_delta(s, l);
   }
   if (parallel || !linear_layer(s, index)) {
-    if (s.m.is_mla()) {
+    if (any_architecture(s.m, {"DeepseekV4"})) {
+      add_compressed_attention(s, l, index);
+    } else if (s.m.is_mla()) {
       add_mla(s, l);
     } else {
       add_ordinary_attention(s, l, index, split.attention_tp);
@@ -289,7 +335,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
   } else if (any_architecture(s.m, {"Lfm2"})) {
     add_dense(s, l, lfm2_width(s), true);
   } else {
-    add_dense(s, l, s.number({"intermediate_size_mlp"}, integer(s.text, {"intermediate_size"})), gated);
+    add_dense(s, l, s.number({"intermediate_size_mlp"}, static_cast<std::int64_t>(width)), gated);
   }
   return l;
 }
@@ -297,7 +343,89 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
 // With attention data parallelism, tables are cut by attention's ranks; these models keep them whole instead
 // (enable_tp=not is_dp_attention_enabled()).
 bool whole_table(const ModelFacts& m) {
-  return any_architecture(m, {"Qwen3_5", "Qwen3VL", "Ernie4_5_VL", "ExaoneMoE", "Step3p5", "DeepseekV4", "SarvamMoE"});
+  return any_architecture(m,
+                          {"Qwen3_5", "Qwen3VLFor", "Ernie4_5_VL", "ExaoneMoE", "Step3p5", "DeepseekV4", "SarvamMoE"});
+}
+
+// Scaled tables that are plain ones of torch, which no parallelism cuts.
+bool plain_table(const ModelFacts& m) { return any_architecture(m, {"Gemma3", "Gemma4", "EmbeddingGemma"}); }
+
+// Classes that build their head on every pipeline stage; the others leave it to the last.
+bool head_on_every_stage(const ModelFacts& m) {
+  return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
+                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor"});
+}
+
+// SGLang rounds a vocabulary up to whole blocks before it cuts the table.
+double rows_of_table(const ModelFacts& m) {
+  constexpr std::int64_t kBlock = 64;
+  const std::int64_t blocks = (m.vocab_size + kBlock - 1) / kBlock;
+  return static_cast<double>(blocks * kBlock);
+}
+
+// Classes whose parameters on a rank were recorded (tests/parity/weights) and are counted to half a percent: dense
+// ones, and ones with experts. What is counted of others is an approximation, however much of it is known.
+constexpr std::array<std::string_view, 32> kCountedDense = {"ApertusForCausalLM",
+                                                            "ArceeForCausalLM",
+                                                            "ChatGLMModel",
+                                                            "CohereForCausalLM",
+                                                            "ExaoneForCausalLM",
+                                                            "GPTJForCausalLM",
+                                                            "Gemma2ForCausalLM",
+                                                            "Gemma3ForCausalLM",
+                                                            "Gemma3ForConditionalGeneration",
+                                                            "Gemma4ForConditionalGeneration",
+                                                            "GemmaForCausalLM",
+                                                            "Glm4ForCausalLM",
+                                                            "HunYuanDenseV1ForCausalLM",
+                                                            "LlamaForCausalLM",
+                                                            "LlamaForSequenceClassification",
+                                                            "Ministral3ForCausalLM",
+                                                            "MistralForCausalLM",
+                                                            "MistralModel",
+                                                            "NemotronHForCausalLM",
+                                                            "Olmo2ForCausalLM",
+                                                            "OlmoForCausalLM",
+                                                            "Phi3ForCausalLM",
+                                                            "Qwen2ForCausalLM",
+                                                            "Qwen2ForSequenceClassification",
+                                                            "Qwen2VLForConditionalGeneration",
+                                                            "Qwen2_5_VLForConditionalGeneration",
+                                                            "Qwen3ForCausalLM",
+                                                            "Qwen3VLForConditionalGeneration",
+                                                            "Qwen3_5ForConditionalGeneration",
+                                                            "SDARForCausalLM",
+                                                            "StableLmForCausalLM",
+                                                            "Starcoder2ForCausalLM"};
+constexpr std::array<std::string_view, 22> kCountedExperts = {"DeepseekV2ForCausalLM",
+                                                              "DeepseekV32ForCausalLM",
+                                                              "DeepseekV3ForCausalLM",
+                                                              "DeepseekV4ForCausalLM",
+                                                              "Ernie4_5_MoeForCausalLM",
+                                                              "Gemma4ForConditionalGeneration",
+                                                              "Glm4MoeForCausalLM",
+                                                              "Glm4MoeLiteForCausalLM",
+                                                              "Glm4vMoeForConditionalGeneration",
+                                                              "GraniteMoeSharedForCausalLM",
+                                                              "HunYuanMoEV1ForCausalLM",
+                                                              "KimiLinearForCausalLM",
+                                                              "Llama4ForConditionalGeneration",
+                                                              "MiniMaxM2ForCausalLM",
+                                                              "MistralLarge3ForCausalLM",
+                                                              "MixtralForCausalLM",
+                                                              "NemotronHForCausalLM",
+                                                              "NemotronHPuzzleForCausalLM",
+                                                              "Qwen2MoeForCausalLM",
+                                                              "Qwen3MoeForCausalLM",
+                                                              "Qwen3VLMoeForConditionalGeneration",
+                                                              "Qwen3_5MoeForConditionalGeneration"};
+
+bool is_counted(const ModelFacts& m) {
+  const auto among = [&](const auto& names) {
+    return std::ranges::any_of(names, [&](std::string_view name) { return m.has_architecture(name); });
+  };
+  const bool two_widths = !m.is_mla() && m.v_head_dim > 0 && m.v_head_dim != m.head_dim;  // not every class looks
+  return !two_widths && (routed_experts(m) > 0 ? among(kCountedExperts) : among(kCountedDense));
 }
 
 }  // namespace
@@ -308,11 +436,12 @@ bool shares_head(const ModelFacts& model) {
 }
 
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
-  const double table = static_cast<double>(model.vocab_size * model.hidden_size) * element_sizes(model).plain;
+  const double head = any_architecture(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
+  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size) * element_sizes(model).plain;
   const auto over = [&](std::int64_t ranks) { return table / static_cast<double>(std::max<std::int64_t>(1, ranks)); };
   const bool dp_attention = split.attention_tp < split.tp;
-  return {.table = over(dp_attention && whole_table(model) ? 1 : split.attention_tp),
-          .head = over(split.head_over_attention ? split.attention_tp : split.tp)};
+  return {.table = over(plain_table(model) || (dp_attention && whole_table(model)) ? 1 : split.attention_tp),
+          .head = head * over(split.head_over_attention ? split.attention_tp : split.tp)};
 }
 
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
@@ -327,7 +456,7 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     return std::nullopt;  // layers of a shape not modelled here
   }
   const ElementSizes bytes = element_sizes(model);
-  s.exact = bytes.exact;
+  s.exact = bytes.exact && is_counted(model) && (routed_experts(model) > 0 || dense_width(s) > 0);
 
   WeightEstimate e;
   double total = 0;
@@ -342,13 +471,23 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
   };
 
   // The table stands on the first stage, the head on the last; one stage alone can share a tied table.
-  const double table = static_cast<double>(model.vocab_size) * s.hidden;
-  const bool dp_attention = split.attention_tp < split.tp;
-  add(0, table, bytes.plain, dp_attention && whole_table(model) ? 1.0 : d(split.attention_tp));
-  const bool shared = shares_head(model);
+  const double table = rows_of_table(model) * s.hidden;
+  const TableBytes on_rank = table_bytes(model, split);
+  const auto add_table = [&](std::size_t stage, double rank) {
+    parameters += table;
+    total += table * bytes.plain;
+    stages[stage] += rank;
+  };
+  add_table(0, on_rank.table);
+  // LFM2 builds a head also where the table is one.
+  const bool one_matrix = shares_head(model);
+  const bool shared = one_matrix && !any_architecture(model, {"Lfm2"});
   if (model.is_generation && (!shared || stages.size() > 1)) {
-    add(stages.size() - 1, table, bytes.plain, d(split.head_over_attention ? split.attention_tp : split.tp));
-    if (shared) parameters -= table;
+    add_table(stages.size() - 1, on_rank.head);
+    if (one_matrix) parameters -= table;
+    for (std::size_t stage = 0; !shared && head_on_every_stage(model) && stage + 1 < stages.size(); ++stage) {
+      stages[stage] += on_rank.head;
+    }
   }
 
   const std::string letters = layer_letters(s);
@@ -359,7 +498,9 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
       const Layer l = layer_of(s, index, letters, split);
       add(stage, l.attention, bytes.linear, d(split.attention_tp));
       add(stage, l.copied, bytes.linear, 1);
-      add(stage, l.dense, bytes.linear, d(split.tp));
+      add(stage, l.plain, bytes.plain, 1);
+      const bool whole = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
+      add(stage, l.dense, bytes.linear, whole ? 1 : d(split.tp));
       add(stage, l.experts, bytes.experts, d(split.moe_tp) * d(split.ep));
       e.layer_bytes = static_cast<std::int64_t>(stages[stage] - before);
     }

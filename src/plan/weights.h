@@ -21,6 +21,7 @@ struct WeightSplit {
   std::int64_t ep = 1;
   bool head_over_attention = false;       // --enable-dp-lm-head: the output head is cut like attention
   bool whole_encoder = false;             // --mm-enable-dp-encoder: every rank holds the vision tower
+  bool whole_dense = false;               // --moe-dense-tp-size 1: every rank holds the layers without experts
   std::int64_t extra_experts = 0;         // copies for load balance, --ep-num-redundant-experts
   std::vector<std::int64_t> stages = {};  // layers of each stage; empty: as even as SGLang makes them
 };

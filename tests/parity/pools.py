@@ -178,7 +178,7 @@ def answer(case, models):
     return pools and {**row, **{k: v for k, v in pools.items() if v is not None}}
 
 
-def asked_in_turn(cases, models, jobs):
+def asked_in_turn(answer, cases, models, jobs):
     """Rows in the order of the cases, where there is something to record."""
     running = []
 
@@ -199,8 +199,9 @@ def asked_in_turn(cases, models, jobs):
             yield row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(answer, description):
+    """Writes what `answer` says of each case."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--models", type=pathlib.Path, required=True)
@@ -210,16 +211,19 @@ def main():
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **record.HOST})
     sglang_peer.hide_packages()
     sglang_peer.describe_device(record.DEVICE)
-    from sglang.srt.models.registry import ModelRegistry  # noqa: F401  imported once, before the forks
+    import sglang.srt.model_loader.loader  # noqa: F401  all is imported once, before the forks
+    from sglang.srt.models.registry import ModelRegistry
+
+    assert ModelRegistry.models
 
     gc.freeze()  # a child that collects would copy all that was imported
     gc.collect = lambda *generation: 0
 
     cases = [json.loads(line) for line in given.cases.read_text(encoding="utf-8").splitlines() if line]
     with open(given.out, "w", encoding="utf-8", buffering=1) as out:
-        for row in asked_in_turn(cases, str(given.models.resolve()), given.jobs):
+        for row in asked_in_turn(answer, cases, str(given.models.resolve()), given.jobs):
             out.write(json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(answer, __doc__)

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Demand that weights said to be counted are those that the release's own classes allocate on a rank.
+
+  check_weights.py PROGRAM RELEASE [ROWS]      exit status 1 names each launch that differs
+
+The rows are tests/parity/weights/<RELEASE>.jsonl.gz (weights.py), or those of the file ROWS. What the sheet calls exact is
+within half a percent of the fullest stage; what it calls estimated is counted apart, and printed with --estimated. A class
+that could not be built there says nothing of its weights.
+"""
+import collections
+import concurrent.futures
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from check_pools import ROOT, write_models
+
+SURE = 0.005
+
+
+def sheet(program, release, row, models):
+    options = ["--sglang-version", release, "--format", "json", "--device-memory", "24480MiB", "--device-count", "64"]
+    options += [w for k, v in (row.get("env") or {}).items() for w in ("--env", f"{k}={v}")]
+    words = [a.replace("{model}", str(models / (row.get("model") or ""))) for a in row["args"]]
+    done = subprocess.run([program, "memory", *options, "--", *words], capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {}
+
+
+def main():
+    estimated = "--estimated" in sys.argv
+    program, release, *other = [a for a in sys.argv[1:] if a != "--estimated"]
+    file = pathlib.Path(other[0]) if other else ROOT / f"tests/parity/weights/{release}.jsonl.gz"
+    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if "bytes" in row]
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        models = pathlib.Path(folder)
+        write_models({r.get("model") for r in rows}, models)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            sheets = list(pool.map(lambda r: sheet(program, release, r, models), rows))
+    for row, ours in zip(rows, sheets):
+        if ours.get("weights_gib") is None:
+            counts["not counted"] += 1
+            continue
+        off = ours["weights_gib"] / (max(row["bytes"]) / 2**30) - 1
+        kind = "estimated" if not ours["weights_exact"] else "different" if abs(off) > SURE else "exact"
+        counts[kind] += 1
+        if kind == "different" or (estimated and kind == "estimated"):
+            print(row["id"], " ".join(row["args"]), kind, f"{off:+.1%}")
+    print(f"{release}: {len(rows)} launches, {dict(counts)}")
+    sys.exit(counts["different"] > 0 or counts["exact"] < 100)
+
+
+if __name__ == "__main__":
+    main()
