@@ -129,7 +129,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     if (cut == Cut::kKeysValues) rank = whole / d(std::min(split.attention_tp, kv));
     if (cut == Cut::kDense) rank = whole / d(split.tp);
     if (cut == Cut::kExperts) rank = whole / (d(split.moe_tp) * d(split.ep));
-    if (cut == Cut::kTable) rank = padded(whole, t) / d(split.attention_tp);
+    if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));
     if (cut == Cut::kHead) rank = padded(whole, t) / d(split.head_over_attention ? split.attention_tp : split.tp);
     if (cut == Cut::kVision) {
       rank = whole / d(split.whole_encoder || t.shape.size() < 2 ? 1 : split.attention_tp);
@@ -149,6 +149,8 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
       if (shares_head(model) && stages.size() > 1) stages.back() += rank;
     } else {
       stages.back() += rank;
+      const bool on_all = cut == Cut::kHead && head_on_every_stage(model);
+      for (std::size_t stage = 0; on_all && stage + 1 < stages.size(); ++stage) stages[stage] += rank;
     }
   }
   if (split.extra_experts > 0) e.exact = false;

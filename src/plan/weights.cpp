@@ -350,12 +350,6 @@ bool whole_table(const ModelFacts& m) {
 // Scaled tables that are plain ones of torch, which no parallelism cuts.
 bool plain_table(const ModelFacts& m) { return any_architecture(m, {"Gemma3", "Gemma4", "EmbeddingGemma"}); }
 
-// Classes that build their head on every pipeline stage; the others leave it to the last.
-bool head_on_every_stage(const ModelFacts& m) {
-  return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
-                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor"});
-}
-
 // SGLang rounds a vocabulary up to whole blocks before it cuts the table.
 double rows_of_table(const ModelFacts& m) {
   constexpr std::int64_t kBlock = 64;
@@ -435,12 +429,23 @@ bool shares_head(const ModelFacts& model) {
   return tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
 }
 
+// Classes that build their head on every pipeline stage; the others leave it to the last.
+bool head_on_every_stage(const ModelFacts& m) {
+  return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
+                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor"});
+}
+
+std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
+  const bool dp_attention = split.attention_tp < split.tp;
+  if (plain_table(model) || (dp_attention && whole_table(model))) return 1;
+  return std::max<std::int64_t>(1, split.attention_tp);
+}
+
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
   const double head = any_architecture(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
   const double table = rows_of_table(model) * static_cast<double>(model.hidden_size) * element_sizes(model).plain;
   const auto over = [&](std::int64_t ranks) { return table / static_cast<double>(std::max<std::int64_t>(1, ranks)); };
-  const bool dp_attention = split.attention_tp < split.tp;
-  return {.table = over(plain_table(model) || (dp_attention && whole_table(model)) ? 1 : split.attention_tp),
+  return {.table = over(ranks_of_table(model, split)),
           .head = head * over(split.head_over_attention ? split.attention_tp : split.tp)};
 }
 
