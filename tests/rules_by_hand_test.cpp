@@ -76,6 +76,8 @@ const Row kRows[] = {
     {"SP003", 14, 15, "qwen3-0.6b", kPlain, eagle_tree},
     {"SP004", 15, 14, "qwen3-0.6b", kPlain, eagle_tree},
     {"SP006", 18, 19, "qwen3.5-9b", kPlain, eagle_tree},
+    {"SP010", 19, 18, "qwen3.5-9b", kPlain, eagle_tree},
+    {"SP010", 20, 21, "qwen3.5-9b", kPlain, eagle_tree},
     {"SP007", 15, 20, "qwen3-0.6b", kXpu,
      [](Launch& l, ModelFacts& m) {
        eagle_tree(l, m);

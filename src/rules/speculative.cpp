@@ -70,6 +70,14 @@ std::optional<Finding> gdn_verify(const LaunchFacts& f) {
                                         f.release().text())};
 }
 
+// Whoever verifies drafts on a GDN model, tree or chain, does so with that kernel, but for the ring of ReplaySSM.
+std::optional<Finding> gdn_verify_stride(const LaunchFacts& f) {
+  if (f.algorithm().empty() || !is_gdn(f.model()) || f.on(Field::enable_linear_replayssm_spec)) return std::nullopt;
+  return Finding{.message = fmt::format("speculative decoding of a gated-delta model calls a kernel without one of its "
+                                        "arguments in {}",
+                                        f.release().text())};
+}
+
 std::optional<Finding> graph_with_speculation(const LaunchFacts& f) {
   if (f.algorithm().empty() || !f.decode_on_xpu() || !f.decode_graph_full()) return std::nullopt;
   return Finding{.message = "intel_xpu captures no speculative decode graph in this release"};
@@ -160,11 +168,22 @@ const Rule kRules[] = {
      .field = Field::speculative_algorithm,
      .summary = "speculative decoding of a gated-delta hybrid in 0.5.17 and 0.5.18",
      .why = "TypeError at the first verification: the XPU convolution lacks an argument.",
-     .remedies = {in_release("0.5.19")},
+     .remedies = {in_release("0.5.21")},
      .source = "sglang/srt/layers/attention/linear/gdn_backend.py",
      .since = v0_5(17),
      .until = v0_5(19),
      .check = gdn_verify},
+    {.id = "SP010",
+     .field = Field::speculative_algorithm,
+     .summary = "speculative decoding of a gated-delta hybrid in 0.5.19 and 0.5.20",
+     .why =
+         "TypeError at the first verification: the Intel form of the delta rule leaves out stride_h0_source, which the "
+         "shared kernel wants since 0.5.17.",
+     .remedies = {in_release("0.5.21")},
+     .source = "sglang/srt/hardware_backend/xpu/kernels/fla/fused_sigmoid_gating_recurrent.py",
+     .since = v0_5(19),
+     .until = v0_5(21),
+     .check = gdn_verify_stride},
     {.id = "SP007",
      .refs = {"R-10"},
      .certainty = Certainty::kLikely,
