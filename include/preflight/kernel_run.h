@@ -97,6 +97,7 @@ struct CaseReport {
   std::string function;         // of somebody else's kernel: its name, the file that it was imported from
   std::string imported;
   std::vector<std::string> notes;  // what it was called with that the case does not say
+  bool lacking = false;  // skipped because the environment does not hold the kernel, not because none is meant
 };
 
 // Whose kernels ran where they are not ours: what a Python environment holds.
@@ -111,9 +112,10 @@ struct KernelPeer {
 
 struct KernelReport {
   std::optional<DeviceInfo> device;
-  std::optional<KernelPeer> peer;    // in its place where the kernels are not ours
-  std::string peer_gone;             // why the process that runs those gave no more answers
-  std::optional<DeviceError> error;  // the device could not be used at all; cases then say skipped
+  std::optional<KernelPeer> peer;      // in its place where the kernels are not ours
+  [[nodiscard]] bool lacking() const;  // whether a case was not run for want of its kernel
+  std::string peer_gone;               // why the process that runs those gave no more answers
+  std::optional<DeviceError> error;    // the device could not be used at all; cases then say skipped
   std::vector<CaseReport> cases;
   std::vector<PlanSkip> skipped;            // kernels of the launch that were not run, with reasons
   [[nodiscard]] VerdictWord worst() const;  // kSkipped when nothing ran, kError when the device failed
@@ -152,6 +154,7 @@ struct PeerChoice {
   std::string from = "python";
   std::string interpreter = "python3";
   std::string backend = "triton";  // SGLang's decode backend, which decides whose kernels a launch runs
+  bool drafts = true;              // whether steps of several tokens occur: they are the check of a draft
   double seconds = 300.0;          // without an answer; an interpreted kernel takes long
 };
 KernelReport run_cases_by_peer(const std::vector<KernelCase>& cases, const PeerChoice& choice,

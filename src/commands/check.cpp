@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "src/base/log.h"
-#include "src/intake/conceal.h"
 #include "src/report/complaint.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
@@ -17,6 +16,7 @@
 #include "src/commands/policy/finding_filter.h"
 #include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
+#include "src/launch/launch_view.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
 
@@ -39,6 +39,7 @@ void no_kernel(std::string reason, Report& report) { report.kernel_not_run = rep
 void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
   PeerChoice choice = *options.peer;
   choice.backend = plan.decode_backend;
+  choice.drafts = !LaunchView(report.launch).algorithm().empty();
   RunObserver observer;
   std::size_t done = 0;
   if (options.progress) {

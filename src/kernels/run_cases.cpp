@@ -153,6 +153,8 @@ bool KernelReport::has(VerdictWord word) const {
   return std::ranges::any_of(cases, [&](const CaseReport& report) { return report.verdict.word == word; });
 }
 
+bool KernelReport::lacking() const { return std::ranges::any_of(cases, &CaseReport::lacking); }
+
 KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice& device, const RunOptions& options,
                        const RunObserver& observer) {
   KernelReport report;

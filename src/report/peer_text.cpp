@@ -105,9 +105,9 @@ std::string peer_section(const Report& report, const TextOptions& options, const
   if (!k.peer_gone.empty()) out += fmt::format("  {} {}\n", style.red("not run:"), printable(k.peer_gone));
   const std::string line =
       fmt::format("{} of {} cases pass, {} not run", passed, k.cases.size(), std::ssize(k.cases) - ran);
-  const bool good = passed > 0 && passed == ran && k.peer_gone.empty();
-  out += fmt::format("  {}: {}\n", good ? style.green("pass") : style.red(ran == 0 ? "not run" : name_of(k.worst())),
-                     line);
+  const bool good = passed > 0 && passed == ran && k.peer_gone.empty() && !k.lacking();
+  out += fmt::format("  {}: {}\n",
+                     good ? style.green("pass") : style.red(passed == ran ? "not run" : name_of(k.worst())), line);
   if (good && k.peer) out += style.dim("  " + scope_of(*k.peer)) + "\n";
   for (const auto& skip : k.skipped)
     out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, skip.reason);

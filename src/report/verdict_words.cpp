@@ -74,7 +74,7 @@ KernelOutcome Report::peer_outcome() const {
   if (peer->has(VerdictWord::kFail)) return KernelOutcome::kWrong;
   if (peer->has(VerdictWord::kError)) return KernelOutcome::kDeviceFailed;
   if (peer->has(VerdictWord::kMistrusted)) return KernelOutcome::kMistrusted;
-  if (!peer->peer_gone.empty() || !peer->has(VerdictWord::kPass)) return KernelOutcome::kNotRun;
+  if (!peer->peer_gone.empty() || peer->lacking() || !peer->has(VerdictWord::kPass)) return KernelOutcome::kNotRun;
   const bool all_ran = peer->skipped.empty() && peer->worst() == VerdictWord::kPass;
   if (all_ran) return KernelOutcome::kRight;
   return kernel_required ? KernelOutcome::kNotRun : KernelOutcome::kUnproven;

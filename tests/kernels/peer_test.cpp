@@ -142,6 +142,20 @@ TEST(KernelPeer, WhatItDoesNotRunIsSkippedWithItsReason) {
   EXPECT_EQ(report.peer_gone, "");
 }
 
+// One case passes; the other is not run, and whether that is a fault depends on why.
+TEST(KernelPeer, AKernelThatTheEnvironmentLacksIsNoPass) {
+  const auto outcome_of = [](const std::string& why) {
+    const StandIn python(twisted("if 'seed 2' in request['case']['line']: answer.clear(); " + why));
+    Report report;
+    report.peer = python.run({std::string(kMerge), std::string(kMerge) + " --seed 2"});
+    EXPECT_TRUE(report.peer->has(VerdictWord::kPass));
+    return std::pair(report.peer_outcome(), report.peer->lacking());
+  };
+  EXPECT_EQ(outcome_of("answer.update(skipped='no such op', lacking=False)"),
+            std::pair(KernelOutcome::kUnproven, false));
+  EXPECT_EQ(outcome_of("answer.update(skipped='no module', lacking=True)"), std::pair(KernelOutcome::kNotRun, true));
+}
+
 TEST(KernelPeer, AnInterpreterThatIsNotThere) {
   const KernelReport report =
       run_cases_by_peer({*parse_case(kMerge)}, {.interpreter = "/nonexistent/python", .seconds = 5.0});

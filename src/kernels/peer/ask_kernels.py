@@ -48,6 +48,8 @@ PLACES = {
     "fused_sigmoid_gating_delta_rule_update": (
         (11, "sglang.srt.layers.attention.fla.fused_sigmoid_gating_recurrent"),
         (13, "sglang.srt.hardware_backend.xpu.kernels.fla.fused_sigmoid_gating_recurrent")),
+    "fused_recurrent_gated_delta_rule_packed_decode": ((11, "sglang.srt.layers.attention.fla.fused_recurrent"),
+                                                       (16, NEW + "fla.fused_recurrent")),
     "chunk_gated_delta_rule": ((11, "sglang.srt.layers.attention.fla.chunk"), (16, NEW + "fla.chunk")),
 }
 # --triton-attention-num-kv-splits where nobody gives it.
@@ -60,6 +62,10 @@ class Unusable(Exception):
 
 class Skipped(Exception):
     """This case cannot be run here, with the reason."""
+
+
+class Lacking(Skipped):
+    """It cannot be run because the environment does not hold the kernel."""
 
 
 class Installed:
@@ -100,9 +106,9 @@ class Installed:
             with named_late() if self.interpreted else contextlib.nullcontext():
                 module = importlib.import_module(places[-1])
         except Exception as error:  # some packages raise what they like where something is missing
-            raise Skipped(f"{places[-1]} cannot be imported: {type(error).__name__}: {error}") from None
+            raise Lacking(f"{places[-1]} cannot be imported: {type(error).__name__}: {error}") from None
         if not hasattr(module, name):
-            raise Skipped(f"SGLang {self.version} has no {name} in {places[-1]}")
+            raise Lacking(f"SGLang {self.version} has no {name} in {places[-1]}")
         return getattr(module, name)
 
 
@@ -314,7 +320,23 @@ def kv_indices(room, case, inputs, outputs):
     return fill, []
 
 
-def gated_delta_step(room, case, inputs, outputs):
+def packed_decode(room, case, inputs, outputs):
+    run = room.sglang.function("fused_recurrent_gated_delta_rule_packed_decode")
+    if bool((inputs["state_indices"] < 0).any()):
+        raise Skipped("SGLang's decode writes zeros for a padded request, which nobody reads")
+    torch, state, tokens = room.torch, inputs["state"], inputs["q"].shape[0]
+    packed = torch.cat([inputs[name].reshape(tokens, -1) for name in ("q", "k", "v")], dim=-1)
+    heads, width = inputs["v"].shape[1:]
+    out = torch.empty((tokens, 1, heads, width), dtype=packed.dtype, device=room.device)
+    run(mixed_qkv=packed, a=inputs["a"], b=inputs["b"], A_log=inputs["a_log"], dt_bias=inputs["dt_bias"],
+        scale=case["scale"], initial_state=state, out=out, ssm_state_indices=inputs["state_indices"],
+        use_qk_l2norm_in_kernel=case["l2norm"])
+    outputs.keep("o", out[:, 0])
+    outputs.keep("state", state)
+    return run, []
+
+
+def delta_verification(room, case, inputs, outputs):
     run = room.sglang.function("fused_sigmoid_gating_delta_rule_update")
     state = inputs["state"]
     out = run(A_log=inputs["a_log"], a=inputs["a"], dt_bias=inputs["dt_bias"], softplus_beta=1.0, softplus_threshold=20.0,
@@ -412,13 +434,22 @@ def attend_by_torch(room, case, inputs, outputs):
 
 
 OPS = {"paged_decode": paged_decode, "mla_decode": mla_decode, "merge_state": merge_state, "kv_indices": kv_indices,
-       "gated_delta_step": gated_delta_step, "gated_delta_chunk": gated_delta_chunk}
+       "gated_delta_chunk": gated_delta_chunk}
 TORCH_OPS = {"paged_decode": attend_by_torch, "mla_decode": attend_by_torch}
 
 
 # What decodes with SGLang's backend for Intel GPUs: compiled kernels of sgl_kernel, which run there and nowhere else.
 INTEL_OPS = {"paged_decode": "flash_attn_with_kvcache", "mla_decode": "flash_mla_decode",
              "local_decode": "flash_attn_with_kvcache", "merge_state": "merge_state_v2"}
+
+
+def delta_step_of(request):
+    """A step of one token a request is decode, one of more is the check of a draft: SGLang has a kernel for each."""
+    if max(request["case"]["query_lens"], default=1) == 1:
+        return packed_decode
+    if not request["drafts"]:
+        raise Skipped("steps of several tokens are the check of a draft, which this launch does not make")
+    return delta_verification
 
 
 def op_of(room, request):
@@ -433,6 +464,8 @@ def op_of(room, request):
         if kernel not in TORCH_OPS:
             raise Skipped("PyTorch has nothing of its own for this kernel")
         return TORCH_OPS[kernel]
+    if kernel == "gated_delta_step":
+        return delta_step_of(request)
     if kernel not in OPS:
         raise Skipped("no kernel of SGLang is known here that does this and nothing else")
     return OPS[kernel]
@@ -455,7 +488,7 @@ def answer_case(room, request):
         name, file = describe(function)
         return {"outputs": outputs.written, "function": name, "imported": file, "notes": notes, "broken": outputs.broken()}
     except Skipped as reason:
-        return {"skipped": str(reason)}
+        return {"skipped": str(reason), "lacking": isinstance(reason, Lacking)}
     except Exception as error:  # whatever it raises is its answer
         traceback.print_exc()
         return {"error": f"{type(error).__name__}: {error}"[:600]}

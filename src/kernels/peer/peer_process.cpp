@@ -167,7 +167,7 @@ Result<Answer> PeerProcess::run(const SampleBatch& batch, const std::vector<Outp
   const auto path = [&](std::string_view kind, std::string_view name) {
     return folder_.file(fmt::format("{}-{}", kind, name));
   };
-  Json request = {{"kernel", batch.kernel_case.kernel}, {"backend", choice_.backend}};
+  Json request = {{"kernel", batch.kernel_case.kernel}, {"backend", choice_.backend}, {"drafts", choice_.drafts}};
   request["case"] = numbers_of(batch.kernel_case);
   request["inputs"] = request["outputs"] = Json::array();
   for (const Tensor& input : batch.inputs) {
@@ -184,7 +184,9 @@ Result<Answer> PeerProcess::run(const SampleBatch& batch, const std::vector<Outp
   if (!line) return tl::make_unexpected(line.error());
   const auto json = parse(*line);
   if (!json) return failure(fmt::format("{}: {}", choice_.interpreter, json.error().text()));
-  Answer answer{.skipped = text_of(*json, "skipped"), .error = text_of(*json, "error")};
+  Answer answer{.skipped = text_of(*json, "skipped"),
+                .error = text_of(*json, "error"),
+                .lacking = json->value("lacking", Json(false)) == true};
   if (!answer.skipped.empty() || !answer.error.empty()) return answer;
   Ran ran{
       {}, text_of(*json, "function"), text_of(*json, "imported"), texts_of(*json, "notes"), texts_of(*json, "broken")};

@@ -41,8 +41,9 @@ struct Ran {
 
 struct Answer {
   std::optional<Ran> ran;
-  std::string skipped;  // why it was not run
-  std::string error;    // what the kernel raised
+  std::string skipped;   // why it was not run
+  std::string error;     // what the kernel raised
+  bool lacking = false;  // of a skipped one: the environment does not hold the kernel
 };
 
 class PeerProcess {
