@@ -148,17 +148,20 @@ Result<std::size_t> chosen(const LaunchInput& input, const std::vector<sources::
                   all.size(), sources::is_manifest(*input.command) ? "manifest" : "command", list));
 }
 
+// A launch with a part that is not known is judged by nobody.
+Result<sources::LaunchCommand> complete(sources::LaunchCommand launch) {
+  if (launch.unknown.empty()) return launch;
+  const sources::LaunchUnknown& open = launch.unknown.front();
+  return failure(open.what, fmt::format("{}:{}", open.where.line, open.where.column));
+}
+
 Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
+  if (input.found != nullptr) return complete(*input.found);
   auto all = sources::read_launches(*input.command, input.variables, input.command_is_file ? input.command_name : "");
   if (!all) return tl::make_unexpected(all.error());
   const auto which = chosen(input, *all);
   if (!which) return tl::make_unexpected(which.error());
-  sources::LaunchCommand& launch = (*all)[*which];
-  if (!launch.unknown.empty()) {
-    const sources::LaunchUnknown& open = launch.unknown.front();
-    return failure(open.what, fmt::format("{}:{}", open.where.line, open.where.column));
-  }
-  return std::move(launch);
+  return complete(std::move((*all)[*which]));
 }
 
 Result<Arguments> read_arguments(const LaunchInput& input) {

@@ -23,7 +23,8 @@ struct LaunchInput {
   std::optional<std::string> command;  // --command: the pasted text
   std::string command_name = "--command";
   bool command_is_file = false;              // --command-file: command_name is a path
-  std::optional<std::size_t> which_launch;   // of several in `command`; none: there must be one
+  std::optional<std::size_t> which_launch;        // of several in `command`; none: there must be one
+  const sources::LaunchCommand* found = nullptr;  // the launch itself, where `command` has been read already
   std::string launch_choice;                 // --launch: its number from 1, or its name; empty as above
   sources::Variables variables;              // --set NAME=VALUE
   Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked

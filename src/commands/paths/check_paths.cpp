@@ -81,7 +81,7 @@ class PathCheck {
     input.command = file.text;
     input.command_name = file.name;
     input.command_is_file = file.name != "standard input";
-    input.which_launch = index;
+    input.found = &file.launches[index];
     return input;
   }
 
