@@ -22,20 +22,20 @@ struct LaunchInput {
   std::vector<std::string> arguments;  // what stands after `--`
   std::optional<std::string> command;  // --command: the pasted text
   std::string command_name = "--command";
-  bool command_is_file = false;              // --command-file: command_name is a path
+  bool command_is_file = false;                   // --command-file: command_name is a path
   std::optional<std::size_t> which_launch;        // of several in `command`; none: there must be one
   const sources::LaunchCommand* found = nullptr;  // the launch itself, where `command` has been read already
-  std::string launch_choice;                 // --launch: its number from 1, or its name; empty as above
-  sources::Variables variables;              // --set NAME=VALUE
-  Environment env;                           // --env NAME=VALUE, and SGLANG_* of the real environment when asked
-  std::string model_config;                  // --model-config FILE
-  std::string draft_model_config;            // --draft-model-config FILE
-  std::string models_dir;                    // --models-dir: where ids are looked up by name
-  Environment place_variables;               // of this process: where its caches are (facts/model_cache.h)
-  std::string stored_as;                     // --stored-as: form of the model's checkpoint; "" as it is
-  std::optional<bool> mla;                   // --mla / --no-mla
-  std::map<std::string, std::string> facts;  // --fact NAME=VALUE
-  DeviceFacts device;                        // before the launch's own variables
+  std::string launch_choice;                      // --launch: its number from 1, or its name; empty as above
+  sources::Variables variables;                   // --set NAME=VALUE
+  Environment env;                                // --env NAME=VALUE, and SGLANG_* of the real environment when asked
+  std::string model_config;                       // --model-config FILE
+  std::string draft_model_config;                 // --draft-model-config FILE
+  std::string models_dir;                         // --models-dir: where ids are looked up by name
+  Environment place_variables;                    // of this process: where its caches are (facts/model_cache.h)
+  std::string stored_as;                          // --stored-as: form of the model's checkpoint; "" as it is
+  std::optional<bool> mla;                        // --mla / --no-mla
+  std::map<std::string, std::string> facts;       // --fact NAME=VALUE
+  DeviceFacts device;                             // before the launch's own variables
   MachineLookup machine;
   bool ask_builtin = true;  // --resolver builtin or both
   std::string interpreter;  // --resolver python[:EXE] or both[:EXE]; empty = not asked
