@@ -1,4 +1,5 @@
 // From a resolved launch to kernel cases and sizes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "preflight/plan.h"
@@ -49,6 +50,8 @@ std::vector<std::string> kernels_of(const Plan& plan) {
   return names;
 }
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
 TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
@@ -67,6 +70,18 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
   EXPECT_EQ(plan.sizes.padded_columns, 2560);
   EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());  // nothing is known of this release's
   EXPECT_EQ(plan.sizes.kv_bytes_per_token, 1152);
+}
+
+TEST(Plan, SGLangsOwnKernelsGetNoRequestWithoutTokensAndZerosInEmptySides) {
+  Plan plan;
+  for (const std::string_view line : {"paged_decode --window 9 --cache-seqlens 1,0,4", "mla_decode --cache-seqlens 0",
+                                      "merge_state --tokens 9", "kv_indices --cache-seqlens 0,3"}) {
+    plan.kernels.push_back({"", "", {*parse_case(line)}});
+  }
+  std::vector<std::string> lines;
+  for (const KernelCase& c : plan.served_cases()) lines.push_back(print_case(c));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("--cache-seqlens 1,1,4"), HasSubstr("--cache-seqlens 1"),
+                                 HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
 }
 
 TEST(Plan, AnOddPageCountNeedsAPaddedTable) {

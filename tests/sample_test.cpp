@@ -1,6 +1,8 @@
 // Storage types, case lines, sample batches.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <set>
 
 #include "preflight/kernel_run.h"
@@ -169,6 +171,31 @@ TEST(SampleBatch, MemoryNobodyOwnsIsNaN) {
   std::int64_t numbers = 0;
   for (std::int64_t i = 0; i < cache.count(); ++i) numbers += std::isnan(cache.get(i)) ? 0 : 1;
   EXPECT_EQ(numbers, 20 * 576);
+}
+
+TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
+  constexpr std::int64_t kDim = 8;
+  const auto count = [](const std::string& extra) {
+    const SampleBatch batch =
+        *sample::merge_state(*parse_case("merge_state --tokens 64 --heads 1 --head-dim 8 --empty 50" + extra));
+    int nan = 0;
+    int zero = 0;
+    int both = 0;
+    for (std::int64_t row = 0; row < 64; ++row) {
+      int empty = 0;
+      for (const char* side : {"a", "b"}) {
+        if (std::isfinite(batch.input(std::string("s_") + side).get(row))) continue;
+        const double value = batch.input(std::string("v_") + side).get(row * kDim + kDim - 1);
+        nan += std::isnan(value) ? 1 : 0;
+        zero += value == 0.0 ? 1 : 0;
+        ++empty;
+      }
+      both += empty == 2 ? 1 : 0;
+    }
+    return std::array{nan > 20, zero > 20, both > 0};
+  };
+  EXPECT_EQ(count(""), (std::array{true, false, true}));
+  EXPECT_EQ(count(" --empty-zeros"), (std::array{false, true, false}));
 }
 
 TEST(SampleBatch, TheSameCaseGivesTheSameBytesAndAnotherSeedOthers) {

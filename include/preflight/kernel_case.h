@@ -80,6 +80,7 @@ struct KernelCase {
   // merge_state, mrope: independent rows.
   std::int64_t tokens = 1;
   std::int64_t empty_percent = 10;  // --empty: rows of each side without tokens
+  bool empty_zeros = false;         // such a side holds zeros, not NaN, and the other side of its row has tokens
 
   // Gated delta rule: head_dim of keys, v_head_dim of values, num_q_heads key heads.
   std::int64_t num_v_heads = 0;          // --v-heads; 0 = key heads

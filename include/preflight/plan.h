@@ -49,6 +49,10 @@ struct Plan {
   std::vector<PlanSkip> skipped;
   PlanSizes sizes;
   [[nodiscard]] std::vector<KernelCase> all_cases() const;
+  // The same as SGLang's server fills them, for its own kernels: a padded request has one token, not none, and a side
+  // without tokens holds zeros (sglang/srt/layers/attention: get_cuda_graph_seq_len_fill_value, forward_extend). What
+  // it never hands over, its kernels need not withstand; ours are judged by it all the same.
+  [[nodiscard]] std::vector<KernelCase> served_cases() const;
 };
 
 // The launch must have been accepted and its model known; otherwise the plan holds only skips that say so.

@@ -48,7 +48,7 @@ void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
       std::cerr << fmt::format("\r\033[Kcases through {}: {}", choice.interpreter, ++done) << std::flush;
     };
   }
-  report.peer = run_cases_by_peer(plan.all_cases(), choice, observer);
+  report.peer = run_cases_by_peer(plan.served_cases(), choice, observer);
   report.peer->skipped = plan.skipped;
   if (options.progress) std::cerr << "\r\033[K" << std::flush;
 }

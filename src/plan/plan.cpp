@@ -1,6 +1,7 @@
 // derive_plan: shape, sizes, then each planner in turn. Tested by tests/plan_test.cpp.
 #include "preflight/plan.h"
 
+#include <algorithm>
 #include <array>
 
 #include "preflight/sizing.h"
@@ -42,6 +43,17 @@ PlanSizes derive_sizes(const LaunchView& view, const plan::DecodeShape& shape) {
 }
 
 }  // namespace
+
+std::vector<KernelCase> Plan::served_cases() const {
+  std::vector<KernelCase> cases = all_cases();
+  for (KernelCase& c : cases) {
+    if (c.kernel == "paged_decode" || c.kernel == "mla_decode") {
+      std::ranges::replace(c.cache_seqlens, std::int64_t{0}, std::int64_t{1});
+    }
+    c.empty_zeros = c.kernel == "merge_state";
+  }
+  return cases;
+}
 
 std::vector<KernelCase> Plan::all_cases() const {
   std::vector<KernelCase> cases;

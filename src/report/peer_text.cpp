@@ -72,13 +72,19 @@ std::string versions_text(const KernelPeer& peer) {
   return out;
 }
 
-std::string scope_of(const KernelPeer& peer) {
-  if (peer.interpreted) {
-    return "Triton's interpreter ran the kernels on a CPU: a pass shows their logic, tables and strides, not the code "
-           "that is generated for a GPU.";
-  }
+std::string scope_of(const Report& report) {
+  const KernelPeer& peer = *report.peer->peer;
   if (peer.from == "torch") return "This is PyTorch's attention, which no launch of SGLang here runs.";
-  return fmt::format("These are the kernels of that package, compiled for {}.", peer.device_name);
+  std::string scope =
+      peer.interpreted ? "Triton's interpreter ran the kernels on a CPU: a pass shows their logic, tables and strides, "
+                         "not the code that is generated for a GPU."
+                       : fmt::format("These are the kernels of that package, compiled for {}.", peer.device_name);
+  if (report.plan) {  // Plan::served_cases
+    scope +=
+        " The batches are as SGLang's server fills them: a padded request has one token, a side without tokens "
+        "holds zeros.";
+  }
+  return scope;
 }
 
 std::string peer_section(const Report& report, const TextOptions& options, const Style& style) {
@@ -108,7 +114,7 @@ std::string peer_section(const Report& report, const TextOptions& options, const
   const bool good = passed > 0 && passed == ran && k.peer_gone.empty() && !k.lacking();
   out += fmt::format("  {}: {}\n",
                      good ? style.green("pass") : style.red(passed == ran ? "not run" : name_of(k.worst())), line);
-  if (good && k.peer) out += style.dim("  " + scope_of(*k.peer)) + "\n";
+  if (good && k.peer) out += style.dim("  " + scope_of(report)) + "\n";
   for (const auto& skip : k.skipped)
     out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, skip.reason);
   return out + "\n";

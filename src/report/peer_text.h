@@ -14,6 +14,6 @@ std::string peer_section(const Report& report, const TextOptions& options, const
 // "SGLang 0.5.23, torch 2.14.1, triton 3.8.0, python 3.11.7"
 std::string versions_text(const KernelPeer& peer);
 // What a pass of it shows, and what not.
-std::string scope_of(const KernelPeer& peer);
+std::string scope_of(const Report& report);
 
 }  // namespace preflight::report

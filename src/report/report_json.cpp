@@ -144,7 +144,7 @@ Json peer_json(const Report& report) {
     out["interpreter"] = k.peer->interpreter;
     out["device"] = {{"kind", k.peer->device}, {"name", k.peer->device_name}, {"interpreted", k.peer->interpreted}};
     out["versions"] = std::move(versions);
-    out["shows"] = scope_of(*k.peer);
+    out["shows"] = scope_of(report);
   }
   out["cases"] = cases_json(k);
   out["skipped"] = skips_json(k);

@@ -46,6 +46,7 @@ const std::array kOptions{
     CaseOption{"--sizing", &KernelCase::sizing},
     CaseOption{"--index-block", &KernelCase::index_block},
     CaseOption{"--empty", &KernelCase::empty_percent, 0},
+    CaseOption{"--empty-zeros", &KernelCase::empty_zeros},
     CaseOption{"--chunk-size", &KernelCase::delta_chunk},
     CaseOption{"--l2norm", &KernelCase::l2norm},
     CaseOption{"--zero-state", &KernelCase::zero_state},
@@ -74,7 +75,7 @@ constexpr std::array kKernels{
                   "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --softcap --sinks --k-scale --v-scale --chunk --table "
                   "--shrink-chunk --inputs"},
-    KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty --inputs"},
+    KernelOptions{"merge_state", "--dtype --tokens --heads --head-dim --empty --empty-zeros --inputs"},
     KernelOptions{
         "gated_delta_step",
         "--dtype --heads --v-heads --tp --head-dim --v-head-dim --scale --query-lens --padded --l2norm --zero-state "

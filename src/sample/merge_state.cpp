@@ -1,7 +1,8 @@
 // Sample batches of merge_state: partial results of two sides, some without tokens. Tested by tests/sample_test.cpp.
 //
 // A side without tokens has -inf or +inf as its log-sum-exp (libraries differ) and NaN as its values. With --empty
-// above 0, some row of the first few is empty on one side, on the other, and on both. Inputs: "mid" is around 0; in
+// above 0, some row of the first few is empty on one side, on the other, and on both; with --empty-zeros its values are
+// zeros and no row is empty on both. Inputs: "mid" is around 0; in
 // "peaked" both sides of a row lie near 150 or near -150, where exp overflows or vanishes unless their maximum is taken
 // off.
 #include <limits>
@@ -12,10 +13,20 @@
 namespace preflight::sample {
 namespace {
 
-bool is_empty(const KernelCase& kernel_case, const Random& random, std::int64_t row, std::int64_t side) {
+bool may_be_empty(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
   if (kernel_case.empty_percent == 0) return false;
+  const Random random(kernel_case.seed, side == 0 ? "empty_a" : "empty_b");
   if (row < 4) return (row & (side + 1)) != 0;  // rows 1, 2, 3: the first side, the second, both
   return random.uniform(row) * 100.0 < static_cast<double>(kernel_case.empty_percent);
+}
+
+bool is_empty(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
+  if (kernel_case.empty_zeros && side == 1 && may_be_empty(kernel_case, row, 0)) return false;
+  return may_be_empty(kernel_case, row, side);
+}
+
+void fill_with_zeros(Tensor& values, std::int64_t row, std::int64_t dim) {
+  for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, 0.0);
 }
 
 double level(const KernelCase& kernel_case, std::int64_t row) {
@@ -37,10 +48,10 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
     Tensor sums(side == 0 ? "s_a" : "s_b", DType::kF32, {kernel_case.tokens, kernel_case.num_q_heads});
     const Random value_random(kernel_case.seed, values.name);
     const Random sum_random(kernel_case.seed, sums.name);
-    const Random empty_random(kernel_case.seed, side == 0 ? "empty_a" : "empty_b");
     for (std::int64_t row = 0; row < rows; ++row) {
-      if (is_empty(kernel_case, empty_random, row, side)) {
+      if (is_empty(kernel_case, row, side)) {
         sums.set(row, sum_random.sign(row) * std::numeric_limits<double>::infinity());
+        if (kernel_case.empty_zeros) fill_with_zeros(values, row, dim);
         continue;
       }
       sums.set(row, level(kernel_case, row) + kSpread * sum_random.normal(row));

@@ -101,7 +101,7 @@ SEEDS = {
     "yaml_fuzz": lambda: (seed[1:] for seed in launch_files() if seed[0] in (3, 4)),
     "json_fuzz": configurations,
     "policy_fuzz": policies,
-    "args_fuzz": lambda: (b"--model-path\nm\n" + w.rpartition(b"--\n")[2] for w in words()),
+    "args_fuzz": lambda: (bytes([n % len(RELEASES)]) + b"--model-path\nm\n" + w.rpartition(b"--\n")[2] for n, w in enumerate(words())),
 }
 
 

@@ -51,6 +51,8 @@ void run_and_judge(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : all) argv.push_back(word.data());
   argv.push_back(nullptr);
+  // main() asks for it too, and the first time that gives the streams new buffers, past those that catch.
+  std::ios::sync_with_stdio(false);
   std::string out;
   std::string err;
   int status = 0;
@@ -72,24 +74,28 @@ void run_and_judge(const std::vector<std::string>& words) {
   }
   const auto format = std::ranges::find(words, "json");
   const bool one_document = std::ranges::find(words, "--batch") == words.end();
-  if (format != words.end() && format != words.begin() && *(format - 1) == "--format" && one_document &&
-      status != commands::kBadInput) {
+  if (format != words.end() && format != words.begin() && *(format - 1) == "--format" && one_document) {
     demand(nlohmann::json::accept(out), "JSON", words, out);
   }
 }
 
 const std::string& scratch_directory() {
-  static const std::string path = [] {
-    const bool memory = std::filesystem::is_directory("/dev/shm");
-    std::string name = std::string(memory ? "/dev/shm" : "/tmp") + "/preflight-fuzz-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    std::atexit([] {
+  // Its destructor removes the folder: a function registered with atexit would find the name destroyed.
+  struct Scratch {
+    std::string path;
+    Scratch() : path(std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp") {
+      path += "/preflight-fuzz-XXXXXX";
+      if (mkdtemp(path.data()) == nullptr) std::abort();
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    ~Scratch() {
       std::error_code ignored;
-      std::filesystem::remove_all(scratch_directory(), ignored);
-    });
-    return name;
-  }();
-  return path;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Scratch scratch;
+  return scratch.path;
 }
 
 void write_scratch(const std::string& name, const std::string& text) {
