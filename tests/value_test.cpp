@@ -177,6 +177,10 @@ TEST(Integer, ArithmeticHasNoLimit) {
   EXPECT_FALSE(integer::less(big, big));
   EXPECT_TRUE(integer::less(integer::times(big, -2), integer::times(big, -1)));
   EXPECT_TRUE(integer::less(kMax, big));
+  EXPECT_EQ(integer::bounded_whole(1e300), kMax);
+  EXPECT_EQ(integer::bounded_whole(-std::numeric_limits<double>::infinity()), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(integer::bounded_whole(std::numeric_limits<double>::quiet_NaN()), 0);
+  EXPECT_EQ(integer::bounded_whole(-2.9), -2);
   EXPECT_EQ(integer::bounded_plus(kMax, 1), kMax);
   EXPECT_EQ(integer::bounded_times(kMax, -2), std::numeric_limits<std::int64_t>::min());
 }

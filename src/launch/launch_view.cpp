@@ -88,6 +88,11 @@ std::int64_t LaunchView::attention_tp() const {
   return std::max<std::int64_t>(1, tp() / attention_dp() / cp);
 }
 
+std::optional<double> LaunchView::static_share() const {
+  const double share = number(Field::mem_fraction_static, 0.0);
+  return share > 0.0 && share < 1.0 ? std::optional(share) : std::nullopt;
+}
+
 std::optional<std::int64_t> LaunchView::running_requests() const {
   const std::int64_t asked = integer(Field::max_running_requests, 0);
   return asked > 0 ? std::optional(std::max<std::int64_t>(1, asked / attention_dp())) : std::nullopt;

@@ -67,6 +67,9 @@ class LaunchView {
   [[nodiscard]] std::int64_t attention_tp() const;  // ranks that share one attention layer's heads
   [[nodiscard]] std::int64_t moe_tp() const;        // ranks that share one expert
   [[nodiscard]] std::int64_t page_size() const { return size(Field::page_size); }
+  // --mem-fraction-static where it is a share of the device's memory, more than 0 and less than 1: VA002 is about
+  // others.
+  [[nodiscard]] std::optional<double> static_share() const;
   // --max-running-requests of one attention replica; nullopt: not given, the KV pool decides.
   [[nodiscard]] std::optional<std::int64_t> running_requests() const;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "src/plan/kept_layers.h"
 #include "src/plan/pools.h"
 #include "src/plan/weights.h"
+#include "src/python/environment.h"
 
 namespace preflight::plan {
 namespace {
@@ -29,11 +29,7 @@ std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n);
 // default).
 double image_reserve_gib(const Launch& launch) {
   if (!launch.model->is_multimodal || launch.release() < v0_5(22)) return 0.0;
-  double mib = 100.0;
-  if (const auto it = launch.env.find("SGLANG_VLM_CACHE_SIZE_MB"); it != launch.env.end()) {
-    mib = std::strtod(it->second.c_str(), nullptr);
-  }
-  return mib / 1024;
+  return static_cast<double>(python::environment_int(launch.env, "SGLANG_VLM_CACHE_SIZE_MB", 100)) / 1024;
 }
 
 // Options after which SGLang lays its pools out otherwise than is counted here.
@@ -43,6 +39,14 @@ std::string uncounted_option(const LaunchView& view) {
   if (on(Field::enable_kv_cache_sharding)) return "the pools of --enable-kv-cache-sharding are not counted";
   if (on(Field::enable_linear_replayssm_spec)) return "the pools of --enable-linear-replayssm-spec are not counted";
   return {};
+}
+
+// A fraction that was asked for and is none leaves nothing to count; one that SGLang's own reserves made negative says
+// that they take more than there is.
+std::string no_share(const LaunchView& view) {
+  if (!view.given(Field::mem_fraction_static) || view.static_share()) return {};
+  return fmt::format("--mem-fraction-static {} is not a share of the device's memory",
+                     view[Field::mem_fraction_static].repr());
 }
 
 }  // namespace
@@ -100,6 +104,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   }
   if (why = missing_layers(view); !why.empty()) return std::nullopt;
   if (why = uncounted_option(view); !why.empty()) return std::nullopt;
+  if (why = no_share(view); !why.empty()) return std::nullopt;
   const auto cost = cache_cost(launch);
   if (!cost) {
     why = is_compressed(*launch.model) ? "the pools of this architecture's compressed layers are not counted"

@@ -7,6 +7,7 @@
 
 #include "src/plan/compressed_pools.h"
 #include "src/plan/window_pool.h"
+#include "src/python/integer.h"
 
 namespace preflight::plan {
 namespace {
@@ -48,7 +49,7 @@ void place_states(const LaunchView& view, MemorySheet& sheet) {
     const double ratio = view.number(Field::mamba_full_memory_ratio, 0.9);
     const double budget = sheet.cache_gib * ratio / (1 + ratio) * kGib;
     const double slot = one * (1 + drafted / static_cast<double>(each));
-    sheet.state_slots = static_cast<std::int64_t>(std::floor((budget - padding * one * (1 + drafted)) / slot));
+    sheet.state_slots = integer::bounded_whole(std::floor((budget - padding * one * (1 + drafted)) / slot));
   }
   sheet.state_slots = std::max<std::int64_t>(0, sheet.state_slots);
   const std::int64_t drafting =
@@ -100,7 +101,7 @@ void count_shared(const LaunchView& view, std::int64_t bytes, MemorySheet& sheet
   const auto most = asked_tokens(view);
   const std::int64_t without_keys = most.value_or(sheet.context);
   std::int64_t tokens =
-      per_token > 0.0 ? static_cast<std::int64_t>(std::floor(static_cast<double>(bytes) / per_token)) : without_keys;
+      per_token > 0.0 ? integer::bounded_whole(std::floor(static_cast<double>(bytes) / per_token)) : without_keys;
   if (cost.stage_without_keys) tokens = std::min(tokens, without_keys);
   tokens = tokens / page * page;
   if (most && *most < tokens) tokens = *most / page * page;
@@ -110,7 +111,7 @@ void count_shared(const LaunchView& view, std::int64_t bytes, MemorySheet& sheet
 
 void count_tokens(const LaunchView& view, MemorySheet& sheet) {
   if (sheet.cache_gib <= 0.0) return;
-  const auto bytes = static_cast<std::int64_t>(sheet.cache_gib * kGib);
+  const auto bytes = integer::bounded_whole(sheet.cache_gib * kGib);
   const auto cap = capped_window_pool(view, sheet.cost);
   if (is_compressed(view.model())) {
     const CompressedPools pools = compressed_pools(view, bytes, asked_tokens(view));
@@ -131,7 +132,7 @@ void count_requests(const LaunchView& view, MemorySheet& sheet) {
   const auto asked = view.running_requests();
   const double by_context =
       sheet.context > 0 ? static_cast<double>(sheet.tokens) / static_cast<double>(sheet.context) * 512 : 2048.0;
-  const auto estimate = std::clamp<std::int64_t>(static_cast<std::int64_t>(by_context), 2048, 4096);
+  const auto estimate = std::clamp<std::int64_t>(integer::bounded_whole(by_context), 2048, 4096);
   sheet.requests =
       asked && view.before(14) ? std::min(*asked, estimate) : std::min(asked.value_or(estimate), sheet.tokens / 2);
   if (sheet.cost.state_bytes > 0) {

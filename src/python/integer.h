@@ -44,12 +44,13 @@ inline std::int64_t bounded_times(std::int64_t a, std::int64_t b) {
   return (a < 0) != (b < 0) ? Limits::min() : Limits::max();
 }
 
-// int(d), held at the limits of 64 bits.
+// int(d), held at the limits of 64 bits; 0 for what is no number.
 inline std::int64_t bounded_whole(double d) {
   using Limits = std::numeric_limits<std::int64_t>;
   constexpr double kBeyond = 9223372036854775808.0;  // 2^63
   if (d >= kBeyond) return Limits::max();
-  return d < -kBeyond ? Limits::min() : static_cast<std::int64_t>(d);
+  if (!(d >= -kBeyond)) return d < -kBeyond ? Limits::min() : 0;
+  return static_cast<std::int64_t>(d);
 }
 
 }  // namespace preflight::integer

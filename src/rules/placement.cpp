@@ -170,12 +170,12 @@ std::vector<Remedy> room_for_weights(const LaunchFacts& f, double need, double d
 
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   const auto weights = loaded_on_rank(f);
-  const double fraction = f.number(Field::mem_fraction_static, 0.0);
-  if (!weights || fraction <= 0.0 || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
+  const auto fraction = f.static_share();
+  if (!weights || !fraction || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
   const double offloaded = static_cast<double>(f.integer(Field::cpu_offload_gb, 0)) * kGib;
   const double need = std::max(0.0, weights->model - offloaded) + weights->draft;
-  const double budget = fraction * device;
+  const double budget = *fraction * device;
   // An estimate must not refuse a working launch: an error needs a clear margin, and more of it where a part of the
   // model is approximated.
   const double sure = weights->exact ? 1.05 : 1.15;
@@ -184,7 +184,7 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
       weights->draft > 0 ? fmt::format(" ({:.1f} of them for the draft model)", weights->draft / kGib) : std::string();
   Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU{}; the static budget is {:.3f} of {:.1f} "
                                          "GiB = {:.1f} GiB",
-                                         need / kGib, drafted, fraction, device / kGib, budget / kGib),
+                                         need / kGib, drafted, *fraction, device / kGib, budget / kGib),
                   .remedies = room_for_weights(f, weights->all(), device)};
   if (weights->draft > 0 && need - weights->draft < 0.9 * budget) {
     finding.remedies.push_back(to_drop("--speculative-algorithm"));
@@ -228,10 +228,10 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
 // SGLang's own reserve is generous, so a fraction above its choice often runs; where not even one chunk's activations
 // have room, the first long prompt does not. What is between is said, not warned of.
 std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
-  const double fraction = f.number(Field::mem_fraction_static, 0.0);
-  if (!f.is(Field::device, "xpu") || !f.given(Field::mem_fraction_static) || fraction <= 0.0) return std::nullopt;
+  const auto fraction = f.static_share();
+  if (!f.is(Field::device, "xpu") || !f.given(Field::mem_fraction_static) || !fraction) return std::nullopt;
   const double device = static_cast<double>(f.device().memory_mib) / 1024;
-  const double left = device * (1 - fraction);
+  const double left = device * (1 - *fraction);
   const double reserve = plan::activation_reserve_gib(f.launch());
   if (left >= reserve) return std::nullopt;
   Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget, where SGLang's own "

@@ -61,8 +61,7 @@ std::optional<Finding> out_of_range(const LaunchFacts& f) {
 }
 
 std::optional<Finding> share_out_of_range(const LaunchFacts& f) {
-  const double share = f.number(Field::mem_fraction_static, 0.5);
-  if (share > 0.0 && share < 1.0) return std::nullopt;
+  if (f.static_share() || !f[Field::mem_fraction_static].is_number()) return std::nullopt;
   if (!f.given(Field::mem_fraction_static)) {
     return Finding{.message =
                        fmt::format("SGLang's reserves leave a share of {} of the device's memory for weights and "

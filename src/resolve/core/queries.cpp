@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "src/facts/host_memory.h"
+#include "src/python/integer.h"
 
 namespace preflight::resolve {
 namespace {
@@ -81,7 +82,7 @@ std::int64_t max_prefill_buffer_tokens(const Resolution& r) {
   if (!r.on(Field::enable_dynamic_chunking) || r.integer(Field::pp_size) <= 1 || chunked == 0) return chunked;
   // Pipeline parallelism with dynamic chunking probes at 1.25 chunks and may grow to max_prefill_tokens.
   const Value& most = r[Field::max_prefill_tokens];
-  const auto probe = static_cast<std::int64_t>(std::ceil(static_cast<double>(chunked) * 1.25));
+  const auto probe = integer::bounded_whole(std::ceil(static_cast<double>(chunked) * 1.25));
   return std::max({chunked, most.is_none() ? 0 : most.as_int(), probe});
 }
 
