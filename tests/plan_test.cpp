@@ -50,6 +50,7 @@ std::vector<std::string> kernels_of(const Plan& plan) {
   return names;
 }
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
@@ -74,14 +75,16 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
 
 TEST(Plan, SGLangsOwnKernelsGetNoRequestWithoutTokensAndZerosInEmptySides) {
   Plan plan;
+  plan.decode_backend = "triton";
   for (const std::string_view line : {"paged_decode --window 9 --cache-seqlens 1,0,4", "mla_decode --cache-seqlens 0",
                                       "merge_state --tokens 9", "kv_indices --cache-seqlens 0,3"}) {
     plan.kernels.push_back({"", "", {*parse_case(line)}});
   }
   std::vector<std::string> lines;
   for (const KernelCase& c : plan.served_cases()) lines.push_back(print_case(c));
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("--cache-seqlens 1,1,4"), HasSubstr("--cache-seqlens 1"),
-                                 HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
+  EXPECT_THAT(
+      lines, ElementsAre(AllOf(HasSubstr("--cache-seqlens 1,1,4"), HasSubstr("--window 8")),
+                         HasSubstr("--cache-seqlens 1"), HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
 }
 
 TEST(Plan, AnOddPageCountNeedsAPaddedTable) {

@@ -49,8 +49,9 @@ struct Plan {
   std::vector<PlanSkip> skipped;
   PlanSizes sizes;
   [[nodiscard]] std::vector<KernelCase> all_cases() const;
-  // The same as SGLang's server fills them, for its own kernels: a padded request has one token, not none, and a side
-  // without tokens holds zeros (sglang/srt/layers/attention: get_cuda_graph_seq_len_fill_value, forward_extend). What
+  // The same as SGLang's server fills them, for its own kernels: a padded request has one token, not none; a side
+  // without tokens holds zeros; its Triton backend decodes with one token less than the window (in
+  // sglang/srt/layers/attention: get_cuda_graph_seq_len_fill_value, forward_extend, update_sliding_window_buffer). What
   // it never hands over, its kernels need not withstand; ours are judged by it all the same.
   [[nodiscard]] std::vector<KernelCase> served_cases() const;
 };

@@ -49,6 +49,7 @@ std::vector<KernelCase> Plan::served_cases() const {
   for (KernelCase& c : cases) {
     if (c.kernel == "paged_decode" || c.kernel == "mla_decode") {
       std::ranges::replace(c.cache_seqlens, std::int64_t{0}, std::int64_t{1});
+      if (decode_backend == "triton" && c.window > 0) --c.window;  // update_sliding_window_buffer counts the last
     }
     c.empty_zeros = c.kernel == "merge_state";
   }

@@ -79,10 +79,16 @@ std::string scope_of(const Report& report) {
       peer.interpreted ? "Triton's interpreter ran the kernels on a CPU: a pass shows their logic, tables and strides, "
                          "not the code that is generated for a GPU."
                        : fmt::format("These are the kernels of that package, compiled for {}.", peer.device_name);
-  if (report.plan) {  // Plan::served_cases
-    scope +=
-        " The batches are as SGLang's server fills them: a padded request has one token, a side without tokens "
-        "holds zeros.";
+  if (!report.plan) return scope;
+  // Plan::served_cases
+  scope +=
+      " The batches are as SGLang's server fills them: a padded request has one token, a side without tokens holds "
+      "zeros.";
+  const auto own = report.plan->all_cases();
+  const auto windowed = std::ranges::find_if(own, [](const KernelCase& c) { return c.window > 0; });
+  if (report.plan->decode_backend == "triton" && windowed != own.end()) {
+    scope += fmt::format(" A window of {} tokens is {} there: SGLang's Triton backend decodes with one less.",
+                         windowed->window + 1, windowed->window);
   }
   return scope;
 }

@@ -15,6 +15,7 @@ CASES = {
     "merge, empty sides": "merge_state --tokens 4 --heads 2 --head-dim 64 --empty 10",
     "merge, a side of zeros": "merge_state --tokens 4 --heads 2 --head-dim 64 --empty 10 --empty-zeros",
     "token indices": "kv_indices --cache-seqlens 5,41,2",
+    "delta rule, one token": "gated_delta_step --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,1,1",
     "delta rule, step": "gated_delta_step --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,3,2 --padded 1",
     "delta rule, chunks": "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 32 --query-lens 65,5 --l2norm",
 }

@@ -270,9 +270,8 @@ def decode(room, case, q, keys, values, table, lengths, sinks, outputs, mla):
     slots = token_slots(room, table, lengths, case["page"])
     notes, starts, seen = [], None, lengths
     if case["window"] >= 0:
-        seen = torch.minimum(lengths, torch.tensor(case["window"], dtype=lengths.dtype, device=room.device))
+        seen = torch.minimum(lengths, torch.tensor(case["window"] + 1, dtype=lengths.dtype, device=room.device))
         starts = lengths - seen
-        notes.append(f"a window of {case['window'] + 1} tokens is {case['window']} in SGLang's Triton backend when it decodes")
     indptr, indices = indices_of(room, slots, seen, starts)
     splits = splits_of(room, seen, q.shape[1], keys.shape[1])
     notes.append("KV splits " + ",".join(str(int(n)) for n in splits))
