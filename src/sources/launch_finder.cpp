@@ -255,8 +255,17 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   for (std::size_t i = at + 1; i < program; ++i) {
     const std::string& w = words[i].text;
     if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;
+    if (name == "env" && w.starts_with('-') && !added.empty()) {
+      context.unknown.push_back(
+          {fmt::format("env takes {} behind a variable for the program to start", w), words[i].begin, {}});
+    }
     if (name == "env" && (w == "-i" || w == "-" || w == "--ignore-environment")) context.env.clear();
-    if (name == "env" && w == "-u" && i + 1 < program) context.env.erase(words[++i].text);
+    if (name == "env" && w.starts_with("--unset=")) context.env.erase(w.substr(8));
+    if (name == "env" && w.starts_with("-u") && w.size() > 2) context.env.erase(w.substr(2));
+    if (name == "env" && (w == "-u" || w == "--unset") && i + 1 < program) {
+      context.env.erase(words[++i].text);
+      continue;
+    }
     const bool pairs = w == "-genv" || w == "-env";
     if (pairs && i + 2 < program) {
       added.insert_or_assign(words[i + 1].text, words[i + 2]);

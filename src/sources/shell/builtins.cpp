@@ -33,6 +33,11 @@ bool is_name(std::string_view text) {
   return !text.empty() && shell_name_start(text[0]) && std::all_of(text.begin(), text.end(), shell_name_char);
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string_view::npos &&
+         (text.size() == 1 || text[0] != '0');
+}
+
 }  // namespace
 
 void ShellEvaluator::set_unknown(const std::string& name, const std::string& why, std::size_t at) {
@@ -42,17 +47,25 @@ void ShellEvaluator::set_unknown(const std::string& name, const std::string& why
 
 void ShellEvaluator::remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command) {
   for (std::set<std::string>* names : written_) names->insert(name);
-  if (name == "IFS") split_changed_ = true;
   spend(value.text.text.size() / 16 + 1);
-  state_.set(name, std::move(value));
   ShellVariable& variable = state_.variables[name];
-  variable.exported = variable.exported || exports || state_.exports_all;
+  const bool plain =
+      variable.attribute.empty() || (variable.attribute == "-i" && !value.is_array && is_number(value.text.text));
+  if (variable.attribute == "-n") taint("a reference (declare -n) sets", 0);
+  if (!plain) {
+    value = {.text = unknown_text(fmt::format("{} was declared {}, and what an assignment makes of that is not "
+                                              "followed; give it with {}",
+                                              name, variable.attribute, how_to_set(name)),
+                                  text_.script->origin.empty() ? 0 : text_.script->origin.front())};
+  }
+  variable.value = std::make_shared<const ShellValue>(std::move(value));
+  variable.exported = variable.exported || exports || state_.exports_all || state_.exported_names.contains(name);
   if (variable.exported && command != nullptr && !variable.value->is_array) {
     command->exports.emplace_back(name, variable.value->text);
   }
 }
 
-void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* command) {
+void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* command, const ShellWord* expanded) {
   const ShellValue* old = state_.find(a.name);
   ShellValue value;
   if (a.is_array) {
@@ -77,7 +90,7 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
     spend(value.items.size());
     return remember(a.name, std::move(value), exports, command);
   }
-  ShellWord word = expand_single(a.whole);
+  ShellWord word = expanded != nullptr ? *expanded : expand_single(a.whole);
   const auto equals = word.text.find('=');
   ShellText text = equals == std::string::npos ? ShellText{} : tail(word, equals + 1);
   const std::string& script = text_.script->text;
@@ -108,7 +121,7 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   }
   if (a.appends && old != nullptr) {
     value.text = old->text;
-    if (old->is_array)
+    if (old->is_array || !state_.variables[a.name].attribute.empty())
       return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
     if (value.text.text.size() + text.text.size() > 128 * 1024) {
       text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
@@ -120,11 +133,26 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   remember(a.name, std::move(value), exports, command);
 }
 
-// export, declare, local, readonly, typeset.
+// export, declare, local, readonly, typeset. All words are expanded before any is assigned.
 void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
   const std::string& name = command.words.front().text;
   bool exports = name == "export";
-  const bool local = !locals_.empty() && name != "export" && name != "readonly";
+  bool withdraws = false;  // export -n
+  bool local = !locals_.empty() && name != "export" && name != "readonly";
+  std::string attribute = name == "readonly" ? "readonly" : "";
+  const auto option = [&](const std::string& w) {
+    exports = exports || w.find('x') != std::string::npos;
+    withdraws = withdraws || (name == "export" && w.find('n') != std::string::npos);
+    local = local && w.find('g') == std::string::npos;
+    if (name == "export") return;
+    for (const char letter : w) {
+      if (std::string_view("ilun").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
+      if (letter == 'r') attribute = "readonly";
+    }
+  };
+  const auto mark = [&](const std::string& variable, bool before) {
+    if (!attribute.empty() && before == (attribute != "readonly")) state_.variables[variable].attribute = attribute;
+  };
   const auto keep = [&](const std::string& variable) {
     if (!local) return;
     const auto it = state_.variables.find(variable);
@@ -133,18 +161,27 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const std::string& w = command.words[i].text;
     if (w.starts_with('-') && from[i] < node.declared.size() && node.declared[from[i]].name.empty()) {
-      exports = exports || (!w.starts_with("--") && w.find('x') != std::string::npos);
-      if (w.find('n') != std::string::npos && name == "export") exports = false;
+      if (!w.starts_with("--")) option(w);
     } else if (from[i] < node.declared.size() && !node.declared[from[i]].name.empty()) {
-      keep(node.declared[from[i]].name);
-      assign(node.declared[from[i]], exports, &command);
+      const Assignment& assignment = node.declared[from[i]];
+      keep(assignment.name);
+      mark(assignment.name, true);
+      const ShellWord expanded = command.words[i];
+      assign(assignment, exports && !withdraws, &command, assignment.is_array ? nullptr : &expanded);
+      mark(assignment.name, false);
+      if (withdraws) state_.variables[assignment.name].exported = false;
     } else if (const auto equals = w.find('='); equals != std::string::npos && is_name(w.substr(0, equals))) {
       keep(w.substr(0, equals));  // `export $PAIR`
       remember(w.substr(0, equals), {.text = tail(command.words[i], equals + 1)}, exports, &command);
     } else if (is_name(w)) {
       keep(w);
       if (local && name == "local") state_.variables[w].value = nullptr;
-      if (exports) {
+      mark(w, true);
+      mark(w, false);
+      if (withdraws) {
+        state_.exported_names.erase(w);
+        if (const auto it = state_.variables.find(w); it != state_.variables.end()) it->second.exported = false;
+      } else if (exports) {
         ShellVariable& variable = state_.variables[w];
         variable.exported = true;
         if (variable.value && !variable.value->is_array) command.exports.emplace_back(w, variable.value->text);
@@ -153,6 +190,7 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
             remember(w, {.text = {set->second}}, true, &command);
           } else {
             state_.variables.erase(w);
+            state_.exported_names.insert(w);
           }
         }
       }
@@ -177,6 +215,30 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
       state_.exports_all = w[0] == '-';
     if (option) ++i;
+  }
+}
+
+void ShellEvaluator::unset(const std::vector<ShellWord>& words) {
+  bool functions = true;
+  bool variables = true;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (!words[i].unknowns.empty()) {
+      taint("unset removes", words[i].begin);
+    } else if (w == "-f" || w == "-v") {
+      functions = w == "-f";
+      variables = w == "-v";
+    } else if (const auto bracket = w.find('['); bracket != std::string::npos) {
+      const std::string array = w.substr(0, bracket);
+      set_unknown(array,
+                  fmt::format("what unset leaves of {} is not followed; give it with {}", array, how_to_set(array)),
+                  words[i].begin);
+    } else {
+      for (std::set<std::string>* names : written_) names->insert(w);
+      if (variables && is_name(w)) state_.variables[w] = {};
+      if (variables) state_.exported_names.erase(w);
+      if (functions) state_.functions.erase(w);
+    }
   }
 }
 
@@ -271,11 +333,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "unset") {
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      for (std::set<std::string>* names : written_) names->insert(words[i].text);
-      if (is_name(words[i].text)) state_.variables[words[i].text] = {};
-      state_.functions.erase(words[i].text);
-    }
+    unset(words);
     emit(command);
     return true;
   }

@@ -459,13 +459,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
     state_ = joined(state_, returned, why, at);
   }
   returns_.pop_back();
-  for (auto it = locals_.back().rbegin(); it != locals_.back().rend(); ++it) {
-    if (it->second) {
-      state_.variables[it->first] = *it->second;
-    } else {
-      state_.variables.erase(it->first);
-    }
-  }
+  put_back(locals_.back());
   locals_.pop_back();
   state_.arguments = arguments;
   state_.arguments_known = known;
@@ -541,11 +535,49 @@ Status ShellEvaluator::run_simple(const Node& node) {
     if (!command.assignments.empty()) emit(command);
     return plain ? Status::kTrue : Status::kUnknown;
   }
-  for (const Assignment& a : node.assignments) {
-    if (!a.is_array) command.assignments.push_back(expand_single(a.whole));
-  }
+  expand_prefixes(node, command);
   follow_files(command, node);
   return run_words(command, node, from);
+}
+
+// NAME=VALUE before a command: each sees those before it, the words of the command see none.
+void ShellEvaluator::expand_prefixes(const Node& node, ShellCommand& command) {
+  std::vector<SavedVariable> before;
+  for (const Assignment& a : node.assignments) {
+    if (a.is_array) continue;
+    command.assignments.push_back(expand_single(a.whole));
+    if (node.assignments.size() > 1) set_for_now(a, command.assignments.back(), false, before);
+  }
+  put_back(before);
+}
+
+void ShellEvaluator::set_for_now(const Assignment& a, const ShellWord& word, bool exports,
+                                 std::vector<SavedVariable>& before) {
+  const auto it = state_.variables.find(a.name);
+  before.emplace_back(a.name, it == state_.variables.end() ? std::nullopt : std::optional(it->second));
+  assign(a, exports, nullptr, &word);
+}
+
+void ShellEvaluator::put_back(std::vector<SavedVariable>& before) {
+  for (auto it = before.rbegin(); it != before.rend(); ++it) {
+    if (it->second) {
+      state_.variables[it->first] = std::move(*it->second);
+    } else {
+      state_.variables.erase(it->first);
+    }
+  }
+}
+
+// A function sees the NAME=VALUE before its name as variables, and so does what it runs.
+Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
+  std::vector<SavedVariable> before;
+  std::size_t word = 0;
+  for (const Assignment& a : node.assignments) {
+    if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
+  }
+  const Status status = run_function(body, command.words);
+  put_back(before);
+  return status;
 }
 
 namespace {
@@ -606,7 +638,7 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     if (const auto it = state_.functions.find(name); it != state_.functions.end()) {
       if (it->second) {
         const NodePtr body = it->second;
-        return run_function(body, command.words);
+        return call_function(body, node, command);
       }
       static_cast<ShellText&>(command.words.front()) =
           unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);

@@ -70,6 +70,11 @@ class ShellEvaluator {
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
+  using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
+  void expand_prefixes(const Node& node, ShellCommand& command);
+  void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);
+  void put_back(std::vector<SavedVariable>& before);
+  Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void follow_files(ShellCommand& command, const Node& node);
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
@@ -89,6 +94,7 @@ class ShellEvaluator {
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
+  [[nodiscard]] std::optional<std::string> separators() const;  // IFS; none where it is not known
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
   std::optional<ShellText> trimmed(const ShellText& value, const Part& part);
@@ -96,10 +102,12 @@ class ShellEvaluator {
 
   // builtins.cpp
   bool builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from, Status& status);
-  void assign(const Assignment& assignment, bool exports, ShellCommand* command);
+  // `expanded`: NAME=VALUE where it was expanded before.
+  void assign(const Assignment& assignment, bool exports, ShellCommand* command, const ShellWord* expanded = nullptr);
   void remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command);
   void set_unknown(const std::string& name, const std::string& why, std::size_t at);
   void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
+  void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
   void source(const std::vector<ShellWord>& words);
   void evaluate(const std::vector<ShellWord>& words);
@@ -115,17 +123,15 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
-  std::vector<std::set<std::string>*> written_;  // names that loops being followed assign
-  std::vector<std::vector<std::pair<std::string, std::optional<ShellVariable>>>>
-      locals_;                                     // to put back when a function ends
-  std::vector<std::vector<ShellState>> returns_;   // of functions that run
-  std::vector<std::shared_ptr<const void>> kept_;  // texts and syntax that functions still point into
-  std::map<const Node*, Text> bodies_;             // where functions were defined
+  std::vector<std::set<std::string>*> written_;     // names that loops being followed assign
+  std::vector<std::vector<SavedVariable>> locals_;  // to put back when a function ends
+  std::vector<std::vector<ShellState>> returns_;    // of functions that run
+  std::vector<std::shared_ptr<const void>> kept_;   // texts and syntax that functions still point into
+  std::map<const Node*, Text> bodies_;              // where functions were defined
   std::vector<ShellNote> notes_;
   std::string when_;  // "" or the branch that what runs now is in
   int brace_depth_ = 0;
-  int muted_ = 0;               // loops run once to learn what they change: nothing is told
-  bool split_changed_ = false;  // IFS was set
+  int muted_ = 0;  // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

@@ -21,6 +21,8 @@ constexpr std::size_t kMostBraces = 256;  // words that one word's braces may be
 constexpr int kDeepestBraces = 24;
 constexpr std::size_t kLongestTrimmed = 4096;
 
+constexpr std::string_view kDefaultSeparators = " \t\n\r";  // a line end of another system, too
+
 bool blank_or_line(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
@@ -105,6 +107,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
         0);
   }
   if (state_.variables.contains(name)) return std::nullopt;  // unset here
+  if (name == "IFS" && !state_.others) return ShellText{" \t\n"};
   if (state_.others)
     return unknown_text(
         fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)),
@@ -117,6 +120,13 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   return std::nullopt;
 }
 
+std::optional<std::string> ShellEvaluator::separators() const {
+  const ShellValue* ifs = state_.find("IFS");
+  if (ifs == nullptr) return std::string(kDefaultSeparators);
+  if (ifs->is_array || !ifs->text.unknowns.empty()) return std::nullopt;
+  return ifs->text.text;
+}
+
 // --- inserting ---
 
 void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
@@ -127,14 +137,19 @@ void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker&
     out.put_all(value, origin);
     return;
   }
-  if (split_changed_ && value.text.find_first_of(" \t\n,:;") != std::string::npos) {
+  const auto ifs = separators();
+  const auto splits = [&](char c) { return ifs->find(c) != std::string::npos; };
+  const bool followed = value.text.empty() || (ifs && std::none_of(value.text.begin(), value.text.end(), [&](char c) {
+                                                 return splits(c) && !blank_or_line(c);
+                                               }));
+  if (!followed) {
     out.put_unknown({0, "IFS was set: how this splits into words is not followed", origin});
     return;
   }
   for (std::size_t i = 0; i < value.text.size(); ++i) {
     const char c = value.text[i];
     const Unknown* hole = value.hole(i);
-    if (hole == nullptr && blank_or_line(c)) {
+    if (hole == nullptr && splits(c)) {
       out.end_field();
       continue;
     }
@@ -151,8 +166,12 @@ void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker&
 void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out) {
   const bool one = (part.quoted && !apart) || out.single;
   if (one) out.open();
+  const auto ifs = separators();
+  const bool joins = one && !apart && values.size() > 1;
+  if (joins && !ifs) return out.put_unknown({0, "IFS is not known: it stands between these words", outer(part.begin)});
+  const std::string between = joins ? ifs->substr(0, 1) : " ";
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0 && one) out.put(' ', outer(part.begin), false);
+    if (i > 0 && one && !between.empty()) out.put(between.front(), outer(part.begin), false);
     if (i > 0 && !one) out.end_field();
     insert(values[i], part, out);
   }
@@ -259,7 +278,12 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   if (op == '-' || op == '=' || op == '+') {
     for (Part piece : part.argument) {
       piece.quoted = piece.quoted || part.quoted;
-      expand_part(piece, out);
+      const bool splits = piece.kind == Part::Kind::kText && !piece.quoted && !out.single;
+      if (splits) {  // as the value of a parameter is
+        insert(slice_placed(piece.begin, piece.end), piece, out);
+      } else {
+        expand_part(piece, out);
+      }
     }
     if (op == '=' && !part.argument.empty()) remember(part.name, {.text = expand_text(part.argument)}, false, nullptr);
     return;

@@ -209,6 +209,15 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
     return;
   }
   if (peek(1) == '{') return braces(parts, quoted);
+  if (const std::size_t close = text_.find(']', at_); peek(1) == '[' && close != std::string_view::npos) {
+    at_ = close + 1;
+    parts.push_back({.kind = Part::Kind::kUnclear,
+                     .quoted = quoted,
+                     .begin = from,
+                     .end = at_,
+                     .name = "$[…], arithmetic of old, is not understood; write $((…))"});
+    return;
+  }
   if (shell_name_start(peek(1))) {
     std::size_t i = at_ + 1;
     while (i < text_.size() && shell_name_char(text_[i])) ++i;

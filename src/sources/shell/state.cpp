@@ -77,7 +77,9 @@ ShellState joined(const ShellState& a, const ShellState& b,
     }
     const auto& mine = it->second.value;
     const bool same = mine == other.value || (mine && other.value && *mine == *other.value);
-    if (!same) {
+    if (same && mine && it->second.exported != other.exported) {
+      unlike(name);  // whether programs get it is not known
+    } else if (!same) {
       auto front =
           mine && other.value ? shared_front(*mine, *other.value, unknown_text(message(name), offset)) : std::nullopt;
       if (front)
@@ -86,6 +88,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
         unlike(name);
     }
     it->second.exported = it->second.exported || other.exported;
+    if (it->second.attribute.empty()) it->second.attribute = other.attribute;
   }
   for (const auto& [name, mine] : a.variables) {
     if (mine.value && !b.variables.contains(name)) unlike(name);
@@ -106,6 +109,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     const auto it = b.files.find(file.first);
     return it == b.files.end() || !same_text(it->second, file.second);
   });
+  out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;
   return out;

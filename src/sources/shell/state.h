@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,12 @@ bool operator==(const ShellValue& a, const ShellValue& b);
 struct ShellVariable {
   std::shared_ptr<const ShellValue> value = {};  // none: it has none
   bool exported = false;
+  std::string attribute = {};  // "-i" and its kin of declare, "readonly": what an assignment gives is another question
 };
 
 struct ShellState {
   std::map<std::string, ShellVariable> variables = {};
+  std::set<std::string> exported_names = {};  // `export NAME` of one that has no value yet
   std::map<std::string, NodePtr> functions = {};
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::vector<ShellText> arguments = {};        // $1, $2, …
