@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,9 +30,13 @@ constexpr std::array<std::string_view, 6> kShellCalls = {
     "os.system", "os.popen", "launch_server_cmd", "execute_shell_command", "getoutput", "subprocess.getoutput"};
 constexpr std::array<std::string_view, 5> kProcessCalls = {"subprocess.run", "subprocess.Popen", "subprocess.call",
                                                            "subprocess.check_call", "subprocess.check_output"};
-// Calls that only tell of a list.
-constexpr std::array<std::string_view, 8> kSpeakingCalls = {
-    "print", "len", "str", "repr", "logging.info", "logging.debug", "logger.info", "logger.debug"};
+// Last names of calls that only tell of a list, and of calls that run it.
+constexpr std::array<std::string_view, 14> kSpeakingCalls = {"print",   "len",          "str",  "repr",   "info",
+                                                             "debug",   "warning",      "log",  "format", "join",
+                                                             "pformat", "list2cmdline", "echo", "write"};
+constexpr std::array<std::string_view, 11> kRunningCalls = {
+    "run",    "Popen",  "call",    "check_call", "check_output",     "execv",
+    "execvp", "execve", "execvpe", "spawn",      "launch_server_cmd"};
 constexpr std::array<std::string_view, 7> kBindsBefore = {"global", "nonlocal", "import", "def", "class", "del", "as"};
 constexpr std::array<std::string_view, 8> kBranches = {"if", "elif", "else", "for", "while", "except", "case", "match"};
 
@@ -142,14 +148,72 @@ void PythonProgram::bind_line(Span line) {
       break;
     }
   }
+  const Span chain = chain_at(line.begin);
+  if (chain.end < line.end && is_augmented(chain.end)) grows_.insert(name_of(chain));
   environment_line(line);
 }
 
-// os.environ["NAME"] = value, and os.environ.setdefault("NAME", value).
+// += and its kin.
+bool PythonProgram::is_augmented(std::size_t token) const {
+  if (token >= tokens_.size() || tokens_[token].kind != Kind::kSign) return false;
+  const std::string_view sign = text_of(token);
+  return sign.size() > 1 && sign.back() == '=' &&
+         std::string_view("+-*/%@&|^<>").find(sign.front()) != std::string_view::npos && sign != "<=" && sign != ">=";
+}
+
+void PythonProgram::set_environment(std::size_t at, std::string name, std::optional<ShellText> value) {
+  if (const std::string branch = branch_at(at); !branch.empty() && !name.empty()) {
+    value =
+        unknown_text(fmt::format("{} is set {}; give it with {}", name, branch, how_to_set(name)), tokens_[at].begin);
+  }
+  if (settings_.size() >= kMostSettings)
+    error_ = Error{"this sets more variables than are followed; give its launch as a command"};
+  else
+    settings_.push_back({tokens_[at].begin, std::move(name), std::move(value)});
+}
+
+// os.environ.update({NAME: value, …}), with keywords, or with what is not known.
+void PythonProgram::environment_update(std::size_t open, std::size_t at) {
+  const auto unclear = [&](Span item) {
+    set_environment(
+        at, {},
+        unknown_text(fmt::format("os.environ.update: which variables {} sets is not known here", shown(item)),
+                     tokens_[item.begin].begin));
+  };
+  for (const Span& item : items(open)) {
+    if (is_sign(item.begin + 1, "=")) {
+      set_environment(at, std::string(text_of(item.begin)), word({item.begin + 2, item.end}));
+      continue;
+    }
+    const bool dictionary = is_sign(item.begin, "{") && close_of_[item.begin] == item.end - 1;
+    if (!dictionary) unclear(item);
+    for (const Span& pair : dictionary ? items(item.begin) : std::vector<Span>{}) {
+      std::size_t colon = pair.begin;
+      while (colon < pair.end && !(is_sign(colon, ":") && open_of_[colon] == item.begin)) ++colon;
+      const auto key = literal({pair.begin, colon}, 0);
+      if (key && key->unknowns.empty() && colon + 1 < pair.end) {
+        set_environment(at, key->text, word({colon + 1, pair.end}));
+      } else {
+        unclear(pair);
+      }
+    }
+  }
+}
+
+// os.environ["NAME"] = value and its kin: setdefault, update, pop, del.
 void PythonProgram::environment_line(Span line) {
-  if (name_of(chain_at(line.begin)).find("environ") == std::string::npos) return;
-  const Span chain = chain_at(line.begin);
+  const bool deletes = text_of(line.begin) == "del";
+  const Span chain = chain_at(line.begin + (deletes ? 1 : 0));
   const std::string callee = name_of(chain);
+  if (callee.find("environ") == std::string::npos) return;
+  const std::size_t bracket = chain.end;
+  if (callee == "os.environ.update" && is_sign(bracket, "(")) return environment_update(bracket, line.begin);
+  if ((deletes && callee == "os.environ" && is_sign(bracket, "[")) || callee == "os.environ.pop") {
+    if (close_of_[bracket] == kNone || items(bracket).empty()) return;
+    if (const auto key = literal(items(bracket).front(), 0); key && key->unknowns.empty())
+      set_environment(line.begin, key->text, std::nullopt);
+    return;
+  }
   Span name;
   Span value;
   if (callee == "os.environ" && is_sign(chain.end, "[") && close_of_[chain.end] != kNone) {
@@ -166,15 +230,7 @@ void PythonProgram::environment_line(Span line) {
   }
   const auto key = literal(name, 0);
   if (!key || !key->unknowns.empty()) return;
-  ShellText text = word(value);
-  if (const std::string branch = branch_at(line.begin); !branch.empty()) {
-    text = unknown_text(fmt::format("{} is set {}; give it with {}", key->text, branch, how_to_set(key->text)),
-                        tokens_[line.begin].begin);
-  }
-  if (settings_.size() >= kMostSettings)
-    error_ = Error{"this sets more variables than are followed; give its launch as a command"};
-  else
-    settings_.push_back({tokens_[line.begin].begin, key->text, std::move(text)});
+  set_environment(line.begin, key->text, word(value));
 }
 
 const PythonProgram::Binding* PythonProgram::binding(const std::string& name) const {
@@ -228,7 +284,7 @@ ShellText PythonProgram::formatted(std::size_t token, int depth) const {
     const Binding* bound = binding(name);
     std::optional<ShellText> value;
     if (given != source_.given.end()) value = ShellText{given->second};
-    if (!value && bound != nullptr && depth < kDeepest) value = literal(bound->value, depth + 1);
+    if (!value && bound != nullptr && depth < kDeepest) value = grown(name, *bound, token, depth + 1);
     if (!value)
       value = unknown_text(
           fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name)), raw.origin[i]);
@@ -236,6 +292,28 @@ ShellText PythonProgram::formatted(std::size_t token, int depth) const {
     value->origin.assign(value->text.size(), raw.origin[i]);
     append(out, *value);
     i = close;
+  }
+  return out;
+}
+
+// A name's text where token `use` stands: what it was assigned, and what lines between add with +=.
+std::optional<ShellText> PythonProgram::grown(const std::string& name, const Binding& bound, std::size_t use,
+                                              int depth) const {
+  auto out = literal(bound.value, depth);
+  if (!out || !grows_.contains(name) || !spend(lines_.size())) return out;
+  for (const Span& line : lines_) {
+    const Span chain = chain_at(line.begin);
+    const bool change = line.begin > bound.at && line.begin < use && chain.end < line.end && is_augmented(chain.end) &&
+                        name_of(chain) == name;
+    if (!change) continue;
+    const bool straight = is_sign(chain.end, "+=") && tokens_[line.begin].indent == tokens_[bound.at].indent;
+    auto more = straight ? literal({chain.end + 1, line.end}, depth) : std::nullopt;
+    if (!more) {
+      more = unknown_text(fmt::format("what {} gets at line {} is not followed; give it with {}", name,
+                                      finder_.place(tokens_[line.begin].begin).line, how_to_set(name)),
+                          tokens_[line.begin].begin);
+    }
+    append(*out, *more);
   }
   return out;
 }
@@ -254,7 +332,7 @@ std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const 
     if (name == "sys.executable") return placed_text({"python"});
     const Binding* bound = binding(name);
     if (bound == nullptr || depth >= kDeepest) return std::nullopt;
-    const auto out = literal(bound->value, depth + 1);
+    const auto out = grown(name, *bound, value.begin, depth + 1);
     return out ? std::optional(placed_text(*out)) : std::nullopt;
   }
   if (!is_sign(chain.end, "(") || close_of_[chain.end] != value.end - 1) return std::nullopt;
@@ -355,7 +433,8 @@ void PythonProgram::add_values(Span value, Words& out, int depth) const {
     const Binding* bound = binding(name_of(chain));
     if (bound != nullptr && is_sign(bound->value.begin, "[") && close_of_[bound->value.begin] == bound->value.end - 1) {
       add_list(bound->value.begin, out, depth + 1);
-      return add_changes(bound->at, name_of(chain), out);
+      add_changes(bound->at, name_of(chain), value.begin, out);
+      return;
     }
   }
   ShellWord unknown;
@@ -376,32 +455,94 @@ void PythonProgram::add_list(std::size_t open, Words& out, int depth) const {
   }
 }
 
-// What a sum of lists holds: NAME + […] + NAME.
-void PythonProgram::add_sum(Span value, Words& out) const {
+void PythonProgram::for_addends(Span value, const std::function<void(Span)>& each) const {
   std::size_t from = value.begin;
   for (std::size_t i = value.begin; i <= value.end; ++i) {
     const bool ends = i == value.end || (open_of_[i] == open_of_[value.begin] && is_sign(i, "+"));
     if (!ends) continue;
-    add_values({from, i}, out, 0);
+    each({from, i});
     from = i + 1;
   }
 }
 
-// What later lines add to the list that line `first` assigns to `name`.
-void PythonProgram::add_changes(std::size_t first, const std::string& name, Words& out) const {
+// What a sum of lists holds: NAME + […] + NAME.
+void PythonProgram::add_sum(Span value, Words& out) const {
+  for_addends(value, [&](Span part) { add_values(part, out, 0); });
+}
+
+// What the lines between `first`, which assigns a list to `name`, and token `use` make of it. Where another value takes
+// its place, the number of that line's first token comes back: what stands behind it is not this list.
+std::size_t PythonProgram::add_changes(std::size_t first, const std::string& name, std::size_t use, Words& out) const {
   bool same_block = true;
-  if (!spend(lines_.size())) return;
+  if (!spend(lines_.size())) return kNone;
   for (const Span& line : lines_) {
     if (line.begin <= first) continue;
+    if (line.begin >= use) break;
     const std::size_t indent = tokens_[line.begin].indent;
     same_block = same_block && indent >= tokens_[first].indent;
-    const Span here = chain_at(line.begin);
+    const bool conditional = !same_block || indent != tokens_[first].indent;
+    const bool deletes = text_of(line.begin) == "del";
+    const Span here = chain_at(line.begin + (deletes ? 1 : 0));
     const std::string target = name_of(here);
-    const bool grows = target == name && (is_sign(here.end, "+=") || is_sign(here.end, "["));
+    if (target == name && is_sign(here.end, "=")) {
+      if (!replaces(line, name, conditional, out)) return line.begin;
+      continue;
+    }
+    const bool grows = target == name && (is_augmented(here.end) || is_sign(here.end, "["));
     const bool adds = target.starts_with(name + ".") && is_sign(here.end, "(");
-    if (!grows && !adds) continue;
-    add_change(line, !same_block || indent != tokens_[first].indent, out);
+    if (grows || adds) add_change(line, conditional, out);
   }
+  return kNone;
+}
+
+// NAME = NAME + […] and NAME = […, *NAME]; false where the line assigns something else.
+bool PythonProgram::replaces(Span line, const std::string& name, bool conditional, Words& out) const {
+  const Span value{line.begin + (chain_at(line.begin).end - line.begin) + 1, line.end};
+  const bool own = std::ranges::any_of(std::views::iota(value.begin, value.end), [&](std::size_t i) {
+    return tokens_[i].kind == Kind::kName && !(i > 0 && is_sign(i - 1, ".")) && name_of(chain_at(i)) == name;
+  });
+  if (!own && !conditional) return false;
+  const Words before = std::exchange(out, Words{});
+  out.unknown = before.unknown;
+  const auto add_own_or = [&](Span part) {
+    const Span bare = is_sign(part.begin, "*") ? Span{part.begin + 1, part.end} : part;
+    const bool is_own = chain_at(bare.begin).end == bare.end && name_of(chain_at(bare.begin)) == name;
+    if (is_own) {
+      out.words.insert(out.words.end(), before.words.begin(), before.words.end());
+      return true;
+    }
+    return false;
+  };
+  bool followed = own && !conditional;
+  const bool display = is_sign(value.begin, "[") && close_of_[value.begin] == value.end - 1;
+  if (followed && display) {
+    for (const Span& item : items(value.begin)) {
+      if (add_own_or(item)) continue;
+      if (is_sign(item.begin, "*")) {
+        add_values({item.begin + 1, item.end}, out, 0);
+      } else {
+        out.words.push_back(word(item));
+      }
+    }
+  } else if (followed) {
+    bool found = false;
+    for_addends(value, [&](Span part) {
+      if (add_own_or(part)) {
+        found = true;
+      } else {
+        add_values(part, out, 0);
+      }
+    });
+    followed = found;
+  }
+  if (!followed) {
+    out.words = before.words;
+    out.unknown.push_back(
+        {fmt::format("what {} is from line {} on is not followed", name, finder_.place(tokens_[line.begin].begin).line),
+         tokens_[line.begin].begin,
+         {}});
+  }
+  return true;
 }
 
 // One line that changes a list: += […], .append(…), .extend(…).
@@ -457,11 +598,21 @@ std::string PythonProgram::branch_of(std::size_t offset, std::size_t indent) con
   return {};
 }
 
+void PythonProgram::apply(const Setting& setting, RunContext& context) {
+  if (!setting.value) {
+    context.env.erase(setting.name);
+  } else if (setting.name.empty()) {
+    context.unknown.push_back({setting.value->unknowns.front().message, setting.value->unknowns.front().offset, {}});
+  } else {
+    context.env.insert_or_assign(setting.name, *setting.value);
+  }
+}
+
 RunContext PythonProgram::context_at(std::size_t token) const {
   RunContext context;
   context.when = branch_at(token);
   for (const Setting& setting : settings_) {
-    if (setting.at < tokens_[token].begin) context.env.insert_or_assign(setting.name, setting.value);
+    if (setting.at < tokens_[token].begin) apply(setting, context);
   }
   return context;
 }
@@ -519,34 +670,128 @@ void PythonProgram::list(std::size_t open, int depth) {
   const bool named =
       open_of_[open] == kNone && chain.end > chain.begin && chain.end + 1 == whole.begin && is_sign(chain.end, "=");
   if (!named) return run_list(all, whole.begin, open_of_[open]);
-  const std::string name = name_of(chain);
-  add_changes(first, name, all);
-  bool used = false;
+  follow_list(first, name_of(chain), all, {close_of_[open], depth});
+}
+
+// The calls that a named list is handed to. A call that runs programs goes before any other; a function that got the
+// list before may have changed it.
+void PythonProgram::follow_list(std::size_t first, const std::string& name, const Words& assigned, ListPlace place) {
+  const std::size_t at = chain_at(first).end + 1;
+  std::vector<std::size_t> runs;
+  std::vector<std::size_t> others;
+  std::vector<LaunchUnknown> unclear;
+  std::size_t end = tokens_.size();
+  Words whole = assigned;
+  if (const std::size_t taken = add_changes(first, name, end, whole); taken != kNone) end = taken;
   bool carried = false;
-  for (std::size_t i = close_of_[open] == kNone ? tokens_.size() : close_of_[open] + 1; i < tokens_.size(); ++i) {
+  for (std::size_t i = place.close == kNone ? end : place.close + 1; i < end; ++i) {
     if (!spend(1)) return;
     const Span use = chain_at(i);
     if (use.end == i || (i > 0 && is_sign(i - 1, ".")) || name_of(use) != name) continue;
     const Span around = expression_at(i);
+    const bool call = open_of_[i] != kNone && open_of_[i] > 0 && is_sign(open_of_[i], "(");
     const bool alone = around.begin == i && around.end == use.end;
     const bool inside = open_of_[i] != kNone && is_sign(open_of_[i], "[") && i > 0 && is_sign(i - 1, "*");
     const bool summed = is_sign(use.end, "+") || (i > 0 && is_sign(i - 1, "+"));
-    if (alone && open_of_[i] != kNone && is_sign(open_of_[i], "(") && !used) {
-      const Span callee = expression_at(open_of_[i] - 1);
-      if (is_one_of(name_of(chain_at(callee.begin)), kSpeakingCalls)) continue;
-      run_list(all, whole.begin, open_of_[i]);
-      used = true;
-    } else if ((inside || summed) && depth < kDeepest) {
-      list(inside ? open_of_[i] : i, depth + 1);
+    const std::string_view callee = call ? text_of(open_of_[i] - 1) : std::string_view();
+    if (call && is_one_of(callee, kSpeakingCalls)) continue;
+    if (alone && call) {
+      (is_one_of(callee, kRunningCalls) ? runs : others).push_back(i);
+    } else if (call && is_sign(use.end, "[") && is_one_of(callee, kRunningCalls)) {
+      unclear.push_back(
+          {fmt::format("{} is a part of the list that is not followed", shown(around)), tokens_[i].begin, {}});
+    } else if (returned_and_changed(i)) {
+      unclear.push_back({fmt::format("{} is returned at line {}, and changed behind that", name,
+                                     finder_.place(tokens_[i].begin).line),
+                         tokens_[i].begin,
+                         {}});
+    } else if (aliased(i, use, around)) {
+      unclear.push_back({fmt::format("{} has another name from line {} on, which changes it", name,
+                                     finder_.place(tokens_[i].begin).line),
+                         tokens_[i].begin,
+                         {}});
+    } else if ((inside || summed) && !assigns_to(i, name) && place.depth < kDeepest) {
+      list(inside ? open_of_[i] : i, place.depth + 1);
       carried = true;
     }
   }
-  if (!used && !carried) run_list(all, whole.begin, kNone);
+  const auto run_at = [&](std::size_t use) {
+    Words words = assigned;
+    add_changes(first, name, use, words);
+    words.unknown.insert(words.unknown.end(), unclear.begin(), unclear.end());
+    for (const std::size_t other : others) {
+      if (other >= use) continue;
+      words.unknown.push_back({fmt::format("{} is handed to {} at line {}, which may change it", name,
+                                           text_of(open_of_[other] - 1), finder_.place(tokens_[other].begin).line),
+                               tokens_[other].begin,
+                               {}});
+    }
+    run_list(words, at, open_of_[use]);
+  };
+  std::size_t before = kNone;
+  for (const std::size_t use : runs) {
+    if (before != kNone && !changes_between(name, before, use)) continue;  // the same again
+    run_at(use);
+    before = use;
+  }
+  if (!runs.empty()) return;
+  if (!others.empty()) return run_at(others.front());
+  if (carried) return;
+  whole.unknown.insert(whole.unknown.end(), unclear.begin(), unclear.end());
+  run_list(whole, at, kNone);
+}
+
+// Whether token `i` stands on a line that assigns to `name`.
+bool PythonProgram::assigns_to(std::size_t i, const std::string& name) const {
+  while (i > 0 && tokens_[i - 1].kind != Kind::kLine) --i;
+  const Span chain = chain_at(i);
+  return name_of(chain) == name && is_sign(chain.end, "=");
+}
+
+// Whether token `i` is what a function returns, and NAME = function(…) is changed after that.
+bool PythonProgram::returned_and_changed(std::size_t i) const {
+  if (i == 0 || text_of(i - 1) != "return") return false;
+  std::string function;
+  std::size_t indent = tokens_[i - 1].indent;
+  for (auto line = lines_.rbegin(); line != lines_.rend() && indent > 0 && function.empty(); ++line) {
+    if (line->begin >= i || tokens_[line->begin].indent >= indent) continue;
+    indent = tokens_[line->begin].indent;
+    const std::size_t def = line->begin + (text_of(line->begin) == "async" ? 1 : 0);
+    if (text_of(def) == "def") function = text_of(def + 1);
+  }
+  spend(lines_.size());
+  return !function.empty() && std::ranges::any_of(lines_, [&](const Span& line) {
+    const Span target = chain_at(line.begin);
+    if (!is_sign(target.end, "=")) return false;
+    const Span value = chain_at(target.end + 1);
+    return value.end > value.begin && text_of(value.end - 1) == function && is_sign(value.end, "(") &&
+           changes_between(name_of(target), line.end, tokens_.size());
+  });
+}
+
+// Whether OTHER = NAME gives the list a name that is used to change it.
+bool PythonProgram::aliased(std::size_t i, Span use, Span around) const {
+  std::size_t first = i;
+  while (first > 0 && tokens_[first - 1].kind != Kind::kLine) --first;
+  const Span chain = chain_at(first);
+  const bool alias = around.begin == i && around.end == use.end && is_sign(chain.end, "=") && chain.end + 1 == i;
+  return alias && changes_between(name_of(chain), i, tokens_.size());
+}
+
+bool PythonProgram::changes_between(const std::string& name, std::size_t from, std::size_t to) const {
+  spend(lines_.size());
+  return std::ranges::any_of(lines_, [&](const Span& line) {
+    if (line.begin < from || line.begin >= to) return false;
+    const Span here = chain_at(line.begin + (text_of(line.begin) == "del" ? 1 : 0));
+    const std::string target = name_of(here);
+    return (target == name && (is_augmented(here.end) || is_sign(here.end, "[") || is_sign(here.end, "="))) ||
+           (target.starts_with(name + ".") && is_sign(here.end, "("));
+  });
 }
 
 void PythonProgram::run_list(const Words& all, std::size_t at, std::size_t call) {
   RunContext context = context_at(at);
-  context.unknown = all.unknown;
+  context.unknown.insert(context.unknown.end(), all.unknown.begin(), all.unknown.end());
   if (call != kNone && is_sign(call, "(")) environment_of(call, context);
   finder_.words(all.words, context);
 }
@@ -710,7 +955,7 @@ Result<bool> PythonProgram::system(std::size_t at, std::size_t indent, const She
   RunContext context;
   context.when = branch_of(at, indent);
   for (const Setting& setting : settings_) {
-    if (setting.at < at) context.env.insert_or_assign(setting.name, setting.value);
+    if (setting.at < at) apply(setting, context);
   }
   return finder_.script(notebook_text(command), context);
 }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,9 @@ class PythonProgram {
   void bind_targets(Span line, std::size_t equals);
   void bind_each(Span tokens);
   void environment_line(Span line);
+  void environment_update(std::size_t open, std::size_t at);
+  void set_environment(std::size_t at, std::string name, std::optional<ShellText> value);
+  [[nodiscard]] bool is_augmented(std::size_t token) const;
   [[nodiscard]] Span chain_at(std::size_t token) const;  // a.b.c
   [[nodiscard]] std::string name_of(Span chain) const;
   [[nodiscard]] const Binding* binding(const std::string& name) const;
@@ -59,6 +64,8 @@ class PythonProgram {
   // Values.
   [[nodiscard]] std::vector<Span> items(std::size_t open) const;
   [[nodiscard]] std::optional<ShellText> literal(Span value, int depth) const;
+  [[nodiscard]] std::optional<ShellText> grown(const std::string& name, const Binding& bound, std::size_t use,
+                                               int depth) const;
   [[nodiscard]] std::optional<ShellText> name_value(Span value, int depth) const;
   [[nodiscard]] std::optional<ShellText> variable_value(std::size_t open, int depth) const;
   [[nodiscard]] Span bare_name(Span value) const;
@@ -68,13 +75,24 @@ class PythonProgram {
   void add_list(std::size_t open, Words& out, int depth) const;
   void add_values(Span value, Words& out, int depth) const;
   void add_sum(Span value, Words& out) const;
-  void add_changes(std::size_t first, const std::string& name, Words& out) const;
+  std::size_t add_changes(std::size_t first, const std::string& name, std::size_t use, Words& out) const;
+  [[nodiscard]] bool replaces(Span line, const std::string& name, bool conditional, Words& out) const;
+  void for_addends(Span value, const std::function<void(Span)>& each) const;
   void add_change(Span change, bool conditional, Words& out) const;
   [[nodiscard]] std::optional<Span> keyword(std::size_t open, std::string_view name) const;
 
   // Launches.
   [[nodiscard]] Span expression_at(std::size_t token) const;
+  struct ListPlace {
+    std::size_t close = 0;  // the bracket that ends it
+    int depth = 0;          // of the lists that carried it here
+  };
   void list(std::size_t open, int depth);
+  void follow_list(std::size_t first, const std::string& name, const Words& assigned, ListPlace place);
+  [[nodiscard]] bool assigns_to(std::size_t i, const std::string& name) const;
+  [[nodiscard]] bool returned_and_changed(std::size_t i) const;
+  [[nodiscard]] bool aliased(std::size_t i, Span use, Span around) const;
+  [[nodiscard]] bool changes_between(const std::string& name, std::size_t from, std::size_t to) const;
   void run_list(const Words& all, std::size_t at, std::size_t call);
   void call(std::size_t open);
   void shell_call(std::size_t open, Span text);
@@ -101,11 +119,13 @@ class PythonProgram {
   std::vector<std::size_t> close_of_;  // of an opening bracket
   std::vector<Span> lines_;
   std::map<std::string, Binding> bindings_;
+  std::set<std::string> grows_;  // names with += and its kin
   struct Setting {
-    std::size_t at;  // in the text
-    std::string name;
-    ShellText value;
+    std::size_t at;                  // in the text
+    std::string name;                // "": variables that are not known
+    std::optional<ShellText> value;  // none: it is removed
   };
+  static void apply(const Setting& setting, RunContext& context);
   std::vector<Setting> settings_;  // of os.environ, in their order
   std::optional<Error> error_;
   mutable std::size_t steps_ = 5'000'000;  // tokens and bytes that are still looked at

@@ -1,4 +1,5 @@
-// What is read of a script without a question is what a shell runs: bash is the judge over tests/data/shell_traps.txt.
+// What is read of a script or a program without a question is what runs: bash and Python are the judges over
+// tests/data/shell_traps.txt and python_traps.txt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +31,8 @@ launch=$(printf '%s\x1f' "$@"; printf '|'; env -0 | grep -z ^SGLANG_ | sort -z |
 printf '%s\x1e' "$launch" >> "$LAUNCHES"  # at once: two may run beside each other
 )";
 
-std::vector<std::string> scripts() {
-  std::ifstream in(source_directory() + "/tests/data/shell_traps.txt");
+std::vector<std::string> traps_of(const std::string& file) {
+  std::ifstream in(source_directory() + "/tests/data/" + file);
   std::vector<std::string> out(1);
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("# ") && out.size() == 1 && out.back().empty()) continue;
@@ -55,7 +56,7 @@ std::string as_text(const sources::LaunchCommand& launch) {
 }
 
 // Sorted, for servers in the background start in any order.
-std::vector<std::string> started_by_bash(const std::string& launches) {
+std::vector<std::string> started(const std::string& launches) {
   std::ifstream in(launches, std::ios::binary);
   std::vector<std::string> out;
   for (std::string launch; std::getline(in, launch, kEnd);) out.push_back(launch);
@@ -63,31 +64,45 @@ std::vector<std::string> started_by_bash(const std::string& launches) {
   return out;
 }
 
-TEST(ShellTraps, WhatIsReadWithoutAQuestionIsWhatBashRuns) {
+struct Judge {
+  std::string traps;  // file
+  std::string program;
+  std::string suffix;
+  int exact;  // as many at least are followed, not asked about
+};
+
+void judge(const Judge& by) {
   const TemporaryDirectory dir;
-  const std::vector<std::string> traps = scripts();
-  ASSERT_GT(traps.size(), 200U);
+  const std::vector<std::string> traps = traps_of(by.traps);
   dir.file("bin/python", std::string(kPython));
   std::string all = fmt::format("cd {0}; chmod +x bin/python; export PATH={0}/bin:$PATH HOME=/root\n", dir.path());
   for (std::size_t i = 0; i < traps.size(); ++i) {
-    dir.file(fmt::format("{}.sh", i), traps[i]);
-    all += fmt::format("LAUNCHES={0}/{1}.out timeout 10 bash {1}.sh < /dev/null > /dev/null 2>&1\n", dir.path(), i);
+    dir.file(fmt::format("{}{}", i, by.suffix), traps[i]);
+    all += fmt::format("LAUNCHES={0}/{1}.out timeout 10 {2} {1}{3} < /dev/null > /dev/null 2>&1\n", dir.path(), i,
+                       by.program, by.suffix);
   }
   dir.file("all.sh", all);
   run_command_line("bash " + dir.path() + "/all.sh");
   int exact = 0;
   for (std::size_t i = 0; i < traps.size(); ++i) {
-    const auto read = sources::read_launches(traps[i], {}, "run.sh");
+    const auto read = sources::read_launches(traps[i], {}, "run" + by.suffix);
     if (!read) continue;  // refused with a reason
     const bool asked = std::ranges::any_of(*read, [](const auto& launch) { return !launch.unknown.empty(); });
     if (asked) continue;
     std::vector<std::string> launches;
     for (const auto& launch : *read) launches.push_back(as_text(launch));
     std::ranges::sort(launches);
-    EXPECT_EQ(launches, started_by_bash(fmt::format("{}/{}.out", dir.path(), i))) << traps[i];
+    EXPECT_EQ(launches, started(fmt::format("{}/{}.out", dir.path(), i))) << traps[i];
     ++exact;
   }
-  EXPECT_GT(exact, 170);  // most are followed, not asked about
+  EXPECT_GE(exact, by.exact);
+}
+
+TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_traps.txt", "bash", ".sh", 170}); }
+
+TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
+  // The interpreter itself: what pyenv puts in its place sets another PATH.
+  judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 36});
 }
 
 }  // namespace
