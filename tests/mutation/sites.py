@@ -177,7 +177,7 @@ def instrument(path, values):
 def rewrite(text, bare, edits, name):
     """A table with a site in it is made at the start of the program, not by the compiler."""
     starts = [e[0] for e in edits]
-    for m in re.finditer(r"\bconstexpr (?!auto k)(?=[\w:<>, *]+?[ &*]\w+(?:\[[^\]]*\])? ?(?:=|\{))", bare):
+    for m in re.finditer(r"\bconstexpr (?!auto k)(?=struct \{|[\w:<>, *]+?[ &*]\w+(?:\[[^\]]*\])? ?(?:=|\{))", bare):
         depth, at = 0, m.end()
         while at < len(bare) and (depth or bare[at] != ";"):
             depth += {"{": 1, "}": -1, "(": 1, ")": -1}.get(bare[at], 0)
