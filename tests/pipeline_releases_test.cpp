@@ -12,37 +12,19 @@
 #include <map>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "src/resolve/core/pipeline.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight::resolve {
 namespace {
 
 std::string releases_of(std::string_view step) {
-  std::string text;
-  int first = 0;
-  int last = 0;
-  long often = 0;
-  const auto close = [&] {
-    if (often == 0) return;
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : ",", first, first == last ? "" : fmt::format("-{}", last),
-                        often == 1 ? "" : fmt::format("x{}", often));
-  };
-  for (const Release release : supported_releases()) {
-    const auto steps = pipeline(release);
-    const long here = std::ranges::count_if(
-        steps, [&](const PipelineStep& s) { return s.name == step && release >= s.since && release < s.until; });
-    if (here != often) {
-      close();
-      often = here;
-      first = release.patch;
-    }
-    last = release.patch;
-  }
-  close();
-  return text;
+  return testing::release_ranges([&](Release release) {
+    return std::ranges::count_if(pipeline(release), [&](const PipelineStep& s) {
+      return s.name == step && release >= s.since && release < s.until;
+    });
+  });
 }
 
 TEST(RuleReleases, StepsOfThePipelineAreThoseOfTheRelease) {

@@ -18,6 +18,7 @@
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
 
 namespace preflight {
 namespace {
@@ -36,26 +37,8 @@ bool tells(const Rule& rule, const RuleExample& example, Release release) {
   return false;
 }
 
-// "12-14,16"; "none"
 std::string releases_of(const Rule& rule, const RuleExample& example) {
-  std::string text;
-  int first = 0;
-  int last = 0;
-  const auto close = [&] {
-    if (first == 0) return;
-    text += (text.empty() ? "" : ",") + (first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
-    first = 0;
-  };
-  for (const Release release : supported_releases()) {
-    if (!tells(rule, example, release)) {
-      close();
-      continue;
-    }
-    if (first == 0) first = release.patch;
-    last = release.patch;
-  }
-  close();
-  return text.empty() ? "none" : text;
+  return testing::release_ranges([&](Release release) { return tells(rule, example, release) ? 1 : 0; });
 }
 
 std::map<std::string, std::string> as_the_program_does() {

@@ -1,0 +1,172 @@
+// What a launch's report says of it in each release: tests/data/launch_releases.txt, written down once more, so that a
+// release condition of the plan, the memory sheet, the view or a reason that moves by one release is seen. Lines are
+//
+//   > MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS     a launch; add one, write the file, read what it says
+//   RELEASES | WHAT | VALUE                       what holds of it in those releases ("12-14,16")
+//
+// PREFLIGHT_WRITE_LAUNCH_RELEASES=FILE writes what the program does; read every line that changed before you keep it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "preflight/fields.h"
+#include "src/facts/draft_model.h"
+#include "src/launch/launch_view.h"
+#include "src/launch/workspace.h"
+#include "src/plan/memory_sheet.h"
+#include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
+#include "tests/support/release_ranges.h"
+
+namespace preflight {
+namespace {
+
+// What holds in one release, "WHAT | VALUE".
+using Said = std::set<std::string>;
+
+class Teller {
+ public:
+  template <typename T>
+  void say(std::string_view what, const T& value) {
+    said_.insert(fmt::format("{} | {}", what, value));
+  }
+  // Zeros and empty texts say nothing.
+  template <typename T>
+  void say_if_any(std::string_view what, const T& value) {
+    if (value != T{}) say(what, value);
+  }
+  [[nodiscard]] Said take() { return std::move(said_); }
+
+ private:
+  Said said_;
+};
+
+void tell_view(const LaunchView& view, Teller& teller) {
+  teller.say("prefill on", view.prefill_backend());
+  teller.say("decode on", view.decode_backend());
+  if (!view.algorithm().empty()) {
+    teller.say("draft decodes on, extends on",
+               fmt::format("{}, {}", view.draft_decode_backend(), view.draft_extend_backend()));
+    teller.say("verified on", view.verify_backend());
+  }
+  teller.say("KV cache", view.kv_dtype());
+  teller.say("attention dp, tp", fmt::format("{}, {}", view.attention_dp(), view.attention_tp()));
+  teller.say("replicas", view.ordinary_dp());
+  teller.say("ranks of an expert", view.moe_tp());
+  teller.say("decode graph full, any graph", fmt::format("{}, {}", view.decode_graph_full(), view.any_graph()));
+  if (!view.has_model()) return;
+  if (view.model().is_multimodal) teller.say("vision on", view.vision_backend());
+  if (const auto workspace = mla_workspace(view, 64)) teller.say("workspace of 64 requests", workspace->bytes);
+}
+
+void tell_sheet(const Launch& launch, Teller& teller) {
+  static facts::ModelFiles models;
+  plan::MemoryInputs inputs;
+  if (const auto draft = facts::draft_model_of(launch, models)) inputs.draft = plan::draft_cost(launch, *draft);
+  std::string why;
+  const auto sheet = plan::memory_sheet(launch, inputs, why);
+  teller.say_if_any("no sheet", why);
+  if (!sheet) return;
+  teller.say("weights", fmt::format("{:.3f} GiB", sheet->weights_gib));
+  teller.say("tokens", sheet->tokens);
+  teller.say("cache of a token", sheet->cost.bytes_per_token);
+  teller.say("requests", fmt::format("{}, {} full", sheet->requests, sheet->full_requests));
+  teller.say("share, most", fmt::format("{:.4f}, {:.4f}", sheet->fraction, sheet->most));
+  teller.say_if_any("draft", sheet->draft_gib == 0.0 ? "" : fmt::format("{:.3f} GiB", sheet->draft_gib));
+  teller.say_if_any("draft after the pool", sheet->draft_after_pool);
+  teller.say_if_any("images", sheet->images_gib);
+  teller.say_if_any("window tokens", sheet->window_tokens);
+  teller.say_if_any("window too small", sheet->window_too_small);
+  if (sheet->state_slots > 0) {
+    teller.say("states, mamba strategy",
+               fmt::format("{}, {}", sheet->state_slots, LaunchView(launch).mamba_strategy()));
+  }
+  teller.say_if_any("index keys of a token", sheet->cost.index_bytes_per_token);
+  teller.say_if_any("draft's cache of a token", sheet->cost.draft_bytes_per_token);
+}
+
+// Every word of a report that a release may decide. LG001 repeats SGLang's log, which recorded launches compare.
+Said said_of(const Launch& launch) {
+  Teller teller;
+  teller.say("outcome", testing::outcome_text(launch));
+  for (const Diagnostic& d : check(launch).diagnostics) {
+    if (d.rule == "LG001") continue;
+    teller.say(d.rule, d.message);
+    teller.say_if_any(d.rule + (d.field ? fmt::format(" {}", field_name(*d.field)) : "") + " fix", d.fix);
+    if (d.rule.starts_with("CH"))
+      teller.say(fmt::format("{} {} why", d.rule, d.field ? field_name(*d.field) : ""), d.why);
+  }
+  if (launch.accepted()) {
+    tell_view(LaunchView(launch), teller);
+    if (launch.model) tell_sheet(launch, teller);
+  }
+  return teller.take();
+}
+
+// "> MODEL DEVICE [NAME=VALUE…] -- ARGUMENTS" in one release.
+Launch launch_of_line(Release release, const std::string& line) {
+  const auto split = line.find(" -- ");
+  std::istringstream head(line.substr(2, split - 2));
+  std::string model;
+  std::string device;
+  head >> model >> device;
+  Environment env;
+  for (std::string word; head >> word;) env[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  DeviceFacts cards = testing::device_of(device);
+  cards.host_memory_mib = 131072;  // not this machine's
+  return testing::launch_of(release, model, testing::split_words(line.substr(split + 4)), cards, env);
+}
+
+std::vector<std::string> said_in_releases(const std::string& line) {
+  std::map<Release, Said> by_release;
+  Said ever;
+  for (const Release release : supported_releases()) {
+    by_release[release] = said_of(launch_of_line(release, line));
+    ever.merge(Said(by_release[release]));
+  }
+  std::vector<std::string> lines;
+  for (const std::string& said : ever) {
+    const auto holds = [&](Release release) { return by_release[release].contains(said) ? 1 : 0; };
+    lines.push_back(fmt::format("{} | {}", testing::release_ranges(holds), said));
+  }
+  return lines;
+}
+
+TEST(LaunchReleases, SayWhatIsWrittenDown) {
+  std::ifstream file(testing::source_directory() + "/tests/data/launch_releases.txt");
+  std::vector<std::pair<std::string, std::vector<std::string>>> written;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("> ")) {
+      written.emplace_back(line, std::vector<std::string>());
+    } else if (!line.empty() && !line.starts_with("#")) {
+      written.back().second.push_back(line);
+    }
+  }
+  ASSERT_GT(written.size(), 50U);
+  std::string now;
+  for (const auto& [launch, lines] : written) {
+    const auto said = said_in_releases(launch);
+    for (const std::string& line : said) EXPECT_THAT(lines, ::testing::Contains(line)) << launch;
+    EXPECT_EQ(said.size(), lines.size()) << launch;
+    now += "\n" + launch + "\n" + fmt::format("{}\n", fmt::join(said, "\n"));
+  }
+  if (const char* path = std::getenv("PREFLIGHT_WRITE_LAUNCH_RELEASES")) {
+    std::ofstream(path) << "# What the report of a launch says in each release. The format, and how to write it: "
+                           "tests/launch_releases_test.cpp.\n"
+                        << now;
+  }
+}
+
+}  // namespace
+}  // namespace preflight
