@@ -1,10 +1,13 @@
-// What is read of a script or a program without a question is what runs: bash and Python are the judges over
-// tests/data/shell_traps.txt and python_traps.txt.
+// What is read of a script, a program or a Makefile without a question is what runs: bash, Python and make are the
+// judges over tests/data/shell_traps.txt, python_traps.txt and make_traps.txt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -103,6 +106,48 @@ TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_t
 TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
   // The interpreter itself: what pyenv puts in its place sets another PATH.
   judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 36});
+}
+
+// Every goal by itself: what is read of it runs, and nothing runs that is read of no goal.
+TEST(Traps, WhatIsReadOfAMakefileWithoutAQuestionIsWhatMakeRuns) {
+  const TemporaryDirectory dir;
+  const std::vector<std::string> traps = traps_of("make_traps.txt");
+  dir.file("bin/python", std::string(kPython));
+  std::vector<std::vector<sources::LaunchCommand>> read(traps.size());
+  std::string all = fmt::format("cd {0}; chmod +x bin/python; export PATH={0}/bin:$PATH HOME=/root\n", dir.path());
+  std::size_t exact = 0;
+  for (std::size_t i = 0; i < traps.size(); ++i) {
+    const auto launches = sources::read_launches(traps[i], {}, "Makefile");
+    ASSERT_TRUE(launches) << traps[i];
+    if (std::ranges::any_of(*launches, [](const auto& launch) { return !launch.unknown.empty(); })) continue;
+    ++exact;
+    read[i] = *launches;
+    dir.file(fmt::format("{}.mk", i), traps[i]);
+    std::set<std::string> goals = {""};
+    for (const auto& launch : read[i]) goals.insert(launch.name);
+    for (const std::string& goal : goals) {
+      all += fmt::format("LAUNCHES='{0}/{1}.{2}.out' timeout 10 make -s -f {1}.mk {3} < /dev/null > /dev/null 2>&1\n",
+                         dir.path(), i, std::hash<std::string>{}(goal), goal);
+    }
+  }
+  dir.file("all.sh", all);
+  run_command_line("bash " + dir.path() + "/all.sh");
+  for (std::size_t i = 0; i < traps.size(); ++i) {
+    std::map<std::string, std::set<std::string>> of_goal = {{"", {}}};
+    std::set<std::string> of_any;
+    for (const auto& launch : read[i]) {
+      of_goal[launch.name].insert(as_text(launch));
+      of_any.insert(as_text(launch));
+    }
+    for (const auto& [goal, launches] : of_goal) {
+      const auto ran = started(fmt::format("{}/{}.{}.out", dir.path(), i, std::hash<std::string>{}(goal)));
+      for (const std::string& launch : launches)
+        EXPECT_THAT(ran, ::testing::Contains(launch)) << goal << "\n" << traps[i];
+      if (read[i].empty()) continue;
+      for (const std::string& launch : ran) EXPECT_TRUE(of_any.contains(launch)) << launch << "\n" << traps[i];
+    }
+  }
+  EXPECT_GE(exact, 85U);
 }
 
 }  // namespace

@@ -1,149 +1,701 @@
-// Recipes of Makefiles: each line is a shell of its own, make's variables are filled in before. Tested by
-// tests/sources_test.cpp.
+// Makefiles: each goal's recipe with make's variables filled in, each line a shell of its own (all of them one under
+// .ONESHELL), in the environment that make exports. Tested by tests/sources_test.cpp and, with make as the judge, by
+// tests/traps_test.cpp.
 #include <algorithm>
-#include <map>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "src/sources/readers/make_values.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
 namespace {
 
-constexpr int kDeepest = 20;
-constexpr std::size_t kLongest = 64 * 1024;
+constexpr std::size_t kMostWork = 2'000'000;
+constexpr int kDeepestMake = 8;
+
+enum class Met { kNo, kYes, kUnknown };
+
+struct Condition {
+  Met now;
+  Met before;  // an earlier branch
+  std::size_t at;
+};
+
+struct RecipeLine {
+  ShellText text;
+  bool conditional = false;
+  std::size_t at = 0;
+};
+
+struct Rule {
+  std::vector<std::string> targets;
+  std::string target_pattern;  // of a static pattern rule
+  std::vector<std::string> prerequisites;
+  std::vector<RecipeLine> recipe;
+  bool adds = false;  // "::", or in a branch that nobody knows: beside other recipes of the target
+  bool conditional = false;
+};
+
+// NAME = VALUE, with its modifiers.
+struct Assignment {
+  ShellText name;
+  std::string how;
+  ShellText value;
+  bool exported = false;
+  bool overrides = false;
+  bool is_private = false;
+};
+
+struct TargetVariable {
+  std::string target;
+  Assignment assignment;
+  bool conditional = false;
+};
+
+ShellText without_outer_blanks(const ShellText& text) {
+  const auto from = text.text.find_first_not_of(" \t");
+  if (from == std::string::npos) return {};
+  return slice(text, from, text.text.find_last_not_of(" \t") + 1);
+}
+
+ShellText without_leading_blanks(const ShellText& text) {
+  const auto from = text.text.find_first_not_of(" \t");
+  return from == std::string::npos ? ShellText{} : tail(text, from);
+}
+
+std::size_t place_of(const ShellText& text) { return text.origin.empty() ? 0 : text.origin.front(); }
+
+// What stands outside of $(…): the first index from `from` at which `wanted` says yes; the size when none does.
+template <typename Wanted>
+std::size_t find_outside(std::string_view text, std::size_t from, const Wanted& wanted) {
+  for (std::size_t i = from; i < text.size(); ++i) {
+    if (text[i] == '$' && i + 1 < text.size()) {
+      i = text[i + 1] == '(' || text[i + 1] == '{' ? reference_end(text, i + 1) : i + 1;
+    } else if (wanted(i)) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+// Without the comment, with a blank for a backslash at the end of a line and what stands around it.
+ShellText directive(const ShellText& line) {
+  ShellText out;
+  std::size_t from = 0;
+  const std::string& text = line.text;
+  const std::size_t end =
+      find_outside(text, 0, [&](std::size_t i) { return text[i] == '#' && (i == 0 || text[i - 1] != '\\'); });
+  while (from < end) {
+    const std::size_t broken = std::min(text.find("\\\n", from), end);
+    std::size_t until = broken;
+    if (broken < end) {
+      while (until > from && (text[until - 1] == ' ' || text[until - 1] == '\t')) --until;
+    }
+    for (std::size_t at = from; at < until;) {
+      const std::size_t found = std::string_view(text).substr(at, until - at).find("\\#");
+      const std::size_t escaped = found == std::string_view::npos ? until : at + found;
+      append(out, slice(line, at, escaped));
+      at = escaped + 1;  // the backslash goes
+    }
+    if (broken >= end) break;
+    append(out, {" ", {line.origin[broken]}, {}});
+    from = std::min(text.find_first_not_of(" \t", broken + 2), end);
+  }
+  return out;
+}
+
+// The operator that stands at `i`: "=", ":=", "::=", ":::=", "?=", "+=", "!="; empty when none does.
+std::string operator_at(std::string_view text, std::size_t i) {
+  for (const std::string_view op : {":::=", "::=", ":=", "?=", "+=", "!=", "="}) {
+    if (text.substr(i).starts_with(op)) return std::string(op);
+  }
+  return {};
+}
+
+bool takes_word(ShellText& text, std::string_view word) {
+  if (!text.text.starts_with(word)) return false;
+  if (text.text.size() > word.size() && text.text[word.size()] != ' ' && text.text[word.size()] != '\t') return false;
+  text = without_leading_blanks(tail(text, std::min(word.size(), text.text.size())));
+  return true;
+}
+
+// Takes one modifier; false when none stands there, or a variable of that name.
+bool takes_modifier(ShellText& text, Assignment& found) {
+  struct Modifier {
+    std::string_view word;
+    bool Assignment::*flag;
+  };
+  constexpr auto kModifiers = std::to_array<Modifier>(
+      {{"export", &Assignment::exported}, {"override", &Assignment::overrides}, {"private", &Assignment::is_private}});
+  for (const Modifier& modifier : kModifiers) {
+    ShellText rest = text;
+    if (!takes_word(rest, modifier.word)) continue;
+    if (rest.text.empty() || !operator_at(rest.text, 0).empty()) return false;
+    found.*modifier.flag = true;
+    text = std::move(rest);
+    return true;
+  }
+  return false;
+}
+
+std::optional<Assignment> assignment_of(ShellText text) {
+  constexpr int kModifiers = 3;  // each of them once
+  Assignment out;
+  for (int i = 0; i < kModifiers && takes_modifier(text, out);) ++i;
+  const std::string& line = text.text;
+  const std::size_t end = find_outside(line, 0, [&](std::size_t i) {
+    return line[i] == ' ' || line[i] == '\t' || line[i] == ':' || !operator_at(line, i).empty();
+  });
+  const std::size_t at = std::min(line.find_first_not_of(" \t", end), line.size());
+  out.how = operator_at(line, at);
+  if (out.how.empty() || end == 0) return std::nullopt;
+  out.name = slice(text, 0, end);
+  out.value = without_leading_blanks(tail(text, at + out.how.size()));
+  return out;
+}
+
+bool is_shell_name(std::string_view name) {
+  return !name.empty() && name.find_first_of("0123456789") != 0 &&
+         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
 
 class Makefile {
  public:
-  Makefile(const SourceText& source, LaunchFinder& finder) : source_(source), finder_(finder) {}
+  Makefile(const SourceText& source, LaunchFinder& finder)
+      : source_(source), finder_(finder), values_(source.given, [this](const ShellText& text) { read(text); }) {}
 
   Result<bool> run() {
-    const std::string_view text = source_.text;
-    int conditions = 0;
-    for (std::size_t from = 0; from < text.size();) {
-      std::size_t end = std::min(text.find('\n', from), text.size());
-      const std::size_t begin = from;
-      while (end < text.size() && end > begin && text[end - 1] == '\\')
-        end = std::min(text.find('\n', end + 1), text.size());
-      const ShellText line = piece(text, begin, end);
-      from = end + 1;
-      if (line.text.starts_with('\t')) {
-        if (auto done = recipe(line); !done) return done;
-        continue;
-      }
-      const std::size_t first = line.text.find_first_not_of(' ');
-      if (first == std::string::npos || line.text[first] == '#') continue;
-      const std::string_view rest = std::string_view(line.text).substr(first);
-      if (rest.starts_with("if"))
-        ++conditions;
-      else if (rest.starts_with("endif"))
-        conditions = std::max(0, conditions - 1);
-      else if (!variable(line, conditions > 0))
-        target(rest);
+    read(piece(source_.text, 0, source_.text.size()));
+    index();
+    for (const auto& [target, stem] : goals()) {
+      if (auto ran = goal(target, stem, {}, 0); !ran) return ran;
     }
     return true;
   }
 
  private:
-  void target(std::string_view line) {
-    const auto colon = line.find(':');
-    if (colon != std::string_view::npos) target_ = line.substr(0, line.find_last_not_of(' ', colon - 1) + 1);
+  // ---- the lines of the file
+
+  void read(const ShellText& text) {
+    for (std::size_t from = 0; from < text.text.size();) {
+      const std::size_t end = line_end(text.text, from);
+      const ShellText line = slice(text, from, end);
+      from = end + 1;
+      if (define_) {
+        defined_line(line);
+      } else if (!line.text.empty() && line.text.front() == prefix_ && current_ != kNone) {
+        if (active()) rules_[current_].recipe.push_back({tail(line, 1), conditional(), place_of(line)});
+      } else {
+        directive_line(without_leading_blanks(directive(line)));
+      }
+    }
   }
 
-  bool variable(const ShellText& line, bool conditional) {
-    std::string_view text = line.text;
-    if (text.starts_with("export ")) text.remove_prefix(7);
-    const std::size_t shift = line.text.size() - text.size();
-    const auto equals = text.find('=');
-    if (equals == std::string_view::npos) return false;
-    std::size_t name_end = equals;
-    bool appends = false;
-    bool weak = false;
-    while (name_end > 0 && std::string_view(":?+!").find(text[name_end - 1]) != std::string_view::npos) {
-      appends = appends || text[name_end - 1] == '+';
-      weak = weak || text[name_end - 1] == '?';
-      --name_end;
+  // Behind the newline that ends it, one behind a backslash not counted.
+  static std::size_t line_end(std::string_view text, std::size_t from) {
+    for (std::size_t end = text.find('\n', from); end != text.npos; end = text.find('\n', end + 1)) {
+      std::size_t backslashes = 0;
+      while (end > from + backslashes && text[end - 1 - backslashes] == '\\') ++backslashes;
+      if (backslashes % 2 == 0) return end;
     }
-    std::string name(text.substr(0, name_end));
-    while (!name.empty() && name.back() == ' ') name.pop_back();
-    if (name.empty() || name.find_first_of(" :\t") != std::string::npos) return false;
-    const std::size_t from = line.text.find_first_not_of(" \t", shift + equals + 1);
-    ShellText value = from == std::string::npos ? ShellText{} : tail(line, from);
-    const std::size_t comment = value.text.find(" #");
-    if (comment != std::string::npos) value = slice(value, 0, comment);
-    while (!value.text.empty() && value.text.back() == ' ') value = slice(value, 0, value.text.size() - 1);
-    if (conditional) {
-      value = unknown_text(
-          fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name)),
-          line.origin.front());
-    } else if (appends && variables_.contains(name)) {
-      ShellText all = variables_[name];
-      append(all, {" ", {line.origin.front()}, {}});
-      append(all, value);
-      value = std::move(all);
-    } else if (weak && variables_.contains(name)) {
+    return text.size();
+  }
+
+  void directive_line(const ShellText& line) {
+    if (line.text.find_first_not_of(" \t") == std::string::npos) return;
+    ShellText rest = line;
+    if (condition(rest)) return;
+    if (!active()) return;
+    if (takes_word(rest, "define")) return begin_define(rest);
+    if (const auto found = assignment_of(line)) {
+      current_ = kNone;
+      return assign(*found, place_of(line));
+    }
+    if (takes_word(rest, "override") && takes_word(rest, "define")) return begin_define(rest);
+    if (export_line(line)) return;
+    if (takes_word(rest, "undefine")) return values_.erase(values_.expand(without_outer_blanks(rest)).text);
+    if (takes_word(rest, "include") || takes_word(rest, "-include") || takes_word(rest, "sinclude")) {
+      return values_.doubt(fmt::format("{} may set it otherwise", without_outer_blanks(rest).text));
+    }
+    rule(line);
+  }
+
+  bool active() const {
+    return std::ranges::all_of(conditions_, [](const Condition& c) { return c.now != Met::kNo; });
+  }
+  bool conditional() const {
+    return std::ranges::any_of(conditions_, [](const Condition& c) { return c.now == Met::kUnknown; });
+  }
+
+  // True when the line is one of ifeq, ifneq, ifdef, ifndef, else and endif.
+  bool condition(ShellText line) {
+    const std::size_t at = place_of(line);
+    if (takes_word(line, "endif")) {
+      if (!conditions_.empty()) conditions_.pop_back();
       return true;
     }
-    variables_.insert_or_assign(std::move(name), std::move(value));
+    if (takes_word(line, "else")) {
+      if (conditions_.empty()) return true;
+      Condition last = conditions_.back();
+      conditions_.pop_back();
+      if (last.now != Met::kNo && last.before != Met::kYes) last.before = last.now;
+      const bool decided = last.before == Met::kYes;
+      std::optional<Met> now = decided ? Met::kNo : met(line);
+      if (!now) now = Met::kYes;
+      if (*now == Met::kYes && last.before == Met::kUnknown) now = Met::kUnknown;
+      conditions_.push_back({*now, last.before, at});
+      return true;
+    }
+    const bool asked = active();
+    for (const std::string_view word : {"ifeq", "ifneq", "ifdef", "ifndef"}) {
+      ShellText rest = line;
+      if (!takes_word(rest, word) && !line.text.starts_with(std::string(word) + "(")) continue;
+      conditions_.push_back({asked ? met(line).value_or(Met::kUnknown) : Met::kNo, Met::kNo, at});
+      return true;
+    }
+    return false;
+  }
+
+  // nullopt: the line is no condition.
+  std::optional<Met> met(ShellText line) {
+    const bool equal = takes_word(line, "ifeq") || (line.text.starts_with("ifeq(") && cut(line, 4));
+    if (equal || takes_word(line, "ifneq") || (line.text.starts_with("ifneq(") && cut(line, 5)))
+      return same(line, equal);
+    const bool defined = takes_word(line, "ifdef");
+    if (!defined && !takes_word(line, "ifndef")) return std::nullopt;
+    const ShellText name = values_.expand(without_outer_blanks(line));
+    if (!name.unknowns.empty()) return Met::kUnknown;
+    if (values_.is_given(name.text)) return defined ? Met::kYes : Met::kNo;
+    const MakeVariable* const found = values_.find(name.text);
+    if (found == nullptr || (found->simple && !found->text.unknowns.empty())) return Met::kUnknown;
+    return found->text.text.empty() != defined ? Met::kYes : Met::kNo;
+  }
+
+  static bool cut(ShellText& line, std::size_t bytes) {
+    line = tail(line, bytes);
     return true;
   }
 
-  // $(NAME), ${NAME}, $X and $$.
-  ShellText filled(const ShellText& text, int depth) {
-    ShellText out;
-    for (std::size_t i = 0; i < text.text.size() && out.text.size() < kLongest; ++i) {
-      if (text.text[i] != '$' || i + 1 >= text.text.size()) {
-        append(out, slice(text, i, i + 1));
-        continue;
+  // (A,B), "A" "B" or 'A' 'B'.
+  Met same(const ShellText& line, bool equal) {
+    const std::string& text = line.text;
+    ShellText first;
+    ShellText second;
+    if (text.starts_with("(")) {
+      const std::size_t end = reference_end(text, 0);
+      int open = 0;
+      std::size_t comma = 1;
+      for (; comma < end && (text[comma] != ',' || open != 0); ++comma) {
+        if (text[comma] == '(' || text[comma] == '{') ++open;
+        if (text[comma] == ')' || text[comma] == '}') --open;
       }
-      const char next = text.text[i + 1];
-      const std::size_t at = text.origin[i];
-      if (next == '$') {
-        append(out, slice(text, i, i + 1));
-        ++i;
-        continue;
-      }
-      std::string name(1, next);
-      std::size_t behind = i + 2;
-      if (next == '(' || next == '{') {
-        int open = 0;
-        const char close = next == '(' ? ')' : '}';
-        std::size_t end = i + 1;
-        for (; end < text.text.size(); ++end) {
-          if (text.text[end] == next) ++open;
-          if (text.text[end] == close && --open == 0) break;
-        }
-        name = text.text.substr(i + 2, std::min(end, text.text.size()) - i - 2);
-        behind = std::min(end, text.text.size() - 1) + 1;
-      }
-      const auto given = source_.given.find(name);
-      const auto known = variables_.find(name);
-      if (given != source_.given.end()) {
-        append(out, {given->second, std::vector<std::size_t>(given->second.size(), at), {}});
-      } else if (known != variables_.end() && depth < kDeepest) {
-        ShellText value = filled(known->second, depth + 1);
-        value.origin.assign(value.text.size(), at);
-        append(out, value);
+      if (comma >= end) return Met::kUnknown;
+      first = slice(line, 1, comma);
+      second = without_leading_blanks(slice(line, comma + 1, end));
+      while (!first.text.empty() && first.text.back() == ' ') first = slice(first, 0, first.text.size() - 1);
+    } else {
+      const auto begin = text.find_first_not_of(" \t");
+      if (begin == text.npos) return Met::kUnknown;
+      const auto end = text.find(text[begin], begin + 1);
+      const auto next = end == text.npos ? end : text.find_first_of("\"'", end + 1);
+      const auto last = next == text.npos ? next : text.find(text[next], next + 1);
+      if (last == text.npos) return Met::kUnknown;
+      first = slice(line, begin + 1, end);
+      second = slice(line, next + 1, last);
+    }
+    first = values_.expand(first);
+    second = values_.expand(second);
+    if (!first.unknowns.empty() || !second.unknowns.empty()) return Met::kUnknown;
+    return (first.text == second.text) == equal ? Met::kYes : Met::kNo;
+  }
+
+  void begin_define(const ShellText& rest) {
+    Assignment found;
+    const std::size_t end = rest.text.find_first_of(" \t");
+    const std::size_t op = rest.text.find_first_not_of(" \t", std::min(end, rest.text.size()));
+    found.name = slice(rest, 0, std::min(end, rest.text.size()));
+    found.how = op == std::string::npos ? "=" : operator_at(rest.text, op);
+    if (found.how.empty()) found.how = "=";
+    define_ = std::move(found);
+    defines_ = 1;
+    current_ = kNone;
+  }
+
+  void defined_line(const ShellText& line) {
+    ShellText word = without_leading_blanks(line);
+    if (takes_word(word, "endef") && --defines_ == 0) {
+      const Assignment found = *std::exchange(define_, std::nullopt);
+      return assign(found, place_of(line));
+    }
+    word = without_leading_blanks(line);
+    if (takes_word(word, "define")) ++defines_;
+    if (!define_->value.text.empty()) append(define_->value, {"\n", {place_of(line)}, {}});
+    append(define_->value, line);
+  }
+
+  void assign(const Assignment& found, std::size_t at) {
+    const ShellText name = values_.expand(found.name);
+    if (!name.unknowns.empty()) return values_.doubt("a variable whose name is not known may be this one");
+    if (found.exported) exported_.insert(name.text);
+    if (name.text == ".RECIPEPREFIX") {
+      const ShellText prefix = values_.expand(found.value);
+      prefix_ = prefix.text.empty() ? '\t' : prefix.text.front();
+      return;
+    }
+    if (found.is_private) {  // no recipe sees it
+      return values_.set_text(name.text, unknown_text(fmt::format("{} is private to the Makefile; give it with {}",
+                                                                  name.text, how_to_set(name.text)),
+                                                      at));
+    }
+    if (!conditional()) return values_.set(name.text, found.how, found.value, at, found.overrides);
+    if (found.how == "?=" && values_.find(name.text) != nullptr) return;
+    values_.set_text(name.text, unknown_text(depends(name.text), at));
+  }
+
+  static std::string depends(const std::string& name) {
+    return fmt::format("{} depends on a condition of the Makefile; give it with {}", name, how_to_set(name));
+  }
+
+  bool export_line(ShellText line) {
+    const bool hides = takes_word(line, "unexport");
+    if (!hides && !takes_word(line, "export")) return false;
+    const std::vector<std::string> names = make_words(values_.expand(line).text);
+    if (names.empty()) exports_all_ = !hides;
+    for (const std::string& name : names) {
+      if (hides) {
+        exported_.erase(name);
+        hidden_.insert(name);
       } else {
-        append(out,
-               unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at));
+        exported_.insert(name);
+        hidden_.erase(name);
       }
-      i = behind - 1;
+    }
+    return true;
+  }
+
+  // ---- rules
+
+  void rule(const ShellText& line) {
+    const std::string& text = line.text;
+    const std::size_t colon = find_outside(text, 0, [&](std::size_t i) { return text[i] == ':'; });
+    current_ = kNone;
+    if (colon >= text.size()) {
+      (void)values_.expand(line);  // $(eval …), $(info …)
+      return;
+    }
+    const bool twice = text.substr(colon).starts_with("::");
+    ShellText rest = without_leading_blanks(tail(line, colon + (twice ? 2 : 1)));
+    const ShellText targets = values_.expand(slice(line, 0, colon));
+    // A name that nobody knows: its recipe is read, $@ in it is not known.
+    std::vector<std::string> names =
+        targets.unknowns.empty() ? make_words(targets.text) : std::vector<std::string>{text.substr(0, colon)};
+    if (const auto found = assignment_of(rest)) {
+      for (const std::string& name : names) target_variables_.push_back({name, *found, conditional()});
+      return;
+    }
+    if (special(names)) return;
+    Rule made{.targets = std::move(names), .adds = twice || conditional(), .conditional = conditional()};
+    const std::size_t semicolon = find_outside(rest.text, 0, [&](std::size_t i) { return rest.text[i] == ';'; });
+    if (semicolon < rest.text.size()) made.recipe.push_back({tail(rest, semicolon + 1), conditional(), place_of(line)});
+    std::string wanted = values_.expand(slice(rest, 0, semicolon)).text;
+    if (const auto second = wanted.find(':'); second != std::string::npos) {
+      const auto pattern = make_words(wanted.substr(0, second));
+      if (pattern.size() == 1) made.target_pattern = pattern.front();
+      wanted = wanted.substr(second + 1);
+    }
+    std::ranges::replace(wanted, '|', ' ');
+    made.prerequisites = make_words(wanted);
+    current_ = rules_.size();
+    rules_.push_back(std::move(made));
+  }
+
+  bool special(const std::vector<std::string>& names) {
+    if (names == std::vector<std::string>{".ONESHELL"}) return one_shell_ = true;
+    return names == std::vector<std::string>{".EXPORT_ALL_VARIABLES"} && (exports_all_ = true);
+  }
+
+  void index() {
+    for (const Rule& rule : rules_) {
+      bool pattern = false;
+      for (const std::string& target : rule.targets) {
+        if (target.find('%') == std::string::npos)
+          by_target_[target].push_back(&rule);
+        else
+          pattern = true;
+      }
+      if (pattern) patterns_.push_back(&rule);
+      for (const std::string& name : rule.prerequisites) by_prerequisite_[name].push_back(&rule);
+    }
+  }
+
+  // Every name that has a recipe, in the order of the file, with what % stands for.
+  std::vector<std::pair<std::string, std::string>> goals() {
+    std::vector<std::pair<std::string, std::string>> out;
+    std::set<std::string> seen;
+    const auto add = [&](const std::string& name, const std::string& stem) {
+      if (seen.insert(name).second) out.emplace_back(name, stem);
+    };
+    for (const Rule& rule : rules_) {
+      if (rule.recipe.empty()) continue;
+      for (const std::string& target : rule.targets) {
+        std::string stem;
+        if (!rule.target_pattern.empty()) {
+          if (fits_pattern(rule.target_pattern, target, &stem)) add(target, stem);
+        } else if (target.find('%') == std::string::npos) {
+          add(target, "");
+        } else if (const auto names = named_for(target); names.empty()) {
+          add(target, "");
+        } else {
+          for (const auto& [name, stands_for] : names) add(name, stands_for);
+        }
+      }
     }
     return out;
   }
 
-  Result<bool> recipe(const ShellText& line) {
-    if (line.text.find("sglang") == std::string::npos && line.text.find("$(") == std::string::npos) return true;
-    std::size_t from = line.text.find_first_not_of("\t @-+");
-    if (from == std::string::npos) return true;
-    return finder_.script(filled(tail(line, from), 0), {.name = target_});
+  // Names in the file that a pattern makes.
+  std::vector<std::pair<std::string, std::string>> named_for(const std::string& pattern) {
+    std::vector<std::pair<std::string, std::string>> out;
+    const auto see = [&](const auto& names) {
+      for (const auto& [name, rules] : names) {
+        std::string stem;
+        if (!followed(1)) return;
+        if (fits_pattern(pattern, name, &stem) && !has_recipe(name)) out.emplace_back(name, stem);
+      }
+    };
+    see(by_prerequisite_);
+    see(by_target_);
+    return out;
   }
+
+  bool has_recipe(const std::string& name) const {
+    const auto found = by_target_.find(name);
+    return found != by_target_.end() &&
+           std::ranges::any_of(found->second, [](const Rule* r) { return !r->recipe.empty(); });
+  }
+
+  // Goals that lead to this one.
+  std::set<std::string> ancestors(const std::string& target) {
+    std::set<std::string> out;
+    std::vector<std::string> open = {target};
+    while (!open.empty() && !target_variables_.empty()) {
+      const std::string name = open.back();
+      open.pop_back();
+      const auto found = by_prerequisite_.find(name);
+      if (found == by_prerequisite_.end()) continue;
+      for (const Rule* const rule : found->second) {
+        if (!followed(rule->targets.size())) return out;
+        for (const std::string& parent : rule->targets) {
+          if (!parent.starts_with('.') && parent != target && out.insert(parent).second) open.push_back(parent);
+        }
+      }
+    }
+    return out;
+  }
+
+  // False when there is more to do than a Makefile that people write asks for; the run ends with an error then.
+  bool followed(std::size_t steps) { return (work_ += steps) <= kMostWork; }
+
+  // ---- recipes
+
+  using Settings = std::vector<std::pair<std::string, ShellText>>;  // of `make NAME=VALUE goal`
+
+  Result<bool> goal(const std::string& target, const std::string& stem, const Settings& settings, int depth) {
+    const std::vector<const Rule*> with_recipe = recipes_of(target);
+    const std::size_t before = values_.depth();
+    values_.enter();
+    for (const auto& [name, value] : settings) values_.set_text(name, value);
+    const std::set<std::string> exports = set_variables(target, settings);
+    Result<bool> done = true;
+    for (const Rule* const rule : with_recipe) {
+      set_automatic(*rule, target, stem);
+      if (done) done = recipe(*rule, target, exports, depth);
+    }
+    while (values_.depth() > before) values_.leave();
+    if (done && work_ > kMostWork) return failure("the Makefile has more rules and variables than are followed");
+    return done;
+  }
+
+  // The last one of a target counts, if none adds; a pattern's where it has none of its own.
+  std::vector<const Rule*> recipes_of(const std::string& target) {
+    std::vector<const Rule*> out;
+    const auto take = [&](const Rule* rule) {
+      if (rule->recipe.empty()) return;
+      if (!rule->adds) std::erase_if(out, [](const Rule* r) { return !r->adds; });
+      out.push_back(rule);
+    };
+    if (const auto own = by_target_.find(target); own != by_target_.end()) std::ranges::for_each(own->second, take);
+    if (!out.empty()) return out;
+    for (const Rule* const rule : patterns_) {
+      if (!followed(rule->targets.size())) break;
+      if (std::ranges::any_of(rule->targets, [&](const std::string& t) { return fits_pattern(t, target); })) {
+        take(rule);
+        if (!out.empty()) break;  // make takes the first that fits
+      }
+    }
+    return out;
+  }
+
+  // The target's own variables and those of the goals that lead to it; the names that are exported for it.
+  std::set<std::string> set_variables(const std::string& target, const Settings& settings) {
+    std::set<std::string> exports;
+    const std::set<std::string> parents = ancestors(target);
+    const auto is_set = [&](const std::string& name) {
+      return std::ranges::any_of(settings, [&](const auto& s) { return s.first == name; });
+    };
+    (void)followed(target_variables_.size());
+    for (const TargetVariable& variable : target_variables_) {
+      const std::string name = values_.expand(variable.assignment.name).text;
+      const bool inherited = !variable.assignment.is_private && parents.contains(variable.target);
+      if (inherited && !is_set(name)) {
+        values_.set_text(name, unknown_text(fmt::format("{} is another one when the goal is {}; give it with {}", name,
+                                                        variable.target, how_to_set(name)),
+                                            place_of(variable.assignment.name)));
+      }
+    }
+    for (const TargetVariable& variable : target_variables_) {
+      if (!fits_pattern(variable.target, target)) continue;
+      const Assignment& found = variable.assignment;
+      const std::string name = values_.expand(found.name).text;
+      if (found.exported) exports.insert(name);
+      if (is_set(name)) continue;
+      if (variable.conditional)
+        values_.set_text(name, unknown_text(depends(name), place_of(found.name)));
+      else
+        values_.set(name, found.how, found.value, place_of(found.name), found.overrides);
+    }
+    return exports;
+  }
+
+  void set_automatic(const Rule& rule, const std::string& target, const std::string& stem) {
+    std::vector<std::string> wanted = rule.prerequisites;
+    if (const auto others = by_target_.find(target); others != by_target_.end()) {
+      for (const Rule* const other : others->second) {
+        if (other != &rule && other->recipe.empty())
+          wanted.insert(wanted.end(), other->prerequisites.begin(), other->prerequisites.end());
+      }
+    }
+    for (std::string& name : wanted) {
+      if (const auto percent = name.find('%'); percent != std::string::npos && !stem.empty())
+        name.replace(percent, 1, stem);
+    }
+    std::vector<std::string> once;
+    std::set<std::string> seen;
+    for (const std::string& name : wanted) {
+      if (seen.insert(name).second) once.push_back(name);
+    }
+    const auto set = [&](const std::string& name, const std::string& value) {
+      values_.set_text(name, {value, std::vector<std::size_t>(value.size(), 0), {}});
+      const auto slash = value.rfind('/');
+      const std::string directory = slash == std::string::npos ? "." : value.substr(0, slash);
+      const std::string file = value.substr(slash + 1);
+      values_.set_text(name + "D", {directory, std::vector<std::size_t>(directory.size(), 0), {}});
+      values_.set_text(name + "F", {file, std::vector<std::size_t>(file.size(), 0), {}});
+    };
+    if (target.find_first_of("%$") != std::string::npos) return;  // a goal that nobody names: $@ and $* are asked for
+    set("@", target);
+    set("*", stem);
+    set("<", wanted.empty() ? "" : wanted.front());
+    set("^", fmt::format("{}", fmt::join(once, " ")));
+    set("+", fmt::format("{}", fmt::join(wanted, " ")));
+  }
+
+  Values environment(const std::set<std::string>& more) {
+    std::set<std::string> names = exported_;
+    names.insert(more.begin(), more.end());
+    if (exports_all_ && followed(values_.names().size())) {
+      for (const std::string& name : values_.names()) {
+        if (!hidden_.contains(name)) names.insert(name);
+      }
+    }
+    Values out;
+    for (const std::string& name : names) {
+      if (is_shell_name(name) && values_.find(name) != nullptr) out[name] = values_.value(name, 0);
+    }
+    return out;
+  }
+
+  Result<bool> recipe(const Rule& rule, const std::string& target, const std::set<std::string>& exports, int depth) {
+    const Values env = environment(exports);
+    ShellText whole;
+    for (const RecipeLine& line : rule.recipe) {
+      RunContext context{.env = env, .name = target};
+      if (line.conditional || rule.conditional)
+        context.when = fmt::format("in a branch at line {}", finder_.place(line.at).line);
+      const ShellText filled = values_.expand(line.text);
+      for (std::size_t from = 0; from < filled.text.size();) {
+        const std::size_t end = line_end(filled.text, from);
+        const ShellText command = without_prefix(slice(filled, from, end));
+        from = end + 1;
+        if (one_shell_) {
+          append(whole, command);
+          append(whole, {"\n", {line.at}, {}});
+        } else if (auto done = run_line(command, context, depth); !done) {
+          return done;
+        }
+      }
+    }
+    return one_shell_ ? run_line(whole, {.env = env, .name = target}, depth) : Result<bool>(true);
+  }
+
+  static ShellText without_prefix(const ShellText& line) {
+    const auto from = line.text.find_first_not_of("\t @-+");
+    return from == std::string::npos ? ShellText{} : tail(line, from);
+  }
+
+  Result<bool> run_line(const ShellText& line, const RunContext& context, int depth) {
+    if (line.text.starts_with("make ") && line.unknowns.empty() && depth < kDeepestMake) return make_again(line, depth);
+    const bool matters = line.text.find("sglang") != std::string::npos || !line.unknowns.empty();
+    return matters ? finder_.script(line, context) : Result<bool>(true);
+  }
+
+  // `make NAME=VALUE goal` of this file: that goal with other values.
+  Result<bool> make_again(const ShellText& line, int depth) {
+    Settings settings;
+    std::vector<std::string> wanted;
+    for (const std::string& word : make_words(line.text)) {
+      const auto equals = word.find('=');
+      if (equals != std::string::npos && is_shell_name(word.substr(0, equals))) {
+        const std::string value = word.substr(equals + 1);
+        settings.emplace_back(word.substr(0, equals),
+                              ShellText{value, std::vector<std::size_t>(value.size(), place_of(line)), {}});
+      } else if (has_recipe(word)) {
+        wanted.push_back(word);
+      }
+    }
+    if (settings.empty()) return true;  // a goal as any other
+    for (const std::string& name : wanted) {
+      if (auto done = goal(name, "", settings, depth + 1); !done) return done;
+    }
+    return true;
+  }
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   const SourceText& source_;
   LaunchFinder& finder_;
-  std::string target_;
-  Values variables_;
+  MakeValues values_;
+  std::vector<Condition> conditions_;
+  std::optional<Assignment> define_;
+  int defines_ = 0;
+  std::vector<Rule> rules_;
+  std::size_t current_ = kNone;
+  std::vector<TargetVariable> target_variables_;
+  std::set<std::string> exported_;
+  std::set<std::string> hidden_;
+  std::map<std::string, std::vector<const Rule*>> by_target_;
+  std::vector<const Rule*> patterns_;
+  std::map<std::string, std::vector<const Rule*>> by_prerequisite_;
+  std::size_t work_ = 0;
+  bool exports_all_ = false;
+  bool one_shell_ = false;
+  char prefix_ = '\t';
 };
 
 }  // namespace

@@ -1,0 +1,71 @@
+// Variables and functions of make, as far as they can be followed without running a command. Tested by
+// tests/traps_test.cpp, with make as the judge.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+struct MakeVariable {
+  ShellText text;
+  bool simple = false;     // expanded when it was set (:=), else wherever it is used
+  bool overrides = false;  // the command line, too
+};
+using MakeScope = std::map<std::string, MakeVariable>;
+
+class MakeValues {
+ public:
+  // `evaluate` is handed what $(eval …) adds to the Makefile.
+  MakeValues(const Variables& given, std::function<void(const ShellText&)> evaluate)
+      : given_(given), evaluate_(std::move(evaluate)) {}
+
+  // What is not known stands as a hole, with how to give it.
+  [[nodiscard]] ShellText expand(const ShellText& text);
+  [[nodiscard]] ShellText value(const std::string& name, std::size_t at);
+  [[nodiscard]] const MakeVariable* find(const std::string& name) const;  // nullptr: set nowhere in the Makefile
+  [[nodiscard]] bool is_given(const std::string& name) const { return given_.contains(name); }
+
+  // NAME = VALUE with one of =, :=, ::=, :::=, ?=, += and !=, in the innermost scope.
+  void set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at, bool overrides);
+  void set_text(const std::string& name, const ShellText& value);  // as it is
+  void erase(const std::string& name) { scopes_.back().erase(name); }
+
+  // Variables of one target or one call, until they are taken away again.
+  void enter() { scopes_.emplace_back(); }
+  void leave() { scopes_.pop_back(); }
+  [[nodiscard]] std::size_t depth() const { return scopes_.size(); }
+  [[nodiscard]] std::vector<std::string> names() const;
+  // What was set before a file that nobody reads may be set otherwise there.
+  void doubt(const std::string& why);
+
+ private:
+  ShellText reference(const ShellText& inside, std::size_t at);
+  ShellText function(std::string_view name, const ShellText& inside, std::size_t from, std::size_t at);
+  ShellText lazy(std::string_view name, const std::vector<ShellText>& arguments, const ShellText& inside,
+                 std::size_t at);
+  ShellText for_each(const std::vector<ShellText>& arguments, std::size_t at);
+  ShellText call(const std::vector<ShellText>& arguments, std::size_t at);
+  ShellText replaced(const ShellText& inside, std::size_t at);
+
+  const Variables& given_;
+  std::function<void(const ShellText&)> evaluate_;
+  std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);
+  int nested_ = 0;
+  std::size_t steps_ = 0;
+};
+
+// "a b" -> a, b
+std::vector<std::string> make_words(std::string_view text);
+// Whether `word` fits `pattern`, in which the first % stands for anything; `stem` is what it stands for.
+bool fits_pattern(std::string_view pattern, std::string_view word, std::string* stem = nullptr);
+// The index of what closes the reference whose parenthesis or brace stands at `open`; the text's size when none does.
+std::size_t reference_end(std::string_view text, std::size_t open);
+
+}  // namespace preflight::sources
