@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"

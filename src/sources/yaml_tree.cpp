@@ -2,6 +2,7 @@
 #include "src/sources/yaml_tree.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ constexpr std::size_t kLongestGap = 400;  // bytes of indentation or escapes bet
 
 constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
 constexpr int kDeepestMerge = 8;
+constexpr std::size_t kMostPairs = 10'000;
 
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 
@@ -30,6 +32,21 @@ const python::YamlNode* value_at(const python::YamlNode& map, std::string_view k
     }
   }
   return merged;
+}
+
+using Pairs = std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>>;
+
+void add_pairs(const python::YamlNode& map, int depth, std::set<std::string>& seen, Pairs& out) {
+  if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge || out.size() > kMostPairs) return;
+  for (const auto& [name, value] : map.pairs) {
+    if (name->kind == python::YamlNode::kScalar && name->text != "<<" && seen.insert(name->text).second)
+      out.emplace_back(name, value);
+  }
+  for (const auto& [name, value] : map.pairs) {
+    if (name->kind != python::YamlNode::kScalar || name->text != "<<") continue;
+    add_pairs(*value, depth + 1, seen, out);
+    for (const python::YamlNode* item : value->items) add_pairs(*item, depth + 1, seen, out);
+  }
 }
 
 }  // namespace
@@ -67,6 +84,13 @@ ShellWord placed(std::string_view text, std::size_t from, const std::string& val
 }
 
 const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
+
+Pairs pairs_of(const python::YamlNode& map) {
+  Pairs out;
+  std::set<std::string> seen;
+  add_pairs(map, 0, seen, out);
+  return out;
+}
 
 std::string text_of(const python::YamlNode& map, std::string_view key) {
   const python::YamlNode* value = value_of(map, key);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "preflight/result.h"
@@ -43,6 +44,8 @@ class YamlTree {
 
 // The value of a key, "<<" followed; nullptr where there is none.
 const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key);
+// Every key with its value, "<<" followed: a map's own keys win over those that it merges.
+std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>> pairs_of(const python::YamlNode& map);
 // A scalar's text, "" where there is none.
 std::string text_of(const python::YamlNode& map, std::string_view key);
 inline bool is_scalar(const python::YamlNode* node) {

@@ -45,18 +45,46 @@ ShellText instruction(std::string_view text, std::size_t from, std::size_t to) {
   return out;
 }
 
+// At blanks outside quotes.
+std::vector<ShellText> settings_of(const ShellText& rest) {
+  std::vector<ShellText> out;
+  char quote = '\0';
+  std::size_t begin = 0;
+  const auto close = [&](std::size_t end) {
+    if (end > begin) out.push_back(slice(rest, begin, end));
+    begin = end + 1;
+  };
+  for (std::size_t i = 0; i < rest.text.size(); ++i) {
+    const char c = rest.text[i];
+    if (c == '\\' && quote != '\'')
+      ++i;
+    else if (quote == '\0' && (c == ' ' || c == '\t' || c == '\n' || c == '\r'))
+      close(i);
+    else if (c == quote)
+      quote = '\0';
+    else if (quote == '\0' && (c == '"' || c == '\''))
+      quote = c;
+  }
+  close(rest.text.size());
+  return out;
+}
+
+// NAME=VALUE …, or NAME VALUE: what stands in one instruction does not see what it sets.
 Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source) {
   Values known = image.arguments;
   for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
-  auto parsed = parse_shell(rest, source.text, source.given, known);
-  if (!parsed) return tl::make_unexpected(parsed.error());
   Values& target = env ? image.env : image.arguments;
-  for (const ShellCommand& command : parsed->commands) {
-    for (const ShellWord& word : command.assignments) {
-      const auto equals = word.text.find('=');
-      target.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
-    }
-    if (env && command.assignments.empty() && command.words.size() >= 2) {  // ENV NAME VALUE
+  const std::vector<ShellText> settings = settings_of(rest);
+  const bool spaced = env && !settings.empty() && settings.front().text.find('=') == std::string::npos;
+  for (const ShellText& setting : spaced ? std::vector{rest} : settings) {
+    auto parsed = parse_shell(setting, source.text, source.given, known);
+    if (!parsed) return tl::make_unexpected(parsed.error());
+    for (const ShellCommand& command : parsed->commands) {
+      for (const ShellWord& word : command.assignments) {
+        const auto equals = word.text.find('=');
+        target.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
+      }
+      if (!spaced || command.words.size() < 2) continue;
       ShellText value;
       for (std::size_t i = 1; i < command.words.size(); ++i) {
         if (i > 1) append(value, {" ", {command.words[i].begin}, {}});

@@ -445,23 +445,20 @@ class Makefile {
       if (rule.recipe.empty()) continue;
       for (const std::string& target : rule.targets) {
         std::string stem;
-        if (!rule.target_pattern.empty()) {
-          if (fits_pattern(rule.target_pattern, target, &stem)) add(target, stem);
-        } else if (target.find('%') == std::string::npos) {
-          add(target, "");
-        } else if (const auto names = named_for(target); names.empty()) {
-          add(target, "");
-        } else {
-          for (const auto& [name, stands_for] : names) add(name, stands_for);
+        if (rule.target_pattern.empty()) {
+          for (const auto& [name, stands_for] : names_of(target)) add(name, stands_for);
+        } else if (fits_pattern(rule.target_pattern, target, &stem)) {
+          add(target, stem);
         }
       }
     }
     return out;
   }
 
-  // Names in the file that a pattern makes.
-  std::vector<std::pair<std::string, std::string>> named_for(const std::string& pattern) {
+  // A target by itself; of a pattern, the names in the file that it makes, and itself when there are none.
+  std::vector<std::pair<std::string, std::string>> names_of(const std::string& pattern) {
     std::vector<std::pair<std::string, std::string>> out;
+    if (pattern.find('%') == std::string::npos) return {{pattern, ""}};
     const auto see = [&](const auto& names) {
       for (const auto& [name, rules] : names) {
         std::string stem;
@@ -471,6 +468,7 @@ class Makefile {
     };
     see(by_prerequisite_);
     see(by_target_);
+    if (out.empty()) out.emplace_back(pattern, "");
     return out;
   }
 

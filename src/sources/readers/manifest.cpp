@@ -98,9 +98,12 @@ class ManifestReader {
 
   void document(const YamlNode& root) {
     Around around;
-    if (is_map(&root) && value_of(root, "services") != nullptr)
+    services_ = is_map(&root) ? value_of(root, "services") : nullptr;
+    if (is_map(services_)) {
       around.dialect = Dialect::kCompose;
-    else if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
+      return walk(*services_, around, 1, "services");
+    }
+    if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
       around.dialect = Dialect::kKubernetes;
     else if (is_map(&root) && value_of(root, "jobs") != nullptr)
       around.dialect = Dialect::kWorkflow;
@@ -118,7 +121,7 @@ class ManifestReader {
     if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
     numbers_of_group(node, around);
     if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
-    if (const YamlNode* image = value_of(node, "image"); is_scalar(image)) around.image = image->text;
+    if (const YamlNode* image = part_of(node, "image"); is_scalar(image)) around.image = image->text;
     if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
       around.name = text_of(*meta, "name");
     }
@@ -128,7 +131,7 @@ class ManifestReader {
     if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
     if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
     for (const char* part : {"command", "args", "entrypoint"}) {
-      const YamlNode* value = value_of(node, part);
+      const YamlNode* value = part_of(node, part);
       if (value == nullptr || value->kind == YamlNode::kMapping) continue;
       return container(node, around);
     }
@@ -297,7 +300,7 @@ class ManifestReader {
     bool list = false;
     const bool kubernetes = around.dialect == Dialect::kKubernetes;
     // Kubernetes has command and args, compose has entrypoint and command; a lone command may be either's.
-    const YamlNode* entrypoint = value_of(node, "entrypoint");
+    const YamlNode* entrypoint = part_of(node, "entrypoint");
     const bool has_args = value_of(node, "args") != nullptr;
     bool compose = around.dialect == Dialect::kCompose;
     if (around.dialect == Dialect::kPiece) {
@@ -306,16 +309,14 @@ class ManifestReader {
                               value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
     }
     RunContext context{.env = around.env, .name = around.name, .image = text_of(node, "image")};
-    if (const YamlNode* image = value_of(node, "image"); compose && is_scalar(image)) {
+    if (const YamlNode* image = part_of(node, "image"); compose && is_scalar(image)) {
       const auto filled = interpolate(tree_.word(*image), Interpolation::kCompose, source_.text, source_.given, {});
       if (filled && filled->unknowns.empty()) context.image = filled->text;
     }
-    for (const char* key : {"env", "environment"}) {
-      if (const YamlNode* value = value_of(node, key)) environment(*value, around, context.env);
-    }
+    environments(node, around, context.env, 0);
     other_variables(node, context);
     for (const char* key : {"entrypoint", "command", "args"}) {
-      const YamlNode* value = value_of(node, key);
+      const YamlNode* value = part_of(node, key);
       if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
       for (const ShellWord& word : tree_.words(*value)) {
         ours = ours || speaks(word);
@@ -372,9 +373,44 @@ class ManifestReader {
     if (!done && !error_) error_ = done.error();
   }
 
+  // The service of this file that a compose service extends; nullptr where there is none.
+  const YamlNode* extended(const YamlNode& node) {
+    const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
+    if (extends == nullptr) return nullptr;
+    if (is_map(extends) && value_of(*extends, "file") != nullptr) {
+      const std::size_t at = tree_.offset(*extends);
+      if (told_.insert(at).second) {
+        finder_.note(
+            {"SH002", fmt::format("{}, which this service extends, is not read", text_of(*extends, "file")), at});
+      }
+      return nullptr;
+    }
+    const YamlNode* base = value_of(*services_, is_map(extends) ? text_of(*extends, "service") : extends->text);
+    return is_map(base) ? base : nullptr;
+  }
+
+  // A key of a service, or of what it extends.
+  const YamlNode* part_of(const YamlNode& node, std::string_view key) {
+    const YamlNode* at = &node;
+    for (int depth = 0; at != nullptr && depth < kDeepest; ++depth) {
+      if (const YamlNode* value = value_of(*at, key)) return value;
+      at = extended(*at);
+    }
+    return nullptr;
+  }
+
+  // What a service extends sets its variables first.
+  void environments(const YamlNode& node, const Around& around, Values& env, int depth) {
+    if (const YamlNode* base = extended(node); base != nullptr && depth < kDeepest)
+      environments(*base, around, env, depth + 1);
+    for (const char* key : {"env", "environment"}) {
+      if (const YamlNode* value = value_of(node, key)) environment(*value, around, env);
+    }
+  }
+
   // envFrom and env_file: variables by the file.
   void other_variables(const YamlNode& node, RunContext& context) {
-    if (const YamlNode* value = value_of(node, "env_file")) {
+    if (const YamlNode* value = part_of(node, "env_file")) {
       for (const ShellWord& word : tree_.words(*value)) {
         finder_.note(
             {"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
@@ -421,7 +457,7 @@ class ManifestReader {
       }
     };
     if (node.kind == YamlNode::kMapping) {
-      for (const auto& [name, value] : node.pairs) {
+      for (const auto& [name, value] : pairs_of(node)) {
         if (!is_scalar(name)) continue;
         if (is_scalar(value) && !(compose && value->tag == "null"))
           set(name->text, tree_.word(*value));
@@ -472,6 +508,8 @@ class ManifestReader {
   std::map<std::string, Values> maps_;        // ConfigMaps by name
   std::map<std::string, ShellText> scripts_;  // their scripts by file name
   std::set<std::string> used_;
+  const YamlNode* services_ = nullptr;  // of a compose file
+  std::set<std::size_t> told_;
   std::optional<Error> error_;
 };
 

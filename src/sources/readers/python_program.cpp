@@ -498,9 +498,10 @@ std::size_t PythonProgram::add_changes(std::size_t first, const std::string& nam
 // NAME = NAME + […] and NAME = […, *NAME]; false where the line assigns something else.
 bool PythonProgram::replaces(Span line, const std::string& name, bool conditional, Words& out) const {
   const Span value{line.begin + (chain_at(line.begin).end - line.begin) + 1, line.end};
-  const bool own = std::ranges::any_of(std::views::iota(value.begin, value.end), [&](std::size_t i) {
-    return tokens_[i].kind == Kind::kName && !(i > 0 && is_sign(i - 1, ".")) && name_of(chain_at(i)) == name;
-  });
+  bool own = false;
+  for (std::size_t i = value.begin; i < value.end && !own; ++i) {
+    own = tokens_[i].kind == Kind::kName && !(i > 0 && is_sign(i - 1, ".")) && name_of(chain_at(i)) == name;
+  }
   if (!own && !conditional) return false;
   const Words before = std::exchange(out, Words{});
   out.unknown = before.unknown;

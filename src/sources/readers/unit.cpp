@@ -1,6 +1,9 @@
 // systemd units (ExecStart=, Environment=), quadlets (Exec=, Image=) and supervisor's programs. No shell reads these
 // lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,6 +47,70 @@ ShellText without_specifiers(const ShellText& text, std::string_view who = "syst
                                text.origin[i]));
       i = named && text.text.substr(close).starts_with(")s") ? close + 1 : close;
     }
+  }
+  return out;
+}
+
+// What stands behind a backslash at `i`, and where it ends; nullopt: systemd keeps the backslash.
+std::optional<std::pair<std::string, std::size_t>> unescaped(std::string_view text, std::size_t i) {
+  constexpr std::string_view kFrom = "abfnrtvs\\\"'";
+  constexpr std::string_view kTo = "\a\b\f\n\r\t\v \\\"'";
+  if (i + 1 >= text.size()) return std::nullopt;
+  if (const auto which = kFrom.find(text[i + 1]); which != std::string_view::npos)
+    return std::pair{std::string(1, kTo[which]), i + 2};
+  const bool hexadecimal = text[i + 1] == 'x';
+  const std::string_view digits = hexadecimal ? text.substr(i + 2, 2) : text.substr(i + 1, 3);
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 8);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  if (!whole || digits.size() != (hexadecimal ? 2U : 3U) || value == 0 || value > 0x7fU) return std::nullopt;
+  return std::pair{std::string(1, static_cast<char>(value)), i + 4};
+}
+
+// Words as systemd takes a line apart: quotes where a word begins, C's escapes, everywhere.
+std::vector<ShellWord> unit_words(const ShellText& line) {
+  std::vector<ShellWord> out;
+  ShellWord now;
+  bool open = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.text.size();) {
+    const char c = line.text[i];
+    const std::size_t at = line.origin[i];
+    if (quote == '\0' && (c == ' ' || c == '\t')) {
+      if (open) out.push_back(std::exchange(now, {}));
+      open = false;
+      ++i;
+      continue;
+    }
+    if (!open) now.begin = at;
+    open = true;
+    const auto escape = c == '\\' ? unescaped(line.text, i) : std::nullopt;
+    if (quote == '\0' ? c == '"' || c == '\'' : c == quote) {
+      quote = quote == '\0' ? c : '\0';
+      ++i;
+    } else if (escape) {
+      append(now, {escape->first, {at}, {}});
+      i = escape->second;
+    } else {
+      append(now, slice(line, i, i + 1));
+      ++i;
+    }
+    now.end = line.origin[i - 1] + 1;
+  }
+  if (open) out.push_back(std::move(now));
+  return out;
+}
+
+// $NAME is filled in as a word of its own, ${NAME} anywhere: what else begins with a dollar is a dollar.
+ShellWord with_plain_dollars(const ShellWord& word) {
+  ShellWord out = word;
+  static_cast<ShellText&>(out) = {};
+  for (std::size_t i = 0; i < word.text.size(); ++i) {
+    const char next = i + 1 < word.text.size() ? word.text[i + 1] : '\0';
+    append(out, slice(word, i, i + 1));
+    if (word.text[i] != '$' || next == '{') continue;
+    append(out, slice(word, i, i + 1));  // doubled
+    if (next == '$') ++i;
   }
   return out;
 }
@@ -93,6 +160,44 @@ void read_supervised(std::string_view text, LaunchFinder& finder) {
   start();
 }
 
+// One command of an ExecStart, with its prefixes.
+Result<bool> run_command(std::vector<ShellWord> command, bool container, const SourceText& source, RunContext context,
+                         LaunchFinder& finder) {
+  if (command.empty()) return true;
+  bool fills = true;
+  std::size_t skip = 0;
+  const std::string first = command.front().text;
+  for (; skip < first.size() && std::string_view("@-:+!|").find(first[skip]) != std::string_view::npos; ++skip)
+    fills = fills && first[skip] != ':';
+  const bool renamed = first.substr(0, skip).find('@') != std::string::npos;  // the second word is what it calls itself
+  static_cast<ShellText&>(command.front()) = tail(command.front(), skip);
+  if (renamed && command.size() > 1) command.erase(command.begin() + 1);
+  std::vector<ShellWord> words;
+  for (const ShellWord& word : command) {
+    const bool splits = word.text.starts_with('$') && word.text.find_first_of("{$", 1) == std::string::npos;
+    if (!fills) {
+      words.push_back(word);
+      continue;
+    }
+    auto filled = interpolate(splits ? word : with_plain_dollars(word), Interpolation::kCompose, source.text,
+                              source.given, context.env);
+    if (!filled) return tl::make_unexpected(filled.error());
+    if (!splits) {
+      words.push_back(std::move(*filled));
+    } else {
+      for (ShellWord& one : plain_words(*filled)) words.push_back(std::move(one));
+    }
+  }
+  if (!words.empty() && container && words.front().text.starts_with("--")) {
+    context.unknown.push_back(
+        {"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+    finder.arguments(words, context);
+  } else {
+    finder.words(words, context);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
@@ -104,7 +209,8 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   std::vector<ShellText> starts;
   bool container = false;
-  ShellText overrides;  // a file of variables, which wins over Environment=
+  std::vector<std::string> unset;  // NAME, or NAME=VALUE where it has that value
+  ShellText overrides;             // a file of variables, which wins over Environment=
   for (std::size_t from = 0; from < text.size();) {
     std::size_t next = 0;
     const ShellText line = whole_line(text, from, next);
@@ -115,7 +221,11 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
     const ShellText value = without_specifiers(tail(line, equals + 1));
     if (key == "Environment") {
-      for (const ShellWord& word : plain_words(value)) assign(word, context.env);
+      const std::vector<ShellWord> settings = unit_words(value);
+      if (settings.empty()) context.env.clear();
+      for (const ShellWord& word : settings) assign(word, context.env);
+    } else if (key == "UnsetEnvironment") {
+      for (const ShellWord& word : unit_words(value)) unset.push_back(word.text);
     } else if (key == "EnvironmentFile") {
       overrides = value;
       finder.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
@@ -138,27 +248,21 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
           overrides.origin.front());
     }
   }
+  for (const std::string& name : unset) {
+    const auto found = context.env.find(name.substr(0, name.find('=')));
+    if (found == context.env.end()) continue;
+    if (found->first == name || name == found->first + "=" + found->second.text) context.env.erase(found);
+  }
   for (const ShellText& start : starts) {
-    std::size_t skip = start.text.find_first_not_of(" \t");
-    while (skip < start.text.size() && std::string_view("@-:+!").find(start.text[skip]) != std::string_view::npos)
-      ++skip;
-    std::vector<ShellWord> words;
-    for (const ShellWord& word : plain_words(tail(start, skip))) {
-      auto filled = interpolate(word, Interpolation::kCompose, text, source.given, context.env);
-      if (!filled) return tl::make_unexpected(filled.error());
-      const bool splits = word.text.starts_with('$') && word.text.find_first_of("{$", 1) == std::string::npos;
-      if (!splits) {
-        words.push_back(std::move(*filled));
-      } else {
-        for (ShellWord& one : plain_words(*filled)) words.push_back(std::move(one));
+    std::vector<ShellWord> command;
+    std::vector<ShellWord> words = unit_words(start);
+    words.push_back({{";", {}, {}}, 0, 0});  // several commands in one line
+    for (ShellWord& word : words) {
+      if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
+        command.push_back(std::move(word));
+      } else if (auto done = run_command(std::exchange(command, {}), container, source, context, finder); !done) {
+        return done;
       }
-    }
-    if (!words.empty() && container && words.front().text.starts_with("--")) {
-      context.unknown.push_back(
-          {"the image's own entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
-      finder.arguments(words, context);
-    } else {
-      finder.words(words, context);
     }
   }
   return true;
