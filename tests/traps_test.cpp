@@ -122,11 +122,11 @@ TEST(Traps, WhatIsReadOfAMakefileWithoutAQuestionIsWhatMakeRuns) {
     if (std::ranges::any_of(*launches, [](const auto& launch) { return !launch.unknown.empty(); })) continue;
     ++exact;
     read[i] = *launches;
-    dir.file(fmt::format("{}.mk", i), traps[i]);
+    dir.file(fmt::format("{}/Makefile", i), traps[i]);
     std::set<std::string> goals = {""};
     for (const auto& launch : read[i]) goals.insert(launch.name);
     for (const std::string& goal : goals) {
-      all += fmt::format("LAUNCHES='{0}/{1}.{2}.out' timeout 10 make -s -f {1}.mk {3} < /dev/null > /dev/null 2>&1\n",
+      all += fmt::format("LAUNCHES='{0}/{1}.{2}.out' timeout 10 make -s -C {1} {3} < /dev/null > /dev/null 2>&1\n",
                          dir.path(), i, std::hash<std::string>{}(goal), goal);
     }
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cctype>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
@@ -252,6 +252,16 @@ const MakeVariable* MakeValues::find(const std::string& name) const {
     if (const auto found = scope->find(name); found != scope->end()) return &found->second;
   }
   return nullptr;
+}
+
+std::vector<MakeScope> MakeValues::hide_inner() {
+  std::vector<MakeScope> inner(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
+  scopes_.resize(1);
+  return inner;
+}
+
+void MakeValues::show(std::vector<MakeScope> inner) {
+  scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
 }
 
 std::vector<std::string> MakeValues::names() const {

@@ -40,6 +40,9 @@ class MakeValues {
   // Variables of one target or one call, until they are taken away again.
   void enter() { scopes_.emplace_back(); }
   void leave() { scopes_.pop_back(); }
+  // All but the Makefile's own, until they are shown again.
+  [[nodiscard]] std::vector<MakeScope> hide_inner();
+  void show(std::vector<MakeScope> inner);
   [[nodiscard]] std::size_t depth() const { return scopes_.size(); }
   [[nodiscard]] std::vector<std::string> names() const;
   // What was set before a file that nobody reads may be set otherwise there.

@@ -174,6 +174,7 @@ class Makefile {
     read(piece(source_.text, 0, source_.text.size()));
     index();
     for (const auto& [target, stem] : goals()) {
+      asked_ = target;
       if (auto ran = goal(target, stem, {}, 0); !ran) return ran;
     }
     return true;
@@ -508,12 +509,15 @@ class Makefile {
     const std::vector<const Rule*> with_recipe = recipes_of(target);
     const std::size_t before = values_.depth();
     values_.enter();
-    for (const auto& [name, value] : settings) values_.set_text(name, value);
+    for (const auto& [name, value] : settings) {
+      const MakeVariable* const own = values_.find(name);
+      if (own == nullptr || !own->overrides) values_.set_text(name, value);
+    }
     const std::set<std::string> exports = set_variables(target, settings);
     Result<bool> done = true;
     for (const Rule* const rule : with_recipe) {
       set_automatic(*rule, target, stem);
-      if (done) done = recipe(*rule, target, exports, depth);
+      if (done) done = recipe(*rule, exports, depth);
     }
     while (values_.depth() > before) values_.leave();
     if (done && work_ > kMostWork) return failure("the Makefile has more rules and variables than are followed");
@@ -619,11 +623,11 @@ class Makefile {
     return out;
   }
 
-  Result<bool> recipe(const Rule& rule, const std::string& target, const std::set<std::string>& exports, int depth) {
+  Result<bool> recipe(const Rule& rule, const std::set<std::string>& exports, int depth) {
     const Values env = environment(exports);
     ShellText whole;
     for (const RecipeLine& line : rule.recipe) {
-      RunContext context{.env = env, .name = target};
+      RunContext context{.env = env, .name = asked_};
       if (line.conditional || rule.conditional)
         context.when = fmt::format("in a branch at line {}", finder_.place(line.at).line);
       const ShellText filled = values_.expand(line.text);
@@ -639,7 +643,7 @@ class Makefile {
         }
       }
     }
-    return one_shell_ ? run_line(whole, {.env = env, .name = target}, depth) : Result<bool>(true);
+    return one_shell_ ? run_line(whole, {.env = env, .name = asked_}, depth) : Result<bool>(true);
   }
 
   static ShellText without_prefix(const ShellText& line) {
@@ -668,10 +672,14 @@ class Makefile {
       }
     }
     if (settings.empty()) return true;  // a goal as any other
+    // Another make: it knows the file's variables and those that it is given.
+    std::vector<MakeScope> outer = values_.hide_inner();
+    Result<bool> done = true;
     for (const std::string& name : wanted) {
-      if (auto done = goal(name, "", settings, depth + 1); !done) return done;
+      if (done) done = goal(name, "", settings, depth + 1);
     }
-    return true;
+    values_.show(std::move(outer));
+    return done;
   }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -691,6 +699,7 @@ class Makefile {
   std::vector<const Rule*> patterns_;
   std::map<std::string, std::vector<const Rule*>> by_prerequisite_;
   std::size_t work_ = 0;
+  std::string asked_;  // the goal that is followed
   bool exports_all_ = false;
   bool one_shell_ = false;
   char prefix_ = '\t';
