@@ -147,6 +147,23 @@ TEST(Plan, AnFp8CacheIsPartOfTheCase) {
   EXPECT_EQ(plan.sizes.kv_bytes_per_token, 4 * 256);
 }
 
+TEST(Plan, TheKindOfFp8IsThatOfTheCache) {
+  const Plan five = derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp8_e5m2"}}));
+  ASSERT_FALSE(five.kernels.empty());
+  EXPECT_EQ(five.kernels[0].cases.front().kv_dtype, DType::kFp8E5M2);
+  // No kernel here reads four bits: nothing runs in their place.
+  EXPECT_TRUE(derive_plan(launch_of(qwen(), {{Field::kv_cache_dtype, "fp4_e2m1"}})).kernels.empty());
+}
+
+TEST(Plan, ValuesOfAnotherWidthThanKeysArePartOfTheCase) {
+  ModelFacts model = qwen();
+  model.head_dim = 192;
+  const Plan plan = derive_plan(launch_of(model, {}));
+  ASSERT_FALSE(plan.kernels.empty());
+  EXPECT_EQ(plan.kernels[0].cases.front().head_dim, 192);
+  EXPECT_EQ(plan.kernels[0].cases.front().v_head_dim, 128);
+}
+
 TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
   ModelFacts model = qwen();
   model.num_attention_heads = 16;
