@@ -164,6 +164,47 @@ TEST(Plan, ValuesOfAnotherWidthThanKeysArePartOfTheCase) {
   EXPECT_EQ(plan.kernels[0].cases.front().v_head_dim, 128);
 }
 
+// Kernels whose case gathers all ranks, by what they compute.
+Names gathered(const Plan& plan) {
+  Names out;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    if (kernel.cases.front().tp > 1) out.push_back(kernel.kernel);
+  }
+  return out;
+}
+
+TEST(Plan, RanksAreGatheredWhereHeadsAreDealtOutEvenly) {
+  ModelFacts model = qwen();
+  model.num_attention_heads = 24;
+  model.num_key_value_heads = 4;
+  const auto with = [&](int kv_heads, int ranks) {
+    model.num_key_value_heads = kv_heads;
+    return gathered(derive_plan(launch_of(model, {{Field::tp_size, ranks}})));
+  };
+  EXPECT_EQ(with(4, 2), Names{"paged_decode"});    // two each
+  EXPECT_EQ(with(4, 8), Names{"paged_decode"});    // one each, on two ranks
+  EXPECT_EQ(with(4, 6), Names{});                  // neither
+  EXPECT_EQ(with(24, 24), Names{"paged_decode"});  // one query head each
+}
+
+TEST(Plan, LinearLayersAreGatheredWhereKeysAndValuesAreDealtOutEvenly) {
+  ModelFacts model = qwen();
+  model.num_attention_heads = 32;
+  model.head_dim = 128;
+  const auto with = [&](int keys, int values) {
+    model.hf_text_config = Value::dict({{"linear_num_key_heads", keys},
+                                        {"linear_num_value_heads", values},
+                                        {"linear_key_head_dim", 128},
+                                        {"linear_value_head_dim", 128}});
+    Names out = gathered(derive_plan(launch_of(model, {{Field::tp_size, 4}})));
+    std::erase(out, "paged_decode");
+    return out;
+  };
+  EXPECT_EQ(with(16, 32), (Names{"gated_delta_step", "gated_delta_chunk"}));
+  EXPECT_EQ(with(6, 12), Names{});
+  EXPECT_EQ(with(6, 36), Names{});
+}
+
 TEST(Plan, AHybridRunsTheDeltaRuleTheRotationAndPagedAttention) {
   ModelFacts model = qwen();
   model.num_attention_heads = 16;
