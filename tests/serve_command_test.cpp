@@ -1,4 +1,7 @@
 // `sglang serve`: what it does with its words before launch_server's parser, per release, and through the tool.
+#include <filesystem>
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +28,15 @@ const Row kRows[] = {
     {23, {"Qwen/Qwen3-8B", "--tp", "2"}, {"--model-path", "Qwen/Qwen3-8B", "--tp", "2"}, ""},
     {20, {"Qwen/Qwen3-8B"}, {"--model-path", "Qwen/Qwen3-8B"}, ""},
     {13, {"Qwen/Qwen3-8B", "--tp", "2"}, {}, "Exception get_model_path"},
+    {15, {"m"}, {}, "Exception get_model_path"},
+    {16, {"m"}, {"--model-path", "m"}, ""},  // the model without an option came before the backends by name
+    {16, {"m", "--model-type", "gguf"}, {}, "Exception _extract_model_type_override"},
+    {17, {"m", "--model-type", "gguf"}, {}, "Exception _extract_model_type_override"},
+    {17, {"--model", "m", "--model-type"}, {}, "Exception _extract_model_type_override"},
+    {17, {"--model-type", "gguf", "-h"}, {"--model-type", "gguf", "-h"}, ""},
+    {18, {"m", "--model-type", "gguf"}, {}, "ValueError get"},
+    {18, {"--model", "m", "--model-type"}, {}, "ValueError _extract_model_type_override"},
+    {18, {"--model-type", "gguf", "-h"}, {}, "ValueError get"},
     {13, {"x", "--model-path", "m"}, {"x", "--model-path", "m"}, ""},  // argparse refuses x later
     {23, {"--model-type", "llm", "m"}, {"--model-path", "m"}, ""},
     {23, {"--tp", "2", "m"}, {}, "Exception get_model_path"},  // only the very first word
@@ -107,6 +119,55 @@ TEST(Serve, TheDiffusionServerIsSaidToBeAnother) {
       EXPECT_THAT(run.err, HasSubstr("diffusion server"));
     }
     EXPECT_EQ(check(release, {"--command", "sglang serve --model-type llm --model-path Qwen/Qwen3-0.6B"}).status, 0);
+  }
+}
+
+// Which server `sglang serve` starts for a model directory, by release: cli/utils.py of each.
+struct Directory {
+  const char* name;
+  const char* index;  // file in it
+  const char* text;
+  std::set<int> diffusion;  // releases whose diffusion server it starts
+  std::set<int> refused;    // releases that end over the file
+};
+
+std::set<int> releases(int first, int last) {
+  std::set<int> out;
+  for (int patch = first; patch <= last; ++patch) out.insert(patch);
+  return out;
+}
+
+TEST(Serve, EachReleaseKnowsDiffusionModelsItsOwnWay) {
+  constexpr const char* kIndex = R"({"_diffusers_version": "0.30"})";
+  const Directory rows[] = {
+      {"plain", "config.json", "{}", {}, {}},
+      {"indexed", "model_index.json", kIndex, releases(11, 23), {}},
+      {"modular", "modular_model_index.json", kIndex, releases(21, 23), {}},
+      {"broken", "model_index.json", "{", {}, releases(11, 17)},
+      {"a-Hunyuan3D-2", "x", "", releases(11, 16), {}},
+      {"FLUX.2-dev-NVFP4", "x", "", releases(11, 16), {}},
+      {"comfy-org--Ideogram-4", "x", "", releases(13, 16), {}},
+      {"lerobot--pi05", "x", "", releases(16, 16), {}},
+      {"pi0.5-base", "x", "", releases(16, 16), {}},
+      {"fal--ideogram-v4-fast", "x", "", releases(16, 16), {}},
+      {"fal--ideogram-v4-instant", "x", "", releases(16, 16), {}},
+      {"fal--ideogram-v4-other", "x", "", {}, {}},
+  };
+  const TemporaryDirectory dir;
+  for (const Directory& row : rows) {
+    const std::string model = dir.path() + "/" + row.name;
+    std::filesystem::create_directory(model);
+    dir.file(std::string(row.name) + "/" + row.index, row.text);
+    for (int patch = 11; patch <= 23; ++patch) {
+      const std::string release = "0.5." + std::to_string(patch);
+      const ToolRun run =
+          run_tool({"resolve", "--sglang-version", release, "--command", "sglang serve --model-path " + model});
+      const bool diffusion = run.err.find("diffusion server") != std::string::npos;
+      EXPECT_EQ(diffusion, row.diffusion.contains(patch)) << row.name << " in " << release << ": " << run.err;
+      const bool refused =
+          run.status == 2 && !diffusion && run.err.find(std::string("/") + row.index) != std::string::npos;
+      EXPECT_EQ(refused, row.refused.contains(patch)) << row.name << " in " << release << ": " << run.err;
+    }
   }
 }
 

@@ -112,16 +112,31 @@ Result<bool> is_diffusion_model(Release release, facts::ModelFiles& models, cons
     const auto text = models.text_of(path + "/" + std::string(index));
     if (!text) continue;
     const auto value = Value::parse_json(*text);
-    // That ends the launch of 0.5.13; later it is no diffusion model.
-    if (!value && release < v0_5(19)) return failure(value.error().message, path + "/" + std::string(index));
+    // That ended the launch before there were backends by name; since then it is no diffusion model.
+    if (!value && release < v0_5(18)) return failure(value.error().message, path + "/" + std::string(index));
     return value && value->is_dict() && value->find("_diffusers_version") != nullptr;
   }
-  if (release >= v0_5(19)) return false;
-  constexpr std::array<std::string_view, 4> kNames = {"hunyuan3d", "flux.2-dev-nvfp4", "comfy-org/ideogram-4",
-                                                      "comfy-org--ideogram-4"};
+  // Known by their names alone; since 0.5.17 the packages of the diffusion server say which models are theirs.
+  struct Name {
+    std::string_view part;
+    Release since;
+  };
+  constexpr Release kFirst = v0_5(0);
+  constexpr std::array<Name, 10> kNames = {{{"hunyuan3d", kFirst},
+                                            {"flux.2-dev-nvfp4", kFirst},
+                                            {"comfy-org/ideogram-4", v0_5(13)},
+                                            {"comfy-org--ideogram-4", v0_5(13)},
+                                            {"pi05", v0_5(16)},
+                                            {"pi0.5", v0_5(16)},
+                                            {"fal/ideogram-v4-fast", v0_5(16)},
+                                            {"fal--ideogram-v4-fast", v0_5(16)},
+                                            {"fal/ideogram-v4-instant", v0_5(16)},
+                                            {"fal--ideogram-v4-instant", v0_5(16)}}};
+  if (release >= v0_5(17)) return false;
   const std::string lower = ascii_lower(path);
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](std::string_view name) { return lower.find(name) != std::string::npos; });
+  return std::any_of(kNames.begin(), kNames.end(), [&](const Name& name) {
+    return name.since <= release && lower.find(name.part) != std::string::npos;
+  });
 }
 
 // Which of several launches is meant.

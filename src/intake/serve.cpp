@@ -8,8 +8,8 @@
 namespace preflight::args {
 namespace {
 
-// Backends by name, and a model without an option: all releases from here on have them, 0.5.13 does not.
-constexpr Release kBackendRegistry = v0_5(19);
+constexpr Release kPositionalModel = v0_5(16);  // a first word that is no option is the model
+constexpr Release kBackendRegistry = v0_5(18);  // backends by name, which other packages can add to
 
 bool asks_for_help(const std::vector<std::string>& argv) {
   return std::any_of(argv.begin(), argv.end(), [](const std::string& a) { return a == "-h" || a == "--help"; });
@@ -51,7 +51,7 @@ std::variant<ServeRequest, ParseRefusal> read_serve_words(Release release, const
                   fmt::format("--model-type {} of sglang serve is not auto, llm or diffusion",
                               out.backend.empty() ? "''" : out.backend));
   }
-  if (registry && !out.argv.empty() && !out.argv.front().starts_with('-')) {
+  if (release >= kPositionalModel && !out.argv.empty() && !out.argv.front().starts_with('-')) {
     out.argv.insert(out.argv.begin(), "--model-path");
     out.from.insert(out.from.begin(), out.from.front());
   }
