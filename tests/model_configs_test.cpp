@@ -2,6 +2,7 @@
 // configuration a line,
 //
 //   id, config, request      config.json and the arguments beside it
+//   files                    {name: content of another JSON file of the directory}
 //   releases                 {"11-14": {fact: value, …}, "15-23": {"error": [exception, function]}, …}
 //
 // recorded by tests/parity/record.py models with every release. A fact that is none or false there is left out, and
@@ -25,16 +26,22 @@ namespace {
 
 class OneConfig : public ModelSource {
  public:
-  explicit OneConfig(Value config) : config_(std::move(config)) {}
+  explicit OneConfig(Value config, const Value* files)
+      : config_(std::move(config)), files_(files == nullptr ? Value::dict({}) : *files) {}
   Result<std::shared_ptr<const Value>> config_of(const std::string& /*path*/) override {
     return std::make_shared<const Value>(config_);
   }
   bool has_file(const std::string& /*path*/, const std::string& name) override {
-    return name == "config.json" || name == ".";
+    return name == "config.json" || name == "." || files_.find(name) != nullptr;
+  }
+  std::optional<Value> json_file(const std::string& /*path*/, const std::string& name) override {
+    const Value* file = files_.find(name);
+    return file == nullptr ? std::nullopt : std::optional(*file);
   }
 
  private:
   Value config_;
+  Value files_;
 };
 
 Value ids(const std::vector<std::int64_t>& list) { return Value::list(Value::List(list.begin(), list.end())); }
@@ -70,6 +77,7 @@ const std::map<std::string, Fact>& facts_by_name() {
       {"spec_hidden_size", [](const ModelFacts& m) { return number(m.spec_hidden_size); }},
       {"num_hidden_layers", [](const ModelFacts& m) { return number(m.num_hidden_layers); }},
       {"num_attention_layers", [](const ModelFacts& m) { return number(m.num_attention_layers); }},
+      {"num_nextn_predict_layers", [](const ModelFacts& m) { return maybe(m.num_nextn_predict_layers); }},
       {"vocab_size", [](const ModelFacts& m) { return number(m.vocab_size); }},
       {"is_hybrid_swa", [](const ModelFacts& m) { return Value(m.is_hybrid_swa); }},
       {"swa_attention_layer_ids", [](const ModelFacts& m) { return ids(m.swa_layer_ids); }},
@@ -129,7 +137,13 @@ ModelRequest request_of(Release release, const Value& given) {
   take("quantization", request.quantization);
   take("quantize_and_serve", request.quantize_and_serve);
   take("dtype", request.dtype);
+  take("context_length", request.context_length);
+  take("model_override_args", request.override_args);
+  take("speculative_algorithm", request.speculative_algorithm);
   if (const Value* draft = given.find("is_draft_model")) request.is_draft = draft->truthy();
+  if (const Value* named = given.find("is_draft_quantization_explicit")) {
+    request.draft_quantization_explicit = named->truthy();
+  }
   return request;
 }
 
@@ -158,7 +172,7 @@ TEST(ModelFacts, AreThoseOfEachReleasesModelConfig) {
   int read = 0;
   while (std::getline(file, line)) {
     const Value row = Value::parse_json(line).value();
-    OneConfig source(*row.find("config"));
+    OneConfig source(*row.find("config"), row.find("files"));
     const Value* given = row.find("request");
     for (const auto& [range, recorded] : row.find("releases")->as_dict()) {
       const auto dash = range.find('-');

@@ -127,13 +127,11 @@ void derive_flags(ModelBuilder& b, bool multimodal) {
   ModelFacts& f = b.facts;
   f.attention_chunk_size = std::nullopt;
   if (const Value chunk = b.text->get("attention_chunk_size"); chunk.is_int()) f.attention_chunk_size = chunk.as_int();
-  if (!f.sliding_window_size) {
-    for (const char* key : {"sliding_window_size", "sliding_window", "window_size"}) {
-      const Value value = b.text->get(key);
-      if (value.is_none() || (key == std::string_view("window_size") && !b.since(v0_5(12)))) continue;
-      if (value.is_number()) f.sliding_window_size = integer::bounded_whole(value.as_number());
-      break;
-    }
+  for (const char* key : {"sliding_window_size", "sliding_window", "window_size"}) {
+    const Value value = b.text->get(key);
+    if (value.is_none() || (key == std::string_view("window_size") && !b.since(v0_5(12)))) continue;
+    if (value.is_number()) f.sliding_window_size = integer::bounded_whole(value.as_number());
+    break;
   }
   if (b.is_arch("JetNemotronForCausalLM")) f.sliding_window_size = jet_nemotron_window(b);
   f.is_embedding_gemma = b.since(v0_5(17)) && b.text->get("model_type") == Value("gemma3_text") &&

@@ -6,7 +6,7 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
+constexpr Release kOneLayer = v0_5(18);  // more drafts are told to hold one layer
 
 struct DraftRow {
   std::string_view target;
@@ -77,8 +77,8 @@ void configure_draft_model(ModelBuilder& b) {
   std::vector<std::string> names = b.architectures;
   names[0] = std::string(row->draft);
   bool one_layer = row->one_layer;
-  if (target.starts_with("MiMoV2") && !b.since(kNewer)) one_layer = false;
-  if (target == "DeepseekV4ForCausalLM" && b.since(kNewer)) {
+  if (target.starts_with("MiMoV2") && !b.since(kOneLayer)) one_layer = false;
+  if (target == "DeepseekV4ForCausalLM" && b.since(v0_5(16))) {
     // A checkpoint that carries a DSpark head serves it unless another algorithm was asked for.
     const Value& algorithm = b.request.speculative_algorithm;
     const bool bundled = !b.hf->is_none("dspark_block_size") || !b.hf->is_none("dspark_markov_rank") ||
@@ -101,17 +101,18 @@ void configure_draft_model(ModelBuilder& b) {
     b.text->set("num_hidden_layers", 1);
     b.text->set("layer_types", Value::list({"full_attention"}));
     b.text->set("full_attention_interval", 1);
-  } else if (row->draft == "Qwen3_5ForCausalLMMTP" && b.since(kNewer)) {
+  } else if (row->draft == "Qwen3_5ForCausalLMMTP" && b.since(kOneLayer)) {
     b.text->set("num_nextn_predict_layers", 1);
     if (target == "InternS2MobiusForConditionalGeneration") {
       b.text->set("model_type", "qwen3_5_moe_text");
       b.text->set("num_experts", ModelBuilder::need(b.text, "mtp_num_experts", "_config_draft_model"));
       b.text->set("num_experts_per_tok", ModelBuilder::need(b.text, "mtp_num_experts_per_tok", "_config_draft_model"));
     }
-  } else if (target == "InklingForConditionalGeneration" && b.since(v0_5(23)) &&
-             b.text->get("mtp_local_layer_ids").truthy()) {
-    if (const Value extent = b.text->get("mtp_local_extent"); extent.truthy() && extent.is_int()) {
-      b.facts.sliding_window_size = extent.as_int();
+  } else if (target == "InklingForConditionalGeneration" && b.since(v0_5(23))) {
+    // The window that is set here is set again later, from the trunk's; what is asked for must be there all the same.
+    const Value local = ModelBuilder::need(b.text, "mtp_local_layer_ids", "_config_draft_model");
+    if (local.truthy() && !ModelBuilder::need(b.text, "mtp_local_extent", "_config_draft_model").truthy()) {
+      raise(RF::kOther, "AttributeError", "_config_draft_model", "mtp_local_extent of the configuration is 0");
     }
   }
 }

@@ -12,7 +12,6 @@ namespace preflight::facts {
 namespace {
 
 constexpr Release kFirst = v0_5(11);
-constexpr Release kNewer = v0_5(15);  // absent in 0.5.14, present in 0.5.15
 constexpr Release kOpen = v0_5(9999);
 constexpr std::string_view kVerify = "_verify_quantization";
 
@@ -81,15 +80,15 @@ Value parse_modelopt(const ModelBuilder& b, const Value& config) {
   const std::string algo = text_field(config, "quant_algo");
   const auto named = [&](const char* method) { return Value::dict({{"quant_method", method}, {"quant_algo", algo}}); };
   if (algo == "MIXED_PRECISION") {
-    if (b.since(kNewer)) return named(has_nvfp4_layer(config) ? "modelopt_mixed" : "w4afp8");
+    if (b.since(v0_5(15))) return named(has_nvfp4_layer(config) ? "modelopt_mixed" : "w4afp8");
     const bool nemotron = b.hf->get("model_type") == Value("nemotron_h") ||
                           std::any_of(b.architectures.begin(), b.architectures.end(),
                                       [](const std::string& a) { return a.starts_with("NemotronH"); });
     return named(nemotron ? "modelopt_mixed" : "w4afp8");
   }
   if (contains(algo, "FP4")) return named("modelopt_fp4");
-  if (b.since(kNewer) ? algo == "FP8" : contains(algo, "FP8")) return named("modelopt_fp8");
-  if (!b.since(kNewer) || algo != "MXFP8") return Value();
+  if (b.since(v0_5(18)) ? algo == "FP8" : contains(algo, "FP8")) return named("modelopt_fp8");
+  if (algo != "MXFP8") return Value();
   const Value group = config.find("group_size") == nullptr ? Value(32) : field(config, "group_size");
   Value parsed = named("mxfp8")
                      .with("activation_scheme", "dynamic")
@@ -105,16 +104,20 @@ Value parse_modelopt(const ModelBuilder& b, const Value& config) {
   return kv_algo.is_none() ? parsed : parsed.with("kv_cache_quant_algo", kv_algo);
 }
 
-// Newer releases accept the description one level deeper as well.
+// Since 0.5.20 the description may lie one level deeper, or in the file itself.
 Value unwrap_modelopt(const ModelBuilder& b, const Value& file) {
+  constexpr const char* kParse = "_parse_modelopt_quant_config";
+  const bool unwraps = b.since(v0_5(20));
   const Value* inner = file.find("quantization");
   if (inner == nullptr) {
-    if (!b.since(kNewer))
-      raise(RF::kOther, "KeyError", "_parse_modelopt_quant_config", "hf_quant_config.json has no 'quantization'");
+    if (!unwraps) raise(RF::kOther, "KeyError", kParse, "hf_quant_config.json has no 'quantization'");
     return file;
   }
-  if (!b.since(kNewer)) return *inner;
-  if (!inner->is_dict()) return Value();
+  if (!inner->is_dict()) {
+    if (!unwraps) raise(RF::kOther, "AttributeError", kParse, "'quantization' in hf_quant_config.json is no object");
+    return Value();
+  }
+  if (!unwraps) return *inner;
   const Value* nested = inner->find("quantization");
   return nested != nullptr && nested->is_dict() ? *nested : *inner;
 }
@@ -155,31 +158,39 @@ bool fits_moe_wna16(const Value& config) {
          (bits == Value(4) || bits == Value(8));
 }
 
+// What "--quantization modelopt" means for an algorithm of ModelOpt; "" where nothing.
+std::string modelopt_method(const ModelBuilder& b, const std::string& algo) {
+  if (b.since(v0_5(18)) && algo == "MXFP8") return "mxfp8";
+  if (b.since(v0_5(18)) ? algo == "FP8" : contains(algo, "FP8")) return "modelopt_fp8";
+  if (!b.since(v0_5(19))) return contains(algo, "FP4") ? "modelopt_fp4" : "";
+  return algo == "FP4" || algo == "NVFP4" || algo == "NVFP4_AWQ" || algo == "W4A16_NVFP4" ? "modelopt_fp4" : "";
+}
+
 // The first registered method that claims the checkpoint. Marlin's claims need an NVIDIA GPU.
 std::string override_method(const ModelBuilder& b, const Value& config, const std::string& asked) {
   const std::string method = text_field(config, "quant_method");
-  if (!b.since(kNewer) || (asked != "nvfp4_online" && asked != "quark_mxfp4")) {
-    const std::string algo = ascii_upper(text_field(config, "quant_algo"));
+  const bool requantizes = asked == "nvfp4_online" || asked == "quark_mxfp4";
+  if (!b.since(v0_5(18)) || !requantizes) {
     if (asked == "modelopt") {
-      if (algo == "MXFP8" && b.since(kNewer)) return "mxfp8";
-      if (contains(algo, "FP8")) return "modelopt_fp8";
-      if (contains(algo, "FP4")) return "modelopt_fp4";
+      const std::string meant = modelopt_method(b, ascii_upper(text_field(config, "quant_algo")));
+      if (!meant.empty()) return meant;
     }
     if (method == "modelopt_fp8" || method == "modelopt_fp4") return method;
   }
   if (method == "modelopt_mixed") return method;
   if (asked == "moe_wna16" && fits_moe_wna16(config)) return asked;
-  if (asked == "humming" && method != "mxfp4" && b.since(kNewer)) return asked;
+  if (b.since(v0_5(16)) && asked == "humming" && method != "mxfp4") return asked;
   return "";
 }
 
 bool compatible(const ModelBuilder& b, std::string_view asked, std::string_view stored) {
   const bool tensors = stored == "compressed-tensors" || stored == "compressed_tensors";
   if (asked == "modelopt_fp8" || asked == "modelopt_mixed" || asked == "petit_nvfp4") return stored == "modelopt";
-  if (asked == "modelopt_fp4") return stored == "modelopt" || (stored == "fp8" && b.since(kNewer));
+  if (asked == "modelopt_fp4") return stored == "modelopt" || (stored == "fp8" && b.since(v0_5(18)));
   if (asked == "w8a8_int8" || asked == "w8a8_fp8") return tensors;
-  if (asked == "nvfp4_online") return stored == "fp8" || (stored == "modelopt_fp8" && b.since(kNewer));
-  if (!b.since(kNewer)) return false;
+  if (asked == "nvfp4_online")
+    return (stored == "fp8" && b.since(v0_5(14))) || (stored == "modelopt_fp8" && b.since(v0_5(18)));
+  // minimax_m3_nvfp4 and auto-round-int8 came with the releases that know these methods.
   if (asked == "minimax_m3_nvfp4") return stored == "mxfp8";
   return asked == "auto-round-int8" && tensors;
 }
@@ -190,9 +201,10 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
     raise(RF::kOther, "AttributeError", kVerify, "quant_method in config.json is not a text");
   std::string stored = ascii_lower(named != nullptr ? named->as_string() : chosen.value_or(""));
   const bool requantizes = b.since(v0_5(17)) && chosen == "quark_mxfp4";
+  const bool keeps_request = requantizes && b.since(v0_5(18));  // before, the checkpoint's own method comes first
   const bool online_draft = b.since(v0_5(17)) && b.request.is_draft && chosen == "nvfp4_online" &&
                             (stored == "modelopt_fp4" || (stored == "modelopt_mixed" && b.since(v0_5(19))));
-  if (!requantizes && !online_draft) {
+  if (!keeps_request && !online_draft) {
     if (std::string claimed = override_method(b, config, chosen.value_or("")); !claimed.empty())
       chosen = stored = claimed;
   }

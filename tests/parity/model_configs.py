@@ -5,7 +5,7 @@
   model_configs.py add RELEASE RECORDED  what it recorded with a release
 
 Answers of neighbouring releases that are the same stand once ("11-14"). A new configuration is a line with id, config,
-request if need be, and "releases": {}; one that all releases answer alike tells nothing, and is left out.
+request and files if need be, and "releases": {}; one that all releases answer alike tells nothing, and is left out.
 """
 import json
 import pathlib

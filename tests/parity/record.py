@@ -12,6 +12,7 @@ own, forked after SGLang is imported. A case that gets no answer in time is left
 """
 import argparse
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
@@ -31,7 +32,7 @@ HOST = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE
 SECONDS = 120
 FACTS = ("context_len head_dim v_head_dim swa_head_dim swa_v_head_dim scaling kv_lora_rank qk_nope_head_dim "
          "qk_rope_head_dim index_head_dim num_attention_heads num_key_value_heads hidden_size spec_hidden_size "
-         "num_hidden_layers num_attention_layers vocab_size is_hybrid_swa swa_attention_layer_ids "
+         "num_hidden_layers num_attention_layers num_nextn_predict_layers vocab_size is_hybrid_swa swa_attention_layer_ids "
          "full_attention_layer_ids has_attention_sinks is_hybrid_swa_compress is_generation is_multimodal is_audio_model "
          "is_image_understandable_model is_audio_understandable_model is_multimodal_chunked_prefill_supported "
          "is_encoder_decoder is_local_attention_model is_piecewise_cuda_graph_disabled_model "
@@ -188,9 +189,11 @@ def derived(case):
     from sglang.srt.configs.model_config import ModelConfig
 
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "config.json").write_text(json.dumps(case["config"]), encoding="utf-8")
+        for name, content in {"config.json": case["config"], **case.get("files", {})}.items():
+            pathlib.Path(folder, name).write_text(json.dumps(content), encoding="utf-8")
+        taken = inspect.signature(ModelConfig).parameters  # a release that has no such argument is asked without it
         try:
-            model = ModelConfig(folder, **case.get("request", {}))
+            model = ModelConfig(folder, **{k: v for k, v in case.get("request", {}).items() if k in taken})
         except Exception as error:  # pylint: disable=broad-except  # whatever it raises is its answer
             frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sglang/" in f.filename]
             return {"error": [type(error).__name__, frames[-1].name if frames else None]}

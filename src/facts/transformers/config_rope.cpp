@@ -196,6 +196,14 @@ void validate_rope(const HfConfigPtr& self, std::string_view function) {
   }
 }
 
+// Since 0.5.22 SGLang lets the lists cover the prediction layers too, where PreTrainedConfig's own check looks: in
+// classes that none of their bases gives a check of its own.
+bool counts_prediction_layers(const ConfigClass* c) {
+  if (c->tables->release() < v0_5(22)) return false;
+  while (c->base != nullptr && !c->strict) c = c->base;
+  return c->base == nullptr;
+}
+
 void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
   const ConfigClass* c = self->config_class();
   if (c == nullptr || !self->has("num_hidden_layers")) return;
@@ -211,9 +219,8 @@ void validate_layer_types(const HfConfigPtr& self, std::string_view function) {
     }
     const Value layers = self->get("num_hidden_layers");
     if (layers.is_none() || layers == Value(static_cast<std::int64_t>(types.as_list().size()))) return true;
-    // Since 0.5.22 SGLang lets the list cover the prediction layers too.
     const Value extra = self->get("num_nextn_predict_layers");
-    const bool covers = c->tables->release() >= v0_5(22) && extra.truthy() && extra.is_int() && layers.is_int() &&
+    const bool covers = counts_prediction_layers(c) && extra.truthy() && extra.is_int() && layers.is_int() &&
                         layers.as_int() + extra.as_int() == static_cast<std::int64_t>(types.as_list().size());
     if (!covers) fail(fmt::format("{} has {} entries for {} layers", key, types.as_list().size(), layers.repr()));
     return true;
