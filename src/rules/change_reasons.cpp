@@ -15,6 +15,11 @@ std::string_view bare(std::string_view step) {
   return step;
 }
 
+// In 0.5.16 to 0.5.18 the check of the LoRA options has these two assign for it, and nothing else has.
+std::string_view on_behalf_of(std::string_view step) {
+  return step == "override" || step == "apply_fields" ? "check_lora_server_args" : step;
+}
+
 bool is_step(const StepNames& names, std::string_view step, Release release) {
   if (names.name == step || (!names.earlier.empty() && names.earlier == step)) return true;
   const resolve::Handler* handler = resolve::find_handler(names.name);
@@ -113,7 +118,7 @@ constexpr std::array kSame = {
 }  // namespace
 
 std::string_view reason_of(std::string_view step, const FieldChange& change) {
-  const std::string_view name = bare(step);
+  const std::string_view name = on_behalf_of(bare(step));
   for (const auto rows : {attention_reasons(), cache_reasons(), model_reasons(), parallel_reasons(),
                           speculative_reasons(), serving_reasons()}) {
     if (const std::string_view text = reason_among(rows, name, change); !text.empty()) return text;

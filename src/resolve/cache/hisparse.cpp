@@ -35,7 +35,7 @@ bool is_minimax_sparse(const Resolution& r, const ModelFacts& model) {
   return r.since(v0_5(21)) && among(first_architecture(model), kNames);
 }
 
-// Speculation and mixed chunks: refused since later releases, known for 0.5.23.
+// Speculation and mixed chunks.
 void check_features(Resolution& r) {
   if (r.before(v0_5(22))) return;
   if (r.on(Field::enable_mixed_chunk)) {
@@ -63,13 +63,12 @@ void check_kv_cache_dtype(Resolution& r) {
 
 void check_backend(Resolution& r, Field field, std::string_view phase) {
   if (r.none(field)) return;
-  const bool later = r.since(v0_5(14));  // flashinfer_sparse_mla: known for 0.5.23
   std::vector<std::string_view> allowed;
   if (!r.is(Field::kv_cache_dtype, "fp8_e4m3")) allowed.emplace_back("flashmla_sparse");
   if (!r.is(Field::kv_cache_dtype, "bfloat16")) allowed.emplace_back("flashmla_kv");
-  if (!r.is(Field::kv_cache_dtype, "bfloat16") && later) allowed.emplace_back("flashinfer_sparse_mla");
+  if (!r.is(Field::kv_cache_dtype, "bfloat16") && r.since(v0_5(18))) allowed.emplace_back("flashinfer_sparse_mla");
   if (among(r.text(field), allowed)) return;
-  r.refuse(RF::kOther, "ValueError", later ? "validate_hisparse_dsa_backend" : kFunction,
+  r.refuse(RF::kOther, "ValueError", r.since(v0_5(14)) ? "validate_hisparse_dsa_backend" : kFunction,
            fmt::format("--enable-hisparse with --kv-cache-dtype {} cannot use --dsa-{}-backend {}; leave it out.",
                        r.text(Field::kv_cache_dtype), phase, r.text(field)));
 }
@@ -96,7 +95,7 @@ void validate_hisparse(Resolution& r) {
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   if (r.before(v0_5(12))) return check_first_form(r);
   check_features(r);
-  // DeepSeek V4 pairs types and backends elsewhere; upstream leaves early for it up to 0.5.18 (known for 0.5.13).
+  // DeepSeek V4 pairs types and backends elsewhere; since 0.5.14 upstream leaves early for it on ROCm alone.
   if (r.before(v0_5(14)) && is_deepseek_v4(model)) return;
   if (is_minimax_sparse(r, model)) return;
   check_kv_cache_dtype(r);

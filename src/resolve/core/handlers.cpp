@@ -11,9 +11,11 @@ constexpr Release kAlways = v0_5(9999);
 
 constexpr Handler kHandlers[] = {
     {.name = "adjust_mem_fraction_for_vlm", .underscored_until = kNever},
+    {.name = "alias_bootstrap_port_to_api_port", .underscored_until = kAlways},
     {.name = "apply_cuda_graph_disaggregation_roles"},
     {.name = "apply_deepep_adjustments"},
     {.name = "apply_deepseek_v4_defaults", .underscored_until = kNever},
+    {.name = "apply_fields", .underscored_until = kAlways},
     {.name = "apply_glm5_chunked_prefill_default", .underscored_until = kNever},
     {.name = "apply_glm5_prefill_cuda_graph_policy", .underscored_until = kNever},
     {.name = "apply_inkling_prefill_cuda_graph_default"},
@@ -146,9 +148,9 @@ constexpr Handler kHandlers[] = {
     {.name = "handle_uno", .underscored_until = kAlways},
     {.name = "handle_watermark_config", .underscored_until = kNever},
     {.name = "handle_xpu_backends"},
+    {.name = "init_adaptive_speculative_params", .underscored_until = kAlways},
     {.name = "maybe_disable_adaptive",
      .underscored_until = kAlways,
-     .assigns = false,
      .part_of = "_handle_speculative_decoding",
      .part_until = v0_5(13)},
     {.name = "normalize_device_group",

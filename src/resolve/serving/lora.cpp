@@ -17,9 +17,10 @@ constexpr auto kStep = "check_lora_server_args";
 
 bool is_lora_runner(const Value& backend) { return backend.is_string() && backend.as_string().starts_with("lora"); }
 
-// The arguments' own check assigns up to 0.5.15 and declares later.
+// The arguments' own check assigns up to 0.5.15, has other functions assign for it up to 0.5.18, and declares since.
 void record(Resolution& r, Field field, Value value) {
   if (r.before(v0_5(16))) return r.set(kStep, field, std::move(value));
+  if (r.before(v0_5(19))) return r.set(r.before(v0_5(18)) ? "override" : "_apply_fields", field, std::move(value));
   r.change(kStep, field, std::move(value));
 }
 

@@ -92,46 +92,55 @@ void check_modalities(Resolution& r, std::string_view function) {
   }
 }
 
-constexpr std::array kSamplingParams = {"max_new_tokens",
-                                        "stop",
-                                        "stop_token_ids",
-                                        "stop_regex",
-                                        "temperature",
-                                        "top_p",
-                                        "top_k",
-                                        "min_p",
-                                        "frequency_penalty",
-                                        "presence_penalty",
-                                        "repetition_penalty",
-                                        "min_new_tokens",
-                                        "n",
-                                        "beam_width",
-                                        "json_schema",
-                                        "regex",
-                                        "ebnf",
-                                        "structural_tag",
-                                        "ignore_eos",
-                                        "skip_special_tokens",
-                                        "spaces_between_special_tokens",
-                                        "no_stop_trim",
-                                        "stream_interval",
-                                        "logit_bias",
-                                        "sampling_seed",
-                                        "custom_params",
-                                        "watermark",
-                                        "stop_strs",
-                                        "stop_regex_strs",
-                                        "stop_str_max_len",
-                                        "stop_regex_max_len",
-                                        "is_normalized",
-                                        "ebnf_full_assistant"};
+struct SamplingParam {
+  std::string_view name;
+  Release since = v0_5(0);
+};
+
+constexpr SamplingParam kSamplingParams[] = {
+    {"max_new_tokens"},
+    {"stop"},
+    {"stop_token_ids"},
+    {"stop_regex"},
+    {"temperature"},
+    {"top_p"},
+    {"top_k"},
+    {"min_p"},
+    {"frequency_penalty"},
+    {"presence_penalty"},
+    {"repetition_penalty"},
+    {"min_new_tokens"},
+    {"n"},
+    {"beam_width", v0_5(19)},
+    {"json_schema"},
+    {"regex"},
+    {"ebnf"},
+    {"structural_tag"},
+    {"ignore_eos"},
+    {"skip_special_tokens"},
+    {"spaces_between_special_tokens"},
+    {"no_stop_trim"},
+    {"stream_interval"},
+    {"logit_bias"},
+    {"sampling_seed"},
+    {"custom_params"},
+    {"watermark", v0_5(22)},
+    {"stop_strs", v0_5(15)},
+    {"stop_regex_strs", v0_5(15)},
+    {"stop_str_max_len", v0_5(15)},
+    {"stop_regex_max_len", v0_5(15)},
+    {"is_normalized", v0_5(15)},
+    {"ebnf_full_assistant", v0_5(20)},
+};
 
 // Constructing SamplingParams: unknown names, and the comparisons its constructor makes.
 void construct_sampling_params(Resolution& r, std::string_view function, const Value& params) {
   if (!params.is_dict())
     r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
   for (const auto& [name, ignored] : params.as_dict()) {
-    if (std::find(kSamplingParams.begin(), kSamplingParams.end(), name) == kSamplingParams.end()) {
+    const bool known = std::ranges::any_of(
+        kSamplingParams, [&](const SamplingParam& param) { return param.name == name && r.since(param.since); });
+    if (!known) {
       r.refuse(RF::kOther, "TypeError", function,
                fmt::format("--preferred-sampling-params has no parameter \"{}\".", name));
     }
@@ -140,10 +149,11 @@ void construct_sampling_params(Resolution& r, std::string_view function, const V
     r.refuse(RF::kOther, std::string(exception), std::string(frame),
              fmt::format("\"{}\" in --preferred-sampling-params has a value of the wrong kind.", name));
   };
+  const std::string_view constructor = r.since(v0_5(15)) ? "__post_init__" : "__init__";
   const Value* ids = params.find("stop_token_ids");
   if (ids != nullptr && ids->truthy()) {
     constexpr auto kComprehension = "<setcomp>";  // where Python 3.11 converts each id
-    if (ids->is_number()) refuse("TypeError", "__post_init__", "stop_token_ids");
+    if (ids->is_number()) refuse("TypeError", constructor, "stop_token_ids");
     Value::List each = ids->is_list() ? ids->as_list() : Value::List{};
     if (ids->is_string()) {
       for (const char c : ids->as_string()) each.emplace_back(std::string(1, c));
@@ -157,7 +167,7 @@ void construct_sampling_params(Resolution& r, std::string_view function, const V
   }
   const Value* temperature = params.find("temperature");
   if (temperature != nullptr && !temperature->is_none() && !temperature->is_number()) {
-    refuse("TypeError", "__post_init__", "temperature");
+    refuse("TypeError", constructor, "temperature");
   }
 }
 

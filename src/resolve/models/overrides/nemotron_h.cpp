@@ -22,6 +22,7 @@ void refuse_expert_remap(Resolution& r, const ModelFacts& model) {
   }
   if (model.architectures.front() != "NemotronHPuzzleForCausalLM") return;
   const Value blocks = model.root("block_configs");
+  if (blocks.is_none()) r.refuse(RF::kOther, "AttributeError", kFunction, "the configuration has no block_configs");
   std::set<std::string> counts;
   if (blocks.is_list()) {
     for (const Value& block : blocks.as_list()) {
