@@ -8,6 +8,7 @@
 
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
+#include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
 namespace {
@@ -24,6 +25,37 @@ std::string template_in(const std::string& text) {
   if (open == std::string::npos) return {};
   const auto close = text.find("}}", open);
   return close == std::string::npos ? "{{ … }}" : text.substr(open, close + 2 - open);
+}
+
+// $1, $2, … of a script that a shell reads from its input: `bash -s -- ARGUMENT…`.
+std::vector<ShellText> input_arguments(const std::vector<ShellWord>& words, std::size_t shell) {
+  std::size_t i = shell + 1;
+  for (; i < words.size() && words[i].text.starts_with('-'); ++i) {
+    if (words[i].text == "--" || words[i].text == "-") {
+      ++i;
+      break;
+    }
+    if (words[i].text.ends_with('o')) ++i;  // -o pipefail
+  }
+  return i >= words.size() ? std::vector<ShellText>{}
+                           : std::vector<ShellText>(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+}
+
+// kubectl and docker compose, told to read their objects from their input.
+bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
+  const std::string_view name = base_name(words[at].text);
+  const bool kubectl = name == "kubectl" || name == "oc" || name == "k3s" || name == "microk8s" || name == "minikube";
+  bool verb = name == "docker-compose" || name == "podman-compose";
+  bool from_input = false;
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    verb = verb || (kubectl ? w == "apply" || w == "create" || w == "replace"
+                            : is_container_tool(words[at].text) && (w == "compose" || w == "stack"));
+    const bool names_file = w == "-f" || w == "--filename" || w == "--file" || w == "-c" || w == "--compose-file";
+    from_input = from_input || (names_file && i + 1 < words.size() && words[i + 1].text == "-") || w == "-f-" ||
+                 w == "--filename=-" || w == "--file=-";
+  }
+  return verb && from_input;
 }
 
 }  // namespace
@@ -174,6 +206,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
+    if (reads_manifest(words, at)) return manifest(words[at], input);
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
       const bool remote = base_name(word.text) == "ssh";
@@ -294,9 +327,12 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   const auto inner = shell_script(words, at);
   if (!inner) {
     const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
+    RunContext inside = context;
+    inside.arguments = input_arguments(words, at);
+    inside.arguments_known = true;
     for (const ShellText& text : input) {
       if (!reads_input) break;
-      auto done = script(text, context, depth + 1);
+      auto done = script(text, inside, depth + 1);
       if (!done && !error_) error_ = done.error();
     }
     return;
@@ -307,6 +343,23 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   inside.arguments_known = true;
   auto done = script(words[*inner], inside, depth + 1);
   if (!done && !error_) error_ = done.error();
+}
+
+// Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script.
+void LaunchFinder::manifest(const ShellWord& program, const std::vector<ShellText>& input) {
+  for (const ShellText& text : input) {
+    if (text.text.find("sglang") == std::string::npos) continue;
+    if (!text.unknowns.empty()) {
+      notes_.push_back({"SH004",
+                        fmt::format("{} reads objects that are not known as they stand, and the launches in them are "
+                                    "not looked at: {}",
+                                    base_name(program.text), text.unknowns.front().message),
+                        text.unknowns.front().offset});
+      continue;
+    }
+    auto done = read_part(text, FileKind::kManifest, {}, {text_, given_, {}}, *this);
+    if (!done && !error_) error_ = done.error();
+  }
 }
 
 void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,

@@ -1,8 +1,10 @@
 // ENTRYPOINT × CMD of the last stage, with ENV and ARG. Tested by tests/launch_command_test.cpp,
 // tests/sources_test.cpp.
 #include <algorithm>
+#include <cctype>
 #include <map>
 
+#include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
@@ -29,8 +31,61 @@ struct Image {
   std::optional<ShellText> command;
   bool own_command = false;  // CMD stands in this stage
   Values env;
-  Values arguments;  // ARG, known while building only
+  Values arguments;                        // ARG, known while building only
+  std::map<std::string, ShellText> files;  // that here-documents of COPY wrote, by their paths
 };
+
+// The here-documents of an instruction: `<<END`, `<<-END`, `<<"END"` outside quotes.
+struct DocumentMark {
+  std::string end;
+  bool indented = false;
+};
+
+std::vector<DocumentMark> document_marks(std::string_view text) {
+  std::vector<DocumentMark> out;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'') {
+      ++i;
+    } else if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (text.substr(i).starts_with("<<<")) {
+      i += 2;
+    } else if (text.substr(i).starts_with("<<")) {
+      DocumentMark mark;
+      i += 2;
+      if (i < text.size() && text[i] == '-') {
+        mark.indented = true;
+        ++i;
+      }
+      const char around = i < text.size() && (text[i] == '"' || text[i] == '\'') ? text[i] : '\0';
+      if (around != '\0') ++i;
+      while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_'))
+        mark.end += text[i++];
+      if (!mark.end.empty()) out.push_back(std::move(mark));
+      if (around == '\0') --i;
+    }
+  }
+  return out;
+}
+
+// The index behind the documents that begin at `from`; those without an end reach to the end of the text.
+std::size_t behind_documents(std::string_view text, std::size_t from, const std::vector<DocumentMark>& marks) {
+  for (const DocumentMark& mark : marks) {
+    while (from < text.size()) {
+      const std::size_t end = std::min(text.find('\n', from), text.size());
+      std::string_view line = text.substr(from, end - from);
+      from = std::min(end + 1, text.size());
+      while (line.ends_with('\r')) line.remove_suffix(1);
+      while (mark.indented && line.starts_with('\t')) line.remove_prefix(1);
+      if (line == mark.end) break;
+    }
+  }
+  return from;
+}
 
 // Without comment lines inside, as Docker reads it.
 ShellText instruction(std::string_view text, std::size_t from, std::size_t to) {
@@ -93,6 +148,93 @@ Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const 
       target.insert_or_assign(command.words[0].text, value);
     }
   }
+  return true;
+}
+
+// COPY <<END PATH: a file of the image. Its text is read as `cat <<END` is, which expands what Docker expands.
+Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& source) {
+  Values known = image.arguments;
+  for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
+  auto parsed = parse_shell(whole, source.text, source.given, known);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  for (const ShellCommand& command : parsed->commands) {
+    std::string path;
+    for (const ShellWord& word : command.words) {
+      if (!word.text.starts_with("--")) path = word.text;
+    }
+    if (command.input.size() != 1 || path.empty()) continue;
+    image.files.insert_or_assign(path, command.input.front());
+  }
+  return true;
+}
+
+// The script of `files` that these words run: as the program, or handed to a shell; its index.
+std::optional<std::size_t> script_among(const std::map<std::string, ShellText>& files,
+                                        const std::vector<ShellWord>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (files.contains(words[i].text)) return i;
+    if (i > 0 ? !words[i].text.starts_with('-') : !is_shell(words[i].text)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// FROM IMAGE AS NAME: an image nobody here knows, or an earlier stage.
+void begin_stage(const std::string& rest, Image& image, std::map<std::string, Image>& stages, std::string& stage) {
+  if (!stage.empty()) stages.insert_or_assign(stage, image);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < rest.size();) {
+    const auto first = rest.find_first_not_of(" \t\r", i);
+    if (first == std::string::npos) break;
+    const auto last = std::min(rest.find_first_of(" \t\r", first), rest.size());
+    if (!rest.substr(first, last - first).starts_with("--")) words.push_back(rest.substr(first, last - first));
+    i = last;
+  }
+  const Values global = image.base.empty() ? image.arguments : Values{};
+  const auto known = words.empty() ? stages.end() : stages.find(words[0]);
+  image = known != stages.end() ? known->second : Image{};
+  image.arguments = global;
+  image.own_command = false;
+  if (known == stages.end() && !words.empty()) image.base = words[0];
+  stage = words.size() > 2 ? words[2] : std::string();
+}
+
+// What the last stage starts: its entry point with its command, or a script that a COPY wrote.
+Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinder& finder) {
+  RunContext context{.env = image.env, .image = image.base};
+  std::vector<ShellWord> words;
+  for (const auto* part : {&image.entrypoint, &image.command}) {
+    if (!*part || (*part)->text.empty()) continue;
+    const std::size_t begin = (*part)->origin.front();
+    if (auto list = json_words(source.text, begin, (*part)->origin.back() + 1)) {
+      words.insert(words.end(), list->begin(), list->end());
+      continue;
+    }
+    if (part == &image.command && image.entrypoint) {  // sh -c TEXT, handed to the entry point
+      words.push_back({{"/bin/sh", {begin, begin, begin, begin, begin, begin, begin}, {}}, begin, begin});
+      words.push_back({{"-c", {begin, begin}, {}}, begin, begin});
+      words.push_back({**part, begin, (*part)->origin.back() + 1});
+      continue;
+    }
+    std::vector<ShellWord> plain = plain_words(**part);
+    if (script_among(image.files, plain)) {
+      words = std::move(plain);
+      break;
+    }
+    if (auto done = finder.script(**part, context); !done) return done;
+    return true;  // a shell is the entry point: nothing is handed to it
+  }
+  if (const auto at = script_among(image.files, words)) {
+    context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
+    context.arguments_known = true;
+    return finder.script(image.files.at(words[*at].text), context);
+  }
+  if (!words.empty() && words.front().text.starts_with("--")) {
+    context.unknown.push_back(
+        {"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
+    finder.arguments(words, context);
+    return true;
+  }
+  finder.words(words, context);
   return true;
 }
 
@@ -168,24 +310,17 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
     const std::size_t rest_from = std::min(text.find_first_not_of(" \t", behind), end);
     const ShellText rest = instruction(text, rest_from, end);
     from = end + 1;
-    if (word == "FROM") {
-      if (!stage.empty()) stages.insert_or_assign(stage, image);
-      std::vector<std::string> words;
-      for (std::size_t i = 0; i < rest.text.size();) {
-        const auto first = rest.text.find_first_not_of(" \t\r", i);
-        if (first == std::string::npos) break;
-        const auto last = std::min(rest.text.find_first_of(" \t\r", first), rest.text.size());
-        if (!rest.text.substr(first, last - first).starts_with("--"))
-          words.push_back(rest.text.substr(first, last - first));
-        i = last;
+    const bool copies = word == "COPY" || word == "ADD";
+    if (copies || word == "RUN") {
+      if (const auto marks = document_marks(rest.text); !marks.empty()) {
+        from = behind_documents(text, std::min(from, text.size()), marks);
+        if (copies && marks.size() == 1) {
+          if (auto done = keep_file(image, piece(text, begin, from), source); !done) return done;
+        }
       }
-      const Values global = image.base.empty() ? image.arguments : Values{};
-      const auto known = words.empty() ? stages.end() : stages.find(words[0]);
-      image = known != stages.end() ? known->second : Image{};
-      image.arguments = global;
-      image.own_command = false;
-      if (known == stages.end() && !words.empty()) image.base = words[0];
-      stage = words.size() > 2 ? words[2] : std::string();
+    }
+    if (word == "FROM") {
+      begin_stage(rest.text, image, stages, stage);
     } else if (word == "ENTRYPOINT") {
       image.entrypoint = rest;
       if (!image.own_command) image.command.reset();  // one of the base does not count any longer
@@ -196,32 +331,7 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       if (auto done = set_variables(image, word == "ENV", rest, source); !done) return done;
     }
   }
-  RunContext context{.env = image.env, .image = image.base};
-  std::vector<ShellWord> words;
-  for (const auto* part : {&image.entrypoint, &image.command}) {
-    if (!*part || (*part)->text.empty()) continue;
-    const std::size_t begin = (*part)->origin.front();
-    if (auto list = json_words(text, begin, (*part)->origin.back() + 1)) {
-      words.insert(words.end(), list->begin(), list->end());
-      continue;
-    }
-    if (part == &image.command && image.entrypoint) {  // sh -c TEXT, handed to the entry point
-      words.push_back({{"/bin/sh", {begin, begin, begin, begin, begin, begin, begin}, {}}, begin, begin});
-      words.push_back({{"-c", {begin, begin}, {}}, begin, begin});
-      words.push_back({**part, begin, (*part)->origin.back() + 1});
-      continue;
-    }
-    if (auto done = finder.script(**part, context); !done) return done;
-    return true;  // a shell is the entry point: nothing is handed to it
-  }
-  if (!words.empty() && words.front().text.starts_with("--")) {
-    context.unknown.push_back(
-        {"the base image's entry point takes these words, and nobody knows here what it is", words.front().begin, {}});
-    finder.arguments(words, context);
-    return true;
-  }
-  finder.words(words, context);
-  return true;
+  return run_image(image, source, finder);
 }
 
 }  // namespace preflight::sources

@@ -117,8 +117,7 @@ Status ShellEvaluator::run_node(const Node& node) {
     case Node::Kind::kList:
       return run_list(node);
     case Node::Kind::kPipeline:
-      for (const NodePtr& child : node.children) run_apart(*child, when_);
-      return Status::kUnknown;
+      return run_pipeline(node);
     case Node::Kind::kGroup: {
       const Status status = run_node(*node.children.front());
       return node.negated ? opposite(status) : status;
@@ -149,6 +148,38 @@ Status ShellEvaluator::run_node(const Node& node) {
     }
   }
   return Status::kUnknown;
+}
+
+Status ShellEvaluator::run_pipeline(const Node& node) {
+  const Node* before = nullptr;
+  for (const NodePtr& child : node.children) {
+    if (before != nullptr && child->kind == Node::Kind::kSimple) piped_ = printed_for_the_next(*before);
+    run_apart(*child, when_);
+    piped_.reset();
+    before = child.get();
+  }
+  return Status::kUnknown;
+}
+
+// What `cat <<END` and `echo TEXT` hand to the command behind the bar.
+std::optional<ShellText> ShellEvaluator::printed_for_the_next(const Node& node) {
+  if (node.kind != Node::Kind::kSimple || node.words.empty() || !node.assignments.empty()) return std::nullopt;
+  ShellCommand command;
+  for (const Redirection& r : node.redirections) {
+    if (r.here_document < 0 && r.op != "<<<") return std::nullopt;
+    here_document(r, command);
+  }
+  const std::vector<ShellWord> words = expand_words(node.words);
+  if (words.size() == 1 && words[0].text == "cat" && command.input.size() == 1) return command.input.front();
+  if (words.size() < 2 || words[0].text != "echo" || words[1].text.starts_with('-')) return std::nullopt;
+  ShellText line;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (i > 1) append(line, {" ", {words[i].begin}, {}});
+    if (words[i].text.find('\\') != std::string::npos) return std::nullopt;  // shells differ about it
+    append(line, words[i]);
+  }
+  append(line, {"\n", {words.back().end}, {}});
+  return line;
 }
 
 // In a shell of its own: what it changes is lost.
@@ -511,6 +542,7 @@ ShellText ShellEvaluator::slice_placed(std::size_t from, std::size_t to) const {
 
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
+  if (auto read = std::exchange(piped_, std::nullopt)) command.input.push_back(std::move(*read));
   spend(30);
   command.begin = outer(node.begin);
   std::vector<std::size_t> from;  // per word: the word of the syntax it came from
@@ -523,6 +555,9 @@ Status ShellEvaluator::run_simple(const Node& node) {
     }
   }
   if (error_) return Status::kUnknown;
+  for (const Redirection& r : node.redirections) {
+    if (r.here_document >= 0 || r.op == "<<<" || r.op == "<") command.input.clear();  // in place of what is piped
+  }
   for (const Redirection& r : node.redirections) here_document(r, command);
   command.end = command.words.empty() ? command.begin : command.words.back().end;
   if (command.words.empty()) {

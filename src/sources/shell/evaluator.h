@@ -60,6 +60,8 @@ class ShellEvaluator {
   Status run_case(const Node& node);
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
+  Status run_pipeline(const Node& node);
+  std::optional<ShellText> printed_for_the_next(const Node& node);
   void run_apart(const Node& node, std::string when);
   Status run_math(const ShellText& expression, std::size_t at);
   Status run_math_loop(const Node& node);
@@ -123,6 +125,7 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
+  std::optional<ShellText> piped_;                  // what the command that runs next reads
   std::vector<std::set<std::string>*> written_;     // names that loops being followed assign
   std::vector<std::vector<SavedVariable>> locals_;  // to put back when a function ends
   std::vector<std::vector<ShellState>> returns_;    // of functions that run
