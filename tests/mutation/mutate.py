@@ -66,8 +66,9 @@ def environment(mutant):
 def test_notices(program, mutant):
     tests = ":".join(l for l in TESTS.read_text().split("\n") if l and not l.startswith("#"))
     command = [program, f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"]
+    env = {**os.environ, **environment(mutant), "PREFLIGHT_TOOL": program.removesuffix("_tests")}
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env={**os.environ, **environment(mutant)}, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=env, check=False)
     except subprocess.TimeoutExpired:
         return "a test does not end"
     if run.returncode == 0:
