@@ -147,9 +147,9 @@ TEST(ArgsConfig, TheOlderMergersKnowDestinationsOnlyAndPrintDicts) {
   const Yaml spelled("enable-hicache: true\n");
   EXPECT_EQ(std::get<ServerArgs>(spelled.parse(v0_5(23)))[Field::enable_hierarchical_cache], Value(true));
   EXPECT_TRUE(std::holds_alternative<UsageError>(spelled.parse(v0_5(22))));
-  const Yaml shorter("tp: 2\n");  // an option of all releases
-  EXPECT_EQ(std::get<ServerArgs>(shorter.parse(v0_5(23)))[Field::tp_size], Value(2));
-  EXPECT_TRUE(std::holds_alternative<UsageError>(shorter.parse(v0_5(22))));
+  const Yaml negated("no-dllm-fdfo: true\n");  // no key that the older merger knows, so the word goes to the parser
+  EXPECT_TRUE(std::holds_alternative<ParseRefusal>(negated.parse(v0_5(23))));
+  EXPECT_TRUE(std::holds_alternative<UsageError>(negated.parse(v0_5(22))));
   const Yaml yaml("json-model-override-args: {a: 1}\n");
   EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(13)))[Field::json_model_override_args], Value("{'a': 1}"));
   EXPECT_EQ(std::get<ServerArgs>(yaml.parse(v0_5(14)))[Field::json_model_override_args], Value(R"({"a": 1})"));

@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include "preflight/fields.h"
+#include "src/args/option_index.h"
 #include "src/facts/draft_model.h"
 #include "src/launch/launch_view.h"
 #include "src/launch/workspace.h"
@@ -96,12 +97,30 @@ void tell_sheet(const Launch& launch, Teller& teller) {
   teller.say_if_any("draft's cache of a token", sheet->cost.draft_bytes_per_token);
 }
 
+// A remedy names options of its release only, and gives values to those that take some.
+void expect_well_formed(const Diagnostic& d, Release release) {
+  const auto& options = args::OptionIndex::of(release);
+  for (const Remedy& remedy : d.remedies) {
+    for (const RemedyStep& step : remedy.steps) {
+      if (!remedy.release.empty() || step.kind == StepKind::kSet || step.kind == StepKind::kUnset) continue;
+      const args::Option* option = options.find(step.name);
+      if (step.kind == StepKind::kDrop && option == nullptr) continue;  // the way out of a word that nothing takes
+      ASSERT_NE(option, nullptr) << d.rule << " in " << release.text() << ": " << step.name;
+      if (step.kind != StepKind::kGive) continue;
+      if (option->arity == args::Arity::kNone) {
+        EXPECT_TRUE(step.values.empty()) << d.rule << " in " << release.text() << ": " << d.fix;
+      }
+    }
+  }
+}
+
 // Every word of a report that a release may decide. LG001 repeats SGLang's log, which recorded launches compare.
 Said said_of(const Launch& launch) {
   Teller teller;
   teller.say("outcome", testing::outcome_text(launch));
   for (const Diagnostic& d : check(launch).diagnostics) {
     if (d.rule == "LG001") continue;
+    expect_well_formed(d, launch.release());
     teller.say(d.rule, d.message);
     teller.say_if_any(d.rule + (d.field ? fmt::format(" {}", field_name(*d.field)) : "") + " fix", d.fix);
     if (d.rule.starts_with("CH"))

@@ -69,7 +69,7 @@ std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
   if (field == Field::dp_size && f.given(Field::enable_dp_attention)) {
     list.push_back(together({to_give("--attn-dp-size", {f.launch().args[field].repr()}), to_drop(name)}));
   }
-  if (ends.is_string() || ends.is_number())
+  if (!ends.is_bool() && (ends.is_string() || ends.is_number()))  // a switch takes no value
     list.push_back(to_give(name, {ends.is_string() ? ends.as_string() : ends.repr()}));
   list.push_back(to_drop(name));
   list.push_back(in_words("change what forces it"));
