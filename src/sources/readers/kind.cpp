@@ -30,6 +30,19 @@ bool has_template(std::string_view text) {
   return false;
 }
 
+// Templates of Argo alone, which it fills in itself while the workflow runs: the file is a manifest as it stands.
+bool is_argo_workflow(std::string_view text) {
+  if (text.find("argoproj.io/") == std::string_view::npos) return false;
+  for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
+    const auto inside = text.substr(std::min(text.find_first_not_of(" \t", at + 2), text.size()));
+    const auto starts = [&](std::string_view word) { return inside.starts_with(word); };
+    if (!starts("workflow.") && !starts("inputs.") && !starts("item") && !starts("steps.") && !starts("tasks.") &&
+        !starts("pod.") && !starts("outputs.") && !starts("="))
+      return false;
+  }
+  return true;
+}
+
 bool has_recipe(std::string_view text) {
   for (auto at = text.find("\n\t"); at != std::string_view::npos; at = text.find("\n\t", at + 1)) {
     const auto line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
@@ -136,7 +149,8 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   const bool yaml = ends(".yaml") || ends(".yml");
-  if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text)) return FileKind::kTemplate;
+  if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text))
+    return FileKind::kTemplate;
   if (is_manifest(text)) return FileKind::kManifest;
   if (text.starts_with("#!")) {
     const std::string_view line = text.substr(0, text.find('\n'));

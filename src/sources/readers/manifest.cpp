@@ -130,8 +130,10 @@ class ManifestReader {
       around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
     if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
     if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
-    for (const char* part : {"command", "args", "entrypoint"}) {
-      const YamlNode* value = part_of(node, part);
+    if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
+    for (const std::string_view part : {"command", "args", "entrypoint"}) {
+      if (part == "entrypoint" && around.dialect == Dialect::kKubernetes) continue;  // of an Argo workflow: a template
+      const YamlNode* value = part_of(node, std::string(part).c_str());
       if (value == nullptr || value->kind == YamlNode::kMapping) continue;
       return container(node, around);
     }
@@ -218,6 +220,16 @@ class ManifestReader {
     if (args == nullptr) return;
     const bool list = is_list(args);
     finder_.arguments(list ? tree_.words(*args) : plain_words(tree_.word(*args)), context);
+  }
+
+  // A script template of Argo: its source, for the shell that command names.
+  void argo_script(const YamlNode& node, const Around& around) {
+    const YamlNode* command = value_of(node, "command");
+    const auto words = command == nullptr ? std::vector<ShellWord>{} : tree_.words(*command);
+    if (words.empty() || !is_shell(words.front().text)) return;
+    RunContext context{.env = around.env, .name = around.name, .image = around.image};
+    environments(node, around, context.env, 0);
+    run_script(tree_.word(*value_of(node, "source")), context);
   }
 
   // A step of a workflow: its lines are one script. ${{ … }} is filled in where it runs.
