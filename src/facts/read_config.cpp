@@ -397,16 +397,13 @@ class Reader {
       }
     }
     if (type == "multi_modality") config->set("architectures", Value::list({"MultiModalityCausalLM"}));
-    static constexpr std::array<std::string_view, 6> kGemma4 = {"gemma4",          "gemma4_assistant",
-                                                                "gemma4_unified",  "gemma4_unified_assistant",
-                                                                "diffusion_gemma", "embedding_gemma2"};
-    const int named = release_ >= v0_5(22)   ? 6
-                      : release_ >= v0_5(21) ? 5
-                      : release_ >= v0_5(13) ? 4
-                      : release_ >= v0_5(12) ? 2
-                                             : 1;
-    const auto* const known = kGemma4.begin() + named;
-    if (std::find(kGemma4.begin(), known, type) != known) gemma4_shapes(config);
+    static constexpr std::pair<std::string_view, Release> kGemma4[] = {
+        {"gemma4", v0_5(11)},          {"gemma4_assistant", v0_5(12)},
+        {"gemma4_unified", v0_5(13)},  {"gemma4_unified_assistant", v0_5(13)},
+        {"diffusion_gemma", v0_5(21)}, {"embedding_gemma2", v0_5(22)}};
+    for (const auto& [name, since] : kGemma4) {
+      if (name == type && release_ >= since) gemma4_shapes(config);
+    }
     if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
   }
 

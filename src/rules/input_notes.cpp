@@ -71,9 +71,7 @@ const Rule kRules[] = {
     {.id = "SH004",
      .severity = Severity::kWarning,
      .summary = "a text that names a launch is handed to a program that is not known here",
-     .why = "What such a program does with the text, or what the text comes to, is not known here. The launch in it "
-            "was not "
-            "looked at.",
+     .why = "What becomes of such a text, or what it comes to, is not known here. The launch in it was not looked at.",
      .fix = "Check that launch by itself: xpu-preflight check -- followed by its arguments.",
      .source = kOwn,
      .need = RuleNeed::kNothing},

@@ -41,6 +41,16 @@ std::vector<ShellText> input_arguments(const std::vector<ShellWord>& words, std:
                            : std::vector<ShellText>(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
 }
 
+// An interpreter of Python without a file, -m or -c: its program comes from its input.
+bool reads_program(const std::vector<ShellWord>& words, std::size_t at) {
+  if (!base_name(words[at].text).starts_with("python")) return false;
+  std::size_t next = at + 1;
+  while (next < words.size() && words[next].text.size() == 2 && words[next].text[0] == '-' &&
+         std::string_view("BEIOPsSuvq").find(words[next].text[1]) != std::string_view::npos)
+    ++next;
+  return next >= words.size() || words[next].text == "-";
+}
+
 // kubectl and docker compose, told to read their objects from their input.
 bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
   const std::string_view name = base_name(words[at].text);
@@ -206,7 +216,8 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
-    if (reads_manifest(words, at)) return manifest(words[at], input);
+    if (reads_manifest(words, at)) return read_from_input(words[at], input, true, {});
+    if (reads_program(words, at)) return read_from_input(words[at], input, false, context.env);
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
       const bool remote = base_name(word.text) == "ssh";
@@ -345,19 +356,22 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   if (!done && !error_) error_ = done.error();
 }
 
-// Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script.
-void LaunchFinder::manifest(const ShellWord& program, const std::vector<ShellText>& input) {
+// Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script, and programs that
+// `python -` does.
+void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<ShellText>& input, bool objects,
+                                   const Values& environment) {
   for (const ShellText& text : input) {
     if (text.text.find("sglang") == std::string::npos) continue;
     if (!text.unknowns.empty()) {
       notes_.push_back({"SH004",
-                        fmt::format("{} reads objects that are not known as they stand, and the launches in them are "
-                                    "not looked at: {}",
+                        fmt::format("{} reads a text that is not known as it stands, and the launches in it are not "
+                                    "looked at: {}",
                                     base_name(program.text), text.unknowns.front().message),
                         text.unknowns.front().offset});
       continue;
     }
-    auto done = read_part(text, FileKind::kManifest, {}, {text_, given_, {}}, *this);
+    auto done =
+        read_part(text, objects ? FileKind::kManifest : FileKind::kWords, {}, {text_, given_, {}, &environment}, *this);
     if (!done && !error_) error_ = done.error();
   }
 }

@@ -55,7 +55,8 @@ class LaunchFinder {
                  const std::vector<ShellText>& input, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
              const std::vector<ShellText>& input, int depth);
-  void manifest(const ShellWord& program, const std::vector<ShellText>& input);
+  void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, bool objects,
+                       const Values& environment);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at);
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);

@@ -90,10 +90,10 @@ def values_by_field(texts):
 
 def affected(code, start, number, shift):
     """Releases in which `number + shift` answers otherwise."""
-    inclusive = re.search(r"(\blast = |v0_5\(\d+\), )$", code[:start]) is not None  # a range's end
-    first = number + (1 if inclusive else 0)
-    release = first if shift > 0 else first - 1
-    return (release,) if release in RELEASES else ()
+    first = number if shift > 0 else number - 1
+    ends_a_range = re.search(r"(\blast = |v0_5\(\d+\), )$", code[:start]) is not None
+    releases = (first, first + 1) if ends_a_range else (first,)  # a range holds its end or not, as its table says
+    return tuple(r for r in releases if r in RELEASES)
 
 
 def release_sites(code, bare, release_constants):

@@ -41,6 +41,12 @@ struct DocumentMark {
   bool indented = false;
 };
 
+// A mark is a word of its own, behind a file descriptor or not; the shifts of $((1 << 2)) and $((1<<2)) are none.
+bool begins_a_word(std::string_view text, std::size_t at) {
+  while (at > 0 && std::isdigit(static_cast<unsigned char>(text[at - 1])) != 0) --at;
+  return at == 0 || std::isspace(static_cast<unsigned char>(text[at - 1])) != 0;
+}
+
 std::vector<DocumentMark> document_marks(std::string_view text) {
   std::vector<DocumentMark> out;
   char quote = '\0';
@@ -54,7 +60,7 @@ std::vector<DocumentMark> document_marks(std::string_view text) {
       quote = c;
     } else if (text.substr(i).starts_with("<<<")) {
       i += 2;
-    } else if (text.substr(i).starts_with("<<")) {
+    } else if (text.substr(i).starts_with("<<") && begins_a_word(text, i)) {
       DocumentMark mark;
       i += 2;
       if (i < text.size() && text[i] == '-') {

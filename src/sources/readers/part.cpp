@@ -59,7 +59,13 @@ Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& 
   LaunchFinder inner(text, source.given);
   if (!finder.descend(inner, text.size()))
     return failure("this holds more texts inside texts than are followed; give the launch as a command");
-  auto done = read_as(kind, {text, source.given, {}}, inner);
+  Values environment;
+  if (source.environment != nullptr) environment = *source.environment;
+  for (auto& [variable, value] : environment) {
+    std::fill(value.origin.begin(), value.origin.end(), line);
+    for (Unknown& unknown : value.unknowns) unknown.offset = line;
+  }
+  auto done = read_as(kind, {text, source.given, {}, &environment}, inner);
   const auto place = [&](std::size_t at) {
     return at < line ? part.origin.front() : part.origin[std::min(at - line, part.origin.size() - 1)];
   };

@@ -352,6 +352,9 @@ std::optional<ShellText> PythonProgram::variable_value(std::size_t open, int dep
     return ShellText{given->second, std::vector<std::size_t>(given->second.size(), at), {}};
   const bool set =
       std::any_of(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.name == name->text; });
+  if (!set && source_.environment != nullptr) {
+    if (const auto own = source_.environment->find(name->text); own != source_.environment->end()) return own->second;
+  }
   if (!set && both.size() == 2) {
     if (auto value = literal(both[1], depth + 1)) return value;
   }
@@ -611,6 +614,7 @@ void PythonProgram::apply(const Setting& setting, RunContext& context) {
 
 RunContext PythonProgram::context_at(std::size_t token) const {
   RunContext context;
+  if (source_.environment != nullptr) context.env = *source_.environment;
   context.when = branch_at(token);
   for (const Setting& setting : settings_) {
     if (setting.at < tokens_[token].begin) apply(setting, context);

@@ -33,11 +33,13 @@ struct SourceText {
   std::string_view text;
   const Variables& given;
   std::string_view name;  // of the file; may be empty
+  const Values* environment =
+      nullptr;  // that a program is started with, where that is known; its places are the text's
 };
 
 Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder);
 // A text inside `source` (a code block, a cell, a file that is written), with its places there; `name` is for launches
-// that have none of their own.
+// that have none of their own. Values of the source's environment are told at the beginning of the part.
 Result<bool> read_part(const ShellText& part, FileKind kind, const std::string& name, const SourceText& source,
                        LaunchFinder& finder);
 
