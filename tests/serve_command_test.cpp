@@ -147,16 +147,19 @@ TEST(Serve, EachReleaseKnowsDiffusionModelsItsOwnWay) {
       {"a-Hunyuan3D-2", "x", "", releases(11, 16), {}},
       {"FLUX.2-dev-NVFP4", "x", "", releases(11, 16), {}},
       {"comfy-org--Ideogram-4", "x", "", releases(13, 16), {}},
+      {"comfy-org/Ideogram-4", "x", "", releases(13, 16), {}},
       {"lerobot--pi05", "x", "", releases(16, 16), {}},
       {"pi0.5-base", "x", "", releases(16, 16), {}},
       {"fal--ideogram-v4-fast", "x", "", releases(16, 16), {}},
       {"fal--ideogram-v4-instant", "x", "", releases(16, 16), {}},
+      {"fal/ideogram-v4-fast", "x", "", releases(16, 16), {}},
+      {"fal/ideogram-v4-instant", "x", "", releases(16, 16), {}},
       {"fal--ideogram-v4-other", "x", "", {}, {}},
   };
   const TemporaryDirectory dir;
   for (const Directory& row : rows) {
     const std::string model = dir.path() + "/" + row.name;
-    std::filesystem::create_directory(model);
+    std::filesystem::create_directories(model);
     dir.file(std::string(row.name) + "/" + row.index, row.text);
     for (int patch = 11; patch <= 23; ++patch) {
       const std::string release = "0.5." + std::to_string(patch);

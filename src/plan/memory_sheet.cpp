@@ -27,10 +27,10 @@ std::int64_t field(const Launch& launch, Field f, std::int64_t fallback) {
 
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
 
-// SGLANG_VLM_CACHE_SIZE_MB: the cache of image embeddings, allocated after the KV pool (since 0.5.22; 100 MiB by
-// default).
+// SGLANG_VLM_CACHE_SIZE_MB: the cache of image embeddings, allocated after the KV pool (since 0.5.18; 100 MiB by
+// default). The pools that mm_runtime_reservation_gb counts beside it are of NVIDIA's memory.
 double image_reserve_gib(const Launch& launch) {
-  if (!launch.model->is_multimodal || launch.release() < v0_5(22)) return 0.0;
+  if (!launch.model->is_multimodal || launch.release() < v0_5(18)) return 0.0;
   return static_cast<double>(python::environment_int(launch.env, "SGLANG_VLM_CACHE_SIZE_MB", 100)) / 1024;
 }
 

@@ -98,8 +98,50 @@ def least_of(values):
     torch.distributed.all_reduce = all_reduce
 
 
+def suited(function, **given):
+    """A call with what this release's function takes of it."""
+    takes = inspect.signature(function).parameters
+    return function(**{name: value for name, value in given.items() if name in takes})
+
+
+def widths(settings):
+    """How wide each part is, as releases before 0.5.21 hear it from their process groups."""
+    of = lambda name: setting(settings, name) or 1
+    tp, replicas = of("tp_size"), of("dp_size")
+    attention_dp = replicas if setting(settings, "enable_dp_attention") else 1
+    return {
+        "tp_size": tp, "pp_size": of("pp_size"), "dp_size": replicas, "attn_cp_size": of("attn_cp_size"),
+        "attn_dp_size": attention_dp, "attn_tp_size": tp // attention_dp // of("attn_cp_size"), "moe_ep_size": of("ep_size"),
+        "moe_dp_size": of("moe_dp_size"), "moe_tp_size": tp // of("ep_size") // of("moe_dp_size"), "dcp_size": of("dcp_size"),
+        "attn_dcp_size": of("dcp_size"), "dcp_enabled": of("dcp_size") > 1}
+
+
+def published(settings, rank, group):
+    """The release's view of its parts, for the first tensor rank of a stage."""
+    from sglang.srt import runtime_context as context
+    from sglang.srt.mem_cache import kv_cache_configurator as module
+
+    if hasattr(context, "SpawnRanks"):  # since 0.5.21
+        ranks = context.SpawnRanks(world_rank=rank * setting(settings, "tp_size"), gpu_id=0)
+        context.publish(settings, role="scheduler", ranks=ranks)
+        parallel = context.get_parallel()
+        group.world_size = parallel.pp_size
+        parallel._overrides["world_group"] = group
+        return parallel, {}
+    context.publish(settings, role="scheduler")
+    parallel, own = context.get_parallel(), widths(settings)
+    group.world_size = own["pp_size"]
+    parallel._overrides.update(own, tp_rank=0, pp_rank=rank)
+    module.get_world_group = lambda: group
+    from sglang.srt.distributed import parallel_state_wrapper
+
+    known = parallel_state_wrapper.ParallelState.__annotations__
+    state = {name: value for name, value in own.items() if name in known}
+    return parallel, {"ps": parallel_state_wrapper.ParallelState.trivial(pp_rank=rank, **state)}
+
+
 def configurator(settings, rank):
-    """The release's own, for the first tensor rank of a stage (since 0.5.23)."""
+    """The release's own, for the first tensor rank of a stage (since 0.5.17)."""
     from sglang.srt import runtime_context as context
     from sglang.srt.configs.model_config import AttentionArch, ModelConfig
     from sglang.srt.mem_cache import kv_cache_configurator as module
@@ -110,31 +152,30 @@ def configurator(settings, rank):
     from sglang.srt.model_executor.model_runner_components.spec_aux_hidden_state import resolve_spec_aux_hidden_state_config
     from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
-    ranks = context.SpawnRanks(world_rank=rank * setting(settings, "tp_size"), gpu_id=0)
-    context.publish(settings, role="scheduler", ranks=ranks)
-    parallel = context.get_parallel()
-    group = types.SimpleNamespace(cpu_group=None, world_size=parallel.pp_size, rank_in_group=rank)
-    parallel._overrides["world_group"] = group
+    group = types.SimpleNamespace(cpu_group=None, rank_in_group=rank)
+    parallel, state = published(settings, rank, group)
     config = ModelConfig.from_server_args(settings)
     stub = model_stub(config, rank, parallel.pp_size)
     algorithm = SpeculativeAlgorithm.from_string(context.get_spec().speculative_algorithm)
     text, kv_dtype = configure_kv_cache_dtype(
         server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=stub, model_dtype=config.dtype,
         is_draft_worker=False, is_dflash=algorithm.is_dflash_family(), speculative_draft_attention_backend=None)
-    return module.KVCacheConfigurator(
+    return suited(
+        module.KVCacheConfigurator, **state,
         device="xpu", gpu_id=0, attn_dp_size=parallel.attn_dp_size, pp_size=parallel.pp_size, pp_group=group, model=stub,
         model_config=config, server_args=settings, kv_cache_dtype=kv_dtype, model_dtype=config.dtype,
         kv_cache_dtype_str=text if text is not None else context.get_model().kv_cache_dtype,
         page_size=context.get_schedule().page_size, sliding_window_size=resolve_sliding_window_size(stub, config),
         spec_algorithm=algorithm, is_draft_worker=False,
-        post_capture_kv_active=is_post_capture_kv_active(
-            server_args=settings, is_draft_worker=False, spec_algorithm=algorithm, token_to_kv_pool_allocator=None),
+        post_capture_kv_active=suited(
+            is_post_capture_kv_active, server_args=settings, is_draft_worker=False, spec_algorithm=algorithm,
+            token_to_kv_pool_allocator=None),
         spec_aux_config=resolve_spec_aux_hidden_state_config(
             server_args=settings, model_config=config, spec_algorithm=algorithm, is_draft_worker=False),
         is_hybrid_swa=config.is_hybrid_swa, is_hybrid_swa_compress=config.is_hybrid_swa_compress,
         use_mla_backend=config.attention_arch == AttentionArch.MLA,
-        layer_info=resolve_layer_indices(model=stub, model_config=config, is_draft_worker=False), forward_stream=None,
-        req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
+        layer_info=suited(resolve_layer_indices, model=stub, model_config=config, is_draft_worker=False, spec_algorithm=algorithm),
+        forward_stream=None, req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
 
 
 def sized(settings, given):
