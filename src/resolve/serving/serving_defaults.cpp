@@ -189,22 +189,22 @@ std::string default_device(Resolution& r) {
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
 }
 
+// `unquant` is no method: the model is read unquantized, whatever its checkpoint says.
+void leave_unquantized(Resolution& r, StepName step) {
+  const bool unquantized = r.is(Field::quantization, "unquant");
+  if (unquantized) r.change(step, Field::quantization, nullptr);
+  r.set_attribute("_quantization_explicitly_unset", unquantized);
+}
+
 // The draft model is quantized as the target unless its own option says otherwise.
 void resolve_draft_quantization(Resolution& r) {
   constexpr Field kDraft = Field::speculative_draft_model_quantization;
   constexpr Field kExplicit = Field::_speculative_draft_quantization_explicitly_set;
-  if (field_exists(kExplicit, r.release())) {  // seen since 0.5.18
-    if (r.none(kExplicit)) r.change(kDefaults, kExplicit, !r.none(kDraft));
-    if (r.none(kDraft)) r.change(kDefaults, kDraft, r[Field::quantization]);
-    const bool unquantized = r.is(Field::quantization, "unquant");
-    if (unquantized) r.change(kDefaults, Field::quantization, nullptr);
-    r.set_attribute("_quantization_explicitly_unset", unquantized);
-    if (r.is(kDraft, "unquant")) r.change(kDefaults, kDraft, nullptr);
-  } else if (r.none(kDraft)) {
-    r.set(kDefaults, kDraft, r[Field::quantization]);
-  } else if (r.is(kDraft, "unquant")) {
-    r.set(kDefaults, kDraft, nullptr);
-  }
+  if (field_exists(kExplicit, r.release()) && r.none(kExplicit)) r.change(kDefaults, kExplicit, !r.none(kDraft));
+  const bool own = !r.none(kDraft);
+  if (!own) r.change(kDefaults, kDraft, r[Field::quantization]);
+  if (r.since(v0_5(15))) leave_unquantized(r, kDefaults);
+  if ((own || r.since(v0_5(15))) && r.is(kDraft, "unquant")) r.change(kDefaults, kDraft, nullptr);
 }
 
 }  // namespace
@@ -227,13 +227,8 @@ void handle_deprecated_args(Resolution& r) {
   }
 }
 
-// Its own step up to 0.5.17 at least; since 0.5.18 part of handle_missing_default_values.
-void handle_quantization_unquant(Resolution& r) {
-  if (field_exists(Field::_speculative_draft_quantization_explicitly_set, r.release())) return;
-  const bool unquantized = r.is(Field::quantization, "unquant");
-  if (unquantized) r.set("__post_init__", Field::quantization, nullptr);
-  r.set_attribute("_quantization_explicitly_unset", unquantized);
-}
+// Its own step up to 0.5.14; part of handle_missing_default_values since.
+void handle_quantization_unquant(Resolution& r) { leave_unquantized(r, "__post_init__"); }
 
 void handle_missing_default_values(Resolution& r) {
   if (r.none(Field::tokenizer_path)) r.change(kDefaults, Field::tokenizer_path, r[Field::model_path]);
