@@ -2,6 +2,12 @@
 // kept; whole recorded ones are compared by tests/parity/messages.py where recordings are at hand.
 #include "src/rules/messages.h"
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/run_tool.h"
@@ -49,6 +55,98 @@ TEST(PastedMessage, LeadsToItsPlaceAndRule) {
     ASSERT_NE(places.front().rule, nullptr) << c.text;
     EXPECT_EQ(places.front().rule->id, c.rule) << c.text;
   }
+}
+
+std::string named(std::string_view text) {
+  const auto places = places_of(read_message(text));
+  if (places.empty()) return "nothing";
+  return std::string(places.front().rule == nullptr ? "no rule" : places.front().rule->id);
+}
+
+std::string frames(std::initializer_list<std::pair<const char*, const char*>> stack, std::string_view last) {
+  std::string out = "Traceback (most recent call last):\n";
+  for (const auto& [file, function] : stack) {
+    out += fmt::format("  File \"/x/{}\", line 7, in {}\n    f()\n", file, function);
+  }
+  return out + std::string(last);
+}
+
+// What fails after the arguments are resolved, as it stands in a log of an Intel GPU.
+TEST(PastedMessage, OfALateFailureLeadsToItsRule) {
+  const std::pair<std::string, const char*> rows[] = {
+      {"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.", "PL002"},
+      {"ValueError: Loaded weights leave no GPU memory for the KV cache under x", "PL002"},
+      {"torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB", "PL007"},
+      {frames({{"sglang/srt/model_loader/loader.py", "load_model"}}, "torch.OutOfMemoryError: XPU out of memory."),
+       "PL002"},
+      {"AssertionError: 20 is not divisible by 8", "PL003"},
+      {frames({{"sglang/srt/layers/linear.py", "__init__"}, {"sglang/srt/distributed/utils.py", "ensure_divisibility"}},
+              "AssertionError: 20 is not divisible by 8"),
+       "PL003"},
+      {frames({{"sglang/srt/layers/attention/xpu_backend.py", "__init__"}}, "AssertionError"), "PL006"},
+      {"ValueError: Weight output_partition_size = 96 is not divisible by weight quantization block_n = 128.", "QN002"},
+      {"ValueError: For quantized MoE models, please make sure (moe_intermediate_size=768 / x", "QN001"},
+      {"AssertionError: FlashAttention v3 Backend requires SM>=80 and SM<=90.", "BK001"},
+      {"AssertionError: Only encoder size 1 is supported", "BK005"},
+      {frames({{"sglang/srt/layers/attention/xpu_backend.py", "forward_decode"},
+               {"sgl_kernel/attention.py", "flash_mla_decode"}},
+              "AssertionError"),
+       "PG002"},
+      {frames({{"sglang/srt/layers/attention/xpu_backend.py", "forward_decode"}}, "AssertionError\n"), "PG002"},
+      {"RuntimeError: Unsupported page size for decode attention: 32", "PG001"},
+      {"RuntimeError: mha_fwd only supports Half and BFloat16", "AT003"},
+      {"RuntimeError: query and key must have the same dtype", "AT003"},
+      {"RuntimeError: fp8 KV cache requires k_descale and v_descale", "AT003"},
+      {"RuntimeError: Unsupported q_group_size: 32", "AT002"},
+      {"RuntimeError: Unsupported head size for paged decode attention: 80", "AT001"},
+      {"NotImplementedError: x is only supported on BMG and later", "BK002"},
+      {"ImportError: cannot import name 'store_cache_xpu' from 'sgl_kernel' (/x/sgl_kernel/__init__.py)", "KR005"},
+      {"ImportError: cannot import name 'flash_mla_decode_get_workspace_size' from 'sgl_kernel'", "KR004"},
+      {"TypeError: f() got an unexpected keyword argument 'out'", "KR003"},
+      {"TypeError: f() got an unexpected keyword argument 'bidirectional_block_ids'", "KR006"},
+      {"ValueError: Model architectures ['FooForCausalLM'] are not supported for now.", "MC001"},
+      {"RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)", "KI003"},
+      {"OSError: [Errno 98] Address already in use", "HO005"},
+      {"[Errno 98] error while attempting to bind on address: address already in use", "HO005"},
+      {"ValueError: EAGLE is not supported in decode attention backend intel_xpu", "SP001"},
+      {"AssertionError: Cascade attention is not supported with MLA", "SP002"},
+      {"NameError: name 'sgl_build_tree_kernel_efficient' is not defined", "SP003"},
+      {"TypeError: f() got an unexpected keyword argument 'intermediate_conv_window'", "SP006"},
+      {"AssertionError: XPUGraphRunner does not support MLP sync yet.", "GR001"},
+      {"AssertionError: XPUGraphRunner does not support Torch Memory Saver yet.", "GR002"},
+      {"RuntimeError: x currently only supported on the AMD HIP platform or CUDA platform", "DC001"},
+      {"AssertionError: current MoE does not support use_fp8_w8a8", "MO001"},
+      {"ValueError: torch.float32 is not supported for quantization method fp8.", "QN004"},
+      {"NameError: name 'gptq_shuffle' is not defined", "QN005"},
+      {"AssertionError: Page size must be 1 for MambaRadixCache v1, got 128", "HY001"},
+      {"AssertionError: MambaComponent requires page_size=1 when x", "HY001"},
+      {"NameError: name 'causal_conv1d_fn' is not defined", "HY005"},
+      {"NameError: name 'torch_npu' is not defined", "SA002"},
+      {"ModuleNotFoundError: No module named 'xgrammar'", "SA003"},
+      {frames({{"sglang/srt/mem_cache/memory_pool_host.py", "__init__"}, {"torch/cuda/__init__.py", "_lazy_init"}},
+              "AssertionError: Torch not compiled with CUDA enabled"),
+       "SA005"},
+  };
+  for (const auto& [text, rule] : rows) EXPECT_EQ(named(text), rule) << text;
+}
+
+TEST(PastedMessage, OfAFunctionWithSeveralRefusalsLeadsToItsOwnRule) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"ValueError: TRTLLM MLA backend is only supported on Blackwell GPUs (SM100/SM12x). Please use a", "no rule"},
+      {"ValueError: CuteDSL MLA backend is only supported on Blackwell GPUs (SM100). Please use a", "no rule"},
+      {"ValueError: --swa-full-tokens-ratio should be in range (0, 1.0].", "no rule"},
+      {"ValueError: --radix-eviction-policy tlru needs 'threshold' greater than 'next_prompt_estimate'", "no rule"},
+      {"ValueError: The argument disaggregation-decode-enable-offload-kvcache is only supported for decode", "no rule"},
+      {"ValueError: speculative_eagle_topk > 1 with page_size > 1 is unstable", "RF004"},
+      {"ValueError: Unsupported config option 'disable_cuda_graph' with action 'DeprecatedStoreTrueAction'", "no rule"},
+      {"ValueError: DFLASH speculative decoding requires setting --speculative-draft-model-path.", "no rule"},
+      {"ValueError: --dcp-replicate-q-proj requires --dcp-size > 1.", "no rule"},
+      {"ValueError: --mamba-radix-cache-strategy extra_buffer needs mamba state, got LlamaForCausalLM.", "no rule"},
+      {"AssertionError: tp_size must be divisible by number of nodes", "RF008"},
+      {"launch_server.py: error: ambiguous option: --enable- could match --enable-multimodal, --enable-lora", "US002"},
+      {"error: argument --cuda-graph-config: --cuda-graph-config must be JSON: Expecting value: line 1", "US004"},
+  };
+  for (const auto& [text, rule] : rows) EXPECT_EQ(named(text), rule) << text;
 }
 
 TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {

@@ -371,6 +371,9 @@ const Rule* explain_message(const std::string& what, Release release, const Outp
   }
   if (places.size() > kMost) print_line("", fmt::format("and {} places more", places.size() - kMost), output);
   print_named_options(message, release, output);
+  for (const Rule* other : places.front().others) {
+    print_line("may be", fmt::format("{}: {}", other->id, other->summary), output);
+  }
   if (rule != nullptr) {
     std::cout << '\n';
     print_rule(*rule, output);

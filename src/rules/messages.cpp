@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <tuple>
 
 #include "src/base/ascii_case.h"
+#include "preflight/refusal_rule.h"
 #include "src/base/embedded.h"
+#include "src/resolve/core/refusal_sites.h"
+#include "src/rules/late_messages.h"
 
 namespace preflight::rules {
 namespace {
 
-// Places that no SGLang file words, and the rules that explain places. "" matches anything.
+// Places that no SGLang file words, and the rules that explain places. "" matches anything. No rule: its refusal's
+// words tell it.
 struct Known {
   std::string_view marker;
   std::string_view kind;
@@ -20,11 +25,11 @@ struct Known {
 };
 
 constexpr Known kForeign[] = {
-    {"transformers does not recognize", "ValueError", "parse", "RF016"},
+    {"transformers does not recognize", "ValueError", "parse", ""},
     {"unrecognized model in", "ValueError", "parse", ""},
-    {"compiled with cuda enabled", "AssertionError", "_lazy_init", "RF017"},
+    {"compiled with cuda enabled", "AssertionError", "_lazy_init", ""},
     {"nonetype object is not subscriptable", "TypeError", "__init__", ""},
-    {"instances of nonetype and int", "TypeError", "_handle_eagle_family", "RF005"},
+    {"instances of nonetype and int", "TypeError", "_handle_eagle_family", ""},
     {"modulo by zero", "ZeroDivisionError", "check_server_args", ""},
     {"division by zero", "ZeroDivisionError", "", ""},
     {"while parsing a", "ParserError", "_parse_yaml_config", ""},
@@ -32,17 +37,20 @@ constexpr Known kForeign[] = {
     {"expecting property name", "JSONDecodeError", "", ""},
     {"expecting value line", "JSONDecodeError", "", ""},
     {"extra data line", "JSONDecodeError", "", ""},
-    {"unsupported config option", "ValueError", "_convert_config_to_args", "AR001"},
+    {"unsupported config option", "ValueError", "_convert_config_to_args", ""},
     {"mamba module not available", "ValueError", "handle_mamba_backend", ""},
     {"unknown model config parser", "ValueError", "get_model_config_parser", ""},
     {"module logging has no attribute", "AttributeError", "prepare_server_args", ""},
     {"repo id must be", "", "", "RF018"},
     {"repo id must use", "", "", "RF018"},
-    {"invalid connector type", "ValueError", "create_remote_connector", "RF018"},
+    {"invalid connector type", "ValueError", "create_remote_connector", ""},
     {"implementation is not compatible with sglang", "ValueError", "resolve_transformers_arch", "MC001"},
     {"cannot find model module", "ValueError", "resolve_transformers_arch", "MC001"},
     {"pipeline parallel is not compatible with this model", "AssertionError", "", "MC002"},
     {"ppmissinglayer object has no attribute", "AttributeError", "", "MC003"},
+};
+
+constexpr Known kParsers[] = {
     {"unrecognized arguments", "", "", "US001"},
     {"ambiguous option", "", "", "US002"},
     {"invalid choice", "", "", "US003"},
@@ -54,37 +62,11 @@ constexpr Known kForeign[] = {
     {"ignored explicit argument", "", "", "US004"},
 };
 
+// Rules of places that are no refusals of arguments, which refusal_sites.h knows.
 constexpr Known kRules[] = {
-    {"mla", "ValueError", "handle_attention_backend_compatibility", "RF002"},
-    {"", "ValueError", "deterministic_attention_backend", "RF003"},
-    {"", "ValueError", "handle_deterministic_inference", "RF003"},
-    {"speculative_eagle_topk", "ValueError", "handle_eagle_family", "RF004"},
-    {"page_size", "ValueError", "handle_eagle_family", "RF004"},
-    {"", "AssertionError", "handle_eagle_family", "RF005"},
-    {"", "TypeError", "handle_eagle_family", "RF005"},
-    {"", "ValueError", "handle_ngram", "RF006"},
-    {"", "ValueError", "handle_dflash", "RF006"},
-    {"", "ValueError", "handle_dspark", "RF006"},
-    {"chunked_prefill_size", "AssertionError", "check_server_args", "RF007"},
-    {"nnodes", "AssertionError", "check_server_args", "RF008"},
-    {"pipeline parallelism", "AssertionError", "check_server_args", "RF009"},
-    {"", "AssertionError", "check_pipeline_parallel_compat", "RF009"},
-    {"", "", "handle_kv4_compatibility", "RF010"},
-    {"", "", "handle_mxfp8_kv_cache_compatibility", "RF010"},
-    {"", "ValueError", "handle_cache_compatibility", "RF011"},
-    {"", "", "validate_mamba_no_buffer", "RF012"},
-    {"", "", "validate_mamba_extra_buffer", "RF012"},
-    {"", "", "handle_mamba_radix_cache", "RF012"},
-    {"", "", "check_xpu_dcp", "RF013"},
-    {"", "", "handle_decode_context_parallelism", "RF013"},
-    {"", "ValueError", "derive_context_length", "RF014"},
-    {"unknown quantization method", "ValueError", "verify_quantization", "RF019"},
-    {"", "ValueError", "verify_quantization", "RF015"},
-    {"", "ValueError", "create_remote_connector", "RF018"},
     {"", "ValueError", "resolve_transformers_arch", "MC001"},
     {"memory", "RuntimeError", "init_memory_pool", "PL002"},
     {"memory", "ValueError", "profile_max_num_token", "PL002"},
-    {"mem_fraction_static", "", "", "PL002"},
     {"", "warning", "intel_xpu_page_constraint", "CH001"},
     {"", "warning", "handle_xpu_backends", "CH001"},
 };
@@ -181,6 +163,13 @@ std::string function_in(std::string_view line) {
   return std::string(name.substr(0, end));
 }
 
+// Its name without folders.
+std::string_view file_in(std::string_view line) {
+  const auto start = line.find("File \"") + 6;
+  std::string_view path = line.substr(start, line.find('"', start) - start);
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
 bool names(const PastedMessage& message, std::string_view function) {
   return std::ranges::any_of(message.functions, [&](const std::string& f) { return bare(f) == bare(function); });
 }
@@ -190,11 +179,105 @@ bool fits(const Known& row, const PastedMessage& m, std::string_view kind, std::
          (row.marker.empty() || holds(m.words, row.marker));
 }
 
+// Refusals of arguments are told apart by the words that the steps' own refusals stand for.
 const Rule* rule_of(const PastedMessage& m, std::string_view kind, std::string_view function) {
+  const RF refusal = resolve::rule_of_refusal(m.exception.empty() ? kind : m.exception, function, m.said);
+  if (refusal != RF::kOther) return find_rule(id_of(refusal));
   for (const Known& row : kRules) {
     if (fits(row, m, kind, function)) return find_rule(row.rule);
   }
   return nullptr;
+}
+
+// Spaces and line ends as one space each, as a terminal may have wrapped the words.
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (!space) out += c;
+    if (space && !out.empty() && out.back() != ' ') out += ' ';
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+// argparse's frame around what a type says: "argument --name/-n: …".
+bool is_argument_frame(std::string_view line) {
+  const auto at = line.find("argument -");
+  if (at == std::string_view::npos) return false;
+  const auto end = line.find_first_of(" :", at + 9);
+  return end != std::string_view::npos && line[end] == ':';
+}
+
+bool stands_in(const PastedMessage& m, std::string_view function, std::string_view file) {
+  for (std::size_t i = 0; i < m.functions.size(); ++i) {
+    if ((function.empty() || bare(m.functions[i]) == bare(function)) && (file.empty() || m.files[i] == file))
+      return true;
+  }
+  return function.empty() && file.empty();
+}
+
+using Places = std::vector<MessagePlace>;
+
+bool takes(const PastedMessage& m, std::string_view kind) {
+  return m.exception.empty() || kind.empty() || kind == m.exception;
+}
+
+// The parser itself: whoever reads its complaint need not look further.
+Places parsers_places(const PastedMessage& m) {
+  Places out;
+  if (!m.exception.empty()) return out;
+  for (const Known& row : kParsers) {
+    if (holds(m.words, row.marker)) out.push_back({.marker = row.marker, .rule = find_rule(row.rule)});
+  }
+  // Types of their own complain in their own words; the parser's frame around these is one.
+  if (out.empty() && m.is_parsers) out.push_back({.marker = "argument", .rule = find_rule("US004")});
+  return out;
+}
+
+Places late_places(const PastedMessage& m) {
+  for (const LateMessage& row : late_messages()) {
+    if (!takes(m, row.kind) || !stands_in(m, row.function, row.file)) continue;
+    if (!row.words.empty() && !holds(m.words, row.words)) continue;
+    if (row.bare && !m.said.empty()) continue;
+    if (row.words.empty() && !row.kind.empty() && m.exception.empty()) continue;  // a traceback without its end
+    MessagePlace place{.marker = row.words, .kind = row.kind, .function = row.function};
+    for (const std::string_view id : row.rules) {
+      const Rule* rule = id.empty() ? nullptr : find_rule(id);
+      if (place.rule == nullptr)
+        place.rule = rule;
+      else if (rule != nullptr)
+        place.others.push_back(rule);
+    }
+    return {place};
+  }
+  return {};
+}
+
+Places foreign_places(const PastedMessage& m) {
+  Places out;
+  for (const Known& row : kForeign) {
+    if (!takes(m, row.kind) || !holds(m.words, row.marker)) continue;
+    // Python's own words: the function of the traceback is the better witness.
+    const std::string_view function = m.functions.empty() ? row.function : std::string_view(m.functions.back());
+    MessagePlace place{.marker = row.marker, .kind = row.kind, .function = row.function};
+    place.rule = row.rule.empty() ? rule_of(m, row.kind, function) : find_rule(row.rule);
+    out.push_back(place);
+  }
+  return out;
+}
+
+// An assertion without words: the function alone tells.
+Places places_of_function(const PastedMessage& m) {
+  Places out;
+  for (const MessagePlace& row : table()) {
+    if (m.functions.empty() || bare(m.functions.back()) != bare(row.function)) continue;
+    MessagePlace place = row;
+    place.marker = {};
+    if (!m.exception.empty()) place.kind = {};
+    out.push_back(place);
+  }
+  return out;
 }
 
 }  // namespace
@@ -202,11 +285,20 @@ const Rule* rule_of(const PastedMessage& m, std::string_view kind, std::string_v
 PastedMessage read_message(std::string_view text) {
   PastedMessage out;
   out.words = words_of(text);
+  out.said = on_one_line(text);
   while (!text.empty()) {
     const std::string_view line = next_part(text, '\n');
-    if (auto function = function_in(line); !function.empty()) out.functions.push_back(std::move(function));
-    if (auto exception = exception_in(line); !exception.empty()) out.exception = std::move(exception);
-    out.is_parsers = out.is_parsers || line.find("argument --") != std::string_view::npos;
+    if (auto function = function_in(line); !function.empty()) {
+      out.functions.push_back(std::move(function));
+      out.files.emplace_back(file_in(line));
+    }
+    if (auto exception = exception_in(line); !exception.empty()) {
+      const auto end = line.find(exception) + exception.size();
+      out.said = on_one_line(std::string(line.substr(line[std::min(end, line.size() - 1)] == ':' ? end + 1 : end)) +
+                             "\n" + std::string(text));
+      out.exception = std::move(exception);
+    }
+    out.is_parsers = out.is_parsers || is_argument_frame(line);
     for (auto at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 2)) {
       std::size_t end = at + 2;
       while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '-')) ++end;
@@ -221,44 +313,27 @@ PastedMessage read_message(std::string_view text) {
 }
 
 std::vector<MessagePlace> places_of(const PastedMessage& m) {
-  std::vector<MessagePlace> found;
-  const auto takes = [&](std::string_view kind) { return m.exception.empty() || kind.empty() || kind == m.exception; };
-  for (const Known& row : kForeign) {
-    if (!takes(row.kind) || !holds(m.words, row.marker)) continue;
-    // Python's own words: the function of the traceback is the better witness.
-    const std::string_view function = m.functions.empty() ? row.function : std::string_view(m.functions.back());
-    MessagePlace place{.marker = row.marker, .kind = row.kind, .function = row.function};
-    place.rule = row.rule.empty() ? rule_of(m, row.kind, function) : find_rule(row.rule);
-    found.push_back(place);
-  }
+  if (Places parsers = parsers_places(m); !parsers.empty()) return parsers;
+  Places found = foreign_places(m);
   for (const MessagePlace& row : table()) {
-    if (takes(row.kind) && holds(m.words, row.marker)) found.push_back(row);
+    if (takes(m, row.kind) && holds(m.words, row.marker)) found.push_back(row);
   }
-  // An assertion without words: the function alone tells.
-  if (std::ranges::none_of(found, [&](const auto& p) { return names(m, p.function); })) {
-    for (const MessagePlace& row : table()) {
-      if (m.functions.empty() || bare(m.functions.back()) != bare(row.function)) continue;
-      MessagePlace place = row;
-      place.marker = {};
-      if (!m.exception.empty()) place.kind = {};
-      found.push_back(place);
-    }
+  const auto in_traceback = [&](const MessagePlace& p) { return names(m, p.function); };
+  if (std::ranges::none_of(found, in_traceback)) std::ranges::move(places_of_function(m), std::back_inserter(found));
+  if (std::ranges::any_of(found, in_traceback)) {
+    std::erase_if(found, [&](const MessagePlace& p) { return !in_traceback(p); });
   }
-  const bool by_function = std::ranges::any_of(found, [&](const auto& p) { return names(m, p.function); });
-  if (by_function) std::erase_if(found, [&](const auto& p) { return !names(m, p.function); });
   std::ranges::stable_sort(found, [&](const MessagePlace& a, const MessagePlace& b) {
     return std::tuple(a.marker.size(), a.last) > std::tuple(b.marker.size(), b.last);
   });
-  std::vector<MessagePlace> out;
+  Places out = late_places(m);
   for (MessagePlace& place : found) {
     const bool again = std::ranges::any_of(
         out, [&](const auto& p) { return bare(p.function) == bare(place.function) && p.file == place.file; });
     if (again) continue;
-    if (place.rule == nullptr) place.rule = rule_of(m, m.exception.empty() ? place.kind : m.exception, place.function);
+    if (place.rule == nullptr) place.rule = rule_of(m, place.kind, place.function);
     out.push_back(place);
   }
-  // Types of their own complain in their own words; the parser's frame around these is one.
-  if (out.empty() && m.is_parsers) out.push_back({.marker = "argument", .rule = find_rule("US004")});
   return out;
 }
 

@@ -1,6 +1,7 @@
 // From what an operator pasted to the place in SGLang that said it: exception, function, and a few words of the message
-// (configs/sglang/messages.txt, written by make_messages.py there; SGLang's sentences are not kept).
-// Tested by tests/messages_test.cpp.
+// (configs/sglang/messages.txt, written by make_messages.py there; SGLang's sentences are not kept). Which rule a
+// refusal of arguments has is asked of src/resolve/core/refusal_sites.h, so that `check` and `explain` name the same
+// one; what is said after them stands in late_messages.h. Tested by tests/messages_test.cpp.
 #pragma once
 
 #include <string>
@@ -15,7 +16,9 @@ namespace preflight::rules {
 // What could be read in a traceback or log line.
 struct PastedMessage {
   std::string exception;               // "" where the text names none
+  std::string said;                    // what follows the last exception's name, or all of it where none is named
   std::vector<std::string> functions;  // of a traceback, innermost last
+  std::vector<std::string> files;      // of the same frames, without their folders
   std::vector<std::string> options;    // --names in the text, in order
   std::string words;                   // all words in lower case, one space around each
   bool is_parsers = false;             // "argument --name: …", as argparse frames every complaint of a type
@@ -29,7 +32,8 @@ struct MessagePlace {
   std::string_view file;      // of the sglang package, "" where it is not SGLang's
   int first = 11;             // releases 0.5.N
   int last = 23;
-  const Rule* rule = nullptr;  // ours, where one explains it
+  const Rule* rule = nullptr;       // ours, where one explains it
+  std::vector<const Rule*> others;  // that may explain it as well, less likely
 };
 
 // The likeliest places, best first; a function that only moved between files stands once per file.
