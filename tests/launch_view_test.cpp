@@ -119,6 +119,21 @@ TEST(LaunchView, TheCacheHasTheTypeThatTheCheckpointDeclaresToTheRelease) {
   EXPECT_EQ(LaunchView(asked).kv_dtype(), "bfloat16");
 }
 
+// gpt-oss names no type, which means float16 to SGLang, and a step of resolution then says bfloat16.
+TEST(LaunchView, TheWorkerComputesInTheTypeThatResolutionSays) {
+  Launch launch =
+      accepted(v0_5(23), "gpt-oss-20b", "--attention-backend intel_xpu --kv-cache-dtype bf16 --page-size 128");
+  ModelFacts facts = *launch.model;
+  facts.dtype = "float16";
+  launch.model = std::make_shared<const ModelFacts>(std::move(facts));
+  EXPECT_EQ(LaunchView(launch).model_dtype(), "bfloat16");
+  for (const Diagnostic& d : check(launch).diagnostics) EXPECT_NE(d.rule, "AT003") << d.message;
+  const Launch half =
+      accepted(v0_5(23), "qwen3-0.6b", "--dtype half --kv-cache-dtype bf16 --attention-backend intel_xpu");
+  EXPECT_EQ(LaunchView(half).model_dtype(), "float16");
+  EXPECT_EQ(LaunchView(half).kv_dtype(), "bfloat16");
+}
+
 TEST(LaunchView, OnlyMlaDecodeOnIntelXpuOfSomeReleasesTakesAWorkspace) {
   struct Row {
     int patch;

@@ -146,6 +146,13 @@ std::string_view LaunchView::mamba_strategy() const {
   return text(before(14) ? Field::mamba_scheduler_strategy : Field::mamba_radix_cache_strategy);
 }
 
+std::string LaunchView::model_dtype() const {
+  const std::string_view resolved = text(Field::dtype);
+  if (resolved == "half") return "float16";
+  if (resolved == "float") return "float32";
+  return resolved.empty() || resolved == "auto" ? model().dtype : std::string(resolved);
+}
+
 std::string LaunchView::kv_dtype() const {
   const std::string_view given_dtype = text(Field::kv_cache_dtype);
   if (given_dtype == "bf16") return "bfloat16";

@@ -90,6 +90,9 @@ class LaunchView {
   [[nodiscard]] std::string_view mamba_strategy() const;
   [[nodiscard]] bool radix_cache() const { return !on(Field::disable_radix_cache); }
 
+  // What the worker computes in: a step of resolution may set --dtype where the model's own says otherwise.
+  [[nodiscard]] std::string model_dtype() const;  // "bfloat16", "float16", "float32"
+
   // Storage of the KV cache: "auto" means the model's dtype unless the checkpoint declares FP8.
   [[nodiscard]] std::string kv_dtype() const;  // "bfloat16", "float16", "float32", "fp8_e4m3", …
   [[nodiscard]] bool kv_is_fp8() const { return kv_dtype().starts_with("fp8"); }

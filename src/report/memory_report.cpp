@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "src/launch/launch_view.h"
 #include "src/report/finding_json.h"
 #include "src/report/report_json.h"
 
@@ -25,13 +26,15 @@ std::string line(std::string_view label, double gib, std::string_view note) {
 }
 
 // What the weights are stored in.
-std::string weights_label(const MemorySheet& s, const ModelFacts& m) {
+std::string weights_label(const MemorySheet& s, const LaunchView& view) {
   if (s.weights_given) return "given";
-  std::string label = m.dtype;
+  const ModelFacts& m = view.model();
+  const std::string dtype = view.model_dtype();
+  std::string label = dtype;
   if (m.quantization && m.quant_config.is_none()) {
     label += fmt::format(", before --quantization {}", *m.quantization);
   } else if (m.quantization) {
-    label = fmt::format("{}, the rest {}", *m.quantization, m.dtype);
+    label = fmt::format("{}, the rest {}", *m.quantization, dtype);
   }
   return s.weights_exact ? label : fmt::format("estimated, parts approximated ({})", label);
 }
@@ -123,7 +126,7 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   out += line(
       "device", s.device_gib,
       s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");
-  out += line("weights", s.weights_gib, weights_label(s, *launch.model));
+  out += line("weights", s.weights_gib, weights_label(s, LaunchView(launch)));
   if (s.draft_gib > 0.0)
     out += line("draft model", s.draft_gib, s.draft_after_pool ? "loaded after the KV cache, outside the budget" : "");
   if (s.offloaded_gib > 0.0) out += line("in host memory", -s.offloaded_gib, "--cpu-offload-gb");

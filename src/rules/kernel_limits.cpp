@@ -40,8 +40,8 @@ std::optional<Finding> group_size(const LaunchFacts& f) {
 
 std::optional<Finding> element_types(const LaunchFacts& f) {
   if (!f.ordinary_attention_on_xpu()) return std::nullopt;
-  const ModelFacts& m = f.model();
-  if (m.dtype == "float32") {
+  const std::string dtype = f.model_dtype();
+  if (dtype == "float32") {
     return Finding{.message = "intel_xpu attention computes in float16 and bfloat16, and the model runs in float32",
                    .field = Field::dtype,
                    .remedies = {to_give("--dtype", {"bfloat16"}), to_give("--attention-backend", {"triton"})}};
@@ -50,7 +50,7 @@ std::optional<Finding> element_types(const LaunchFacts& f) {
     return Finding{.message =
                        fmt::format("a {} KV cache needs scales that SGLang does not pass to the kernel", f.kv_dtype())};
   }
-  if (f.kv_dtype() == "bfloat16" && m.dtype == "float16") {
+  if (f.kv_dtype() == "bfloat16" && dtype == "float16") {
     return Finding{.message = "the KV cache is bfloat16 and the model float16; the kernel wants one type"};
   }
   return std::nullopt;

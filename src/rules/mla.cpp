@@ -39,7 +39,7 @@ std::optional<Finding> folded_rope(const LaunchFacts& f) {
 std::optional<Finding> cache_converted(const LaunchFacts& f) {
   if (!f.model().is_mla() || !f.decode_on_xpu() || !f.kv_is_fp8()) return std::nullopt;
   return Finding{.message = fmt::format("MLA decode converts the whole {} cache of a layer to {} at every step",
-                                        f.kv_dtype(), f.model().dtype)};
+                                        f.kv_dtype(), f.model_dtype())};
 }
 
 std::optional<Finding> soft_cap_in_mla_prefill(const LaunchFacts& f) {

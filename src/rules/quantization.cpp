@@ -86,9 +86,10 @@ std::optional<Finding> activation_type(const LaunchFacts& f) {
       has_quantization(m, "fp8") || has_quantization(m, "compressed-tensors") || has_quantization(m, "mxfp4");
   if (!awq_or_gptq && !two_types) return std::nullopt;
   const bool half_only = awq_or_gptq && f.before(19);
-  if (m.dtype == "float16" || (m.dtype == "bfloat16" && !half_only)) return std::nullopt;
+  const std::string dtype = f.model_dtype();
+  if (dtype == "float16" || (dtype == "bfloat16" && !half_only)) return std::nullopt;
   return Finding{.message = fmt::format("{} takes {} activations, and the model runs in {}", *m.quantization,
-                                        half_only ? "float16" : "float16 or bfloat16", m.dtype),
+                                        half_only ? "float16" : "float16 or bfloat16", dtype),
                  .remedies = half_only ? std::vector{to_give("--dtype", {"float16"}), with_release("0.5.19")}
                                        : std::vector{to_give("--dtype", {"bfloat16", "float16"})}};
 }

@@ -66,7 +66,7 @@ Value node_value(const PreparedLaunch& prepared, Field field) {
   const Value& value = launch[field];
   if (field == Field::lora_paths) return adapters(value);
   if (!launch.model || prepared.unknown_model) return value;
-  if (field == Field::dtype) return launch.model->dtype;
+  if (field == Field::dtype) return LaunchView(launch).model_dtype();
   if (field == Field::quantization) return launch.model->quantization ? Value(*launch.model->quantization) : Value();
   if (field != Field::kv_cache_dtype || !value.is_string()) return value;
   return LaunchView(launch).kv_dtype();
