@@ -50,8 +50,17 @@ TEST(AnAddress, HoldsTheIdOfTheHub) {
                            "https://modelscope.cn/models/Qwen/Qwen3-8B", "Qwen/Qwen3-8B?x=1"}) {
     EXPECT_EQ(hub_name_within(path), "Qwen/Qwen3-8B") << path;
   }
-  for (const char* path : {"ftp://a.b/c", "https://huggingface.co/", "redis://x", "~/models", ""}) {
+  for (const char* path : {"ftp://a.b/c", "https://huggingface.co/", "redis://x", "redis://h/x",
+                           "file:///opt/models/qwen3-8b", "instance://a/b", "Qwen/Qwen3 8B", "~/models", ""}) {
     EXPECT_EQ(hub_name_within(path), "") << path;
+  }
+}
+
+TEST(AFileAddress, HoldsTheFolder) {
+  EXPECT_EQ(directory_within("file:///opt/models/qwen3-8b"), "/opt/models/qwen3-8b");
+  EXPECT_EQ(directory_within("FILE://localhost/opt/m"), "/opt/m");
+  for (const char* path : {"file://server/m", "/opt/m", "Qwen/Qwen3-8B", "redis://h/x"}) {
+    EXPECT_EQ(directory_within(path), "") << path;
   }
 }
 

@@ -12,6 +12,8 @@ constexpr std::size_t kLongestName = 96;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && is_word(name.front()) && is_word(name.back()) &&
          std::ranges::all_of(name, [](char c) { return is_word(c) || c == '-' || c == '.'; });
@@ -60,24 +62,35 @@ bool may_exist_elsewhere(Release release, std::string_view path) {
 }
 
 std::string hub_name_within(std::string_view path) {
-  const bool address = is_remote_url(path);
-  if (address) path.remove_prefix(connector_type(path).size() + 3);
-  while (path.starts_with(' ') || path.starts_with('/')) path.remove_prefix(1);
-  bool of_hub = !address;
+  while (!path.empty() && is_space(path.front())) path.remove_prefix(1);
+  while (!path.empty() && is_space(path.back())) path.remove_suffix(1);
+  const std::string scheme = ascii_lower(connector_type(path));
+  const bool web = scheme == "https" || scheme == "http";
+  // Addresses of hubs alone hold an id: a database's or another server's hold something else.
+  if (!scheme.empty() && !web && scheme != "hf" && scheme != "huggingface" && scheme != "modelscope") return {};
+  if (!scheme.empty()) path.remove_prefix(scheme.size() + 3);
+  while (path.starts_with('/')) path.remove_prefix(1);
+  bool of_hub = !web;
   for (const std::string_view host : {"www.huggingface.co/", "huggingface.co/", "hf.co/", "hf-mirror.com/",
                                       "www.modelscope.cn/models/", "modelscope.cn/models/"}) {
     if (!ascii_lower(path.substr(0, host.size())).starts_with(host)) continue;
     path.remove_prefix(host.size());
     of_hub = true;
   }
-  // hf://OWNER/NAME has no host, ftp://HOST/NAME has.
-  if (!of_hub && path.substr(0, path.find('/')).find('.') != std::string_view::npos) return {};
-  path = path.substr(0, path.find_first_of("@?#: \n"));
+  if (!of_hub) return {};
+  path = path.substr(0, path.find_first_of("@?#:"));
   const auto owner = path.find('/');
   if (owner == std::string_view::npos) return {};
   std::string name(path.substr(0, path.find('/', owner + 1)));
   if (name.ends_with(".git")) name.resize(name.size() - 4);
   return is_hub_name(name) ? name : std::string();
+}
+
+std::string directory_within(std::string_view path) {
+  if (ascii_lower(connector_type(path)) != "file") return {};
+  path.remove_prefix(std::string_view("file://").size());
+  if (constexpr std::string_view kHere = "localhost"; path.starts_with(kHere)) path.remove_prefix(kHere.size());
+  return path.starts_with('/') ? std::string(path) : std::string();
 }
 
 }  // namespace preflight::facts

@@ -36,4 +36,7 @@ bool may_exist_elsewhere(Release release, std::string_view path);
 // "Qwen/Qwen3-8B@main"); "" where it holds none.
 std::string hub_name_within(std::string_view path);
 
+// The folder that a file:// address means; "" where it is none, or names another machine.
+std::string directory_within(std::string_view path);
+
 }  // namespace preflight::facts
