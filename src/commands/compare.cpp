@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
+#include "src/commands/fixing.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
 #include "src/resolve/core/pipeline.h"
@@ -119,6 +120,24 @@ struct Side {
   std::vector<Diagnostic> findings;
 };
 
+// As `check` tells them: each remedy tried, and fixes looked for where there is an error.
+void try_remedies(Side& side, const CheckOptions& rules) {
+  if (!side.prepared.mended.empty() || side.prepared.refused_by_serve) return;
+  const bool fails = std::ranges::any_of(side.findings, [](const auto& d) { return d.severity == Severity::kError; });
+  FixSearch found;
+  if (fails) found = search_fixes(side.prepared, rules);
+  conceal(found, side.prepared.inputs.release);
+  prove_remedies(side.prepared, rules, found, side.findings);
+}
+
+// What is gone needs no way out.
+void forget_remedies(std::vector<Diagnostic>& findings) {
+  for (Diagnostic& d : findings) {
+    d.remedies.clear();
+    d.fix.clear();
+  }
+}
+
 Result<Side> side_of(const LaunchInput& input, std::string name, const CheckOptions& rules) {
   auto prepared = prepare_launch(input);
   if (!prepared) return tl::make_unexpected(prepared.error());
@@ -190,6 +209,7 @@ Difference difference(const Side& a, const Side& b) {
   // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
   // stands in the way afterwards is new to whoever was refused before.
   if (after.accepted()) d.gone = only_in(a.findings, b.findings);
+  forget_remedies(d.gone);
   d.added = only_in(b.findings, a.findings);
   const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };
   const bool errors = std::any_of(d.added.begin(), d.added.end(), is_error);
@@ -239,6 +259,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   if (!a) return refuse(a.error());
   auto b = side_of(new_input, "SGLang " + to.text(), rules);
   if (!b) return refuse(b.error());
+  try_remedies(*b, rules);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.worse || d.still_fails ? kFindings : kOk;
@@ -254,6 +275,7 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   if (!a) return refuse(a.error());
   auto b = side_of(*second, "B", rules);
   if (!b) return refuse(b.error());
+  try_remedies(*b, rules);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;

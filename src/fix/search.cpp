@@ -16,6 +16,8 @@
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/fix/edits.h"
+#include "src/fix/prove.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
 namespace {
@@ -135,6 +137,7 @@ class Search {
     if (t.launch.accepted() && !t.errors.empty() &&
         (result_.remaining.empty() || t.errors.size() < result_.remaining.size())) {
       result_.remaining = t.errors;
+      nearest_ = s;
     }
     return t;
   }
@@ -144,7 +147,13 @@ class Search {
                                ? std::string("no change of the options concerned leads to a launch without errors")
                                : fmt::format("the search gave up after {} attempts", result_.attempts);
     if (result_.remaining.empty()) return;
-    result_.none_because += "; what stays:";
+    // Of another launch than the one given, these are told with what makes it one.
+    const CheckedFix nearest = fix_of(*nearest_);
+    const bool is_given = nearest.changes.empty() && nearest.stored_as.empty();
+    const auto remedy = is_given ? std::nullopt : remedy_of(nearest);
+    result_.none_because += is_given ? "; what stays:"
+                            : remedy ? fmt::format("; nearest is {}, which leaves:", rules::words_of(*remedy))
+                                     : "; the nearest launch tried still has:";
     for (const Diagnostic& d : result_.remaining) result_.none_because += fmt::format(" {} {}.", d.rule, d.message);
   }
 
@@ -255,8 +264,7 @@ class Search {
     }
   }
 
-  void keep(State s) {
-    name_checkpoint(s);
+  [[nodiscard]] CheckedFix fix_of(const State& s) const {
     CheckedFix fix;
     fix.arguments = words_of(s.groups);
     fix.env = s.env;
@@ -277,6 +285,12 @@ class Search {
     for (const auto& [name, value] : question_.env) {
       if (!s.env.contains(name)) fix.changes.push_back({.kind = Kind::kUnset, .before = {name}});
     }
+    return fix;
+  }
+
+  void keep(State s) {
+    name_checkpoint(s);
+    CheckedFix fix = fix_of(s);
     if (fix.changes.empty() && fix.stored_as.empty()) return;
     const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& f) {
       return f.second.env == fix.env && kind_of(f.second) == kind_of(fix);
@@ -295,6 +309,7 @@ class Search {
   std::priority_queue<State, std::vector<State>, Later> open_;
   std::set<std::string> seen_;
   std::set<std::string> known_doubts_;  // rules that doubt the given launch, too
+  std::optional<State> nearest_;        // with the fewest errors
   std::optional<State> doubtful_;       // the first without errors that brings a doubt
   bool take_doubts_ = false;
   FixSearch result_;

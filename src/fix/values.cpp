@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "src/base/edit_distance.h"
 #include "src/fix/edits.h"
 #include "src/fix/prose.h"
 
@@ -60,8 +62,14 @@ class Values {
   std::vector<std::string> list_;
 };
 
-std::size_t common_beginning(std::string_view a, std::string_view b) {
-  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+int common_beginning(std::string_view a, std::string_view b) {
+  return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+// Up to three; more are another word.
+std::size_t typing_errors(std::string_view a, std::string_view b) {
+  constexpr std::size_t kMost = 3;
+  return std::min(edit_distance(a, b, kMost - 1), kMost);
 }
 
 // Values that the finding's remedies name for the option.
@@ -86,12 +94,14 @@ bool names_values(const Diagnostic& error) {
 void choices(const Situation& s, const Option& option, const std::string& now, Values& out) {
   if (option.field == Field::device) return out.add(std::string("xpu"));  // another device is another launch
   std::vector<std::string_view> all(option.row->choices.begin(), option.row->choices.end());
-  // A mistyped choice shares its beginning with the one that was meant.
-  std::stable_sort(all.begin(), all.end(), [&](std::string_view a, std::string_view b) {
-    return common_beginning(a, now) > common_beginning(b, now);
-  });
-  if (!all.empty() && common_beginning(all.front(), now) >= 3) out.add(std::string(all.front()));
+  // What the rule advises; else a mistyped choice shares its beginning with the one that was meant, or its letters.
   for (std::string& v : advised(s.error, option)) out.add(std::move(v));
+  std::stable_sort(all.begin(), all.end(), [&](std::string_view a, std::string_view b) {
+    return std::tuple(typing_errors(a, now), -common_beginning(a, now)) <
+           std::tuple(typing_errors(b, now), -common_beginning(b, now));
+  });
+  const bool is_near = !all.empty() && (common_beginning(all.front(), now) >= 3 || typing_errors(all.front(), now) < 3);
+  if (is_near) out.add(std::string(all.front()));
   const std::string prose = prose_of(s.error) + ' ' + s.error.message;
   for (const auto c : all) {
     if (has_word(prose, c)) out.add(std::string(c));

@@ -83,6 +83,19 @@ std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
   return finding;
 }
 
+// The method asked for, where one is, else the checkpoint's own: of those that published checkpoints name, MXFP4 is the
+// one that came later.
+std::optional<Finding> method_missing(const LaunchFacts& f) {
+  Finding finding;
+  if (const GivenOption* given = f.launch().args.last_given(Field::quantization)) {
+    finding.remedies.push_back(to_drop(std::string(given->option)));
+    return finding;
+  }
+  if (f.before(20)) finding.remedies.push_back(with_release("0.5.20"));
+  finding.remedies.push_back(Remedy{.stored_as = "unquantized"});
+  return finding;
+}
+
 // Of the draft when the target's configuration was read.
 std::optional<Finding> model_or_draft(const LaunchFacts& f) {
   return Finding{.field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path};
@@ -91,7 +104,8 @@ std::optional<Finding> model_or_draft(const LaunchFacts& f) {
 // An address, or an id that no hub can have.
 std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
   const Field field = f.launch().refused_by_model ? Field::model_path : Field::speculative_draft_model_path;
-  const std::string id = facts::hub_name_within(f.text(field));
+  std::string id = facts::directory_within(f.text(field));
+  if (id.empty()) id = facts::hub_name_within(f.text(field));
   const std::string_view option = field == Field::model_path ? "--model-path" : "--speculative-draft-model-path";
   return Finding{.field = field,
                  .fix = id.empty() ? fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)
@@ -315,8 +329,9 @@ const Rule kRules[] = {
      .field = Field::quantization,
      .summary = "a quantization method that this release does not have on an Intel GPU",
      .why = "The checkpoint's own method, or the one asked for, is not among those that the release runs on XPU.",
-     .remedies = {drop("--quantization"), stored_as("unquantized")},
+     .remedies = {drop("--quantization"), in_release("0.5.20"), stored_as("unquantized")},
      .source = "sglang/srt/configs/model_config.py",
+     .check = method_missing,
      .fires_on = {{{.model = "gpt-oss-20b", .args = "--device xpu", .until = v0_5(20)}}},
      .quiet_on = {{{.model = "gpt-oss-20b", .args = "--device xpu", .since = v0_5(20)}}}},
     {.id = "RF001",
