@@ -1,0 +1,216 @@
+// What a container is started with. Tested by tests/manifest_test.cpp and tests/sources_test.cpp.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/programs.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+void ManifestReader::container(const YamlNode& node, const Around& around) {
+  std::vector<ShellWord> all;
+  bool ours = false;
+  bool scalar = false;
+  bool list = false;
+  const bool kubernetes = around.dialect == Dialect::kKubernetes;
+  // Kubernetes has command and args, compose has entrypoint and command; a lone command may be either's.
+  const YamlNode* entrypoint = part_of(node, "entrypoint");
+  const bool has_args = value_of(node, "args") != nullptr;
+  bool compose = around.dialect == Dialect::kCompose;
+  if (around.dialect == Dialect::kPiece) {
+    compose = !has_args && (entrypoint != nullptr || value_of(node, "environment") != nullptr ||
+                            value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
+                            value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
+  }
+  RunContext context{.env = around.env, .name = around.name, .image = text_of(node, "image")};
+  if (const YamlNode* image = part_of(node, "image"); compose && is_scalar(image)) {
+    const auto filled = interpolate(tree_.word(*image), Interpolation::kCompose, source_.text, source_.given, {});
+    if (filled && filled->unknowns.empty()) context.image = filled->text;
+  }
+  environments(node, around, context.env, 0);
+  other_variables(node, context);
+  for (const char* key : {"entrypoint", "command", "args"}) {
+    const YamlNode* value = part_of(node, key);
+    if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
+    for (const ShellWord& word : tree_.words(*value)) {
+      ours = ours || speaks(word);
+      const std::string name(base_name(word.text));
+      if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4)
+        ours = ours || speaks(it->second);
+      const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
+      const bool by_compose = compose || (doubled && !kubernetes);
+      auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
+                              source_.given, by_compose ? Values{} : context.env);
+      if (!done) {
+        error_ = done.error();
+        return;
+      }
+      if (!is_scalar(value)) {
+        list = true;
+        all.push_back(std::move(*done));
+      } else if (compose) {
+        for (ShellWord& one : plain_words(*done)) all.push_back(std::move(one));
+      } else {
+        scalar = true;
+        script_ = std::move(*done);
+      }
+      if (all.size() > kMostWords) {
+        error_ = Error{"a command with more words than are followed"};
+        return;
+      }
+    }
+  }
+  const bool by_image =
+      all.size() > 0 && all.front().text.starts_with("--") &&
+      std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
+  if (!ours && !by_image) return;
+  if (scalar && !list) return run_script(script_, context);
+  if (by_image) {
+    context.unknown.push_back(
+        {"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
+    return finder_.arguments(all, context);
+  }
+  // A script that a ConfigMap of this file holds.
+  for (std::size_t i = 0; i < all.size() && i < 4; ++i) {
+    const auto it = scripts_.find(std::string(base_name(all[i].text)));
+    if (it == scripts_.end() || all[i].text.starts_with('-')) continue;
+    used_.insert(it->first);
+    context.arguments.assign(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
+    context.arguments_known = true;
+    return run_script(it->second, context);
+  }
+  finder_.words(all, context);
+}
+
+// The service of this file that a compose service extends; nullptr where there is none.
+const YamlNode* ManifestReader::extended(const YamlNode& node) {
+  const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
+  if (extends == nullptr) return nullptr;
+  if (is_map(extends) && value_of(*extends, "file") != nullptr) {
+    const std::size_t at = tree_.offset(*extends);
+    if (told_.insert(at).second) {
+      finder_.note(
+          {"SH002", fmt::format("{}, which this service extends, is not read", text_of(*extends, "file")), at});
+    }
+    return nullptr;
+  }
+  const YamlNode* base = value_of(*services_, is_map(extends) ? text_of(*extends, "service") : extends->text);
+  return is_map(base) ? base : nullptr;
+}
+
+// A key of a service, or of what it extends.
+const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view key) {
+  const YamlNode* at = &node;
+  for (int depth = 0; at != nullptr && depth < kDeepest; ++depth) {
+    if (const YamlNode* value = value_of(*at, key)) return value;
+    at = extended(*at);
+  }
+  return nullptr;
+}
+
+// What a service extends sets its variables first.
+void ManifestReader::environments(const YamlNode& node, const Around& around, Values& env, int depth) {
+  if (const YamlNode* base = extended(node); base != nullptr && depth < kDeepest)
+    environments(*base, around, env, depth + 1);
+  for (const char* key : {"env", "environment"}) {
+    if (const YamlNode* value = value_of(node, key)) environment(*value, around, env);
+  }
+}
+
+// envFrom and env_file: variables by the file.
+void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
+  if (const YamlNode* value = part_of(node, "env_file")) {
+    for (const ShellWord& word : tree_.words(*value)) {
+      finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
+    }
+  }
+  const YamlNode* from = value_of(node, "envFrom");
+  if (!is_list(from)) return;
+  for (const YamlNode* item : from->items) {
+    const YamlNode* map = value_of(*item, "configMapRef");
+    const YamlNode* ref = map != nullptr ? map : value_of(*item, "secretRef");
+    if (ref == nullptr) continue;
+    const std::string name = text_of(*ref, "name");
+    const auto known = maps_.find(name);
+    if (map != nullptr && known != maps_.end()) {
+      const std::string prefix = text_of(*item, "prefix");
+      for (const auto& [key, value] : known->second) context.env.try_emplace(prefix + key, value);
+    } else {
+      finder_.note(
+          {"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
+    }
+  }
+}
+
+// NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
+void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env) {
+  const bool compose = around.dialect == Dialect::kCompose;
+  const auto set = [&](const std::string& name, ShellWord value) {
+    const auto kind = compose ? Interpolation::kCompose : Interpolation::kKubernetes;
+    if (around.dialect == Dialect::kWorkflow) {
+      env.insert_or_assign(name, without_expressions(value, env));
+      return;
+    }
+    auto done = interpolate(value, kind, source_.text, source_.given, compose ? Values{} : env);
+    env.insert_or_assign(name, done ? static_cast<ShellText&>(*done) : value);
+  };
+  if (node.kind == YamlNode::kMapping) {
+    for (const auto& [name, value] : pairs_of(node)) {
+      if (!is_scalar(name)) continue;
+      if (is_scalar(value) && !(compose && value->tag == "null"))
+        set(name->text, tree_.word(*value));
+      else if (is_scalar(value))
+        set_unknown(name->text, "the environment compose runs in", *name, env);
+    }
+    return;
+  }
+  for (const YamlNode* item : node.items) {
+    if (item->kind == YamlNode::kScalar) {
+      const ShellWord word = tree_.word(*item);
+      const auto equals = word.text.find('=');
+      if (equals == std::string::npos) {
+        set_unknown(word.text, "the environment compose runs in", *item, env);
+        continue;
+      }
+      set(word.text.substr(0, equals), {tail(word, equals + 1), word.begin, word.end});
+    } else if (item->kind == YamlNode::kMapping && is_scalar(value_of(*item, "name"))) {
+      const std::string name = text_of(*item, "name");
+      if (const YamlNode* value = value_of(*item, "value"); is_scalar(value)) {
+        set(name, tree_.word(*value));
+      } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
+        value_from(*from, name, *item, env);
+      }
+    }
+  }
+}
+
+void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env) {
+  if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
+    const auto known = maps_.find(text_of(*ref, "name"));
+    const auto value = known == maps_.end() ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
+    if (known != maps_.end() && value != known->second.end()) {
+      env.insert_or_assign(name, value->second);
+      return;
+    }
+    return set_unknown(name, "a ConfigMap that is not in this file", at, env);
+  }
+  set_unknown(name, value_of(from, "secretKeyRef") != nullptr ? "a secret" : "the cluster", at, env);
+}
+
+// A variable whose value stands somewhere else.
+void ManifestReader::set_unknown(const std::string& name, std::string_view where, const YamlNode& at,
+                                 Values& env) const {
+  const std::size_t offset = tree_.offset(at);
+  if (const auto given = source_.given.find(name); given != source_.given.end()) {
+    env.insert_or_assign(name, ShellText{given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
+  } else {
+    env.insert_or_assign(
+        name, unknown_text(fmt::format("{} comes from {}; give it with {}", name, where, how_to_set(name)), offset));
+  }
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,90 @@
+// Containers of compose files and Kubernetes objects (and of whatever else has `command` and `args`), scripts of
+// ConfigMaps (manifest.cpp, manifest_container.cpp), and the scripts of workflows: GitHub, GitLab, SkyPilot
+// (manifest_workflow.cpp).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/readers/readers.h"
+#include "src/sources/yaml_tree.h"
+
+namespace preflight::sources {
+
+class ManifestReader {
+ public:
+  ManifestReader(const SourceText& source, YamlTree& tree, LaunchFinder& finder)
+      : source_(source), tree_(tree), finder_(finder) {}
+
+  Result<bool> run();
+
+ private:
+  using YamlNode = python::YamlNode;
+  static constexpr int kDeepest = 64;
+  static constexpr int kMostNodes = 100'000;  // aliases can make a small file endless
+  static constexpr std::size_t kMostWords = 20'000;
+  static constexpr int kMostTurns = 256;  // of steps over a matrix
+
+  enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow };
+  struct Around {
+    Dialect dialect = Dialect::kPiece;
+    std::string name;
+    Values env;
+    std::string image = {};
+    std::map<std::string, std::vector<ShellWord>> matrix = {};  // of a workflow's job: plain lists alone
+  };
+
+  // Objects and what stands in them.
+  void collect(const YamlNode& node, int depth);
+  void document(const YamlNode& root);
+  void walk(const YamlNode& node, Around around, int depth, const std::string& key);
+  static bool is_step(std::string_view key, const Around& around);
+  static std::string named(const Around& around, const std::string& key);
+  void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);
+  bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
+  void debugged(const YamlNode& node, const Around& around);
+  void argo_script(const YamlNode& node, const Around& around);
+  void run_script(const ShellText& text, const RunContext& context);
+
+  // Steps of workflows.
+  void step(const YamlNode& value, const Around& around);
+  void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context);
+  void matrix_of(const YamlNode& node, Around& around);
+  [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const;
+  void numbers_of_group(const YamlNode& node, Around& around);
+
+  // Containers and their variables.
+  void container(const YamlNode& node, const Around& around);
+  const YamlNode* extended(const YamlNode& node);
+  const YamlNode* part_of(const YamlNode& node, std::string_view key);
+  void environments(const YamlNode& node, const Around& around, Values& env, int depth);
+  void other_variables(const YamlNode& node, RunContext& context);
+  void environment(const YamlNode& node, const Around& around, Values& env);
+  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
+  void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
+
+  const SourceText& source_;
+  YamlTree& tree_;
+  LaunchFinder& finder_;
+  int seen_ = 0;
+  int turns_ = 0;
+  ShellText script_;
+  std::map<std::string, Values> maps_;        // ConfigMaps by name
+  std::map<std::string, ShellText> scripts_;  // their scripts by file name
+  std::set<std::string> used_;
+  const YamlNode* services_ = nullptr;  // of a compose file
+  std::set<std::size_t> told_;
+  std::optional<Error> error_;
+};
+
+// Whether a text may start a server.
+inline bool speaks(const ShellText& text) {
+  return text.text.find("sglang") != std::string::npos || text.text.find("launch_server") != std::string::npos ||
+         text.text.find("vllm serve") != std::string::npos;
+}
+
+}  // namespace preflight::sources
