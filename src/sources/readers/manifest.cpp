@@ -59,6 +59,10 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kKubernetes;
   else if (is_map(&root) && value_of(root, "jobs") != nullptr)
     around.dialect = Dialect::kWorkflow;
+  else if (is_gitlab(root)) {
+    around.dialect = Dialect::kGitlab;
+    return gitlab_pipeline(root, around);
+  }
   walk(root, around, 0, "");
 }
 
@@ -66,6 +70,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
   if (depth > kDeepest || ++seen_ > kMostNodes || error_) return;
   if (node.kind == YamlNode::kSequence) {
     if (list_that_starts(node, around, key)) return;
+    if (around.dialect == Dialect::kWorkflow && key == "steps") return steps(node, std::move(around), depth);
     for (const YamlNode* item : node.items) walk(*item, around, depth + 1, key);
     return;
   }
@@ -73,7 +78,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
   if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
   numbers_of_group(node, around);
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
-  if (const YamlNode* image = part_of(node, "image"); is_scalar(image)) around.image = image->text;
+  take_image(node, around);
   if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
     around.name = text_of(*meta, "name");
   }
@@ -90,8 +95,9 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     return container(node, around);
   }
   for (const char* part : {"env", "environment", "envs", "variables"}) {
-    if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env);
+    if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
   }
+  if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
   for (const auto& [name, value] : node.pairs) {
     const std::string own_key = is_scalar(name) ? name->text : "";
     if (own_key == "env" || own_key == "environment") continue;
@@ -113,17 +119,12 @@ bool ManifestReader::is_step(std::string_view key, const Around& around) {
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
-std::string ManifestReader::named(const Around& around, const std::string& key) {
-  return around.name.empty() ? key : around.name;
-}
-
 // A text under any other key, where it is a launch as it stands: "server_cmd: python -m sglang.launch_server …".
 void ManifestReader::text_that_starts(const YamlNode& value, const Around& around, const std::string& key) {
   if (value.text.find("sglang") == std::string::npos || around.dialect == Dialect::kKubernetes) return;
   const ShellWord text = tree_.word(value);
   if (!begins_with_server(plain_words(slice(text, 0, std::min<std::size_t>(text.text.size(), 512))))) return;
-  run_script(without_expressions(text, around.env),
-             {.env = around.env, .name = named(around, key), .image = around.image});
+  run_script(without_expressions(text, around.env), context_of(around, key));
 }
 
 // A list of words under any key, where they are a launch as they stand.
@@ -133,7 +134,7 @@ bool ManifestReader::list_that_starts(const YamlNode& node, const Around& around
     return false;
   const auto words = tree_.words(node);
   if (!begins_with_server(words)) return false;
-  finder_.words(words, {.env = around.env, .name = named(around, key), .image = around.image});
+  finder_.words(words, context_of(around, key));
   return true;
 }
 
@@ -152,7 +153,7 @@ void ManifestReader::argo_script(const YamlNode& node, const Around& around) {
   const YamlNode* command = value_of(node, "command");
   const auto words = command == nullptr ? std::vector<ShellWord>{} : tree_.words(*command);
   if (words.empty() || !is_shell(words.front().text)) return;
-  RunContext context{.env = around.env, .name = around.name, .image = around.image};
+  RunContext context = context_of(around);
   environments(node, around, context.env, 0);
   run_script(tree_.word(*value_of(node, "source")), context);
 }

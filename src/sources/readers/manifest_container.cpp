@@ -11,6 +11,40 @@ namespace preflight::sources {
 
 using python::YamlNode;
 
+RunContext ManifestReader::context_of(const Around& around, const std::string& name) {
+  return {.env = around.env,
+          .name = around.name.empty() ? name : around.name,
+          .image = around.image,
+          .unknown = around.unknown};
+}
+
+// The release stands in the tag: what of it nobody knows is told.
+void ManifestReader::set_image(const ShellWord& image, const ShellText& filled, Around& around) {
+  around.image = filled.unknowns.empty() ? filled.text : image.text;
+  around.unknown.clear();
+  if (!release_of_image(filled.text).empty()) return;
+  for (const Unknown& unknown : filled.unknowns) around.unknown.push_back({unknown.message, unknown.offset, {}});
+}
+
+// The image that commands below run in: of a container, or of a SkyPilot task (`image_id: docker:IMAGE`).
+void ManifestReader::take_image(const YamlNode& node, Around& around) {
+  const YamlNode* image = part_of(node, "image");
+  const YamlNode* resources = value_of(node, "resources");
+  const YamlNode* task = is_map(resources) ? value_of(*resources, "image_id") : nullptr;
+  constexpr std::string_view kDocker = "docker:";
+  if (image == nullptr && is_scalar(task) && task->text.starts_with(kDocker)) {
+    const ShellWord word = tree_.word(*task);
+    const ShellWord name{tail(word, kDocker.size()), word.begin, word.end};
+    return set_image(name, name, around);
+  }
+  if (!is_scalar(image)) return;
+  const ShellWord word = tree_.word(*image);
+  if (around.dialect == Dialect::kWorkflow) return set_image(word, without_expressions(word, around.env), around);
+  if (around.dialect == Dialect::kKubernetes) return set_image(word, word, around);
+  const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, {});
+  set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
+}
+
 void ManifestReader::container(const YamlNode& node, const Around& around) {
   std::vector<ShellWord> all;
   bool ours = false;
@@ -26,10 +60,10 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
                             value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
                             value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
   }
-  RunContext context{.env = around.env, .name = around.name, .image = text_of(node, "image")};
-  if (const YamlNode* image = part_of(node, "image"); compose && is_scalar(image)) {
-    const auto filled = interpolate(tree_.word(*image), Interpolation::kCompose, source_.text, source_.given, {});
-    if (filled && filled->unknowns.empty()) context.image = filled->text;
+  RunContext context = context_of(around);
+  if (!is_scalar(part_of(node, "image"))) {  // of what stands around it
+    context.image.clear();
+    context.unknown.clear();
   }
   environments(node, around, context.env, 0);
   other_variables(node, context);
@@ -147,10 +181,11 @@ void ManifestReader::other_variables(const YamlNode& node, RunContext& context) 
 }
 
 // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
-void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env) {
+void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env, std::string_view key) {
   const bool compose = around.dialect == Dialect::kCompose;
   const auto set = [&](const std::string& name, ShellWord value) {
-    const auto kind = compose ? Interpolation::kCompose : Interpolation::kKubernetes;
+    const bool gitlab = around.dialect == Dialect::kGitlab;
+    const auto kind = compose || gitlab ? Interpolation::kCompose : Interpolation::kKubernetes;
     if (around.dialect == Dialect::kWorkflow) {
       env.insert_or_assign(name, without_expressions(value, env));
       return;
@@ -161,10 +196,11 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
   if (node.kind == YamlNode::kMapping) {
     for (const auto& [name, value] : pairs_of(node)) {
       if (!is_scalar(name)) continue;
-      if (is_scalar(value) && !(compose && value->tag == "null"))
-        set(name->text, tree_.word(*value));
+      const bool asked = is_scalar(value) && value->tag == "null" && (compose || key == "envs");
+      if (asked)
+        set_unknown(name->text, compose ? "the environment compose runs in" : "sky launch --env", *name, env);
       else if (is_scalar(value))
-        set_unknown(name->text, "the environment compose runs in", *name, env);
+        set(name->text, tree_.word(*value));
     }
     return;
   }

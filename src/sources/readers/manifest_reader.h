@@ -29,12 +29,14 @@ class ManifestReader {
   static constexpr std::size_t kMostWords = 20'000;
   static constexpr int kMostTurns = 256;  // of steps over a matrix
 
-  enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow };
+  enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow, kGitlab };
   struct Around {
     Dialect dialect = Dialect::kPiece;
     std::string name;
     Values env;
     std::string image = {};
+    std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
+    std::string shell = {};                                     // of a workflow's steps
     std::map<std::string, std::vector<ShellWord>> matrix = {};  // of a workflow's job: plain lists alone
   };
 
@@ -43,7 +45,6 @@ class ManifestReader {
   void document(const YamlNode& root);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
   static bool is_step(std::string_view key, const Around& around);
-  static std::string named(const Around& around, const std::string& key);
   void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);
   bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
   void debugged(const YamlNode& node, const Around& around);
@@ -52,18 +53,39 @@ class ManifestReader {
 
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
+  void job_settings(const YamlNode& node, Around& around);
+  void step_elsewhere(const ShellText& script, const Around& around);
+  void steps(const YamlNode& list, Around around, int depth);
+  void written_variables(const YamlNode& step, Around& around);
+  bool is_written(const ShellCommand& command, bool conditional, Values& env) const;
   void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context);
   void matrix_of(const YamlNode& node, Around& around);
   [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const;
   void numbers_of_group(const YamlNode& node, Around& around);
 
+  // Jobs of GitLab.
+  static bool is_gitlab(const YamlNode& root);
+  void gitlab_pipeline(const YamlNode& root, const Around& around);
+  void note_templates(const YamlNode& node, int depth);
+  std::vector<const YamlNode*> extended_jobs(const YamlNode& job, bool tells = true);
+  const YamlNode* job_part(const YamlNode& job, std::string_view key, int depth);
+  const YamlNode* inherited_part(const YamlNode& job, std::string_view key);
+  void job_variables(const YamlNode& job, Values& written, int depth);
+  void fill_in(const Values& written, Values& env) const;
+  void matrix_variables(const YamlNode& job, Values& env);
+  void script_lines(const YamlNode& node, ShellText& out, int depth);
+  void gitlab_job(const YamlNode& job, Around around);
+
   // Containers and their variables.
+  static RunContext context_of(const Around& around, const std::string& name = {});
+  void take_image(const YamlNode& node, Around& around);
+  static void set_image(const ShellWord& image, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
   void other_variables(const YamlNode& node, RunContext& context);
-  void environment(const YamlNode& node, const Around& around, Values& env);
+  void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
@@ -76,7 +98,9 @@ class ManifestReader {
   std::map<std::string, Values> maps_;        // ConfigMaps by name
   std::map<std::string, ShellText> scripts_;  // their scripts by file name
   std::set<std::string> used_;
-  const YamlNode* services_ = nullptr;  // of a compose file
+  const YamlNode* services_ = nullptr;   // of a compose file
+  const YamlNode* pipeline_ = nullptr;   // of GitLab
+  std::set<const YamlNode*> templates_;  // its jobs that others are made of
   std::set<std::size_t> told_;
   std::optional<Error> error_;
 };

@@ -30,6 +30,15 @@ bool names_expression(std::string_view text, std::string_view name) {
   return false;
 }
 
+constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+
+std::string left_open(const std::string& name) {
+  return fmt::format("{} may be written to GITHUB_ENV by a step above; give it with {}", name, how_to_set(name));
+}
+
+// The program of `shell: bash -e {0}`.
+std::string_view first_word(std::string_view shell) { return shell.substr(0, shell.find(' ')); }
+
 }  // namespace
 
 // A step of a workflow: its lines are one script. ${{ … }} is filled in where it runs.
@@ -40,8 +49,127 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
     append(script, {"\n", {line.end}, {}});
   }
   if (!speaks(script)) return;
-  RunContext context{.env = around.env, .name = around.name, .image = around.image};
-  turns(script, around, around.env, context);
+  if (!around.shell.empty() && !is_shell(first_word(around.shell))) return step_elsewhere(script, around);
+  turns(script, around, around.env, context_of(around));
+}
+
+// A step that no shell of ours runs: Python, or a shell of Windows.
+void ManifestReader::step_elsewhere(const ShellText& script, const Around& around) {
+  const ShellText filled = without_expressions(script, around.env);
+  const bool python = first_word(around.shell).starts_with("python");
+  if (python && filled.unknowns.empty()) {
+    const SourceText inside{source_.text, source_.given, {}, &around.env};
+    auto done = read_part(filled, FileKind::kWords, around.name, inside, finder_);
+    if (!done && !error_) error_ = done.error();
+    return;
+  }
+  finder_.note({"SH004",
+                python ? fmt::format("a program of Python names a launch and is not known as it stands: {}",
+                                     filled.unknowns.front().message)
+                       : fmt::format("{} runs a text that names a launch: that shell is not read here",
+                                     first_word(around.shell)),
+                script.origin.front()});
+}
+
+// What a job, or the file, says of its steps: the shell and the container that they run in.
+void ManifestReader::job_settings(const YamlNode& node, Around& around) {
+  const YamlNode* machine = value_of(node, "runs-on");
+  if (machine != nullptr) {
+    const auto labels = tree_.words(*machine);
+    const bool windows =
+        std::any_of(labels.begin(), labels.end(), [](const ShellWord& one) { return one.text.starts_with("windows"); });
+    if (windows && around.shell.empty()) around.shell = "pwsh";
+  }
+  const YamlNode* defaults = value_of(node, "defaults");
+  const YamlNode* run = is_map(defaults) ? value_of(*defaults, "run") : nullptr;
+  if (is_map(run) && !text_of(*run, "shell").empty()) around.shell = text_of(*run, "shell");
+  if (is_scalar(value_of(node, "run")) && !text_of(node, "shell").empty()) around.shell = text_of(node, "shell");
+  const YamlNode* container = value_of(node, "container");
+  if (machine == nullptr || container == nullptr) return;
+  if (is_map(container)) {
+    take_image(*container, around);
+    Values inside;  // the job's own variables win
+    if (const YamlNode* env = value_of(*container, "env")) environment(*env, around, inside);
+    around.env.insert(inside.begin(), inside.end());
+  } else if (is_scalar(container)) {
+    const ShellWord image = tree_.word(*container);
+    set_image(image, without_expressions(image, around.env), around);
+  }
+}
+
+// Steps one after another: what one writes to $GITHUB_ENV, those behind it see.
+void ManifestReader::steps(const YamlNode& list, Around around, int depth) {
+  for (const YamlNode* item : list.items) {
+    walk(*item, around, depth + 1, "steps");
+    if (is_map(item)) written_variables(*item, around);
+  }
+}
+
+// NAME=VALUE lines that `echo` writes to $GITHUB_ENV; false where it is not plain what this command writes there.
+bool ManifestReader::is_written(const ShellCommand& command, bool conditional, Values& env) const {
+  if (command.words.size() < 2 || command.words[0].text != "echo") return false;
+  std::string_view behind = source_.text.substr(std::min(command.end, source_.text.size()));
+  behind = behind.substr(0, behind.find('\n'));
+  const auto skip = [&](std::string_view characters) {
+    behind.remove_prefix(std::min(behind.find_first_not_of(characters), behind.size()));
+  };
+  skip(" \t\"'");
+  constexpr std::string_view kTee = "| tee -a";
+  if (behind.starts_with(kTee))
+    behind.remove_prefix(kTee.size());
+  else if (!behind.starts_with(">"))
+    return false;
+  skip(" \t\"'>${");
+  if (!behind.starts_with("GITHUB_ENV")) return false;
+  ShellText line;
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    if (i > 1) append(line, {" ", {command.words[i].begin}, {}});
+    append(line, command.words[i]);
+  }
+  const auto equals = line.text.find('=');
+  if (equals == std::string::npos || equals != line.text.find_first_not_of(kNameCharacters) ||
+      line.text.find('\n') != std::string::npos)
+    return false;
+  const std::string name = line.text.substr(0, equals);
+  ShellText value = tail(line, equals + 1);
+  if (conditional) value = unknown_text(left_open(name), command.begin);
+  env.insert_or_assign(name, value);
+  return true;
+}
+
+// What a step writes to $GITHUB_ENV: known where plain `echo` does it, else a name whose value nobody knows here.
+void ManifestReader::written_variables(const YamlNode& step, Around& around) {
+  const YamlNode* run = value_of(step, "run");
+  if (!is_scalar(run)) return;
+  Values env = around.env;
+  if (const YamlNode* own = value_of(step, "env")) environment(*own, around, env);
+  const ShellText script = without_expressions(tree_.word(*run), env);
+  std::size_t open = 0;
+  for (auto at = script.text.find("GITHUB_ENV"); at != std::string::npos; at = script.text.find("GITHUB_ENV", at + 1))
+    ++open;
+  if (open == 0) return;
+  Values written;
+  ShellStart start{.given = source_.given, .environment = env};
+  start.on_command = [&](const ShellCommand& command, const Values&, const std::string& when) {
+    if (is_written(command, !when.empty() || value_of(step, "if") != nullptr, written) && open > 0) --open;
+  };
+  start.wants_environment = [](const ShellCommand&) { return false; };
+  if (!follow_shell(script, source_.text, start)) open = 1;
+  bool any = false;
+  for (auto at = script.text.find('='); open > 0 && at != std::string::npos; at = script.text.find('=', at + 1)) {
+    const auto before = at == 0 ? std::string::npos : script.text.find_last_not_of(kNameCharacters, at - 1);
+    const std::size_t from = before == std::string::npos ? 0 : before + 1;
+    const std::string name = script.text.substr(from, at - from);
+    if (name.empty()) continue;
+    any = true;
+    written.try_emplace(name, unknown_text(left_open(name), script.origin.empty() ? 0 : script.origin[from]));
+  }
+  if (open > 0 && !any) finder_.note({"SH002", "what this step writes to GITHUB_ENV is not known", tree_.offset(*run)});
+  for (auto& [name, value] : written) {
+    if (const auto given = source_.given.find(name); given != source_.given.end() && !value.unknowns.empty())
+      value = {given->second, std::vector<std::size_t>(given->second.size(), value.unknowns.front().offset), {}};
+    around.env.insert_or_assign(name, std::move(value));
+  }
 }
 
 // A step once for each value of the matrix's lists that it names, as the workflow runs it.

@@ -1,0 +1,204 @@
+// Jobs of a GitLab pipeline: what they inherit from `default`, from the top of the file and from the jobs they extend.
+// Tested by tests/sources_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+constexpr std::array<std::string_view, 12> kNoJobs = {"default",  "variables", "stages", "include",
+                                                      "workflow", "image",     "spec",   "services",
+                                                      "cache",    "types",     "pages",  "before_script"};
+
+bool is_script(const YamlNode* node) { return is_scalar(node) || is_list(node); }
+
+}  // namespace
+
+// Jobs are the maps at the top that have a script; nothing else has maps with scripts there.
+bool ManifestReader::is_gitlab(const YamlNode& root) {
+  if (!is_map(&root) || value_of(root, "jobs") != nullptr || value_of(root, "steps") != nullptr) return false;
+  return std::any_of(root.pairs.begin(), root.pairs.end(), [](const auto& pair) {
+    return is_map(pair.second) && is_script(value_of(*pair.second, "script"));
+  });
+}
+
+void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around) {
+  pipeline_ = &root;
+  for (const auto& [name, value] : pairs_of(root)) {
+    if (is_map(value)) note_templates(*value, 0);
+  }
+  for (const auto& [name, value] : pairs_of(root)) {
+    const bool job = is_scalar(name) && is_map(value) &&
+                     (name->text == "pages" || std::find(kNoJobs.begin(), kNoJobs.end(), name->text) == kNoJobs.end());
+    if (!job || (name->text.starts_with('.') && templates_.contains(value))) continue;
+    gitlab_job(*value, around);
+  }
+}
+
+// Hidden jobs that others are made of do not run themselves.
+void ManifestReader::note_templates(const YamlNode& node, int depth) {
+  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  for (const YamlNode* base : extended_jobs(node, false)) templates_.insert(base);
+  for (const auto& [key, value] : node.pairs) {
+    if (is_scalar(key) && key->text == "<<") {
+      templates_.insert(value);
+      templates_.insert(value->items.begin(), value->items.end());
+    }
+    for (const YamlNode* item : value->items) {
+      if (item->tag != "!reference" || item->items.empty()) continue;
+      if (const YamlNode* base = value_of(*pipeline_, item->items.front()->text)) templates_.insert(base);
+    }
+    if (is_map(value)) note_templates(*value, depth + 1);
+  }
+}
+
+// The jobs that a job extends: a later one counts more.
+std::vector<const YamlNode*> ManifestReader::extended_jobs(const YamlNode& job, bool tells) {
+  std::vector<const YamlNode*> out;
+  const YamlNode* extends = value_of(job, "extends");
+  if (extends == nullptr) return out;
+  for (const ShellWord& word : tree_.words(*extends)) {
+    if (const YamlNode* base = value_of(*pipeline_, word.text); is_map(base)) {
+      out.push_back(base);
+    } else if (tells && told_.insert(word.begin).second) {
+      finder_.note({"SH002", fmt::format("{}, which this job extends, is not in this file", word.text), word.begin});
+    }
+  }
+  return out;
+}
+
+// A key of a job or of what it extends.
+const YamlNode* ManifestReader::job_part(const YamlNode& job, std::string_view key, int depth) {
+  if (const YamlNode* own = value_of(job, key)) return own;
+  if (depth > kDeepest || ++seen_ > kMostNodes) return nullptr;
+  const auto bases = extended_jobs(job);
+  for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
+    if (const YamlNode* part = job_part(**base, key, depth + 1)) return part;
+  }
+  return nullptr;
+}
+
+// …or of `default`, or of the top of the file, unless the job says that it inherits nothing.
+const YamlNode* ManifestReader::inherited_part(const YamlNode& job, std::string_view key) {
+  if (const YamlNode* part = job_part(job, key, 0)) return part;
+  const YamlNode* inherit = job_part(job, "inherit", 0);
+  if (is_map(inherit) && text_of(*inherit, "default") == "false") return nullptr;
+  const YamlNode* defaults = value_of(*pipeline_, "default");
+  const YamlNode* part = is_map(defaults) ? value_of(*defaults, key) : nullptr;
+  return part != nullptr ? part : value_of(*pipeline_, key);
+}
+
+// Variables as they are written: the job's own win over those of what it extends.
+void ManifestReader::job_variables(const YamlNode& job, Values& written, int depth) {
+  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  for (const YamlNode* base : extended_jobs(job)) job_variables(*base, written, depth + 1);
+  const YamlNode* own = value_of(job, "variables");
+  if (!is_map(own)) return;
+  for (const auto& [name, value] : pairs_of(*own)) {
+    const YamlNode* described = is_map(value) ? value_of(*value, "value") : nullptr;
+    if (is_scalar(name) && (is_scalar(value) || is_scalar(described)))
+      written.insert_or_assign(name->text, tree_.word(is_scalar(value) ? *value : *described));
+    else if (is_scalar(name))
+      set_unknown(name->text, "whoever runs the pipeline", *name, written);
+  }
+}
+
+// Values of variables name other variables: they are filled in once all are known.
+void ManifestReader::fill_in(const Values& written, Values& env) const {
+  constexpr int kMostTurnsOver = 16;  // names behind names
+  constexpr std::size_t kMostVariables = 200;
+  env = written;
+  if (env.size() > kMostVariables) {
+    for (auto& [name, value] : env) {
+      if (value.text.find('$') != std::string::npos)
+        value = unknown_text(
+            fmt::format("{} is one of too many variables to follow; give it with {}", name, how_to_set(name)),
+            value.origin.empty() ? 0 : value.origin.front());
+    }
+    return;
+  }
+  for (int turn = 0; turn < kMostTurnsOver; ++turn) {
+    bool changed = false;
+    for (auto& [name, value] : env) {
+      if (value.text.find('$') == std::string::npos || value.text.size() > kMostWords) continue;
+      Values others = env;
+      others.erase(name);
+      const ShellWord word{value, value.origin.empty() ? 0 : value.origin.front(), 0};
+      const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, others);
+      if (!filled || filled->text == value.text) continue;
+      value = *filled;
+      changed = true;
+    }
+    if (!changed) return;
+  }
+}
+
+// parallel: matrix: a job for each of its values.
+void ManifestReader::matrix_variables(const YamlNode& job, Values& env) {
+  const YamlNode* parallel = job_part(job, "parallel", 0);
+  const YamlNode* matrix = is_map(parallel) ? value_of(*parallel, "matrix") : nullptr;
+  if (!is_list(matrix)) return;
+  for (const YamlNode* item : matrix->items) {
+    for (const auto& [name, value] : pairs_of(*item)) {
+      if (is_scalar(name)) set_unknown(name->text, "parallel: matrix", *name, env);
+    }
+  }
+}
+
+// Lines of a script: lists in lists, and what `!reference [JOB, KEY]` names.
+void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int depth) {
+  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (is_scalar(&node)) {
+    const ShellWord line = tree_.word(node);
+    append(out, line);
+    append(out, {"\n", {line.end}, {}});
+  }
+  if (node.tag != "!reference") {
+    for (const YamlNode* item : node.items) script_lines(*item, out, depth + 1);
+    return;
+  }
+  const YamlNode* at = pipeline_;
+  for (const YamlNode* key : node.items) at = at != nullptr && is_scalar(key) ? value_of(*at, key->text) : nullptr;
+  if (at != nullptr) return script_lines(*at, out, depth + 1);
+  const std::size_t offset = tree_.offset(node);
+  if (told_.insert(offset).second)
+    finder_.note({"SH002", "what this !reference names is not in this file: what it does is not known", offset});
+}
+
+// before_script and script run in one shell, after_script in another one.
+void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
+  Values written;
+  job_variables(*pipeline_, written, 0);
+  job_variables(job, written, 0);
+  fill_in(written, around.env);
+  matrix_variables(job, around.env);
+  const YamlNode* image = inherited_part(job, "image");
+  if (is_map(image)) image = value_of(*image, "name");
+  if (is_scalar(image)) {
+    const ShellWord word = tree_.word(*image);
+    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, around.env);
+    set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
+  }
+  const auto run = [&](std::initializer_list<std::string_view> keys) {
+    ShellText script;
+    for (const std::string_view key : keys) {
+      const YamlNode* part = key == "script" ? job_part(job, key, 0) : inherited_part(job, key);
+      if (part != nullptr) script_lines(*part, script, 0);
+    }
+    if (speaks(script)) run_script(script, context_of(around));
+  };
+  run({"before_script", "script"});
+  run({"after_script"});
+  for (const auto& [name, value] : job.pairs) {  // services with a command of their own
+    if (is_scalar(name) && name->text == "services") walk(*value, around, 1, name->text);
+  }
+}
+
+}  // namespace preflight::sources
