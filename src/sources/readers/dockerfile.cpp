@@ -27,11 +27,12 @@ std::size_t instruction_end(std::string_view text, std::size_t from) {
 
 struct Image {
   std::string base;
+  std::vector<LaunchUnknown> unknown;  // that the base's release needs
   std::optional<ShellText> entrypoint;
   std::optional<ShellText> command;
   bool own_command = false;  // CMD stands in this stage
   Values env;
-  Values arguments;                        // ARG, known while building only
+  Values arguments;                        // ARG of this stage, known while building only
   std::map<std::string, ShellText> files;  // that here-documents of COPY wrote, by their paths
 };
 
@@ -130,14 +131,26 @@ std::vector<ShellText> settings_of(const ShellText& rest) {
   return out;
 }
 
-// NAME=VALUE …, or NAME VALUE: what stands in one instruction does not see what it sets.
-Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source) {
+// NAME=VALUE …, or NAME VALUE: what stands in one instruction does not see what it sets. `global` is what stands in
+// front of the first FROM: a stage sees of it what it names itself.
+Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source,
+                           const Values& global) {
   Values known = image.arguments;
   for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
   Values& target = env ? image.env : image.arguments;
   const std::vector<ShellText> settings = settings_of(rest);
   const bool spaced = env && !settings.empty() && settings.front().text.find('=') == std::string::npos;
   for (const ShellText& setting : spaced ? std::vector{rest} : settings) {
+    if (const auto given = source.given.find(setting.text.substr(0, setting.text.find('=')));
+        !env && given != source.given.end()) {  // --build-arg
+      target.insert_or_assign(given->first,
+                              ShellText{given->second, std::vector(given->second.size(), setting.origin.front()), {}});
+      continue;
+    }
+    if (const auto named = global.find(setting.text); !env && named != global.end()) {
+      target.insert_or_assign(named->first, named->second);
+      continue;
+    }
     auto parsed = parse_shell(setting, source.text, source.given, known);
     if (!parsed) return tl::make_unexpected(parsed.error());
     for (const ShellCommand& command : parsed->commands) {
@@ -185,28 +198,33 @@ std::optional<std::size_t> script_among(const std::map<std::string, ShellText>& 
 }
 
 // FROM IMAGE AS NAME: an image nobody here knows, or an earlier stage.
-void begin_stage(const std::string& rest, Image& image, std::map<std::string, Image>& stages, std::string& stage) {
+Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& image,
+                         std::map<std::string, Image>& stages, std::string& stage, const SourceText& source) {
   if (!stage.empty()) stages.insert_or_assign(stage, image);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < rest.size();) {
-    const auto first = rest.find_first_not_of(" \t\r", i);
-    if (first == std::string::npos) break;
-    const auto last = std::min(rest.find_first_of(" \t\r", first), rest.size());
-    if (!rest.substr(first, last - first).starts_with("--")) words.push_back(rest.substr(first, last - first));
-    i = last;
+  std::vector<ShellWord> words;
+  for (ShellWord& word : plain_words(rest)) {
+    if (!word.text.starts_with("--")) words.push_back(std::move(word));
   }
-  const Values global = image.base.empty() ? image.arguments : Values{};
-  const auto known = words.empty() ? stages.end() : stages.find(words[0]);
-  image = known != stages.end() ? known->second : Image{};
-  image.arguments = global;
-  image.own_command = false;
-  if (known == stages.end() && !words.empty()) image.base = words[0];
-  stage = words.size() > 2 ? words[2] : std::string();
+  stage = words.size() > 2 ? words[2].text : std::string();
+  image = Image{};
+  if (words.empty()) return true;
+  auto base = interpolate(words[0], Interpolation::kCompose, source.text, source.given, global);
+  if (!base) return tl::make_unexpected(base.error());
+  if (const auto known = stages.find(base->text); known != stages.end()) {
+    image = known->second;
+    image.arguments.clear();
+    image.own_command = false;
+    return true;
+  }
+  image.base = base->unknowns.empty() ? base->text : words[0].text;
+  if (!release_of_image(base->text).empty()) return true;
+  for (const Unknown& unknown : base->unknowns) image.unknown.push_back({unknown.message, unknown.offset, {}});
+  return true;
 }
 
 // What the last stage starts: its entry point with its command, or a script that a COPY wrote.
 Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinder& finder) {
-  RunContext context{.env = image.env, .image = image.base};
+  RunContext context{.env = image.env, .image = image.base, .unknown = image.unknown};
   std::vector<ShellWord> words;
   for (const auto* part : {&image.entrypoint, &image.command}) {
     if (!*part || (*part)->text.empty()) continue;
@@ -303,6 +321,8 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
   Image image;
   std::map<std::string, Image> stages;
   std::string stage;
+  Values global;  // ARG in front of the first FROM
+  bool staged = false;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = instruction_end(text, from);
     const std::size_t begin = std::min(text.find_first_not_of(" \t\r", from), end);
@@ -326,7 +346,9 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       }
     }
     if (word == "FROM") {
-      begin_stage(rest.text, image, stages, stage);
+      if (!staged) global = std::move(image.arguments);
+      staged = true;
+      if (auto done = begin_stage(rest, global, image, stages, stage, source); !done) return done;
     } else if (word == "ENTRYPOINT") {
       image.entrypoint = rest;
       if (!image.own_command) image.command.reset();  // one of the base does not count any longer
@@ -334,7 +356,7 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       image.command = rest;
       image.own_command = true;
     } else if (word == "ENV" || word == "ARG") {
-      if (auto done = set_variables(image, word == "ENV", rest, source); !done) return done;
+      if (auto done = set_variables(image, word == "ENV", rest, source, global); !done) return done;
     }
   }
   return run_image(image, source, finder);
