@@ -53,6 +53,7 @@ void ManifestReader::document(const YamlNode& root) {
   services_ = is_map(&root) ? value_of(root, "services") : nullptr;
   if (is_map(services_)) {
     around.dialect = Dialect::kCompose;
+    read_dotenv();
     return walk(*services_, around, 1, "services");
   }
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
@@ -88,7 +89,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
   if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
-  for (const std::string_view part : {"command", "args", "entrypoint"}) {
+  for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {
     if (part == "entrypoint" && around.dialect == Dialect::kKubernetes) continue;  // of an Argo workflow: a template
     const YamlNode* value = part_of(node, std::string(part).c_str());
     if (value == nullptr || value->kind == YamlNode::kMapping) continue;

@@ -6,6 +6,7 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 
@@ -41,7 +42,7 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
   const ShellWord word = tree_.word(*image);
   if (around.dialect == Dialect::kWorkflow) return set_image(word, without_expressions(word, around.env), around);
   if (around.dialect == Dialect::kKubernetes) return set_image(word, word, around);
-  const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, {});
+  const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
   set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
 }
 
@@ -56,9 +57,12 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   const bool has_args = value_of(node, "args") != nullptr;
   bool compose = around.dialect == Dialect::kCompose;
   if (around.dialect == Dialect::kPiece) {
-    compose = !has_args && (entrypoint != nullptr || value_of(node, "environment") != nullptr ||
-                            value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
-                            value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
+    const YamlNode* variables = value_of(node, "environment");
+    const bool task = is_list(variables) && !variables->items.empty() && is_map(variables->items.front());  // of ECS
+    compose = !task && !has_args &&
+              (entrypoint != nullptr || value_of(node, "environment") != nullptr ||
+               value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
+               value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
   }
   RunContext context = context_of(around);
   if (!is_scalar(part_of(node, "image"))) {  // of what stands around it
@@ -67,7 +71,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   }
   environments(node, around, context.env, 0);
   other_variables(node, context);
-  for (const char* key : {"entrypoint", "command", "args"}) {
+  for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
     for (const ShellWord& word : tree_.words(*value)) {
@@ -78,7 +82,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
       const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
       const bool by_compose = compose || (doubled && !kubernetes);
       auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
-                              source_.given, by_compose ? Values{} : context.env);
+                              given_, by_compose ? Values{} : context.env);
       if (!done) {
         error_ = done.error();
         return;
@@ -150,18 +154,41 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
 void ManifestReader::environments(const YamlNode& node, const Around& around, Values& env, int depth) {
   if (const YamlNode* base = extended(node); base != nullptr && depth < kDeepest)
     environments(*base, around, env, depth + 1);
+  if (const YamlNode* files = value_of(node, "env_file")) {
+    if (!is_list(files)) variable_file(*files, env);
+    for (const YamlNode* item : files->items) variable_file(*item, env);
+  }
   for (const char* key : {"env", "environment"}) {
     if (const YamlNode* value = value_of(node, key)) environment(*value, around, env);
   }
 }
 
-// envFrom and env_file: variables by the file.
-void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
-  if (const YamlNode* value = part_of(node, "env_file")) {
-    for (const ShellWord& word : tree_.words(*value)) {
-      finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
-    }
+// Variables that compose fills in: of the environment it runs in, and of `.env`.
+void ManifestReader::read_dotenv() {
+  const auto text = file_beside(source_.name, ".env");
+  if (!text) return;
+  for (const auto& [name, value] : variables_of(*text, source_.given, 0)) {
+    if (value.unknowns.empty()) given_.try_emplace(name, value.text);
   }
+}
+
+// A file of env_file: its path, or a map with it. A later file wins, and `environment` over all of them.
+void ManifestReader::variable_file(const YamlNode& item, Values& env) {
+  const YamlNode* path = is_map(&item) ? value_of(item, "path") : &item;
+  if (!is_scalar(path)) return;
+  const ShellWord word = tree_.word(*path);
+  const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
+  const auto text = filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+  if (!text) {
+    if (told_.insert(word.begin).second)
+      finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
+    return;
+  }
+  for (auto& [name, value] : variables_of(*text, given_, word.begin)) env.insert_or_assign(name, value);
+}
+
+// envFrom: variables by the file.
+void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
   const YamlNode* from = value_of(node, "envFrom");
   if (!is_list(from)) return;
   for (const YamlNode* item : from->items) {
@@ -190,7 +217,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       env.insert_or_assign(name, without_expressions(value, env));
       return;
     }
-    auto done = interpolate(value, kind, source_.text, source_.given, compose ? Values{} : env);
+    auto done = interpolate(value, kind, source_.text, given_, compose ? Values{} : env);
     env.insert_or_assign(name, done ? static_cast<ShellText&>(*done) : value);
   };
   if (node.kind == YamlNode::kMapping) {
@@ -241,7 +268,7 @@ void ManifestReader::value_from(const YamlNode& from, const std::string& name, c
 void ManifestReader::set_unknown(const std::string& name, std::string_view where, const YamlNode& at,
                                  Values& env) const {
   const std::size_t offset = tree_.offset(at);
-  if (const auto given = source_.given.find(name); given != source_.given.end()) {
+  if (const auto given = given_.find(name); given != given_.end()) {
     env.insert_or_assign(name, ShellText{given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
   } else {
     env.insert_or_assign(

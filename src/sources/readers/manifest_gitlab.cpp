@@ -131,7 +131,7 @@ void ManifestReader::fill_in(const Values& written, Values& env) const {
       Values others = env;
       others.erase(name);
       const ShellWord word{value, value.origin.empty() ? 0 : value.origin.front(), 0};
-      const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, others);
+      const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, others);
       if (!filled || filled->text == value.text) continue;
       value = *filled;
       changed = true;
@@ -183,7 +183,7 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
   if (is_map(image)) image = value_of(*image, "name");
   if (is_scalar(image)) {
     const ShellWord word = tree_.word(*image);
-    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, source_.given, around.env);
+    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, around.env);
     set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
   }
   const auto run = [&](std::initializer_list<std::string_view> keys) {

@@ -18,7 +18,7 @@ namespace preflight::sources {
 class ManifestReader {
  public:
   ManifestReader(const SourceText& source, YamlTree& tree, LaunchFinder& finder)
-      : source_(source), tree_(tree), finder_(finder) {}
+      : source_(source), given_(source.given), tree_(tree), finder_(finder) {}
 
   Result<bool> run();
 
@@ -84,12 +84,15 @@ class ManifestReader {
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
+  void read_dotenv();
+  void variable_file(const YamlNode& item, Values& env);
   void other_variables(const YamlNode& node, RunContext& context);
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
   const SourceText& source_;
+  Variables given_;  // those of compose's .env among them
   YamlTree& tree_;
   LaunchFinder& finder_;
   int seen_ = 0;

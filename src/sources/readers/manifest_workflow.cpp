@@ -58,7 +58,7 @@ void ManifestReader::step_elsewhere(const ShellText& script, const Around& aroun
   const ShellText filled = without_expressions(script, around.env);
   const bool python = first_word(around.shell).starts_with("python");
   if (python && filled.unknowns.empty()) {
-    const SourceText inside{source_.text, source_.given, {}, &around.env};
+    const SourceText inside{source_.text, given_, {}, &around.env};
     auto done = read_part(filled, FileKind::kWords, around.name, inside, finder_);
     if (!done && !error_) error_ = done.error();
     return;
@@ -149,7 +149,7 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
     ++open;
   if (open == 0) return;
   Values written;
-  ShellStart start{.given = source_.given, .environment = env};
+  ShellStart start{.given = given_, .environment = env};
   start.on_command = [&](const ShellCommand& command, const Values&, const std::string& when) {
     if (is_written(command, !when.empty() || value_of(step, "if") != nullptr, written) && open > 0) --open;
   };
@@ -166,7 +166,7 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   }
   if (open > 0 && !any) finder_.note({"SH002", "what this step writes to GITHUB_ENV is not known", tree_.offset(*run)});
   for (auto& [name, value] : written) {
-    if (const auto given = source_.given.find(name); given != source_.given.end() && !value.unknowns.empty())
+    if (const auto given = given_.find(name); given != given_.end() && !value.unknowns.empty())
       value = {given->second, std::vector<std::size_t>(given->second.size(), value.unknowns.front().offset), {}};
     around.env.insert_or_assign(name, std::move(value));
   }
@@ -214,10 +214,10 @@ ShellText ManifestReader::without_expressions(const ShellText& text, const Value
     if (end == std::string::npos) break;
     append(out, slice(text, from, at));
     const std::string expression = text.text.substr(at, end + 2 - at);
-    const auto given = source_.given.find(expression);
+    const auto given = given_.find(expression);
     const std::size_t offset = text.origin.empty() ? at : text.origin[at];
     const auto known = env.find(variable_of(expression));
-    if (given != source_.given.end()) {
+    if (given != given_.end()) {
       append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
     } else if (known != env.end()) {
       ShellText value = known->second;
@@ -238,7 +238,7 @@ ShellText ManifestReader::without_expressions(const ShellText& text, const Value
 void ManifestReader::numbers_of_group(const YamlNode& node, Around& around) {
   const auto number = [&](const std::string& name, const ShellText& text) {
     const bool plain = !text.text.empty() && text.text.find_first_not_of("0123456789") == std::string::npos;
-    if (plain && !source_.given.contains(name)) around.env.insert_or_assign(name, text);
+    if (plain && !given_.contains(name)) around.env.insert_or_assign(name, text);
   };
   if (const YamlNode* group = value_of(node, "leaderWorkerTemplate"); is_map(group)) {
     if (const YamlNode* size = value_of(*group, "size"); is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));

@@ -1,0 +1,78 @@
+// Tested by tests/variable_file_test.cpp.
+#include "src/sources/readers/variable_file.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "src/base/read_text.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr std::uintmax_t kLongestFile = std::uintmax_t{64} << 10U;
+constexpr std::size_t kMostVariables = 1'000;
+
+std::string_view trimmed(std::string_view text) {
+  const auto from = text.find_first_not_of(" \t\r");
+  return from == std::string_view::npos ? std::string_view()
+                                        : text.substr(from, text.find_last_not_of(" \t\r") + 1 - from);
+}
+
+// What stands behind '=': 'as it is', "with escapes", or up to a comment. `expands`: variables in it are filled in.
+std::string plain_value(std::string_view value, bool& expands) {
+  const char quote = value.empty() ? '\0' : value.front();
+  expands = quote != '\'';
+  std::string out;
+  if (quote != '"' && quote != '\'') {
+    const auto comment = value.find(" #");
+    return std::string(trimmed(value.substr(0, comment)));
+  }
+  for (std::size_t i = 1; i < value.size() && value[i] != quote; ++i) {
+    if (quote == '"' && value[i] == '\\' && i + 1 < value.size()) {
+      ++i;
+      out += value[i] == 'n' ? '\n' : value[i];
+    } else {
+      out += value[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Values variables_of(std::string_view text, const Variables& known, std::size_t offset) {
+  Values out;
+  for (std::size_t from = 0; from < text.size() && out.size() < kMostVariables;) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    std::string_view line = trimmed(text.substr(from, end - from));
+    from = end + 1;
+    if (line.starts_with("export ")) line = trimmed(line.substr(7));
+    const auto equals = line.find('=');
+    if (line.empty() || line.front() == '#' || equals == std::string_view::npos) continue;
+    bool expands = false;
+    ShellWord value;
+    value.text = plain_value(trimmed(line.substr(equals + 1)), expands);
+    value.begin = value.end = offset;
+    value.origin.assign(value.text.size(), offset);
+    const auto filled = expands && value.text.find('$') != std::string::npos
+                            ? interpolate(value, Interpolation::kCompose, {}, known, out)
+                            : Result<ShellWord>(value);
+    ShellText whole = filled ? static_cast<const ShellText&>(*filled) : value;
+    whole.origin.assign(whole.text.size(), offset);
+    for (Unknown& unknown : whole.unknowns) unknown.offset = offset;
+    out.insert_or_assign(std::string(trimmed(line.substr(0, equals))), std::move(whole));
+  }
+  return out;
+}
+
+std::optional<std::string> file_beside(std::string_view source, std::string_view path) {
+  namespace fs = std::filesystem;
+  if (source.empty() || path.empty() || path.find('\0') != std::string_view::npos) return std::nullopt;
+  const fs::path file = fs::path(source).parent_path() / fs::path(path);
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestFile || error) return std::nullopt;
+  auto text = read_text(file.string());
+  return text ? std::optional(std::move(*text)) : std::nullopt;
+}
+
+}  // namespace preflight::sources

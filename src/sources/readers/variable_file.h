@@ -1,0 +1,20 @@
+// Files of variables that compose reads: `.env` beside the compose file, and those of `env_file`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+// NAME=VALUE lines as compose reads them: comments, quotes, `export`, variables of lines above and of `known`. Every
+// value is told at `offset`; one that depends on what nobody knows is unknown.
+Values variables_of(std::string_view text, const Variables& known, std::size_t offset);
+
+// The file that a file named `source` calls `path`; nullopt where nobody knows what `source` is, where there is no such
+// file, and where it is none that holds variables. Nothing else is opened.
+std::optional<std::string> file_beside(std::string_view source, std::string_view path);
+
+}  // namespace preflight::sources

@@ -1,0 +1,98 @@
+// Files of variables that compose reads beside its own file.
+#include "src/sources/readers/variable_file.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "src/sources/launch_command.h"
+
+namespace preflight::sources {
+namespace {
+
+namespace fs = std::filesystem;
+
+class VariableFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(folder_ / "sub");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(VariableFiles, AreReadAsComposeDoes) {
+  const auto read = variables_of(
+      "# A=0\nA=1 # one\nexport B='$A # x'\nC=\"$A \\\"c\\\"\" # y\nD=${A}${Z:-z}\nE = e#e\nF=\nG=$NOWHERE\nH\nI=$K\n",
+      {{"K", "k"}}, 7);
+  ASSERT_EQ(read.size(), 8U);
+  EXPECT_EQ(read.at("A").text, "1");
+  EXPECT_EQ(read.at("B").text, "$A # x");
+  EXPECT_EQ(read.at("C").text, "1 \"c\"");
+  EXPECT_EQ(read.at("D").text, "1z");
+  EXPECT_EQ(read.at("E").text, "e#e");
+  EXPECT_EQ(read.at("F").text, "");
+  EXPECT_EQ(read.at("G").unknowns.size(), 1U);
+  EXPECT_EQ(read.at("I").text, "k");
+  EXPECT_EQ(read.at("I").origin, std::vector<std::size_t>{7});
+}
+
+TEST_F(VariableFiles, OnlyWhatIsNamedIsOpened) {
+  write("a.env", "A=1\n");
+  write("long.env", std::string(100'000, 'x'));
+  EXPECT_EQ(file_beside(path("compose.yaml"), "a.env"), "A=1\n");
+  EXPECT_EQ(file_beside(path("sub/compose.yaml"), "../a.env"), "A=1\n");
+  EXPECT_EQ(file_beside("", "a.env"), std::nullopt);
+  EXPECT_EQ(file_beside(path("compose.yaml"), "b.env"), std::nullopt);
+  EXPECT_EQ(file_beside(path("compose.yaml"), "long.env"), std::nullopt);
+  EXPECT_EQ(file_beside(path("compose.yaml"), "sub"), std::nullopt);
+  EXPECT_EQ(file_beside(path("compose.yaml"), "/dev/zero"), std::nullopt);
+}
+
+constexpr const char* kCompose = R"(services:
+  llm:
+    image: lmsysorg/sglang:${TAG}
+    env_file: [sg.env, {path: "${MORE:-more}.env", required: false}, none.env]
+    environment: {SGLANG_B: "3"}
+    command: ["sh", "-c", "python3 -m sglang.launch_server --model-path $$MODEL --tp ${TP:-4}"]
+)";
+
+TEST_F(VariableFiles, OfAComposeFileAreKnown) {
+  write(".env", "TP=8\nTAG=v0.5.18-xpu\n");
+  write("sg.env", "MODEL=m\nSGLANG_A=1\nSGLANG_B=2\n");
+  write("more.env", "SGLANG_A=2\n");
+  const auto read = read_launches(kCompose, {}, path("compose.yaml"));
+  ASSERT_TRUE(read) << read.error().text();
+  const LaunchCommand& launch = read->front();
+  EXPECT_EQ(launch.argv, (std::vector<std::string>{"--model-path", "m", "--tp", "8"}));
+  EXPECT_EQ(launch.release, "0.5.18");
+  EXPECT_TRUE(launch.unknown.empty());
+  EXPECT_EQ(launch.env.at("SGLANG_A"), "2");
+  EXPECT_EQ(launch.env.at("SGLANG_B"), "3");
+  ASSERT_EQ(launch.notes.size(), 1U);
+  EXPECT_EQ(launch.notes[0].message, "env_file none.env is not read: what it sets is not known");
+}
+
+TEST_F(VariableFiles, GiveWayToWhatIsGiven) {
+  write(".env", "TP=8\nTAG=v0.5.18-xpu\n");
+  const auto read = read_launches(kCompose, {{"TP", "2"}, {"MODEL", "n"}}, path("compose.yaml"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--model-path", "n", "--tp", "2"}));
+  EXPECT_EQ(read->front().notes.size(), 3U);
+}
+
+TEST_F(VariableFiles, OfATextThatIsNoFileAreNotLookedFor) {
+  const auto read = read_launches(kCompose, {}, {});
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().argv.back(), "4");
+  EXPECT_EQ(read->front().notes.size(), 3U);
+  EXPECT_EQ(read->front().unknown.size(), 2U);
+}
+
+}  // namespace
+}  // namespace preflight::sources
