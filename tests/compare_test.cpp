@@ -143,5 +143,57 @@ TEST(ResolveDiff, IsNotForABatch) {
   EXPECT_THAT(run.err, HasSubstr("--batch"));
 }
 
+// What was not given cannot be dropped, and what is gone needs no way out.
+TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
+  using testing::run_tool;
+  const auto run =
+      run_tool({"upgrade", "--from", "0.5.19", "--to", "0.5.21", "--", "--model-path", "openai/gpt-oss-120b"});
+  EXPECT_EQ(run.out.find("drop --quantization"), std::string::npos) << run.out;
+  const auto fix_in = [](const std::string& text) {
+    const auto at = text.find("fix: ");
+    return at == std::string::npos ? std::string() : text.substr(at, text.find('\n', at) - at);
+  };
+  const auto check =
+      run_tool({"check", "--no-kernel", "--sglang-version", "0.5.21", "--", "--model-path", "openai/gpt-oss-120b"});
+  EXPECT_NE(fix_in(run.out), "");
+  EXPECT_EQ(fix_in(run.out), fix_in(check.out)) << check.out;
+  for (const char* option : {"--no-fixes", "--no-kernel"}) {
+    const auto old =
+        run_tool({"check", option, "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"});
+    EXPECT_NE(old.out.find("fix: SGLang 0.5.20, or an unquantised checkpoint"), std::string::npos) << old.out;
+  }
+}
+
+// A variant that the search tried is no part of this launch.
+TEST(CheckCommand, SaysOfWhichLaunchItTellsWhatStays) {
+  const auto run = testing::run_tool(
+      {"check", "--no-kernel", "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"});
+  EXPECT_NE(run.out.find("nearest is an FP8 checkpoint of the model, which leaves: PL002"), std::string::npos)
+      << run.out;
+}
+
+TEST(CheckCommand, CorrectsAMistypedBackendToTheOneThatWasMeant) {
+  const auto run = testing::run_tool(
+      {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--attention-backend", "intelxpu"});
+  EXPECT_NE(run.out.find("+ --attention-backend intel_xpu\n  + --mem-fraction-static 0.71"), std::string::npos)
+      << run.out;
+}
+
+TEST(CheckCommand, SaysWhichOptionLeavesNoRequest) {
+  const auto run = testing::run_tool(
+      {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--max-total-tokens", "2000"});
+  EXPECT_NE(run.out.find("--max-total-tokens 2000 does not hold one request of 4096"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("by the memory sheet"), std::string::npos) << run.out;
+}
+
+TEST(PagesCommand, SaysWhyARowRunsOtherwise) {
+  const auto run =
+      testing::run_tool({"pages", "--no-kernel", "--device-profile", "a770", "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  const auto row = run.out.find(" intel_xpu       1  changed  triton 1");
+  ASSERT_NE(row, std::string::npos) << run.out;
+  const auto next = run.out.find("\n intel_xpu       2", row);
+  EXPECT_GT(next - row, 80U) << run.out;
+}
+
 }  // namespace
 }  // namespace preflight::testing

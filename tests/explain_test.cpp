@@ -51,6 +51,12 @@ TEST(Explain, KnowsRulesFieldsAndOptions) {
   }
 }
 
+TEST(Explain, KnowsTheTileOfTheDecodeKernel) {
+  const auto run = run_tool({"explain", "BV"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("at most 16"));
+}
+
 TEST(Explain, SaysWhatAnUnknownNameMayHaveMeant) {
   const ToolRun option = run_tool({"explain", "--page-szie"});
   EXPECT_EQ(option.status, 2);

@@ -141,7 +141,7 @@ TEST(FixSearch, NamesTheFormOfAnotherCheckpointWhenNoOptionHelps) {
   ASSERT_FALSE(found.fixes.empty()) << found.none_because;
   EXPECT_EQ(found.fixes.front().stored_as, "fp8");
   EXPECT_EQ(found.fixes.front().arguments[1], "FP8-CHECKPOINT");
-  EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr("becomes --model-path FP8-CHECKPOINT"));
+  EXPECT_THAT(report::short_fix(found.fixes.front()), HasSubstr("another checkpoint of the model, stored as fp8"));
   EXPECT_THAT(report::fixes_text(found, report::Style(false)), HasSubstr("--stored-as fp8"));
 }
 

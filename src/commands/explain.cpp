@@ -296,6 +296,11 @@ std::optional<Field> told(const std::string& what, Release release, const Output
     print_rule(*rule, output);
     return std::nullopt;
   }
+  if (const std::string_view note = rules::term_note(what); !note.empty()) {
+    std::cout << report::Style(output.colour).bold(what) << "\n\n";
+    print_line("what", note, output);
+    return std::nullopt;
+  }
   std::optional<Field> field = find_field(what);
   if (field && !is_in_a_release(*field)) field.reset();  // a destination of an option, and no field of ServerArgs
   const auto field_of = [&](const std::string& name, Release r) {

@@ -18,6 +18,7 @@
 #include "src/report/pages_report.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
+#include "src/rules/change_reasons.h"
 
 namespace preflight::commands {
 namespace {
@@ -115,6 +116,12 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   const Plan plan = derive_plan(launch);
   row.runs_on = plan.decode_backend;
   row.prefills_on = plan.prefill_backend;
+  if (!row.kept()) {
+    for (const Field field : {Field::attention_backend, Field::page_size}) {
+      const std::string reasons = rules::reasons_text(rules::changes_of(LaunchView(launch), field));
+      if (!reasons.empty()) row.changed += (row.changed.empty() ? "" : " ") + reasons;
+    }
+  }
   row.columns = plan.sizes.page_table_columns;
   row.padded = plan.sizes.padded_columns;
   kernels.judge(plan, row);

@@ -22,6 +22,10 @@ std::string short_fix(const CheckedFix& fix) {
   std::string out;
   for (const ArgumentChange& c : fix.changes) {
     if (!out.empty()) out += ", ";
+    if (c.kind == Kind::kReplace && !fix.stored_as.empty() && c.after.back().ends_with("-CHECKPOINT")) {
+      out += fmt::format("another checkpoint of the model, stored as {}", fix.stored_as);
+      continue;
+    }
     switch (c.kind) {
       case Kind::kReplace:
         out += fmt::format("{} becomes {}", shell_words(c.before), shell_words(c.after));

@@ -83,8 +83,13 @@ std::string table_text(const PagesReport& report, const TextOptions& options, co
   std::string above;
   for (std::size_t i = 0; i < report.rows.size(); ++i) {
     const PageRow& r = report.rows[i];
-    std::string why = r.refusal;  // told once where neighbours share it
-    for (const Diagnostic& d : r.errors) why += fmt::format("{}{} {}", why.empty() ? "" : "; ", d.rule, d.message);
+    std::string why = r.refusal.empty() ? r.changed : r.refusal;  // told once where neighbours share it
+    for (const Diagnostic& d : r.errors)
+      why += fmt::format("{}{} {}",
+                         why.empty()                             ? ""
+                         : r.refusal.empty() && why == r.changed ? " "
+                                                                 : "; ",
+                         d.rule, d.message);
     out += row_text(r, report.best == i, wide, style);
     out += why_text(why == above && !why.empty() ? "as above" : printable(why), 52 + wide, options.width);
     above = std::move(why);

@@ -25,6 +25,7 @@ struct PageRow {
   std::int64_t becomes = 0;  // page size after resolution
   std::string runs_on;       // decode backend after resolution
   std::string prefills_on;   // prefill backend after resolution
+  std::string changed = {};  // SGLang's reasons, where backend or page are not those of the row
   std::vector<Diagnostic> errors;
   std::int64_t warnings = 0;
   std::int64_t columns = 0;

@@ -123,6 +123,12 @@ ReportVerdict Report::verdict() const {
 
 std::string Report::doubt() const {
   if (!launch.accepted() || !memory || !memory->serves_nothing()) return "";
+  // The option decided, whatever the card holds.
+  const Value& most = launch[Field::max_total_tokens];
+  const Value& page = launch[Field::page_size];
+  if (most.is_int() && page.is_int() && memory->tokens > 0 && memory->tokens > most.as_int() - page.as_int()) {
+    return fmt::format("--max-total-tokens {} does not hold one request of {}", most.as_int(), memory->wanted);
+  }
   const std::string what = memory->tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
                                                : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
                                                              memory->tokens, memory->wanted);

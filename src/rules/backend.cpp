@@ -181,11 +181,11 @@ const Rule kRules[] = {
      .refs = {"sglang#25556"},
      .field = Field::page_size,
      .summary = "MLA on aiter with pages above 1 before 0.5.13",
-     .why =
-         "The split of the work over the GPU counts the keys in pages while the index counts tokens, so that of 64 "
-         "keys "
-         "one is attended (accuracy near zero, and faster); the buffer that graphs capture is counted in pages, too, "
-         "and written past its end. 0.5.13 counts both in tokens.",
+     .why = "The split of the work over the GPU counts the keys in pages while the index counts tokens, so that of "
+            "a page's worth of keys one is attended (accuracy near zero, and faster); the buffer that graphs capture "
+            "is counted in pages, too, "
+            "and written past its end, "
+            "with unified attention (SGLANG_USE_AITER_UNIFIED_ATTN) as well. 0.5.13 counts both in tokens.",
      .remedies = {give("--page-size", "1"), in_release("0.5.13")},
      .source = "sgl-project/sglang#25556; sglang/srt/layers/attention/aiter_backend.py: make_mla_prefill_ps_meta_data, "
                "init_cuda_graph_state",

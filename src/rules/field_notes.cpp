@@ -108,6 +108,14 @@ std::string_view field_note(std::string_view field) {
   return at == kNotes.end() ? std::string_view() : at->text;
 }
 
+std::string_view term_note(std::string_view term) {
+  if (term != "BV") return {};
+  return "Rows of a value head's state that one program of the gated delta rule's Triton decode keeps "
+         "(Qwen3-Next, Qwen3.5): the next power of two of the head, at most 16 in SGLang's kernel for Intel GPUs from "
+         "0.5.13 on, where others take up to 32; a larger tile spills out of the registers. "
+         "Source: sglang/srt/hardware_backend/xpu/kernels/fla/fused_sigmoid_gating_recurrent.py.";
+}
+
 std::string_view page_sets_note(Field field) {
   if (field != Field::page_size) return {};
   return "intel_xpu takes 64 and 128, for MLA models also 16 and 32, and any other size becomes 128: up to 0.5.19 "

@@ -125,10 +125,10 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .field = Field::chunked_prefill_size,
      .summary = "deterministic inference on triton with small prefill chunks hangs",
-     .why =
-         "Chunks are cut to multiples of 4096 tokens (SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE). Where a chunk is "
-         "smaller nothing is left of it, and the request is never taken up, while /health stays good. Closed: "
-         "0.5.22 no longer cuts chunks on triton.",
+     .why = "Chunks are cut to multiples of SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE tokens, 4096 unless it is set. "
+            "Where a chunk is "
+            "smaller nothing is left of it, and the request is never taken up, while /health stays good. Closed: "
+            "0.5.22 no longer cuts chunks on triton.",
      .remedies = {give("--chunked-prefill-size", "4096")},
      .source = "sgl-project/sglang#36344; sglang/srt/managers/schedule_policy.py: add_one_req",
      .until = v0_5(22),

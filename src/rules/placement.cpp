@@ -308,9 +308,10 @@ const Rule kRules[] = {
      .refs = {"MEM-1"},
      .field = Field::mem_fraction_static,
      .summary = "the weights fill the static memory budget",
-     .why = "After loading, nothing is left for the KV cache: RuntimeError up to 0.5.17, ValueError since. From 0.5.20 "
-            "the default budget of a 24 GB card is 0.639 (before: 0.846), because chunked prefill doubled and XPU "
-            "reserves 2 GiB more.",
+     .why = "The KV cache is what the weights leave of the budget; where they leave none the worker ends, with "
+            "RuntimeError up to 0.5.17 and ValueError since. From 0.5.20 SGLang's own choice of the budget is smaller: "
+            "XPU "
+            "reserves 2 GiB more, and cards of 20 to 35 GB take prefill chunks of 4096 tokens.",
      .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"),
                   stored_as("fp8")},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
