@@ -288,6 +288,19 @@ NodePtr ShellParser::compound(const std::string& word) {
     if (peek() == '(' && peek(1) == ')') at_ += 2;
     return function(text, from);
   }
+  if (word == "coproc") {
+    at_ += word.size();
+    skip_blanks();
+    std::size_t name = at_;  // NAME in front of a compound command
+    while (name < text_.size() && shell_name_char(text_[name])) ++name;
+    const std::size_t body = text_.find_first_not_of(" \t", name);
+    const bool named = name > at_ && body > name && body < text_.size() && (text_[body] == '{' || text_[body] == '(');
+    if (named) at_ = body;
+    auto node = std::make_shared<Node>();
+    node->kind = Node::Kind::kSubshell;
+    node->children.push_back(command());
+    return node;
+  }
   for (const std::string_view stray : {"then", "else", "elif", "fi", "do", "done", "esac", "}"}) {
     if (word == stray) fail(fmt::format("{} stands here without its beginning", word), at_);
   }
@@ -531,6 +544,7 @@ bool ShellParser::redirection(Node& node) {
   if (i == at_ && (!placeholder().empty() || peek(1) == '(')) return false;
   Redirection r;
   const std::size_t from = i;
+  const std::string_view descriptor = text_.substr(at_, from - at_);
   while (i < text_.size() && (text_[i] == '<' || text_[i] == '>') && i - from < 3) ++i;
   r.op = text_.substr(from, i - from);
   at_ = i;
@@ -538,6 +552,7 @@ bool ShellParser::redirection(Node& node) {
     here_document(node, r.op);
     return true;
   }
+  r.to_file = r.op.front() == '>' && peek() != '&' && (descriptor.empty() || descriptor == "1" || descriptor == "&");
   if (peek() == '&' || peek() == '|') ++at_;
   skip_blanks();
   r.target = word();

@@ -59,6 +59,7 @@ struct Redirection {
   std::string op;
   Word target;
   int here_document = -1;  // index in Node::here_documents
+  bool to_file = true;     // what the command prints, not what it reports; and a file, not another descriptor
 };
 
 struct Node;

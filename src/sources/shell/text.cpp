@@ -1,6 +1,7 @@
 // Pieces of text with their places. Tested by tests/shell_test.cpp.
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -77,10 +78,34 @@ std::string how_to_set(const std::string& name) {
   return fmt::format("--set '{}=VALUE'", quoted);
 }
 
+namespace {
+
+// Whether `word` stands at `at` as a word where a command begins.
+bool begins_command(std::string_view text, std::size_t at, std::string_view word) {
+  if (!text.substr(at).starts_with(word)) return false;
+  const std::size_t behind = at + word.size();
+  if (behind < text.size() && std::string_view(" \t\n;)&|").find(text[behind]) == std::string_view::npos) return false;
+  const std::size_t last = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
+  if (last == std::string_view::npos || std::string_view("(;&|\n{").find(text[last]) != std::string_view::npos)
+    return true;
+  const std::string_view before = text.substr(0, last + 1);
+  return last + 1 < at && (before.ends_with(" do") || before.ends_with(" then") || before.ends_with(" else") ||
+                           before.ends_with(" in") || before.ends_with("\ndo") || before.ends_with("\nthen") ||
+                           before.ends_with("\nelse"));
+}
+
+}  // namespace
+
 std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
-  std::string nested;  // what is open: ( ' "
+  std::string nested;              // what is open: ( ' "
+  std::vector<std::size_t> cases;  // how much was open where each case began: its patterns end in parentheses
   for (std::size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
+    if (!nested.empty() && nested.back() == '(') {
+      if (begins_command(text, i, "case")) cases.push_back(nested.size());
+      const bool ends = !cases.empty() && begins_command(text, i, "esac");
+      if (ends) cases.pop_back();
+    }
     const char inside = nested.empty() ? '\0' : nested.back();
     const bool opens = (c == '\'' && inside != '"') || (c == '"' && inside != '"') ||
                        (c == '(' && (inside != '"' || text[i - 1] == '$'));
@@ -92,6 +117,8 @@ std::size_t behind_parenthesis(std::string_view text, std::size_t open) {
       nested.pop_back();
     } else if (opens) {
       nested += c;
+    } else if (c == ')' && inside == '(' && !cases.empty() && cases.back() == nested.size()) {
+      continue;
     } else if (c == ')' && inside == '(') {
       nested.pop_back();
       if (nested.empty()) return i + 1;
