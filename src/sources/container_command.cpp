@@ -84,8 +84,11 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
   if (i >= words.size()) return std::nullopt;
   run.own_entrypoint = words[i].text != "exec" && !apptainer;
   const auto open = [&](std::size_t at) {  // $OPTIONS that nobody knows, and more options behind it
-    return !run.entrypoint && !words[at].unknowns.empty() && at + 1 < words.size() &&
-           words[at + 1].text.starts_with('-');
+    if (run.entrypoint || words[at].unknowns.empty() || at + 1 >= words.size()) return false;
+    const std::string& next = words[at + 1].text;
+    const bool hole = words[at].text.size() == 1 && words[at].text[0] == kHole;
+    const bool image = next.find('/') != std::string::npos && next.find(':') != std::string::npos && next[0] != '/';
+    return next.starts_with('-') || (hole && image);
   };
   for (++i; i < words.size() && (words[i].text.starts_with('-') || open(i));) {
     const std::string& w = words[i].text;
@@ -103,6 +106,8 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
     } else if (w == "--entrypoint" && i + 1 < words.size()) {
       run.entrypoint = words[i + 1];
     }
+    if (w == "--name" && i + 1 < words.size()) run.name = words[i + 1].text;
+    if (w.starts_with("--name=")) run.name = w.substr(7);
     i = behind_option(words, i, apptainer);
   }
   if (i >= words.size()) return std::nullopt;

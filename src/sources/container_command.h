@@ -20,6 +20,7 @@ struct ContainerRun {
   std::size_t image = 0;                     // index of the image, or of the container's name
   std::size_t command = 0;                   // of the first word behind it; may be the number of words
   std::optional<ShellWord> entrypoint = {};  // --entrypoint
+  std::string name = {};                     // --name
   std::vector<Unknown> open = {};            // words in front of the image that may hold options
   bool own_entrypoint = true;                // the image's entry point runs first: not with exec
   bool inherits = false;                     // the user's own environment, with additions
