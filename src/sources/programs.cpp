@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "src/sources/container_command.h"
 
@@ -17,8 +18,11 @@ struct OtherModule {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<OtherModule, 1> kOtherModules = {
-    {{"dynamo.sglang", "this launcher takes words of its own beside the server's"}}};
+constexpr std::array<OtherModule, 3> kOtherModules = {
+    {{"dynamo.sglang", "this launcher takes words of its own beside the server's"},
+     {"sglang.bench_one_batch_server", "this benchmark takes words of its own beside the server's"},
+     {"sglang.srt.entrypoints.http_server",
+      "whether this module starts a server by itself is not known: sglang.launch_server does"}}};
 
 // What sglang's benchmarks take: python/sglang/bench_one_batch.py, bench_offline_throughput.py.
 constexpr std::array<std::string_view, 3> kBatchFlags = {"--correctness-test", "--profile", "--profile-record-shapes"};
@@ -255,11 +259,17 @@ bool runs_its_words(std::string_view program) {
 }
 
 bool only_speaks(std::string_view program) {
-  constexpr std::array<std::string_view, 39> kNames = {
-      "echo", "printf", "grep",  "egrep", "fgrep",  "rg",      "pgrep", "pkill",    "kill",    "killall",
-      "ps",   "cat",    "which", "type",  "ls",     "pip",     "pip3",  "apt",      "apt-get", "git",
-      "curl", "wget",   "tee",   "sed",   "awk",    "logger",  "alias", "trap",     "read",    "cd",
-      "test", "[",      "sleep", "wait",  "export", "declare", "local", "readonly", "unset"};
+  constexpr std::array<std::string_view, 38> kNames = {
+      "echo", "printf", "grep",  "egrep",  "fgrep",   "rg",     "pgrep",    "pkill", "kill",    "killall",
+      "ps",   "cat",    "which", "type",   "ls",      "pip",    "pip3",     "apt",   "apt-get", "git",
+      "curl", "wget",   "tee",   "sed",    "awk",     "logger", "alias",    "read",  "cd",      "test",
+      "[",    "sleep",  "wait",  "export", "declare", "local",  "readonly", "unset"};
+  return has(kNames, base_name(program)) || program.starts_with("log");
+}
+
+bool only_prints(std::string_view program) {
+  constexpr std::array<std::string_view, 13> kNames = {"echo", "printf", "grep", "egrep", "fgrep",  "rg",   "pgrep",
+                                                       "cat",  "tee",    "sed",  "awk",   "logger", "pkill"};
   return has(kNames, base_name(program)) || program.starts_with("log");
 }
 
@@ -371,6 +381,68 @@ std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, s
     }
   }
   return std::nullopt;
+}
+
+bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at) {
+  const std::string_view name = base_name(words[at].text);
+  if (name == "ssh" || name == "kubectl" || name == "oc" || name == "lxc" || name == "machinectl") return true;
+  const auto given = [&](std::initializer_list<std::string_view> options) {
+    for (std::size_t i = at + 1; i < words.size() && !server_at(words, i) && !is_shell(words[i].text); ++i) {
+      if (std::find(options.begin(), options.end(), words[i].text) != options.end()) return true;
+    }
+    return false;
+  };
+  if (name == "systemd-run") return !given({"--scope"});
+  if (name == "su" || name == "runuser") return given({"-", "-l", "--login"});
+  if (name != "srun" && name != "sbatch") return false;
+  for (std::size_t i = at + 1; i < words.size() && words[i].text.starts_with('-'); ++i) {
+    const std::string& w = words[i].text;
+    if (w.starts_with("--export=")) return !w.starts_with("--export=ALL");
+  }
+  return false;
+}
+
+namespace {
+
+// NAME=VALUE, or NAME with the value it has here.
+void hand_over(const ShellText& word, const Values& host, Values& added) {
+  if (word.text.find('=') != std::string::npos) return assign(word, added);
+  if (const auto it = host.find(word.text); it != host.end()) added.insert_or_assign(it->first, it->second);
+}
+
+}  // namespace
+
+std::size_t own_variables(const std::vector<ShellWord>& words, std::size_t i, std::size_t tool, std::size_t program,
+                          const Values& host, Values& added) {
+  const std::string_view name = base_name(words[tool].text);
+  const std::string& w = words[i].text;
+  constexpr std::string_view kExport = "--export=";
+  if (w.starts_with(kExport) && (name == "srun" || name == "sbatch")) {
+    for (std::size_t from = kExport.size(); from < w.size();) {
+      const std::size_t end = std::min(w.find(',', from), w.size());
+      hand_over(slice(words[i], from, end), host, added);
+      from = end + 1;
+    }
+    return 1;
+  }
+  const bool unit = name == "systemd-run";
+  const bool image = name == "enroot" || name == "kubectl" || name == "oc";
+  if (!unit && !image) return 0;
+  const std::string_view option = unit ? "--setenv" : "--env";
+  const std::string_view letter = unit ? "-E" : "-e";
+  if ((w == option || (w == letter && name != "kubectl")) && i + 1 < program) {
+    hand_over(words[i + 1], host, added);
+    return 2;
+  }
+  if (w.starts_with(option) && w.size() > option.size() && w[option.size()] == '=') {
+    hand_over(tail(words[i], option.size() + 1), host, added);
+    return 1;
+  }
+  if (w.starts_with(letter) && w.size() > letter.size() && w.find('=') != std::string::npos) {
+    hand_over(tail(words[i], letter.size()), host, added);
+    return 1;
+  }
+  return 0;
 }
 
 }  // namespace preflight::sources

@@ -42,8 +42,17 @@ bool begins_with_server(const std::vector<ShellWord>& words);
 bool runs_its_words(std::string_view program);
 // Programs that may name a launch without starting one: echo, grep, pkill, …
 bool only_speaks(std::string_view program);
+// Those of them that print their words, or their input, and do nothing else with it.
+bool only_prints(std::string_view program);
 // Index of the program that words[at], one of those that run their words, starts.
 std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at);
+
+// Whether what words[at] starts gets none of the caller's variables: on another machine, of another login, of a unit.
+bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at);
+// What the option words[i] of words[tool], one that runs the words from `program` on, puts into their environment.
+// Returns how many words that took; 0: it sets nothing.
+std::size_t own_variables(const std::vector<ShellWord>& words, std::size_t i, std::size_t tool, std::size_t program,
+                          const Values& host, Values& added);
 
 // Text for another shell: of ssh, tmux, screen, su -c, …; nullopt where words[at] is none of them or gives no text.
 std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, std::size_t at);
