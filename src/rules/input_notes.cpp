@@ -70,8 +70,9 @@ const Rule kRules[] = {
      .need = RuleNeed::kNothing},
     {.id = "SH004",
      .severity = Severity::kWarning,
-     .summary = "a text that names a launch is handed to a program that is not known here",
-     .why = "What becomes of such a text, or what it comes to, is not known here. The launch in it was not looked at.",
+     .summary = "a launch is named here that was not looked at",
+     .why = "It stands in a text for a program that is not known here, in a text that is not known as it stands, or "
+            "where nothing that is followed runs it. What becomes of it is not known.",
      .fix = "Check that launch by itself: xpu-preflight check -- followed by its arguments.",
      .source = kOwn,
      .need = RuleNeed::kNothing},

@@ -44,6 +44,7 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   if (!done) return tl::make_unexpected(done.error());
   if (finder.error()) return tl::make_unexpected(*finder.error());
   const auto unknown_program = finder.unknown_program();
+  if (kind == FileKind::kShell && finder.found_any()) finder.tell_what_is_left();
   auto found = finder.take();
   if (found.empty()) {
     if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
 
@@ -66,6 +67,46 @@ bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
                  w == "--filename=-" || w == "--file=-";
   }
   return verb && from_input;
+}
+
+// The program in the words of `python -c TEXT`, where it has to do with SGLang.
+std::optional<ShellText> program_among(const std::vector<ShellWord>& words, std::size_t at) {
+  if (!base_name(words[at].text).starts_with("python")) return std::nullopt;
+  for (std::size_t i = at + 1; i + 1 < words.size() && words[i].text.starts_with('-'); ++i) {
+    const std::string& w = words[i].text;
+    if (w.starts_with("--") || w.back() != 'c') continue;
+    const ShellText& text = words[i + 1];
+    return text.text.find("sglang") == std::string::npos ? std::nullopt : std::optional(text);
+  }
+  return std::nullopt;
+}
+
+// Programs that take a script from their input.
+bool reads_script(std::string_view program) {
+  const std::string_view name = base_name(program);
+  return name == "ssh" || name == "sbatch" || name == "at" || name == "batch";
+}
+
+// The image of `srun --container-image=IMAGE` and `kubectl run --image=IMAGE`.
+std::optional<std::string> image_option(const ShellWord& word) {
+  for (const std::string_view option : {"--container-image=", "--image="}) {
+    if (word.text.starts_with(option) && word.unknowns.empty()) return word.text.substr(option.size());
+  }
+  return std::nullopt;
+}
+
+// --entrypoint PROGRAM, or podman's list of words.
+std::vector<ShellWord> words_of_entrypoint(const ShellWord& entrypoint) {
+  auto words = entrypoint.text.starts_with('[') && entrypoint.unknowns.empty()
+                   ? json_words(entrypoint.text, 0, entrypoint.text.size())
+                   : std::nullopt;
+  if (!words || words->empty()) return {entrypoint};
+  for (ShellWord& word : *words) {
+    word.origin.assign(word.text.size(), entrypoint.begin);
+    word.begin = entrypoint.begin;
+    word.end = entrypoint.end;
+  }
+  return *words;
 }
 
 }  // namespace
@@ -148,22 +189,19 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .environment = context.env,
                    .arguments = context.arguments,
                    .arguments_known = context.arguments_known};
+  start.trail = &trail_;
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
   std::optional<Error> nested;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
     if (nested || error_) return;
     if (cut_off(c) || c.words.empty()) return;
+    hear(c);
     const std::size_t before = found_.size();
     RunContext inside = context;
     inside.env = environment;
     if (!when.empty()) inside.when = when;
     for (const ShellWord& a : c.assignments) assign(a, inside.env);
-    if (c.file) {
-      inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
-      inside.arguments_known = true;
-      auto done = script(*c.file, inside, depth + 1);
-      if (!done && !error_) error_ = done.error();
-    } else {
+    if (!read_file(c, inside, depth)) {
       command(c.words, 0, std::move(inside), c.input, depth);
     }
     last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
@@ -174,6 +212,37 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   last_.reset();
   if (error_) return tl::make_unexpected(*error_);
   return true;
+}
+
+// What a command does with a text that this script wrote into a file.
+bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, int depth) {
+  if (!c.file) return false;
+  switch (c.file_use) {
+    case ShellCommand::FileUse::kScript: {
+      RunContext inside = context;
+      inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
+      inside.arguments_known = true;
+      scripts_from_input({*c.file}, inside, depth);
+      return true;
+    }
+    case ShellCommand::FileUse::kProgram:
+      read_from_input(c.words.front(), {*c.file}, FileKind::kWords, context.env);
+      return true;
+    case ShellCommand::FileUse::kObjects:
+      read_from_input(c.words.front(), {*c.file}, FileKind::kManifest, {});
+      return true;
+    case ShellCommand::FileUse::kUnit:
+      read_from_input(c.words.front(), {*c.file}, FileKind::kUnit, {});
+      return true;
+  }
+  return false;
+}
+
+void LaunchFinder::scripts_from_input(const std::vector<ShellText>& input, const RunContext& context, int depth) {
+  for (const ShellText& text : input) {
+    auto done = script(text, context, depth + 1);
+    if (!done && !error_) error_ = done.error();
+  }
 }
 
 void LaunchFinder::words(const std::vector<ShellWord>& words, const RunContext& context) {
@@ -216,28 +285,24 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
-    if (reads_manifest(words, at)) return read_from_input(words[at], input, true, {});
-    if (reads_program(words, at)) return read_from_input(words[at], input, false, context.env);
+    if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest, {});
+    if (reads_program(words, at)) return read_from_input(words[at], input, FileKind::kWords, context.env);
+    if (const auto program = program_among(words, at))
+      return read_from_input(words[at], {*program}, FileKind::kWords, context.env);
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
-      const bool remote = base_name(word.text) == "ssh";
-      if (remote) context.env.clear();
+      if (starts_afresh(words, at)) context.env.clear();
       auto done = script(*text, context, depth + 1);
       if (!done && !error_) error_ = done.error();
       return;
     }
-    if (base_name(word.text) == "ssh" || base_name(word.text) == "sbatch") {
-      for (const ShellText& text : input) {
-        RunContext inside = context;
-        if (base_name(word.text) == "ssh") inside.env.clear();
-        auto done = script(text, inside, depth + 1);
-        if (!done && !error_) error_ = done.error();
-      }
-      return;
+    if (reads_script(word.text)) {
+      if (starts_afresh(words, at)) context.env.clear();
+      return scripts_from_input(input, context, depth);
     }
     const auto behind = program_behind(words, at);
     if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
-    if (!behind) return handed_over(words, at);
+    if (!behind) return handed_over(words, at, input);
     if (runs_its_words(word.text)) {
       environment_words(words, at, *behind, context);
       at = *behind;
@@ -268,21 +333,53 @@ void LaunchFinder::unknown_behind(const std::vector<ShellWord>& words, std::size
 }
 
 // A program nobody knows gets a text that names a launch.
-void LaunchFinder::handed_over(const std::vector<ShellWord>& words, std::size_t at) {
-  if (only_speaks(words[at].text)) return;
-  for (std::size_t i = at + 1; i < words.size(); ++i) {
-    const std::string& text = words[i].text;
-    const bool names =
-        text.find("sglang.launch_server ") != std::string::npos || text.find("sglang serve ") != std::string::npos;
-    if (!names) continue;
-    const std::string name = words[at].unknowns.empty() ? words[at].text : std::string("a program");
-    notes_.push_back(
-        {"SH004",
-         fmt::format("{} is handed a text that names a launch: whether and how it runs it is not known, and "
-                     "that launch is not looked at",
-                     name),
-         words[i].begin});
+void LaunchFinder::handed_over(const std::vector<ShellWord>& words, std::size_t at,
+                               const std::vector<ShellText>& input) {
+  const auto program = std::find_if(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end(),
+                                    [](const ShellWord& word) { return !word.text.starts_with('-'); });
+  const bool for_another = runs_its_words(words[at].text) && program != words.end();  // sudo tee FILE
+  if (only_speaks(words[at].text) || (for_another && only_speaks(program->text))) return;
+  if (base_name(words[at].text) == "xpu-preflight") {  // it says itself what it finds
+    for (const ShellWord& word : words) trail_.told(word);
     return;
+  }
+  std::optional<std::size_t> first;
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    if (!names_server(words[i].text)) continue;
+    if (!first) first = words[i].begin;
+    trail_.told(words[i]);
+  }
+  for (const ShellText& text : input) {
+    if (!names_server(text.text)) continue;
+    if (!first) first = words[at].begin;
+    trail_.told(text);
+  }
+  if (!first) return;
+  const std::string name = words[at].unknowns.empty() ? words[at].text : std::string("a program");
+  notes_.push_back({"SH004",
+                    fmt::format("{} is handed a text that names a launch: whether and how it runs it is not known, and "
+                                "that launch is not looked at",
+                                name),
+                    *first});
+}
+
+// What is printed for people runs nothing; what is printed into a file may.
+void LaunchFinder::hear(const ShellCommand& c) {
+  if (!only_prints(c.words.front().text) || c.output == "|") return;
+  const bool kept = !c.output.empty() && c.output.find("log") == std::string::npos;
+  const auto one = [&](const ShellText& text) { kept ? trail_.written(text) : trail_.spoken(text); };
+  for (const ShellWord& word : c.words) one(word);
+  for (const ShellText& text : c.input) one(text);
+}
+
+void LaunchFinder::tell_what_is_left() {
+  int line = 0;
+  for (const std::size_t at : trail_.left(text_)) {
+    if (place(at).line == std::exchange(line, place(at).line)) continue;
+    notes_.push_back({"SH004",
+                      "a launch is named here and not looked at: nothing that is followed runs it (a function that "
+                      "nobody calls, a branch that is not taken, a text for another program)",
+                      at});
   }
 }
 
@@ -296,6 +393,8 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   }
   bool keeps = name != "sudo" && name != "doas";
   Values added;
+  const bool afresh = starts_afresh(words, at);
+  const Values host = afresh ? std::exchange(context.env, {}) : context.env;
   for (std::size_t i = at + 1; i < program; ++i) {
     const std::string& w = words[i].text;
     if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;
@@ -310,8 +409,15 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
       context.env.erase(words[++i].text);
       continue;
     }
+    if (const auto image = image_option(words[i])) context.image = *image;
+    if (const std::size_t used = own_variables(words, i, at, program, host, added); used > 0) {
+      i += used - 1;
+      continue;
+    }
     const bool pairs = w == "-genv" || w == "-env";
-    if (pairs && i + 2 < program) {
+    if (pairs && i + 1 < program && words[i + 1].text.find('=') != std::string::npos) {
+      assign(words[++i], added);
+    } else if (pairs && i + 2 < program) {
       added.insert_or_assign(words[i + 1].text, words[i + 2]);
       i += 2;
     } else if (w == "-x" && name.starts_with("mpi") && i + 1 < program) {
@@ -341,11 +447,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
     RunContext inside = context;
     inside.arguments = input_arguments(words, at);
     inside.arguments_known = true;
-    for (const ShellText& text : input) {
-      if (!reads_input) break;
-      auto done = script(text, inside, depth + 1);
-      if (!done && !error_) error_ = done.error();
-    }
+    if (reads_input) scripts_from_input(input, inside, depth);
     return;
   }
   RunContext inside = context;
@@ -358,10 +460,11 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
 
 // Objects that `kubectl apply -f -` and `docker compose -f - up` read from a text of the script, and programs that
 // `python -` does.
-void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<ShellText>& input, bool objects,
+void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,
                                    const Values& environment) {
   for (const ShellText& text : input) {
     if (text.text.find("sglang") == std::string::npos) continue;
+    trail_.told(text);
     if (!text.unknowns.empty()) {
       notes_.push_back({"SH004",
                         fmt::format("{} reads a text that is not known as it stands, and the launches in it are not "
@@ -370,8 +473,7 @@ void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<S
                         text.unknowns.front().offset});
       continue;
     }
-    auto done =
-        read_part(text, objects ? FileKind::kManifest : FileKind::kWords, {}, {text_, given_, {}, &environment}, *this);
+    auto done = read_part(text, kind, {}, {text_, given_, {}, &environment}, *this);
     if (!done && !error_) error_ = done.error();
   }
 }
@@ -385,9 +487,19 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   if (!run->inherits) context.env.clear();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
-  if (run->own_entrypoint) context.image = words[run->image].unknowns.empty() ? words[run->image].text : std::string();
+  const ShellWord& image = words[run->image];
+  if (run->own_entrypoint) {
+    context.image = image.unknowns.empty() ? image.text : std::string();
+    if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
+      context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
+    if (!run->name.empty()) containers_[run->name] = {context.image, context.env};
+  } else if (const auto known = containers_.find(image.text); known != containers_.end() && !run->inherits) {
+    context.image = known->second.image;
+    for (const auto& [variable, value] : known->second.env) context.env.emplace(variable, value);
+  }
   if (run->entrypoint) {
-    std::vector<ShellWord> inside = {*run->entrypoint};
+    std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
+    trail_.told(*run->entrypoint);
     inside.insert(inside.end(), words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end());
     if (!is_shell(run->entrypoint->text) || inside.size() > 1)
       return command(inside, 0, std::move(context), input, depth + 1);
@@ -426,6 +538,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   launch.release = release_of_image(context.image);
   launch.when = context.when;
   if (program < words.size()) launch.where = place(words[program].begin);
+  for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);
   for (std::size_t i = program; i < words.size(); ++i) {
     if (i > program || program == first) need(words[i], launch);
     if (const std::string name = template_in(words[i].text); !name.empty())

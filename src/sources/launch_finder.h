@@ -4,15 +4,19 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/sources/launch_command.h"
+#include "src/sources/mention_trail.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
+
+enum class FileKind;
 
 // Where a command runs.
 struct RunContext {
@@ -35,6 +39,10 @@ class LaunchFinder {
   // Arguments of a server, without the program in front of them.
   void arguments(const std::vector<ShellWord>& words, const RunContext& context);
 
+  [[nodiscard]] bool found_any() const { return !found_.empty(); }
+  // Tells of each place that names a server and that nothing found accounts for.
+  void tell_what_is_left();
+
   void note(ShellNote note) { notes_.push_back(std::move(note)); }
   [[nodiscard]] const std::vector<ShellNote>& notes() const { return notes_; }
   [[nodiscard]] const std::optional<Unknown>& unknown_program() const { return unknown_program_; }
@@ -55,10 +63,13 @@ class LaunchFinder {
                  const std::vector<ShellText>& input, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
              const std::vector<ShellText>& input, int depth);
-  void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, bool objects,
+  void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,
                        const Values& environment);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
-  void handed_over(const std::vector<ShellWord>& words, std::size_t at);
+  void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
+  void hear(const ShellCommand& command);
+  bool read_file(const ShellCommand& command, const RunContext& context, int depth);
+  void scripts_from_input(const std::vector<ShellText>& input, const RunContext& context, int depth);
   void environment_words(const std::vector<ShellWord>& words, std::size_t at, std::size_t program, RunContext& context);
   void take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                    const RunContext& context);
@@ -79,6 +90,12 @@ class LaunchFinder {
     std::size_t end = 0;
   };
   std::optional<LastLaunch> last_;
+  MentionTrail trail_;
+  struct Container {
+    std::string image = {};
+    Values env = {};
+  };
+  std::map<std::string, Container> containers_;        // by the names that they were started with
   std::size_t bytes_inside_ = std::size_t{32} << 20U;  // of texts inside this one, that are still read
   int depth_ = 0;                                      // texts inside texts
   struct Splice {

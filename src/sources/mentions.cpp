@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "src/sources/readers/python_tokens.h"
 
@@ -122,7 +123,81 @@ std::vector<std::size_t> in_blocks(std::string_view text, const std::vector<std:
   return out;
 }
 
+constexpr std::array<std::string_view, 5> kServers = {"sglang.launch_server", "sglang serve", "sglang/launch_server.py",
+                                                      "sglang.srt.entrypoints.http_server", "Engine("};
+
+// Whether options follow, as words of a shell or of a list; prose and patterns of pgrep go on otherwise.
+bool has_arguments(std::string_view text, std::size_t behind) {
+  const std::size_t from = behind;
+  while (behind < text.size()) {
+    const char c = text[behind];
+    const bool continued =
+        c == '\\' && behind + 1 < text.size() && (text[behind + 1] == '\n' || text[behind + 1] == '\r');
+    const bool between = c == ' ' || c == '\t' || c == '"' || c == '\'' || c == ',' || c == '\\';
+    if (!between && !continued) break;
+    behind += continued ? 2 : 1;
+  }
+  return behind > from && behind < text.size() && (text[behind] == '-' || text[behind] == '$');
+}
+
+// Here-documents that are comments (`: <<END`) or are shown (`cat <<END`), as places of the text.
+std::vector<std::pair<std::size_t, std::size_t>> shown_documents(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t line_end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, line_end - from);
+    from = line_end + 1;
+    const auto sign = line.find("<<");
+    if (sign == std::string_view::npos || line.substr(sign).starts_with("<<<")) continue;
+    const std::size_t word = line.find_first_not_of("-~ \t'\"\\", sign + 2);
+    if (word == std::string_view::npos) continue;
+    const std::string_view end = line.substr(word, line.find_first_of(" \t'\";|>&)", word) - word);
+    std::size_t behind = from;
+    while (behind < text.size()) {
+      const std::size_t next = std::min(text.find('\n', behind), text.size());
+      std::string_view one = text.substr(behind, next - behind);
+      one.remove_prefix(std::min(one.find_first_not_of('\t'), one.size()));
+      if (one.starts_with(end) && one.find_first_not_of("\r", end.size()) == std::string_view::npos) break;
+      behind = next + 1;
+    }
+    const std::string_view front = line.substr(0, sign);
+    const std::size_t command = front.find_last_of(";&({", front.find_last_not_of(" \t"));
+    const std::size_t first = front.find_first_not_of(" \t;&({", command == std::string_view::npos ? 0 : command);
+    const std::string_view program = first == std::string_view::npos
+                                         ? std::string_view()
+                                         : front.substr(first, front.find_first_of(" \t", first) - first);
+    const bool goes_on = line.find('|') != std::string_view::npos ||
+                         (line.find('>') != std::string_view::npos && line.find(">&2") == std::string_view::npos);
+    if ((program == "cat" || program == ":" || program == "true") && !goes_on) out.emplace_back(from, behind);
+    from = behind;
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<NamedServer> servers_named_in(std::string_view text) {
+  const auto shown = shown_documents(text);
+  std::vector<NamedServer> out;
+  for (const std::string_view name : kServers) {
+    for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+      const std::size_t behind = at + name.size();
+      const bool engine = name.back() == '(';
+      const bool part_of_a_name = at > 0 && (word_char(text[at - 1]) || (text[at - 1] == '.' && !engine));
+      const std::string_view call = text.substr(behind, 200);
+      const bool given = engine ? call.find("model_path") != std::string_view::npos || call.starts_with("**")
+                                : has_arguments(text, behind);
+      if (part_of_a_name || !given) continue;
+      const bool in_shown =
+          std::any_of(shown.begin(), shown.end(), [&](const auto& one) { return at >= one.first && at < one.second; });
+      out.push_back({at, in_shown || in_passing(text, at)});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const NamedServer& a, const NamedServer& b) { return a.at < b.at; });
+  return out;
+}
+
+bool names_server(std::string_view text) { return !servers_named_in(text).empty(); }
 
 bool mentions_launch(std::string_view text) { return !all_mentions(text).empty(); }
 

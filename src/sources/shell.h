@@ -49,6 +49,8 @@ struct ShellWord : ShellText {
   std::size_t end = 0;
 };
 
+class MentionTrail;
+
 using Variables = std::map<std::string, std::string>;  // --set: by name, or by the text of a substitution: $(nproc)
 using Values = std::map<std::string, ShellText>;       // variables of a shell
 
@@ -60,6 +62,9 @@ struct ShellCommand {
   std::vector<ShellText> input = {};                       // here-documents
   std::optional<ShellText> file = {};  // text of the script that it runs, where this text wrote it: `bash run.sh`
   std::size_t file_word = 0;           // index of that script among `words`
+  enum class FileUse { kScript, kProgram, kObjects, kUnit };
+  FileUse file_use = FileUse::kScript;  // what that text is: for python, kubectl or docker compose, systemd
+  std::string output = {};              // where it prints: "" for people to see, "|" for a program, or a file
   std::size_t begin = 0;
   std::size_t end = 0;  // behind its last word
 };
@@ -88,6 +93,7 @@ struct ShellStart {
   bool arguments_known = false;
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
+  MentionTrail* trail = nullptr;  // hears where texts that name a launch go
   // Whether a command that runs needs the environment: making it takes time.
   std::function<bool(const ShellCommand&)> wants_environment = [](const ShellCommand&) { return true; };
 };

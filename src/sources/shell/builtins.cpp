@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/mention_trail.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 
@@ -48,6 +49,10 @@ void ShellEvaluator::set_unknown(const std::string& name, const std::string& why
 void ShellEvaluator::remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command) {
   for (std::set<std::string>* names : written_) names->insert(name);
   spend(value.text.text.size() / 16 + 1);
+  if (start_.trail != nullptr) {
+    start_.trail->assigned(name, value.text);
+    for (const auto& [key, item] : value.items) start_.trail->assigned(name, item);
+  }
   ShellVariable& variable = state_.variables[name];
   const bool plain =
       variable.attribute.empty() || (variable.attribute == "-i" && !value.is_array && is_number(value.text.text));
@@ -310,6 +315,56 @@ void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string
   }
 }
 
+void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
+  for (std::set<std::string>* names : written_) names->insert("@");
+  if (words.size() > 1 && !words[1].unknowns.empty()) {  // shift $((OPTIND - 1))
+    state_.arguments.clear();
+    state_.arguments_known = false;
+    return;
+  }
+  const std::size_t count =
+      words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
+  const std::size_t gone = count > state_.arguments.size() ? state_.arguments.size() : count;
+  state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+// getopts OPTIONS NAME …
+void ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
+  const auto forget_one = [&](const std::string& name) {
+    set_unknown(name,
+                fmt::format("{} is what getopts finds at line {}, which is not followed; give it with {}", name,
+                            line_of(words[0].begin), how_to_set(name)),
+                words[0].begin);
+  };
+  if (words.size() > 2 && is_name(words[2].text)) forget_one(words[2].text);
+  forget_one("OPTARG");
+  forget_one("OPTIND");
+}
+
+void ShellEvaluator::set_shell_options(const std::vector<ShellWord>& words) {
+  bool on = true;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "-s" || w == "-u") on = w == "-s";
+    if (w == "lastpipe") last_pipe_ = on;
+    if (w == "nocasematch") any_case_ = on;
+    if (w == "expand_aliases") expands_aliases_ = on;
+  }
+}
+
+// let takes each word as arithmetic; a sign that is a pattern elsewhere matches no file here.
+Status ShellEvaluator::run_let(const std::vector<ShellWord>& words, const Node& node,
+                               const std::vector<std::size_t>& from) {
+  Status status = Status::kUnknown;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const Word& written = node.words[from[i]];
+    const bool plain = std::all_of(written.parts.begin(), written.parts.end(),
+                                   [](const Part& part) { return part.kind == Part::Kind::kText && !part.quoted; });
+    status = run_math(plain ? slice_placed(written.begin, written.end) : ShellText(words[i]), outer(node.begin));
+  }
+  return status;
+}
+
 // True when the command is done with.
 bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from,
                              Status& status) {
@@ -343,13 +398,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "shift") {
-    for (std::set<std::string>* names : written_) names->insert("@");
-    const std::size_t count =
-        words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
-    if (count > state_.arguments.size())
-      state_.arguments.clear();
-    else
-      state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(count));
+    shift(words);
     return true;
   }
   if (name == "exit" || name == "return" || name == "break" || name == "continue") {
@@ -370,12 +419,22 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     evaluate(words);
     return true;
   }
-  if (name == "read" || name == "mapfile" || name == "readarray" || name == "getopts") {
-    read_names(words, name == "read" ? "pdntuiN" : name == "getopts" ? "" : "dnOsuCc");
-    if (name == "getopts")
-      set_unknown("OPTARG", fmt::format("OPTARG is what this is started with, and not known here"), words[0].begin);
+  if (name == "read" || name == "mapfile" || name == "readarray") {
+    read_names(words, name == "read" ? "pdntuiN" : "dnOsuCc");
     return true;
   }
+  if (name == "getopts") {
+    get_options(words);
+    return true;
+  }
+  if (name == "shopt") {
+    set_shell_options(words);
+    return true;
+  }
+  if (name == "alias" && expands_aliases_) {
+    for (std::size_t i = 1; i < words.size(); ++i) aliases_.insert(words[i].text.substr(0, words[i].text.find('=')));
+  }
+  if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
     set_unknown(words[2].text,
                 fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text,
@@ -384,7 +443,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "let") {
-    for (std::size_t i = 1; i < words.size(); ++i) status = run_math(words[i], outer(node.begin));
+    status = run_let(words, node, from);
     return true;
   }
   return false;

@@ -63,7 +63,8 @@ Status ShellEvaluator::test(const std::vector<ShellWord>& words) { return decide
 Status ShellEvaluator::test_command(const Node& node) {
   std::vector<ShellWord> words;
   for (const Word& word : node.words) words.push_back(expand_single(word));
-  return decided(words, 0, true);
+  const Status status = decided(words, 0, true);
+  return any_case_ && words.size() > 1 ? Status::kUnknown : status;  // shopt -s nocasematch
 }
 
 }  // namespace preflight::sources

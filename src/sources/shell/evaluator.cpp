@@ -26,6 +26,23 @@ Status opposite(Status status) {
   return status == Status::kTrue ? Status::kFalse : Status::kTrue;
 }
 
+// What `echo` prints of its words.
+std::optional<ShellText> printed_words_of(const std::vector<ShellWord>& words) {
+  if (words.size() < 2 || words[1].text.starts_with('-')) return std::nullopt;
+  ShellText line;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (i > 1) append(line, {" ", {words[i].begin}, {}});
+    for (auto at = words[i].text.find('\\'); at != std::string::npos; at = words[i].text.find('\\', at + 1)) {
+      const char next = at + 1 < words[i].text.size() ? words[i].text[at + 1] : '\\';
+      if (std::string_view("abcefnrtv0\\").find(next) != std::string_view::npos)
+        return std::nullopt;  // shells differ about it
+    }
+    append(line, words[i]);
+  }
+  append(line, {"\n", {words.back().end}, {}});
+  return line;
+}
+
 }  // namespace
 
 ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted, const ShellStart& start,
@@ -154,7 +171,13 @@ Status ShellEvaluator::run_pipeline(const Node& node) {
   const Node* before = nullptr;
   for (const NodePtr& child : node.children) {
     if (before != nullptr && child->kind == Node::Kind::kSimple) piped_ = printed_for_the_next(*before);
-    run_apart(*child, when_);
+    const bool last = child == node.children.back();
+    const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
+    if (last && last_pipe_)
+      run_node(*child);
+    else
+      run_apart(*child, when_);
+    pipes_on_ = outer_pipes;
     piped_.reset();
     before = child.get();
   }
@@ -171,15 +194,7 @@ std::optional<ShellText> ShellEvaluator::printed_for_the_next(const Node& node) 
   }
   const std::vector<ShellWord> words = expand_words(node.words);
   if (words.size() == 1 && words[0].text == "cat" && command.input.size() == 1) return command.input.front();
-  if (words.size() < 2 || words[0].text != "echo" || words[1].text.starts_with('-')) return std::nullopt;
-  ShellText line;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    if (i > 1) append(line, {" ", {words[i].begin}, {}});
-    if (words[i].text.find('\\') != std::string::npos) return std::nullopt;  // shells differ about it
-    append(line, words[i]);
-  }
-  append(line, {"\n", {words.back().end}, {}});
-  return line;
+  return words.empty() || words[0].text != "echo" ? std::nullopt : printed_words_of(words);
 }
 
 // In a shell of its own: what it changes is lost.
@@ -295,7 +310,8 @@ Status ShellEvaluator::run_case(const Node& node) {
   if (known && !falls) {
     for (const CaseArm& arm : node.arms) {
       for (const Word& pattern : arm.patterns) {
-        if (fnmatch(expand_single(pattern).text.c_str(), subject.text.c_str(), 0) != 0) continue;
+        const int flags = any_case_ ? FNM_CASEFOLD : 0;
+        if (fnmatch(expand_single(pattern).text.c_str(), subject.text.c_str(), flags) != 0) continue;
         return run_node(*arm.body);
       }
     }
@@ -527,7 +543,9 @@ void ShellEvaluator::run_substitutions(const Parts& parts) {
     const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
     spend(inside.text.size() + state_.variables.size());
     const ShellState before = state_;
+    const bool outer_pipes = std::exchange(pipes_on_, true);
     run_text(inside);
+    pipes_on_ = outer_pipes;
     state_ = before;
   }
 }
@@ -558,7 +576,14 @@ Status ShellEvaluator::run_simple(const Node& node) {
   for (const Redirection& r : node.redirections) {
     if (r.here_document >= 0 || r.op == "<<<" || r.op == "<") command.input.clear();  // in place of what is piped
   }
+  if (pipes_on_) command.output = "|";
   for (const Redirection& r : node.redirections) here_document(r, command);
+  for (const Redirection& r : node.redirections) {
+    if (r.op == "<") expand_single(r.target);  // a launch may stand in <(…)
+    if (!r.to_file || r.here_document >= 0 || r.op.front() != '>') continue;
+    const std::string file = expand_single(r.target).text;
+    command.output = file.starts_with("/dev/") ? "" : file;
+  }
   command.end = command.words.empty() ? command.begin : command.words.back().end;
   if (command.words.empty()) {
     bool plain = true;
@@ -622,10 +647,20 @@ std::string plain_path(std::string_view path) {
   return std::string(path);
 }
 
+std::string_view without_service(std::string_view name) {
+  if (name.ends_with(".service")) name.remove_suffix(8);
+  return name;
+}
+
+bool has_word(const std::vector<ShellWord>& words, std::string_view text) {
+  return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) { return word.text == text; });
+}
+
 bool leaves_files_alone(std::string_view program) {
-  return program == "chmod" || program == "chown" || program == "ls" || program == "cat" || program == "echo" ||
-         program == "source" || program == "." || program == "exec" || program == "nohup" || program == "test" ||
-         program == "[" || is_shell(program);
+  return program == "docker" || program == "docker-compose" || program == "podman-compose" || program == "kubectl" ||
+         program == "systemctl" || program == "mkdir" || program == "chmod" || program == "chown" || program == "ls" ||
+         program == "cat" || program == "echo" || program == "source" || program == "." || program == "exec" ||
+         program == "nohup" || program == "test" || program == "[" || is_shell(program);
 }
 
 }  // namespace
@@ -633,44 +668,88 @@ bool leaves_files_alone(std::string_view program) {
 // Scripts that `cat > FILE <<END` and `tee FILE <<END` write, and that are run later in the same text. Whatever else
 // names such a file may have changed it.
 void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
-  const std::string program(base_name(command.words.front().text));
+  const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
+  const std::size_t first = as_root ? 1 : 0;
+  const std::string program(base_name(command.words[first].text));
   if (program == "cd" || program == "pushd") return state_.files.clear();
   std::string target;
   for (const Redirection& r : node.redirections) {
-    if (r.op != ">" && r.op != ">>") continue;
+    if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
     state_.files.erase(plain_path(word.text));
-    if (r.op == ">" && word.unknowns.empty() && program == "cat" && command.words.size() == 1) target = word.text;
+    const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo";
+    if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
   }
-  const bool tee = program == "tee" && command.words.size() == 2 && command.words[1].unknowns.empty();
-  if (tee) target = command.words[1].text;
+  if (!target.empty() && program == "echo") {
+    command.input.clear();
+    if (auto text = printed_words_of(command.words)) command.input.push_back(std::move(*text));
+  }
+  const bool tee = program == "tee" && command.words.size() == first + 2 && command.words.back().unknowns.empty();
+  if (tee) target = command.words.back().text;
   if (!target.empty() && command.input.size() == 1) {
     state_.files.insert_or_assign(plain_path(target), command.input.front());
     return;
   }
+  use_file(command, first);
   for (std::size_t i = 0; i < command.words.size() && !state_.files.empty(); ++i) {
     const auto file = state_.files.find(plain_path(command.words[i].text));
     if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;
-    const bool runs = i == 0 || is_shell(program) || program == "exec" || program == "nohup";
+    const bool python = program.starts_with("python") && i == first + 1;
+    const bool runs =
+        i == first || is_shell(program) || program == "exec" || program == "nohup" || program == "sbatch" || python;
     if (runs && !command.file) {
       command.file = file->second;
       command.file_word = i;
+      if (python) command.file_use = ShellCommand::FileUse::kProgram;
     } else if (!leaves_files_alone(program)) {
       state_.files.erase(file);
     }
   }
 }
 
+// Objects and units, which programs read from files by their names.
+void ShellEvaluator::use_file(ShellCommand& command, std::size_t program) {
+  const std::string_view name = base_name(command.words[program].text);
+  const bool compose = name == "docker-compose" || name == "podman-compose" ||
+                       (is_container_tool(name) && has_word(command.words, "compose"));
+  const bool objects =
+      (compose && (has_word(command.words, "up") || has_word(command.words, "run"))) ||
+      ((name == "kubectl" || name == "oc") && (has_word(command.words, "apply") || has_word(command.words, "create")));
+  const bool unit = name == "systemctl" && (has_word(command.words, "start") || has_word(command.words, "restart") ||
+                                            has_word(command.words, "--now"));
+  if (!objects && !unit) return;
+  const bool named = has_word(command.words, "-f") || has_word(command.words, "--file");
+  for (const auto& [path, text] : state_.files) {
+    bool used = false;
+    for (const ShellWord& word : command.words) {
+      used = used || (objects && plain_path(word.text) == path) ||
+             (unit && path.ends_with(".service") && without_service(base_name(path)) == without_service(word.text));
+    }
+    for (const char* usual : {"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"})
+      used = used || (compose && !named && path == usual);
+    if (!used) continue;
+    command.file = text;
+    command.file_use = unit ? ShellCommand::FileUse::kUnit : ShellCommand::FileUse::kObjects;
+    return;
+  }
+}
+
 Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from) {
   if (command.words.front().unknowns.empty()) {
     std::string name = command.words.front().text;
+    const bool itself = name == "command" || name == "builtin";  // no function of that name
     while ((name == "command" || name == "builtin") && command.words.size() > 1 &&
            !command.words[1].text.starts_with('-')) {
       command.words.erase(command.words.begin());
       name = command.words.front().text;
     }
-    if (const auto it = state_.functions.find(name); it != state_.functions.end()) {
+    if (!itself && aliases_.contains(name)) {
+      static_cast<ShellText&>(command.words.front()) = unknown_text(
+          fmt::format("{} is an alias, which is not followed: write its words in its place", name), command.begin);
+      return emit(command);
+    }
+    if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {
       if (it->second) {
         const NodePtr body = it->second;
         return call_function(body, node, command);
@@ -679,7 +758,14 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
           unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
     } else {
       Status status = Status::kUnknown;
-      if (builtin(command, node, from, status)) return status;
+      if (builtin(command, node, from, status)) {
+        const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
+        for (const Assignment& a : node.assignments) {  // TP=8 export TP
+          if (declares)
+            set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);
+        }
+        return status;
+      }
     }
     if (name == "exec" && command.words.size() > 1) {
       emit(command);

@@ -79,6 +79,7 @@ class ShellEvaluator {
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void follow_files(ShellCommand& command, const Node& node);
+  void use_file(ShellCommand& command, std::size_t program);
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
   [[nodiscard]] Values environment() const;
   [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
@@ -113,6 +114,10 @@ class ShellEvaluator {
   void set_options(const std::vector<ShellWord>& words);
   void source(const std::vector<ShellWord>& words);
   void evaluate(const std::vector<ShellWord>& words);
+  void set_shell_options(const std::vector<ShellWord>& words);
+  void shift(const std::vector<ShellWord>& words);
+  void get_options(const std::vector<ShellWord>& words);
+  Status run_let(const std::vector<ShellWord>& words, const Node& node, const std::vector<std::size_t>& from);
   void read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values);
   void taint(const std::string& what, std::size_t at);
 
@@ -134,7 +139,13 @@ class ShellEvaluator {
   std::vector<ShellNote> notes_;
   std::string when_;  // "" or the branch that what runs now is in
   int brace_depth_ = 0;
-  int muted_ = 0;  // loops run once to learn what they change: nothing is told
+  // Options of `shopt` and aliases, which change what words mean.
+  bool last_pipe_ = false;
+  bool any_case_ = false;
+  bool expands_aliases_ = false;
+  std::set<std::string> aliases_;
+  bool pipes_on_ = false;  // what runs now prints for a program
+  int muted_ = 0;          // loops run once to learn what they change: nothing is told
   std::optional<Error> error_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/mention_trail.h"
 #include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
@@ -132,6 +133,7 @@ std::optional<std::string> ShellEvaluator::separators() const {
 void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
   const std::size_t origin = outer(part.begin);
   spend(value.text.size() + 1);
+  if (start_.trail != nullptr) start_.trail->inserted(part.name, origin, value);
   if (part.quoted || out.single) {
     out.open();
     out.put_all(value, origin);
@@ -195,7 +197,15 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (set != start_.given.end()) {
       Part split = part;
       split.quoted = false;
-      if (part.prefix == '#') return unknown(all + " is not understood; give its value with " + how_to_set(all));
+      if (part.prefix == '#') {  // as many as the words that are given
+        std::size_t count = 0;
+        bool inside = false;
+        for (const char c : set->second) {
+          count += !inside && !blank_or_line(c) ? 1 : 0;
+          inside = !blank_or_line(c);
+        }
+        return insert({std::to_string(count)}, part, out);
+      }
       return insert({set->second}, split, out);
     }
     std::vector<ShellText> values;
@@ -389,10 +399,15 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
     case Part::Kind::kDecoded:
       out.open();
       out.put_all({part.name}, outer(part.begin));
+      if (start_.trail != nullptr && part.end > part.begin)
+        start_.trail->inserted({}, outer(part.begin), slice_placed(part.begin, part.end));
       return;
     case Part::Kind::kUnclear:
       out.open();
       out.put_unknown({0, part.name, outer(part.begin)});
+      // <(echo …) prints for a program, not for people.
+      if (start_.trail != nullptr && part.end > part.begin && text_.script->text[part.begin] == '<')
+        start_.trail->written(slice_placed(part.begin, part.end));
       return;
     case Part::Kind::kParameter:
       return expand_parameter(part, out);
