@@ -220,6 +220,8 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
   switch (c.file_use) {
     case ShellCommand::FileUse::kScript: {
       RunContext inside = context;
+      if (starts_afresh(c.words, 0)) inside.env.clear();
+      if (runs_its_words(c.words.front().text)) environment_words(c.words, 0, c.file_word, inside);
       inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
       inside.arguments_known = true;
       scripts_from_input({*c.file}, inside, depth);
@@ -284,6 +286,10 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return;
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
+    if (!word.unknowns.empty() && trail_.may_name_server(word) && unclear_programs_.size() < kMostLaunches) {
+      unclear_programs_.push_back(word);
+      trail_.told(word);
+    }
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
     if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest, {});
     if (reads_program(words, at)) return read_from_input(words[at], input, FileKind::kWords, context.env);
@@ -373,6 +379,11 @@ void LaunchFinder::hear(const ShellCommand& c) {
 }
 
 void LaunchFinder::tell_what_is_left() {
+  for (const ShellWord& word : unclear_programs_) {
+    notes_.push_back({"SH004",
+                      fmt::format("a launch may start here, and is not looked at: {}", word.unknowns.front().message),
+                      word.begin});
+  }
   int line = 0;
   for (const std::size_t at : trail_.left(text_)) {
     if (place(at).line == std::exchange(line, place(at).line)) continue;

@@ -83,7 +83,8 @@ class LaunchFinder {
   std::vector<std::size_t> line_starts_;
   std::vector<LaunchCommand> found_;
   std::vector<ShellNote> notes_;
-  std::optional<Unknown> unknown_program_;  // in the place of a program's name
+  std::optional<Unknown> unknown_program_;   // in the place of a program's name
+  std::vector<ShellWord> unclear_programs_;  // all of them that may be a launch
   std::optional<Error> error_;
   struct LastLaunch {  // the command that ran last, when it was a launch
     std::size_t begin = 0;

@@ -70,6 +70,14 @@ MentionTrail::Places MentionTrail::closure(const Places& roots, bool arguments_a
   return out;
 }
 
+bool MentionTrail::may_name_server(const ShellText& text) const {
+  Places roots;
+  for (const Unknown& unknown : text.unknowns) {
+    if (unknown.at < text.origin.size()) roots.insert(text.origin[unknown.at]);
+  }
+  return closure(roots, false).size() > roots.size();
+}
+
 std::vector<std::size_t> MentionTrail::left(std::string_view text) const {
   const Places told = closure(told_, false);
   const Places spoken = closure(spoken_, true);

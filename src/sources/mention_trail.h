@@ -23,6 +23,8 @@ class MentionTrail {
   void spoken(const ShellText& text);   // it was printed, for people
   void written(const ShellText& text);  // it was printed into a file
 
+  // Whether what is not known of this text may name a server.
+  [[nodiscard]] bool may_name_server(const ShellText& text) const;
   // Places, of those in a text, that nothing accounts for.
   [[nodiscard]] std::vector<std::size_t> left(std::string_view text) const;
 
