@@ -372,7 +372,12 @@ void LaunchFinder::handed_over(const std::vector<ShellWord>& words, std::size_t 
 // What is printed for people runs nothing; what is printed into a file may.
 void LaunchFinder::hear(const ShellCommand& c) {
   if (!only_prints(c.words.front().text) || c.output == "|") return;
-  const bool kept = !c.output.empty() && c.output.find("log") == std::string::npos;
+  const auto is_kept = [](std::string_view file) {
+    return !file.empty() && file[0] != '-' && !file.starts_with("/dev/") && file.find("log") == std::string_view::npos;
+  };
+  const bool tee = base_name(c.words.front().text) == "tee";
+  const bool kept = is_kept(c.output) || (tee && std::any_of(c.words.begin() + 1, c.words.end(),
+                                                             [&](const ShellWord& w) { return is_kept(w.text); }));
   const auto one = [&](const ShellText& text) { kept ? trail_.written(text) : trail_.spoken(text); };
   for (const ShellWord& word : c.words) one(word);
   for (const ShellText& text : c.input) one(text);

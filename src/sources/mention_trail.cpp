@@ -47,27 +47,29 @@ void MentionTrail::spoken(const ShellText& text) { spoken_.merge(marks_of(text))
 void MentionTrail::written(const ShellText& text) { written_.merge(marks_of(text)); }
 
 MentionTrail::Places MentionTrail::closure(const Places& roots, bool arguments_alone) const {
-  Places out = roots;
+  Places seen = roots;
+  Places passed = roots;  // not counting what a variable was written as
   std::vector<std::size_t> open(roots.begin(), roots.end());
   const auto add = [&](const Places& places) {
     for (const std::size_t one : places) {
-      if (out.insert(one).second) open.push_back(one);
+      if (seen.insert(one).second) open.push_back(one);
     }
   };
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
-    for (const auto* map : {&arguments_, &variables_}) {
-      if (arguments_alone && map == &variables_) continue;
-      const auto it = map->find(at);
-      if (it == map->end()) continue;
+    if (const auto it = arguments_.find(at); it != arguments_.end()) {
+      passed.insert(it->second.from.begin(), it->second.from.end());
       add(it->second.from);
-      for (const std::string& name : it->second.names) {
-        if (const auto values = assigned_.find(name); values != assigned_.end()) add(values->second);
-      }
+    }
+    const auto it = variables_.find(at);
+    if (it == variables_.end()) continue;
+    add(it->second.from);
+    for (const std::string& name : it->second.names) {
+      if (const auto values = assigned_.find(name); values != assigned_.end()) add(values->second);
     }
   }
-  return out;
+  return arguments_alone ? passed : seen;
 }
 
 bool MentionTrail::may_name_server(const ShellText& text) const {
