@@ -2,6 +2,7 @@
 #include "src/sources/launch_command.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -33,6 +34,23 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   return {fmt::format("{}: expected `python -m sglang.launch_server …` or `sglang serve …`", kNoLaunch)};
 }
 
+// Texts that name a launch and that no reader took for anything. A shell's are followed as they stand; a notebook's
+// prose and a Makefile's variables are not told from what runs.
+void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finder, LaunchCommand& last) {
+  constexpr std::array kKinds = {FileKind::kManifest, FileKind::kDockerfile, FileKind::kUnit,
+                                 FileKind::kMarkdown, FileKind::kWords,      FileKind::kProcfile};
+  if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return;
+  constexpr std::size_t kMostTold = 20;
+  std::size_t told = 0;
+  for (const std::size_t at : meant_mentions(text, kind)) {
+    const bool noted = std::any_of(last.notes.begin(), last.notes.end(), [&](const ShellNote& note) {
+      return note.rule == "SH004" && finder.place(note.offset).line == finder.place(at).line;
+    });
+    if (noted || finder.accounts_for(at) || ++told > kMostTold) continue;
+    last.notes.push_back({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
+  }
+}
+
 }  // namespace
 
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
@@ -55,6 +73,7 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
     }
     return tl::make_unexpected(nothing_found(text, kind, finder));
   }
+  tell_others(text, kind, finder, found.back());
   return found;
 }
 

@@ -157,6 +157,7 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
   }
   for (ShellNote& note : inner.notes_) notes_.push_back({note.rule, note.message, place_of(note.offset)});
   inner.notes_.clear();
+  for (const auto& [from, to] : inner.accounted_) accounted_[place_of(from)] = place_of(to - 1) + 1;
   for (LaunchCommand& launch : inner.take()) {
     if (found_.size() >= kMostLaunches && !error_)
       error_ = Error{"more than 1,000 launches: give them in several files"};
@@ -182,7 +183,30 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
   }
 }
 
+void LaunchFinder::account(const ShellText& text) {
+  constexpr std::string_view kName = "sglang";
+  constexpr std::size_t kNear = 64;
+  const auto& origin = text.origin;
+  for (auto at = text.text.find(kName); at != std::string::npos; at = text.text.find(kName, at + 1)) {
+    const std::size_t from = origin.empty() ? at : origin[at];
+    std::size_t to = from + 1;
+    if (!origin.empty() && origin[at + 1] == from) {  // a text that is told at its beginning: a format of Python
+      std::size_t first = at;
+      while (first > 0 && origin[first - 1] == from) --first;
+      to = from + 2 * (at - first) + kNear;
+    }
+    std::size_t& end = accounted_[from];
+    end = std::max(end, to);
+  }
+}
+
+bool LaunchFinder::accounts_for(std::size_t offset) const {
+  auto it = accounted_.upper_bound(offset);
+  return it != accounted_.begin() && (--it)->second > offset;
+}
+
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
+  if (depth == 0) account(text);
   if (depth > kDeepest) return failure("shells are nested too deep in this command");
   if (error_) return tl::make_unexpected(*error_);
   ShellStart start{.given = given_,
@@ -248,6 +272,7 @@ void LaunchFinder::scripts_from_input(const std::vector<ShellText>& input, const
 }
 
 void LaunchFinder::words(const std::vector<ShellWord>& words, const RunContext& context) {
+  for (const ShellWord& word : words) account(word);
   command(words, 0, context, {}, 0);
 }
 

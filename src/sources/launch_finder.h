@@ -55,6 +55,9 @@ class LaunchFinder {
   // For a finder of a text inside this one, of so many bytes; false when there are too many of them.
   bool descend(LaunchFinder& inner, std::size_t bytes);
   [[nodiscard]] LineColumn place(std::size_t offset) const;
+  // A text that a reader took for what runs, or for what does not: its mentions of SGLang are accounted for.
+  void account(const ShellText& text);
+  [[nodiscard]] bool accounts_for(std::size_t offset) const;
 
  private:
   void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
@@ -83,8 +86,9 @@ class LaunchFinder {
   std::vector<std::size_t> line_starts_;
   std::vector<LaunchCommand> found_;
   std::vector<ShellNote> notes_;
-  std::optional<Unknown> unknown_program_;   // in the place of a program's name
-  std::vector<ShellWord> unclear_programs_;  // all of them that may be a launch
+  std::map<std::size_t, std::size_t> accounted_;  // where "sglang" may stand in what was followed: from, to
+  std::optional<Unknown> unknown_program_;        // in the place of a program's name
+  std::vector<ShellWord> unclear_programs_;       // all of them that may be a launch
   std::optional<Error> error_;
   struct LastLaunch {  // the command that ran last, when it was a launch
     std::size_t begin = 0;

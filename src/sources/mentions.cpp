@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "src/base/ascii_case.h"
 #include "src/sources/readers/python_tokens.h"
 
 namespace preflight::sources {
@@ -66,6 +67,15 @@ bool tells_people(std::string_view callee) {
          last.ends_with("Exception") || last.ends_with("add_argument");
 }
 
+// Names that texts for people are assigned to, and keywords that take such texts.
+bool is_prose(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kParts = {"usage",  "help",    "doc",     "descri",
+                                                      "epilog", "example", "message", "prompt"};
+  const std::string lower = ascii_lower(std::string(name));
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return lower.find(part) != std::string::npos; });
+}
+
 // The name that is called around each token, "" where there is none.
 std::vector<std::string_view> callees(std::string_view text, const std::vector<PythonToken>& tokens) {
   std::vector<std::string_view> out;
@@ -98,6 +108,11 @@ std::vector<std::size_t> in_program(std::string_view text, const std::vector<std
     if (i == tokens.size() || tokens[i].begin > at) continue;  // a comment, or behind what is understood
     const auto line = [&](std::size_t k) { return tokens[k].kind == PythonToken::Kind::kLine; };
     const bool alone = (i == 0 || line(i - 1)) && (i + 1 == tokens.size() || line(i + 1));
+    const auto token = [&](std::size_t k) {
+      return k < tokens.size() ? text.substr(tokens[k].begin, tokens[k].end - tokens[k].begin) : std::string_view();
+    };
+    const bool asked = token(i + 1) == "in" || token(i + 1) == "not" || token(i + 1) == "==";
+    if (asked || (i > 1 && token(i - 1) == "=" && is_prose(token(i - 2)))) continue;
     const bool text_token =
         tokens[i].kind == PythonToken::Kind::kText || tokens[i].kind == PythonToken::Kind::kFormatText;
     if (text_token && !alone && !tells_people(around[i])) out.push_back(at);

@@ -27,7 +27,28 @@ Result<bool> ManifestReader::run() {
     run_script(script, {.name = key});
   }
   if (error_) return tl::make_unexpected(*error_);
+  for (const YamlNode* root : tree_.documents()) {
+    tree_.enter(*root);
+    seen_ = 0;
+    account_for_prose(*root, 0, false);
+  }
   return true;
+}
+
+// Texts for people, probes that look for a server, and what compose keeps for its anchors run nothing.
+void ManifestReader::account_for_prose(const YamlNode& node, int depth, bool prose) {
+  constexpr std::array<std::string_view, 17> kKeys = {
+      "description",  "summary",     "title",   "help",    "note",          "notes",
+      "name",         "doc",         "comment", "usage",   "livenessProbe", "readinessProbe",
+      "startupProbe", "healthcheck", "about",   "message", "annotations"};
+  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (is_scalar(&node) && prose) finder_.account(tree_.word(node));
+  for (const YamlNode* item : node.items) account_for_prose(*item, depth + 1, prose);
+  for (const auto& [name, value] : node.pairs) {
+    const bool kept = is_scalar(name) && depth == 0 && services_ != nullptr && name->text.starts_with("x-");
+    const bool here = is_scalar(name) && std::find(kKeys.begin(), kKeys.end(), name->text) != kKeys.end();
+    account_for_prose(*value, depth + 1, prose || kept || here);
+  }
 }
 
 // Scripts and variables that ConfigMaps hold.
@@ -141,6 +162,7 @@ bool ManifestReader::list_that_starts(const YamlNode& node, const Around& around
 
 // A debugger's entry: a module and its arguments.
 void ManifestReader::debugged(const YamlNode& node, const Around& around) {
+  finder_.account(tree_.word(*value_of(node, "module")));
   RunContext context{.env = around.env, .name = around.name};
   if (const YamlNode* env = value_of(node, "env")) environment(*env, around, context.env);
   const YamlNode* args = value_of(node, "args");

@@ -43,6 +43,7 @@ class ManifestReader {
   // Objects and what stands in them.
   void collect(const YamlNode& node, int depth);
   void document(const YamlNode& root);
+  void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
   static bool is_step(std::string_view key, const Around& around);
   void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);

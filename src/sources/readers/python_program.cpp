@@ -320,7 +320,8 @@ std::optional<ShellText> PythonProgram::grown(const std::string& name, const Bin
 
 // A name, or str(…) of one or of a number.
 std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const {
-  const Span chain = chain_at(value.begin);
+  Span chain = chain_at(value.begin);
+  chain.end = std::min(chain.end, value.end);  // NAME of NAME.format(…)
   const std::string name = name_of(chain);
   const auto at = tokens_[value.begin].begin;
   const auto placed_text = [&](ShellText text) {
@@ -333,6 +334,7 @@ std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const 
     const Binding* bound = binding(name);
     if (bound == nullptr || depth >= kDeepest) return std::nullopt;
     const auto out = grown(name, *bound, value.begin, depth + 1);
+    if (out) finder_.account(*out);  // told where the name stands
     return out ? std::optional(placed_text(*out)) : std::nullopt;
   }
   if (!is_sign(chain.end, "(") || close_of_[chain.end] != value.end - 1) return std::nullopt;
@@ -384,7 +386,7 @@ std::optional<ShellText> PythonProgram::literal(Span value, int depth) const {
       else if (tokens_[i].kind == Kind::kFormatText)
         append(out, formatted(i, depth));
       else
-        return std::nullopt;
+        return computed(value, depth);
     }
     return out;
   }
@@ -397,7 +399,10 @@ std::optional<ShellText> PythonProgram::literal(Span value, int depth) const {
     out.origin.assign(out.text.size(), tokens_[value.begin].begin);
     return out;
   }
-  if (kind == Kind::kName) return name_value(value, depth);
+  if (kind == Kind::kName) {
+    auto named = name_value(value, depth);
+    return named || value.end < value.begin + 3 ? named : computed(value, depth);
+  }
   const bool bracketed = is_sign(value.begin, "(") && close_of_[value.begin] == value.end - 1;
   return bracketed ? literal({value.begin + 1, value.end - 1}, depth + 1) : std::nullopt;
 }
@@ -817,13 +822,28 @@ bool PythonProgram::split_call(std::size_t call, Span value) {
   std::optional<ShellText> text;
   if (name == "shlex.split" && is_sign(chain.end, "(") && close_of_[chain.end] == value.end - 1)
     text = literal({chain.end + 1, value.end - 1}, 0);
-  else if (name.ends_with(".split") && is_sign(chain.end, "(") && chain.end + 2 == value.end)
-    text = literal({value.begin, chain.end - 2}, 0);
+  else if (value.end > value.begin + 4 && text_of(value.end - 3) == "split" && is_sign(value.end - 4, ".") &&
+           is_sign(value.end - 2, "("))
+    text = literal({value.begin, value.end - 4}, 0);
   if (!text || text->text.find("sglang") == std::string::npos) return false;
   RunContext context = context_at(call);
   environment_of(call, context);
   finder_.words(plain_words(*text), context);
   return true;
+}
+
+// prepare_server_args([…]): the words of a command line, which a program that hands on its own has none of.
+void PythonProgram::prepared_args(std::size_t open) {
+  const auto all = items(open);
+  if (all.empty()) return;
+  const Span chain = chain_at(all.front().begin);
+  const Binding* bound = chain.end == all.front().end ? binding(name_of(chain)) : nullptr;
+  if (!is_sign(all.front().begin, "[") && (bound == nullptr || !is_sign(bound->value.begin, "["))) return;
+  Words words;
+  add_values(all.front(), words, 0);
+  RunContext context = context_at(open);
+  for (LaunchUnknown& unknown : words.unknown) context.unknown.push_back(std::move(unknown));
+  finder_.arguments(words.words, context);
 }
 
 // popen_launch_server(model, url, …, other_args=[…]) of SGLang's tests.
@@ -894,6 +914,10 @@ void PythonProgram::call(std::size_t open) {
   }
   if (name == "popen_launch_server") {
     if (first == 0 || text_of(first - 1) != "def") test_server(open);
+    return;
+  }
+  if (name == "prepare_server_args" || name.ends_with(".prepare_server_args")) {
+    if (first == 0 || text_of(first - 1) != "def") prepared_args(open);
     return;
   }
   const bool process = is_one_of(name, kProcessCalls);

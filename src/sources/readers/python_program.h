@@ -70,6 +70,13 @@ class PythonProgram {
   [[nodiscard]] std::optional<ShellText> variable_value(std::size_t open, int depth) const;
   [[nodiscard]] Span bare_name(Span value) const;
   [[nodiscard]] ShellText formatted(std::size_t token, int depth) const;
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  [[nodiscard]] ShellText text_or_unknown(Span value, int depth) const;
+  [[nodiscard]] std::size_t last_sign(Span value, std::string_view sign) const;
+  [[nodiscard]] std::optional<ShellText> computed(Span value, int depth) const;
+  [[nodiscard]] ShellText filled_in(const ShellText& format, Span values, int depth) const;
+  [[nodiscard]] ShellText formatted_by_call(const ShellText& format, std::size_t open, int depth) const;
+  [[nodiscard]] ShellText joined(const ShellText& between, std::size_t open) const;
   [[nodiscard]] ShellWord word(Span value) const;
   [[nodiscard]] std::string shown(Span value) const;
   void add_list(std::size_t open, Words& out, int depth) const;
@@ -98,6 +105,7 @@ class PythonProgram {
   void shell_call(std::size_t open, Span text);
   bool split_call(std::size_t call, Span value);
   void test_server(std::size_t open);
+  void prepared_args(std::size_t open);
   void keyword_word(Span item, std::vector<ShellWord>& words, RunContext& context) const;
   void environment_of(std::size_t call, RunContext& context) const;
   void job_command(std::size_t args);
