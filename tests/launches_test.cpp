@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -45,6 +46,29 @@ TEST(Launches, WhatCannotBeReadIsSaid) {
   const ToolRun run = run_tool({"launches", dir.file("t.yaml", "apiVersion: v1\nkind: Pod\nname: {{ .x }}\n")});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("template"));
+}
+
+// Hidden folders hold launches too; those of tools do not.
+TEST(Launches, OfHiddenFoldersAreReadToo) {
+  const TemporaryDirectory dir;
+  for (const char* folder : {".devcontainer", ".git", ".mycache", "node_modules"})
+    std::filesystem::create_directories(dir.path() + "/" + folder);
+  for (const char* file : {".devcontainer/a.sh", ".git/b.sh", ".mycache/c.sh", "node_modules/d.sh"})
+    dir.file(file, kServe + "\n");
+  const Json all = Json::parse(run_tool({"launches", dir.path(), "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["source"]["file"], dir.path() + "/.devcontainer/a.sh");
+}
+
+// A drop-in changes the unit beside it, and neither is the whole launch.
+TEST(Launches, OfAUnitWithDropInsAreToldToBePieces) {
+  const TemporaryDirectory dir;
+  std::filesystem::create_directories(dir.path() + "/sgl.service.d");
+  dir.file("sgl.service", "[Service]\nExecStart=" + kServe + "--tp 4\n");
+  dir.file("sgl.service.d/10.conf", "[Service]\nExecStart=\nExecStart=" + kServe + "--tp 2\n");
+  const ToolRun run = run_tool({"check", dir.path(), "--no-kernel"});
+  EXPECT_THAT(run.out, HasSubstr("sgl.service.d/10.conf changes this unit"));
+  EXPECT_THAT(run.out, HasSubstr("systemctl cat sgl.service"));
 }
 
 // A decode server takes the cache of the prefill server as it lies there.

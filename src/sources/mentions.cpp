@@ -120,6 +120,18 @@ std::vector<std::size_t> in_program(std::string_view text, const std::vector<std
   return out;
 }
 
+// A line of a page that is a command: indented as code, or in <pre>.
+bool is_code_line(std::string_view line, std::size_t mention) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  const bool indented = first != std::string_view::npos && (first >= 4 || line.starts_with('\t'));
+  constexpr std::array<std::string_view, 9> kStarts = {"python", "sglang", "$ ",    "docker ", "podman ",
+                                                       "nohup ", "exec ",  "sudo ", "uv "};
+  const bool command = indented && std::any_of(kStarts.begin(), kStarts.end(), [&](std::string_view start) {
+                         return line.substr(first).starts_with(start);
+                       });
+  return command || line.substr(0, mention).find("<pre") != std::string_view::npos;
+}
+
 // Markdown's prose is for people.
 std::vector<std::size_t> in_blocks(std::string_view text, const std::vector<std::size_t>& mentions) {
   std::vector<std::size_t> out;
@@ -133,7 +145,9 @@ std::vector<std::size_t> in_blocks(std::string_view text, const std::vector<std:
       if (text.substr(first, 3) == "```" || text.substr(first, 3) == "~~~") open = !open;
       line = end + 1;
     }
-    if (open && !in_passing(text, at)) out.push_back(at);
+    const std::size_t end = std::min(text.find('\n', line), text.size());
+    const bool code = line <= at && is_code_line(text.substr(line, end - line), at - line);
+    if ((open || code) && !in_passing(text, at)) out.push_back(at);
   }
   return out;
 }

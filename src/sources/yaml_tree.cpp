@@ -148,7 +148,10 @@ std::size_t YamlTree::offset(const python::YamlNode& node) const {
   return std::min(at, text_.size());
 }
 
-ShellWord YamlTree::word(const python::YamlNode& node) const { return placed(text_, offset(node), node.text); }
+ShellWord YamlTree::word(const python::YamlNode& node) const {
+  const ShellWord out = placed(text_, offset(node), node.text);
+  return fills_ && out.text.find("{{") != std::string::npos ? fills_(out) : out;
+}
 
 std::vector<ShellWord> YamlTree::words(const python::YamlNode& node) const {
   std::vector<ShellWord> out;

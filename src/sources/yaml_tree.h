@@ -2,6 +2,7 @@
 // reader that --config files are (src/python), which keeps aliases as shared nodes, so that no file grows when read.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ class YamlTree {
   [[nodiscard]] const std::vector<const python::YamlNode*>& documents() const { return roots_; }
   // Places are those of this document from here on.
   void enter(const python::YamlNode& root) { last_root_ = &root; }
+  // What is made of every word from here on.
+  void fill_in(std::function<ShellWord(const ShellWord&)> fills) { fills_ = std::move(fills); }
   // Byte offset of a node in the text.
   [[nodiscard]] std::size_t offset(const python::YamlNode& node) const;
   // A scalar as a word with its places.
@@ -32,6 +35,7 @@ class YamlTree {
 
  private:
   std::string text_;
+  std::function<ShellWord(const ShellWord&)> fills_;
   std::vector<std::size_t> lines_;
   struct Part {
     std::shared_ptr<python::YamlDocument> document;

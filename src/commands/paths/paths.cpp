@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -22,7 +23,18 @@ bool may_hold_a_launch(const std::string& text) {
   return text.find("sglang") != std::string::npos || text.find("launch_server") != std::string::npos;
 }
 
-// Files below a directory, in order of their names; hidden folders and other people's packages are left out.
+// Folders of tools: their own files and other people's packages. Other hidden folders (.github, .devcontainer, .vscode)
+// hold launches as any other does.
+bool is_left_out(const std::string& name) {
+  constexpr std::array<std::string_view, 21> kNames = {
+      "node_modules", "__pycache__", ".git",    ".hg",    ".svn",   ".jj",        ".venv",
+      ".virtualenvs", ".direnv",     ".tox",    ".nox",   ".eggs",  ".npm",       ".yarn",
+      ".pnpm",        ".cargo",      ".rustup", ".conda", ".local", ".terraform", ".ssh"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         (name.starts_with('.') && name.ends_with("cache"));
+}
+
+// Files below a directory, in order of their names.
 Result<std::vector<std::string>> below(const std::string& path) {
   std::vector<std::string> out;
   std::error_code error;
@@ -30,8 +42,7 @@ Result<std::vector<std::string>> below(const std::string& path) {
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
     const bool folder = it->is_directory(error);
-    if (folder && (name.starts_with('.') ? name != ".github" && name != ".gitlab"
-                                         : name == "node_modules" || name == "__pycache__")) {
+    if (folder && is_left_out(name)) {
       it.disable_recursion_pending();
       continue;
     }
@@ -51,6 +62,27 @@ std::vector<std::string> matching(const std::string& pattern) {
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
   return out;
+}
+
+// sgl.service.d/10.conf and its kin are applied to sgl.service: neither is the whole launch.
+void tell_drop_ins(std::vector<ReadFile>& files) {
+  for (ReadFile& part : files) {
+    const fs::path folder = fs::path(part.name).parent_path();
+    if (folder.extension() != ".d" || fs::path(part.name).extension() != ".conf") continue;
+    for (ReadFile& unit : files) {
+      if (fs::path(unit.name) != fs::path(folder).replace_extension()) continue;
+      const std::string name = fs::path(unit.name).filename().string();
+      const auto tell = [&](ReadFile& file, const std::string& what) {
+        for (sources::LaunchCommand& launch : file.launches) {
+          launch.notes.push_back(
+              {"SH002", fmt::format("{}, and it is read by itself: give what `systemctl cat {}` prints", what, name),
+               launch.spans.empty() ? 0 : launch.spans.front().begin});
+        }
+      };
+      tell(unit, fmt::format("{} changes this unit", part.name));
+      tell(part, fmt::format("this changes {}", unit.name));
+    }
+  }
 }
 
 }  // namespace
@@ -92,6 +124,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     }
     out.push_back(std::move(file));
   }
+  tell_drop_ins(out);
   return out;
 }
 

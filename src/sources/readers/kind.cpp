@@ -43,6 +43,20 @@ bool is_argo_workflow(std::string_view text) {
   return true;
 }
 
+// A list at the top, as Ansible's plays and tasks are and no chart's output is: what Ansible fills in stands in words.
+bool is_play(std::string_view text) {
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    if (line.starts_with('#') || line.starts_with("---") || line.find_first_not_of(" \t\r") == std::string_view::npos)
+      continue;
+    return line.starts_with("- ") && text.find("{%") == std::string_view::npos &&
+           text.find("{{-") == std::string_view::npos && text.find("{{ .") == std::string_view::npos;
+  }
+  return false;
+}
+
 bool has_recipe(std::string_view text) {
   for (auto at = text.find("\n\t"); at != std::string_view::npos; at = text.find("\n\t", at + 1)) {
     const auto line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
@@ -149,7 +163,8 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   const bool yaml = ends(".yaml") || ends(".yml");
-  if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text))
+  if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text) &&
+      !is_play(text))
     return FileKind::kTemplate;
   if (is_manifest(text)) return FileKind::kManifest;
   if (text.starts_with("#!")) {

@@ -85,7 +85,30 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kGitlab;
     return gitlab_pipeline(root, around);
   }
+  if (is_list(&root)) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
   walk(root, around, 0, "");
+}
+
+// {{ NAME }} of Ansible is filled in where it runs.
+ShellWord ManifestReader::without_templates(const ShellWord& word) const {
+  ShellWord out{{}, word.begin, word.end};
+  std::size_t from = 0;
+  for (auto at = word.text.find("{{"); at != std::string::npos; at = word.text.find("{{", from)) {
+    const auto end = word.text.find("}}", at);
+    if (end == std::string::npos || (at > 0 && word.text[at - 1] == '$')) break;
+    append(out, slice(word, from, at));
+    const std::string expression = word.text.substr(at, end + 2 - at);
+    const std::size_t offset = word.origin[at];
+    if (const auto given = given_.find(expression); given != given_.end())
+      append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
+    else
+      append(out, unknown_text(fmt::format("{} is filled in where this runs; give it with {}", expression,
+                                           how_to_set(expression)),
+                               offset));
+    from = end + 2;
+  }
+  append(out, slice(word, from, word.text.size()));
+  return out;
 }
 
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
@@ -116,7 +139,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     if (value == nullptr || value->kind == YamlNode::kMapping) continue;
     return container(node, around);
   }
-  for (const char* part : {"env", "environment", "envs", "variables"}) {
+  for (const char* part : {"env", "environment", "envs", "variables", "containerEnv", "remoteEnv"}) {
     if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
   }
   if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
@@ -124,8 +147,11 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     const std::string own_key = is_scalar(name) ? name->text : "";
     if (own_key == "env" || own_key == "environment") continue;
     const bool lines = is_scalar(value) || (is_list(value) && !value->items.empty() && is_scalar(value->items.front()));
-    if (lines && is_step(own_key, around))
+    const bool lifecycle = is_scalar(value) && (is_lifecycle(own_key) || is_lifecycle(key));
+    if (lifecycle || (lines && is_step(own_key, around)))
       step(*value, around);
+    else if (is_scalar(value) && own_key == "content" && around.dialect == Dialect::kPiece)
+      written_file(node, *value, around);
     else if (is_scalar(value))
       text_that_starts(*value, around, own_key);
     else
@@ -139,6 +165,32 @@ bool ManifestReader::is_step(std::string_view key, const Around& around) {
       "run", "script", "shell", "ansible.builtin.shell", "cmd", "setup", "before_script", "commands", "cmds"};
   if (around.dialect == Dialect::kKubernetes && (key == "commands" || key == "cmd")) return false;
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+// Commands of a development container: a text for a shell, or several by their names.
+bool ManifestReader::is_lifecycle(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kKeys = {"initializeCommand", "onCreateCommand",  "updateContentCommand",
+                                                     "postCreateCommand", "postStartCommand", "postAttachCommand"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+// The text of a file that Ansible's copy or cloud-init's write_files puts somewhere.
+void ManifestReader::written_file(const YamlNode& node, const YamlNode& content, const Around& around) {
+  const ShellWord text = tree_.word(content);
+  std::string path = text_of(node, "dest");
+  if (path.empty()) path = text_of(node, "path");
+  if (path.empty() || !speaks(text)) return;
+  if (!text.unknowns.empty()) {
+    finder_.account(text);
+    finder_.note({"SH004",
+                  fmt::format("{} is not known as it stands, and the launches in it are not looked at: {}", path,
+                              text.unknowns.front().message),
+                  text.unknowns.front().offset});
+    return;
+  }
+  const SourceText inside{source_.text, given_, {}, &around.env};
+  auto done = read_part(text, kind_of(text.text, path), around.name, inside, finder_);
+  if (!done) finder_.note({"SH004", fmt::format("{} is not understood: {}", path, done.error().text()), text.begin});
 }
 
 // A text under any other key, where it is a launch as it stands: "server_cmd: python -m sglang.launch_server …".

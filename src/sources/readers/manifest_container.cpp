@@ -20,8 +20,8 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
 }
 
 // The release stands in the tag: what of it nobody knows is told.
-void ManifestReader::set_image(const ShellWord& image, const ShellText& filled, Around& around) {
-  around.image = filled.unknowns.empty() ? filled.text : image.text;
+void ManifestReader::set_image(const std::string& written, const ShellText& filled, Around& around) {
+  around.image = filled.unknowns.empty() ? filled.text : written;
   around.unknown.clear();
   if (!release_of_image(filled.text).empty()) return;
   for (const Unknown& unknown : filled.unknowns) around.unknown.push_back({unknown.message, unknown.offset, {}});
@@ -36,14 +36,15 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
   if (image == nullptr && is_scalar(task) && task->text.starts_with(kDocker)) {
     const ShellWord word = tree_.word(*task);
     const ShellWord name{tail(word, kDocker.size()), word.begin, word.end};
-    return set_image(name, name, around);
+    return set_image(name.text, name, around);
   }
   if (!is_scalar(image)) return;
   const ShellWord word = tree_.word(*image);
-  if (around.dialect == Dialect::kWorkflow) return set_image(word, without_expressions(word, around.env), around);
-  if (around.dialect == Dialect::kKubernetes) return set_image(word, word, around);
+  if (around.dialect == Dialect::kWorkflow)
+    return set_image(image->text, without_expressions(word, around.env), around);
+  if (around.dialect == Dialect::kKubernetes) return set_image(image->text, word, around);
   const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
-  set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
+  set_image(image->text, filled ? static_cast<const ShellText&>(*filled) : word, around);
 }
 
 void ManifestReader::container(const YamlNode& node, const Around& around) {
@@ -226,6 +227,8 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       const bool asked = is_scalar(value) && value->tag == "null" && (compose || key == "envs");
       if (asked)
         set_unknown(name->text, compose ? "the environment compose runs in" : "sky launch --env", *name, env);
+      else if (is_scalar(value) && key.ends_with("Env") && value->text.find("${") != std::string::npos)
+        set_unknown(name->text, "where the container starts", *name, env);
       else if (is_scalar(value))
         set(name->text, tree_.word(*value));
     }

@@ -184,7 +184,7 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
   if (is_scalar(image)) {
     const ShellWord word = tree_.word(*image);
     const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, around.env);
-    set_image(word, filled ? static_cast<const ShellText&>(*filled) : word, around);
+    set_image(word.text, filled ? static_cast<const ShellText&>(*filled) : word, around);
   }
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;

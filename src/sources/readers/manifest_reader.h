@@ -45,6 +45,9 @@ class ManifestReader {
   void document(const YamlNode& root);
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
+  [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
+  static bool is_lifecycle(std::string_view key);
+  void written_file(const YamlNode& node, const YamlNode& content, const Around& around);
   static bool is_step(std::string_view key, const Around& around);
   void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);
   bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
@@ -80,7 +83,7 @@ class ManifestReader {
   // Containers and their variables.
   static RunContext context_of(const Around& around, const std::string& name = {});
   void take_image(const YamlNode& node, Around& around);
-  static void set_image(const ShellWord& image, const ShellText& filled, Around& around);
+  static void set_image(const std::string& written, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* part_of(const YamlNode& node, std::string_view key);

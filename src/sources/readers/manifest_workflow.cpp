@@ -93,7 +93,7 @@ void ManifestReader::job_settings(const YamlNode& node, Around& around) {
     around.env.insert(inside.begin(), inside.end());
   } else if (is_scalar(container)) {
     const ShellWord image = tree_.word(*container);
-    set_image(image, without_expressions(image, around.env), around);
+    set_image(image.text, without_expressions(image, around.env), around);
   }
 }
 

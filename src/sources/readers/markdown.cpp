@@ -137,6 +137,30 @@ class Blocks {
 
 }  // namespace
 
+namespace {
+
+// Lines that are indented as code is, behind an empty line and outside a list; 0 where none begin at `from`.
+std::size_t behind_indented(std::string_view text, std::size_t from) {
+  std::size_t behind = 0;
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    const bool empty = line.find_first_not_of(" \t\r") == std::string_view::npos;
+    if (!empty && !line.starts_with("    ") && !line.starts_with('\t')) break;
+    from = std::min(end + 1, text.size());
+    if (!empty) behind = from;
+  }
+  return behind;
+}
+
+bool is_list_item(std::string_view line) {
+  const std::size_t digits = line.find_first_not_of("0123456789");
+  const bool numbered = digits != 0 && digits != std::string_view::npos && (line[digits] == '.' || line[digits] == ')');
+  return numbered || line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ");
+}
+
+}  // namespace
+
 Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   Blocks blocks(source, finder);
@@ -145,9 +169,22 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
   std::string_view fence;
   std::string language;
   std::string heading;
+  bool listed = false;  // in a list, whose text is indented too
+  bool behind_empty = true;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::size_t begin = std::min(text.find_first_not_of(" \t>", from), end);
+    const bool empty = text.find_first_not_of(" \t\r", from) >= end;
+    if (open == std::string_view::npos && !empty && begin == from)
+      listed = is_list_item(text.substr(from, end - from)) || (listed && !behind_empty);
+    if (open == std::string_view::npos && behind_empty && !listed && !empty) {
+      if (const std::size_t behind = behind_indented(text, from); behind > from) {
+        blocks.take(from, behind, text[from] == '\t' ? 1 : 4, "", heading);
+        from = behind;
+        continue;
+      }
+    }
+    behind_empty = empty;
     const std::string_view line = text.substr(begin, end - begin);
     const std::size_t ticks = std::min(line.find_first_not_of(line.starts_with('~') ? '~' : '`'), line.size());
     const bool fenced = ticks >= 3 && (line[0] == '`' || line[0] == '~');

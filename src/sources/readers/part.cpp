@@ -13,7 +13,7 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
   switch (kind) {
     case FileKind::kManifest: {
       auto done = read_manifest(source, finder);
-      if (done || is_manifest(source.text)) return done;
+      if (done || is_manifest(source.text) || source.text.find("{{") != std::string_view::npos) return done;
       return finder.script({std::string(source.text)}, {});  // a script that holds such a line
     }
     case FileKind::kDockerfile:

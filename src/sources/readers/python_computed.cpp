@@ -62,7 +62,8 @@ std::optional<ShellText> PythonProgram::computed(Span value, int depth) const {
   if (!joins && text_of(open - 1) != "format") return std::nullopt;
   const auto own = literal({value.begin, open - 2}, depth + 1);
   if (!own) return std::nullopt;
-  return joins ? joined(*own, open) : formatted_by_call(*own, open, depth);
+  if (joins) return joined(*own, open);
+  return formatted_by_call(*own, open, depth);
 }
 
 // "… %s %d" % (…): one value, or a tuple of them.
@@ -121,13 +122,15 @@ ShellText PythonProgram::formatted_by_call(const ShellText& format, std::size_t 
   return out;
 }
 
-// " ".join([…]).
-ShellText PythonProgram::joined(const ShellText& between, std::size_t open) const {
+// " ".join([…]); a list that names the server by a word of its own is read as that list.
+std::optional<ShellText> PythonProgram::joined(const ShellText& between, std::size_t open) const {
   Words words;
   const auto all = items(open);
   if (!all.empty()) add_values(all.front(), words, 0);
   ShellText out;
   for (std::size_t i = 0; i < words.words.size(); ++i) {
+    const std::string& word = words.words[i].text;
+    if (word == "sglang.launch_server" || word == "sglang") return std::nullopt;
     if (i > 0) append(out, between);
     append(out, words.words[i]);
   }

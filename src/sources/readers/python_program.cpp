@@ -815,6 +815,19 @@ void PythonProgram::shell_call(std::size_t open, Span value) {
   if (!done && !error_) error_ = done.error();
 }
 
+// TEXT.split(): quotes stay.
+static std::vector<ShellWord> words_at_blanks(const ShellText& text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<ShellWord> out;
+  for (auto from = text.text.find_first_not_of(kBlanks); from != std::string::npos;) {
+    const std::size_t to = std::min(text.text.find_first_of(kBlanks, from), text.text.size());
+    const auto place = [&](std::size_t i) { return text.origin.empty() ? i : text.origin[i]; };
+    out.push_back({slice(text, from, to), place(from), place(to - 1) + 1});
+    from = text.text.find_first_not_of(kBlanks, to);
+  }
+  return out;
+}
+
 // subprocess.run(shlex.split(TEXT)) and TEXT.split(): words that no shell reads.
 bool PythonProgram::split_call(std::size_t call, Span value) {
   const Span chain = chain_at(value.begin);
@@ -828,7 +841,7 @@ bool PythonProgram::split_call(std::size_t call, Span value) {
   if (!text || text->text.find("sglang") == std::string::npos) return false;
   RunContext context = context_at(call);
   environment_of(call, context);
-  finder_.words(plain_words(*text), context);
+  finder_.words(name == "shlex.split" ? plain_words(*text) : words_at_blanks(*text), context);
   return true;
 }
 

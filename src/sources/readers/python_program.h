@@ -76,7 +76,7 @@ class PythonProgram {
   [[nodiscard]] std::optional<ShellText> computed(Span value, int depth) const;
   [[nodiscard]] ShellText filled_in(const ShellText& format, Span values, int depth) const;
   [[nodiscard]] ShellText formatted_by_call(const ShellText& format, std::size_t open, int depth) const;
-  [[nodiscard]] ShellText joined(const ShellText& between, std::size_t open) const;
+  [[nodiscard]] std::optional<ShellText> joined(const ShellText& between, std::size_t open) const;
   [[nodiscard]] ShellWord word(Span value) const;
   [[nodiscard]] std::string shown(Span value) const;
   void add_list(std::size_t open, Words& out, int depth) const;

@@ -133,9 +133,12 @@ void supervised_environment(const ShellText& value, Values& env) {
 // [program:NAME] of supervisor: no shell, and %(NAME)s is filled in by it.
 void read_supervised(std::string_view text, LaunchFinder& finder) {
   RunContext context;
+  Values all;  // of [supervisord], for every program: its section may stand anywhere
+  std::vector<std::pair<ShellText, RunContext>> programs;
   ShellText command;
+  bool daemon = false;
   const auto start = [&] {
-    if (!command.text.empty()) finder.words(plain_words(command), context);
+    if (!command.text.empty()) programs.emplace_back(std::exchange(command, {}), std::move(context));
     command = {};
     context = {};
   };
@@ -147,6 +150,7 @@ void read_supervised(std::string_view text, LaunchFinder& finder) {
     from = end + 1;
     if (line.text.starts_with('[')) {
       start();
+      daemon = line.text.starts_with("[supervisord]");
       if (line.text.starts_with("[program:")) context.name = line.text.substr(9, line.text.find(']') - 9);
     }
     if (const auto comment = line.text.find(" ;"); comment != std::string::npos) line = slice(line, 0, comment);
@@ -155,9 +159,13 @@ void read_supervised(std::string_view text, LaunchFinder& finder) {
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
     const ShellText value = without_specifiers(tail(line, equals + 1), "supervisor");
     if (key == "command" && !context.name.empty()) command = value;
-    if (key == "environment") supervised_environment(value, context.env);
+    if (key == "environment") supervised_environment(value, daemon ? all : context.env);
   }
   start();
+  for (auto& [words, own] : programs) {
+    own.env.insert(all.begin(), all.end());
+    finder.words(plain_words(words), own);
+  }
 }
 
 // One command of an ExecStart, with its prefixes.
