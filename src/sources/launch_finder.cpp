@@ -519,6 +519,19 @@ void LaunchFinder::read_from_input(const ShellWord& program, const std::vector<S
   }
 }
 
+// The image that a container has, or that the one named here was started with.
+void LaunchFinder::take_image(const ContainerRun& run, const ShellWord& image, RunContext& context) {
+  if (run.own_entrypoint) {
+    context.image = image.unknowns.empty() ? image.text : std::string();
+    if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
+      context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
+    if (!run.name.empty()) containers_[run.name] = {context.image, context.env};
+  } else if (const auto known = containers_.find(image.text); known != containers_.end() && !run.inherits) {
+    context.image = known->second.image;
+    for (const auto& [variable, value] : known->second.env) context.env.emplace(variable, value);
+  }
+}
+
 void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
                              const std::vector<ShellText>& input, int depth) {
   const auto run = container_run(words, at);
@@ -528,16 +541,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   if (!run->inherits) context.env.clear();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
-  const ShellWord& image = words[run->image];
-  if (run->own_entrypoint) {
-    context.image = image.unknowns.empty() ? image.text : std::string();
-    if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
-      context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
-    if (!run->name.empty()) containers_[run->name] = {context.image, context.env};
-  } else if (const auto known = containers_.find(image.text); known != containers_.end() && !run->inherits) {
-    context.image = known->second.image;
-    for (const auto& [variable, value] : known->second.env) context.env.emplace(variable, value);
-  }
+  take_image(*run, words[run->image], context);
   if (run->entrypoint) {
     std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
     trail_.told(*run->entrypoint);

@@ -17,6 +17,7 @@
 namespace preflight::sources {
 
 enum class FileKind;
+struct ContainerRun;
 
 // Where a command runs.
 struct RunContext {
@@ -70,6 +71,7 @@ class LaunchFinder {
                        const Values& environment);
   void unknown_behind(const std::vector<ShellWord>& words, std::size_t at);
   void handed_over(const std::vector<ShellWord>& words, std::size_t at, const std::vector<ShellText>& input);
+  void take_image(const ContainerRun& run, const ShellWord& image, RunContext& context);
   void hear(const ShellCommand& command);
   bool read_file(const ShellCommand& command, const RunContext& context, int depth);
   void scripts_from_input(const std::vector<ShellText>& input, const RunContext& context, int depth);

@@ -692,6 +692,12 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     return;
   }
   use_file(command, first);
+  run_file(command, first);
+}
+
+// The script or program among the words of a command; what else names such a file may change it.
+void ShellEvaluator::run_file(ShellCommand& command, std::size_t first) {
+  const std::string program(base_name(command.words[first].text));
   for (std::size_t i = 0; i < command.words.size() && !state_.files.empty(); ++i) {
     const auto file = state_.files.find(plain_path(command.words[i].text));
     if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;

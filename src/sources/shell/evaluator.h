@@ -79,6 +79,7 @@ class ShellEvaluator {
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void follow_files(ShellCommand& command, const Node& node);
+  void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places
   [[nodiscard]] Values environment() const;
