@@ -106,7 +106,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   const bool by_image =
       all.size() > 0 && all.front().text.starts_with("--") &&
       std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
-  if (!ours && !by_image) return;
+  if (!ours && !by_image) return built_image(node);
   if (scalar && !list) return run_script(script_, context);
   if (by_image) {
     context.unknown.push_back(
@@ -123,6 +123,23 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
     return run_script(it->second, context);
   }
   finder_.words(all, context);
+}
+
+// A service whose image is built here from a Dockerfile that names a launch: its command is for that image.
+void ManifestReader::built_image(const YamlNode& node) {
+  const YamlNode* build = part_of(node, "build");
+  if (build == nullptr || services_ == nullptr) return;
+  std::string folder = is_map(build) ? text_of(*build, "context") : build->text;
+  std::string file = is_map(build) ? text_of(*build, "dockerfile") : std::string();
+  if (folder.empty()) folder = ".";
+  if (file.empty()) file = "Dockerfile";
+  const auto text = file_beside(source_.name, folder + "/" + file);
+  if (!text || !speaks({*text})) return;
+  finder_.note({"SH004",
+                fmt::format("this service runs the image of {}/{} with words of its own, and the two are not put "
+                            "together: give the launch as a command",
+                            folder, file),
+                tree_.offset(*build)});
 }
 
 // The service of this file that a compose service extends; nullptr where there is none.

@@ -88,6 +88,7 @@ class ManifestReader {
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
+  void built_image(const YamlNode& node);
   void read_dotenv();
   void variable_file(const YamlNode& item, Values& env);
   void other_variables(const YamlNode& node, RunContext& context);
