@@ -121,13 +121,19 @@ ReportVerdict Report::verdict() const {
   return outcome == KernelOutcome::kRight ? ReportVerdict::kPass : ReportVerdict::kClean;
 }
 
-std::string Report::doubt() const {
-  if (!launch.accepted() || !memory || !memory->serves_nothing()) return "";
-  // The option decided, whatever the card holds.
+// --max-total-tokens where it decides, whatever the card holds: what fits is as much, in whole pages.
+static std::optional<std::int64_t> deciding_limit(const Launch& launch, std::int64_t tokens) {
+  if (launch.resolved.empty() || tokens <= 0) return std::nullopt;
   const Value& most = launch[Field::max_total_tokens];
   const Value& page = launch[Field::page_size];
-  if (most.is_int() && page.is_int() && memory->tokens > 0 && memory->tokens > most.as_int() - page.as_int()) {
-    return fmt::format("--max-total-tokens {} does not hold one request of {}", most.as_int(), memory->wanted);
+  const bool decides = most.is_int() && page.is_int() && tokens > most.as_int() - page.as_int();
+  return decides ? std::optional(most.as_int()) : std::nullopt;
+}
+
+std::string Report::doubt() const {
+  if (!launch.accepted() || !memory || !memory->serves_nothing()) return "";
+  if (const auto most = deciding_limit(launch, memory->tokens)) {
+    return fmt::format("--max-total-tokens {} does not hold one request of {}", *most, memory->wanted);
   }
   const std::string what = memory->tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
                                                : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
