@@ -159,7 +159,7 @@ std::string LaunchView::kv_dtype() const {
   if (!given_dtype.empty() && given_dtype != "auto") return std::string(given_dtype);
   if (!has_model()) return {};
   // ModelRunner's configure_kv_cache_dtype: an FP8 scheme of the checkpoint decides under `auto`.
-  return facts::checkpoint_wants_fp8_cache(model(), release()) ? "fp8_e4m3" : model().dtype;
+  return facts::checkpoint_wants_fp8_cache(model(), release()) ? "fp8_e4m3" : model_dtype();
 }
 
 std::string_view LaunchView::vision_backend() const {

@@ -46,9 +46,9 @@ DecodeShape read_shape(const LaunchView& view) {
         fmt::format("{} attention heads over {} ranks leave none", model.num_attention_heads, shape.attention_tp);
     return shape;
   }
-  const auto dtype = torch_dtype(model.dtype);
+  const auto dtype = torch_dtype(view.model_dtype());
   if (!dtype) {
-    shape.why_unknown = fmt::format("model type {} has no kernel", model.dtype);
+    shape.why_unknown = fmt::format("model type {} has no kernel", view.model_dtype());
     return shape;
   }
   shape.dtype = *dtype;
