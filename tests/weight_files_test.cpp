@@ -33,6 +33,11 @@ const std::string kTwo =
     R"({"__metadata__":{"format":"pt"},"a.weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
     R"("b.bias":{"data_offsets":[12,16],"dtype":"F32","shape":[1]}}  )";
 
+std::string one(const std::string& dtype, const std::string& shape, int begin, int end) {
+  return R"({"a.weight":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":[)" +
+         std::to_string(begin) + "," + std::to_string(end) + "]}}";
+}
+
 TEST(WeightFiles, SizesAreReadByTensor) {
   const TemporaryDirectory dir;
   dir.file("model.safetensors", shard(kTwo, 16));
@@ -72,6 +77,26 @@ TEST(WeightFiles, EachDamageHasItsLine) {
       {shard("[]", 0), "cannot be understood"},
       {shard(R"({"a":{"dtype":"BF16","shape":[1],"data_offsets":[4,2]}})", 8), "cannot be understood"},
       {shard(R"({"a":{"dtype":"BF16","shape":[1]}})", 8), "cannot be understood"},
+      {shard(one("BF16", "[4000,4]", 0, 32), 32), "a.weight has 32 bytes, its shape and BF16 ask for 32000"},
+      {shard(one("BF16", "[4,3]", 0, 32), 32), "a.weight has 32 bytes, its shape and BF16 ask for 24"},
+      {shard(one("BF16", "[9223372036854775807,4]", 0, 32), 32), "its shape and BF16 ask for another number"},
+      {shard(one("F4", "[3]", 0, 2), 2), "its shape and F4 ask for another number"},
+      {shard(one("XX", "[4,4]", 0, 32), 32), "the dtype XX of a.weight is not known"},
+      {shard(one("BF16", "[4,4]", 16, 48), 48), "no tensor has the bytes before a.weight"},
+      {shard(
+           R"({"a":{"dtype":"I8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"I8","shape":[8],"data_offsets":[0,8]}})",
+           8),
+       "b lies on the bytes of another tensor"},
+      {shard(
+           R"({"a":{"dtype":"I8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"I8","shape":[8],"data_offsets":[9,17]}})",
+           17),
+       "no tensor has the bytes before b"},
+      {shard(kTwo + "x", 16), "cannot be understood"},
+      {shard(R"({"__metadata__":{},"__metadata__":{}})", 0), "cannot be understood"},
+      {shard(R"({"__metadata__":{"a":1}})", 0), "cannot be understood"},
+      {shard(R"({"a":{"dtype":"I8","dtype":"I8","shape":[8],"data_offsets":[0,8]}})", 8), "cannot be understood"},
+      {shard(R"({"a":{"dtype":"I8","data_offsets":[0,8]}})", 8), "cannot be understood"},
+      {shard(kTwo, 17), "its header tells of"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"},
   };
   for (const Row& row : rows) {
@@ -82,15 +107,36 @@ TEST(WeightFiles, EachDamageHasItsLine) {
     ASSERT_EQ(files->faults.size(), 1U) << row.fault;
     EXPECT_THAT(files->faults[0], HasSubstr(row.fault));
   }
-  const TemporaryDirectory whole;
-  whole.file("model.safetensors", shard(kTwo, 17));  // more than is named does no harm
-  EXPECT_THAT(read_weight_files(whole.path())->faults, IsEmpty());
+}
+
+TEST(WeightFiles, WhatTheLibraryOpensIsWhole) {
+  struct Row {
+    std::string header;
+    std::size_t data;
+  };
+  const Row rows[] = {
+      {"{}", 0},
+      {R"({"__metadata__":null})", 0},
+      {one("F32", "[]", 0, 4), 4},
+      {one("F4", "[16]", 0, 8), 8},
+      {one("BF16", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2]", 0, 4), 4},
+      {one("BF16", "[0,4]", 0, 0), 0},
+      // Out of order, an empty one in between, and what a newer writer may add.
+      {R"({"b":{"dtype":"I8","shape":[8],"data_offsets":[4,12],"x":{"y":[1,"]",null]}},)"
+       R"("e":{"dtype":"I8","shape":[0],"data_offsets":[4,4]},"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}})",
+       12},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    dir.file("model.safetensors", shard(row.header, row.data));
+    EXPECT_THAT(read_weight_files(dir.path())->faults, IsEmpty()) << row.header;
+  }
 }
 
 TEST(WeightFiles, AShardThatTheIndexNamesMustBeThere) {
   const TemporaryDirectory dir;
   dir.file("model.safetensors.index.json",
-           R"({"weight_map": {"a.weight": "m-1.safetensors", "c": "m-2.safetensors", "d": "../etc/x"}})");
+           R"({"weight_map": {"a.weight": "m-1.safetensors", "c": "m-2.safetensors"}})");
   dir.file("m-1.safetensors", shard(kTwo, 16));
   EXPECT_THAT(read_weight_files(dir.path())->faults, ElementsAre("m-2.safetensors is missing"));
   std::filesystem::create_symlink("nowhere", dir.path() + "/m-2.safetensors");
@@ -105,6 +151,61 @@ TEST(WeightFiles, AnIndexThatIsNoneIsAFault) {
   dir.file("model.safetensors.index.json", "{");
   dir.file("m-1.safetensors", shard(kTwo, 16));
   EXPECT_THAT(read_weight_files(dir.path())->faults, ElementsAre(HasSubstr("index.json cannot be understood")));
+}
+
+TEST(WeightFiles, AnIndexNamesFilesOfItsFolder) {
+  struct Row {
+    const char* map;
+    const char* fault;
+  };
+  const Row rows[] = {
+      {R"({"a": "../m-1.safetensors"})", "puts a into a file outside of the folder: ../m-1.safetensors"},
+      {R"({"a": "/dev/zero"})", "puts a into a file outside of the folder: /dev/zero"},
+      {R"({"a": ""})", "puts a into a file outside of the folder: "},
+      {R"({"a": 5})", "names no file for a"},
+      {R"({"a": null})", "names no file for a"},
+      {"null", "cannot be understood"},
+      {"[]", "cannot be understood"},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    dir.file("model.safetensors.index.json", std::string(R"({"weight_map": )") + row.map + "}");
+    ASSERT_TRUE(read_weight_files(dir.path())) << row.map;
+    EXPECT_THAT(read_weight_files(dir.path())->faults, ElementsAre(HasSubstr(row.fault)));
+  }
+}
+
+// The loader takes the shards that the index names, whatever others are there.
+TEST(WeightFiles, AnIndexOfOtherFilesIsNoSpareOne) {
+  const TemporaryDirectory dir;
+  dir.file("model.safetensors.index.json", R"({"weight_map": {"a": "m-1.safetensors"}})");
+  dir.file("other.safetensors", shard(kTwo, 16));
+  EXPECT_THAT(read_weight_files(dir.path())->faults, ElementsAre("m-1.safetensors is missing"));
+}
+
+TEST(WeightFiles, ANumberedShardTellsOfTheOthers) {
+  struct Row {
+    std::vector<std::string> there;
+    std::vector<std::string> faults;
+  };
+  const Row rows[] = {
+      {{"model-00001-of-00002"}, {"model-00002-of-00002.safetensors is missing"}},
+      {{"model-00002-of-00002"}, {"model-00001-of-00002.safetensors is missing"}},
+      {{"model-00001-of-00002", "model-00002-of-00002"}, {}},
+      {{"model-00001-of-000003", "model-00003-of-000003"}, {"model-00002-of-000003.safetensors is missing"}},
+      {{"model-00000-of-00002", "model-00001-of-00002"}, {}},
+      {{"model-00001-of-00001", "mtp"}, {}},
+      {{"model", "model-00001-of-00002"}, {}},  // whole, beside what is left of another download
+      {{"model-rank-0-part-0"}, {}},
+      {{"a-1-of-1", "._a-1-of-1"}, {}},
+  };
+  for (const Row& row : rows) {
+    const TemporaryDirectory dir;
+    for (const std::string& name : row.there) {
+      dir.file(name + ".safetensors", name.starts_with('.') ? "x" : shard(kTwo, 16));
+    }
+    EXPECT_EQ(read_weight_files(dir.path())->faults, row.faults) << row.there.front();
+  }
 }
 
 }  // namespace

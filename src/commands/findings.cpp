@@ -109,12 +109,20 @@ std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
       .where = given != nullptr ? given->where : SourceRange{}};
 }
 
-// What the model's own files lack. A model of the built-in table has none here; with --load-format dummy none are read.
+// Other formats read other files, or none.
+bool reads_safetensors(const Value& load_format) {
+  constexpr std::array<std::string_view, 10> kFormats = {
+      "auto",     "safetensors",  "fastsafetensors", "instanttensor", "layered",
+      "flash_rl", "bitsandbytes", "sharded_state",   "presharded",    "runai_streamer"};
+  return load_format.is_string() && std::ranges::find(kFormats, load_format.as_string()) != kFormats.end();
+}
+
+// What the model's own files lack. A model of the built-in table has none here.
 std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
   const Launch& launch = prepared.launch;
   if (prepared.inputs.models == nullptr || !launch.accepted() || launch.resolved.empty()) return std::nullopt;
   const Value& path = launch[field];
-  if (!path.is_string() || path.as_string().empty() || launch[Field::load_format] == Value("dummy"))
+  if (!path.is_string() || path.as_string().empty() || !reads_safetensors(launch[Field::load_format]))
     return std::nullopt;
   const auto place = prepared.inputs.models->place_of(path.as_string());
   if (!place || place->directory.empty()) return std::nullopt;

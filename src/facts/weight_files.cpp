@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,103 +26,27 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
 constexpr std::size_t kMostFaults = 8;
+constexpr int kMostShards = 10'000;  // that a name can ask for; real checkpoints have hundreds
 
-// The header is JSON of one shape, and a checkpoint may have a million tensors: read in one pass, without a tree.
-class HeaderReader {
+// One line each; those past the limit are counted alone.
+class Faults {
  public:
-  HeaderReader(std::string_view text, WeightFiles& out) : text_(text), out_(out) {}
-
-  // False where it is anything else than a header. `end` becomes where the data of the last tensor ends.
-  bool read(std::uint64_t& end) {
-    if (!take('{')) return false;
-    if (take('}')) return true;
-    do {
-      std::string name;
-      if (!string(name) || !take(':')) return false;
-      if (name == "__metadata__" ? !skip_flat_object() : !tensor(std::move(name), end)) return false;
-    } while (take(','));
-    return take('}');
+  void add(std::string line) {
+    if (lines_.size() < kMostFaults) {
+      lines_.push_back(std::move(line));
+    } else {
+      ++more_;
+    }
+  }
+  [[nodiscard]] bool empty() const { return lines_.empty(); }
+  std::vector<std::string> take() {
+    if (more_ > 0) lines_.push_back(fmt::format("and {} more", more_));
+    return std::move(lines_);
   }
 
  private:
-  void blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
-      ++at_;
-  }
-  bool take(char c) {
-    blanks();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  // Escapes stay as they stand: no tensor's name has any.
-  bool string(std::string& out) {
-    if (!take('"')) return false;
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    if (at_ >= text_.size()) return false;
-    out.assign(text_.substr(begin, at_ - begin));
-    ++at_;
-    return true;
-  }
-  bool number(std::uint64_t& out) {
-    blanks();
-    const char* begin = text_.data() + at_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), out);
-    if (error != std::errc{}) return false;
-    at_ += static_cast<std::size_t>(end - begin);
-    return true;
-  }
-  bool numbers(std::vector<std::uint64_t>& out) {
-    if (!take('[')) return false;
-    if (take(']')) return true;
-    do {
-      std::uint64_t n = 0;
-      if (!number(n) || out.size() > 16) return false;
-      out.push_back(n);
-    } while (take(','));
-    return take(']');
-  }
-  bool skip_flat_object() {
-    if (!take('{')) return false;
-    if (take('}')) return true;
-    do {
-      std::string ignored;
-      if (!string(ignored) || !take(':') || !string(ignored)) return false;
-    } while (take(','));
-    return take('}');
-  }
-  bool tensor(std::string name, std::uint64_t& end) {
-    StoredTensor t{.name = std::move(name), .dtype = {}, .shape = {}, .bytes = 0};
-    std::vector<std::uint64_t> offsets;
-    if (!take('{')) return false;
-    do {
-      std::string key;
-      if (!string(key) || !take(':')) return false;
-      if (key == "dtype") {
-        if (!string(t.dtype)) return false;
-      } else if (key == "shape") {
-        std::vector<std::uint64_t> shape;
-        if (!numbers(shape)) return false;
-        for (const std::uint64_t n : shape)
-          t.shape.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(n, INT64_MAX)));
-      } else if (key == "data_offsets") {
-        if (!numbers(offsets) || offsets.size() != 2 || offsets[0] > offsets[1]) return false;
-      } else {
-        return false;
-      }
-    } while (take(','));
-    if (!take('}') || offsets.size() != 2 || offsets[1] > INT64_MAX) return false;
-    t.bytes = static_cast<std::int64_t>(offsets[1] - offsets[0]);
-    end = std::max(end, offsets[1]);
-    out_.bytes += t.bytes;
-    out_.tensors.push_back(std::move(t));
-    return true;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  WeightFiles& out_;
+  std::vector<std::string> lines_;
+  std::size_t more_ = 0;
 };
 
 std::string fault_of(const fs::path& file, WeightFiles& out) {
@@ -149,60 +73,123 @@ std::string fault_of(const fs::path& file, WeightFiles& out) {
   }
   std::string header(length, '\0');
   if (!in.read(header.data(), static_cast<std::streamsize>(length))) return "cannot be read";
-  std::uint64_t end = 0;
-  if (!HeaderReader(header, out).read(end)) return "is no safetensors file (its header cannot be understood)";
-  const std::uint64_t whole = raw.size() + length + end;
+  auto read = read_safetensors_header(header);
+  if (!read) return std::move(read.error());
+  for (StoredTensor& tensor : read->tensors) {
+    out.bytes += tensor.bytes;
+    out.tensors.push_back(std::move(tensor));
+  }
+  const std::uint64_t whole = raw.size() + length + read->data_bytes;
   if (whole > size) return fmt::format("is cut short: {} of {} bytes", size, whole);
+  if (whole < size) return fmt::format("is damaged: it has {} bytes, its header tells of {}", size, whole);
   return "";
 }
 
+constexpr std::string_view kIndex = "model.safetensors.index.json";
+
+// A shard lies beside its index or in a folder below; a name that leads elsewhere is not followed.
+bool leads_outside(const fs::path& name) {
+  return name.empty() || name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
+}
+
+// One entry of the index, tensor → shard.
+void take_entry(const std::string& tensor, const Value& shard, std::set<std::string>& shards, Faults& faults) {
+  if (!shard.is_string()) {
+    faults.add(fmt::format("{} names no file for {}", kIndex, tensor));
+  } else if (leads_outside(shard.as_string())) {
+    faults.add(fmt::format("{} puts {} into a file outside of the folder: {}", kIndex, tensor, shard.as_string()));
+  } else {
+    shards.insert(shard.as_string());
+  }
+}
+
 // The shards that the index names. False: there is no index.
-bool shards_of_index(const fs::path& directory, std::set<std::string>& shards, WeightFiles& out) {
-  const fs::path index = directory / "model.safetensors.index.json";
+bool shards_of_index(const fs::path& directory, std::set<std::string>& shards, Faults& faults) {
+  const fs::path index = directory / kIndex;
   std::error_code error;
   if (!fs::is_regular_file(index, error)) return false;
   const auto text = read_text(index.string());
   const auto value = text ? Value::parse_json(*text) : Result<Value>(tl::make_unexpected(text.error()));
   const Value* map = value && value->is_dict() ? value->find("weight_map") : nullptr;
   if (map == nullptr || !map->is_dict()) {
-    out.faults.push_back(index.filename().string() + " cannot be understood");
+    faults.add(fmt::format("{} cannot be understood", kIndex));
     return true;
   }
   for (const auto& [tensor, shard] : map->as_dict()) {
-    // A shard lies beside its index; anything else is not followed.
-    if (shard.is_string() && shard.as_string().find('/') == std::string::npos) shards.insert(shard.as_string());
+    take_entry(tensor, shard, shards, faults);
   }
   return true;
+}
+
+// What the loader takes without an index: every *.safetensors that no dot hides.
+std::set<std::string> shards_in(const fs::path& directory) {
+  std::set<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.ends_with(".safetensors") && !name.starts_with("consolidated") && !name.starts_with('.')) out.insert(name);
+  }
+  return out;
+}
+
+// "model-00001-of-00002.safetensors" tells of another one. Without an index nothing else does, and the loader starts
+// with what is there.
+struct Numbered {
+  std::string stem;  // with its dash
+  std::size_t digits = 0;
+  int number = 0;
+  std::string total;
+};
+
+std::optional<Numbered> numbered(std::string_view name) {
+  static const std::regex kForm(R"((.*-)([0-9]{1,5})-of-([0-9]{1,6})\.safetensors)");
+  std::match_results<std::string_view::const_iterator> match;
+  if (!std::regex_match(name.begin(), name.end(), match, kForm)) return std::nullopt;
+  const std::string number = match.str(2);
+  return Numbered{match.str(1), number.size(), std::stoi(number), match.str(3)};
+}
+
+// The shards that must be there by the names of those that are.
+void add_numbered(std::set<std::string>& shards) {
+  if (shards.contains("model.safetensors")) return;  // whole, beside what is left of another download
+  std::set<std::string> expected;
+  std::set<std::string> done;
+  for (const std::string& name : shards) {  // sorted: the first one of a set of shards comes first
+    const auto first = numbered(name);
+    if (!first || !done.insert(first->stem + first->total).second) continue;
+    const int total = std::stoi(first->total);
+    const int begin = first->number == 0 ? 0 : 1;
+    for (int n = begin; n < begin + std::min(total, kMostShards); ++n) {
+      expected.insert(fmt::format("{}{:0{}}-of-{}.safetensors", first->stem, n, first->digits, first->total));
+    }
+  }
+  shards.merge(expected);
 }
 
 }  // namespace
 
 std::optional<WeightFiles> read_weight_files(const std::string& directory) {
   WeightFiles out;
+  Faults faults;
   std::set<std::string> shards;
-  const bool indexed = shards_of_index(directory, shards, out);
-  if (!indexed) {
+  const bool indexed = shards_of_index(directory, shards, faults);
+  const std::set<std::string> there = shards_in(directory);
+  const auto stands = [&](const std::string& shard) {
     std::error_code error;
-    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (name.ends_with(".safetensors") && !name.starts_with("consolidated")) shards.insert(name);
-    }
-    if (shards.empty()) return std::nullopt;
-  }
+    return fs::symlink_status(fs::path(directory) / shard, error).type() != fs::file_type::not_found;
+  };
   // An index alone, fetched for its sizes, is no damaged checkpoint.
-  const bool none = indexed && !shards.empty() && std::none_of(shards.begin(), shards.end(), [&](const std::string& s) {
-                      std::error_code error;
-                      return fs::symlink_status(fs::path(directory) / s, error).type() != fs::file_type::not_found;
-                    });
-  if (none) return std::nullopt;
-  std::size_t faults = 0;
+  if (there.empty() && faults.empty() && std::ranges::none_of(shards, stands)) return std::nullopt;
+  if (!indexed) {
+    shards = there;
+    add_numbered(shards);
+  }
   for (const std::string& shard : shards) {
     std::string fault = fault_of(fs::path(directory) / shard, out);
     ++out.files;
-    if (fault.empty()) continue;
-    if (++faults <= kMostFaults) out.faults.push_back(shard + " " + fault);
+    if (!fault.empty()) faults.add(shard + " " + fault);
   }
-  if (faults > kMostFaults) out.faults.push_back(fmt::format("and {} more", faults - kMostFaults));
+  out.faults = faults.take();
   return out;
 }
 

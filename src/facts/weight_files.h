@@ -10,14 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace preflight::facts {
+#include "src/facts/safetensors_header.h"
 
-struct StoredTensor {
-  std::string name;
-  std::string dtype;  // "BF16", "F8_E4M3", "I32", …
-  std::vector<std::int64_t> shape;
-  std::int64_t bytes = 0;
-};
+namespace preflight::facts {
 
 struct WeightFiles {
   std::vector<StoredTensor> tensors;

@@ -41,8 +41,9 @@ const Rule kRules[] = {
      .field = Field::model_path,
      .summary = "a weight file is missing or damaged",
      .why =
-         "The loader opens every shard after the workers have started; a shard that is not there, or that ends before "
-         "its last tensor does, ends the launch minutes later.",
+         "The loader opens every shard after the workers have started; a shard that is not there, or whose header does "
+         "not match what follows it, ends the launch minutes later. Where no index names the shards, the server starts "
+         "without the missing one, and those weights hold nothing.",
      .fix = "Download the model again, or the named files alone, and compare their sizes with the hub's.",
      .source = "srt/model_loader/weight_utils.py; the safetensors format",
      .need = RuleNeed::kNothing},
