@@ -43,6 +43,52 @@ TEST(Facts, WhatNobodySaidIsAssumedAndSaidToBe) {
   EXPECT_EQ(facts["device"]["count"], 8);
   EXPECT_EQ(facts["release"]["origin"], "assumed");
   EXPECT_TRUE(facts["host"]["memory_mib"].is_null());
+  EXPECT_TRUE(facts["host"]["origin"].is_null());  // what is not known comes from nowhere
+  EXPECT_THAT(run_tool({"facts", "--sysroot", bare.path()}).out, HasSubstr("host        not known\n"));
+}
+
+TEST(Facts, ACardThatIsNotInTheTableIsACard) {
+  const TemporaryDirectory root;
+  add_card(root, 0, "dead", "xe");
+  const Words launch = {"--", "--model-path", "Qwen/Qwen3-8B", "--tp", "2"};
+  const auto check = [&](Words options) {
+    options.insert(options.begin(), {"check", "--no-kernel", "--sysroot", root.path()});
+    options.insert(options.end(), launch.begin(), launch.end());
+    return run_tool(options).out;
+  };
+  const std::string asked = check({});
+  EXPECT_THAT(asked, HasSubstr("1 x Intel GPU 0xdead with 23.9 GiB (card system, memory assumed, number system)"));
+  EXPECT_THAT(asked, HasSubstr("give --device-memory"));
+  EXPECT_THAT(asked, HasSubstr("the launch needs GPU 1 but the machine has 1"));
+  EXPECT_THAT(asked, Not(HasSubstr("RF001")));
+  const std::string given = check({"--device-memory", "16GiB"});
+  EXPECT_THAT(given, HasSubstr("1 x Intel GPU 0xdead with 16.0 GiB (card system, memory given, number system)"));
+  EXPECT_THAT(given, Not(HasSubstr("give --device-memory")));
+  // Beside one that is known, the known one counts, and that nobody knows the other's memory is said.
+  add_card(root, 1, "e223", "xe");
+  const std::string mixed = check({});
+  EXPECT_THAT(mixed, HasSubstr("2 x Intel Arc Pro B70 with 31.9 GiB (card system, memory assumed, number system)"));
+  EXPECT_THAT(mixed, HasSubstr("the memory of Intel GPU 0xdead is not known"));
+}
+
+TEST(Facts, CardsThatDifferAreSaidOnceAndOfTheOnesTheLaunchSees) {
+  const TemporaryDirectory root;
+  add_card(root, 0, "e211", "xe");
+  add_card(root, 1, "e223", "xe");
+  const auto differing = [&](const Words& options) {
+    Words words = {"--sysroot", root.path()};
+    words.insert(words.end(), options.begin(), options.end());
+    int told = 0;
+    const auto facts = facts_of(words);
+    for (const auto& note : facts["notes"]) {
+      if (note.get<std::string>().find("the cards differ") != std::string::npos) ++told;
+    }
+    return told;
+  };
+  EXPECT_EQ(differing({}), 1);
+  EXPECT_EQ(differing({"--env", "ZE_AFFINITY_MASK=1"}), 0);
+  EXPECT_EQ(differing({"--device-count", "2"}), 1);
+  EXPECT_EQ(differing({"--device-profile", "b60"}), 0);
 }
 
 TEST(Facts, TwoB70WithXe) {

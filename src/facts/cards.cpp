@@ -127,18 +127,16 @@ std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
   return card;
 }
 
-// What torch reports of one of its tiles, or of the whole card.
-std::optional<DeviceFacts> device_of(const Card& card, bool whole) {
+// What torch reports of one of its tiles, or of the whole card. No memory: nobody tells it.
+DeviceFacts device_of(const Card& card, bool whole) {
   DeviceFacts out;
   if (card.profile) {
     out = *card.profile;
     // The same id is sold with half the memory: the driver knows. Its figure holds what the driver keeps for itself.
     if (card.driver_mib && *card.driver_mib < out.memory_mib) out.memory_mib = *card.driver_mib;
-  } else if (card.driver_mib) {
-    out.name = fmt::format("Intel GPU 0x{:04x}", card.pci_id);
-    out.memory_mib = *card.driver_mib;
   } else {
-    return std::nullopt;
+    out.name = fmt::format("Intel GPU 0x{:04x}", card.pci_id);
+    out.memory_mib = card.driver_mib.value_or(0);
   }
   if (whole) out.memory_mib *= card.tiles;
   return out;
@@ -265,10 +263,6 @@ Machine read_cards(const fs::path& sysroot) {
       out.notes.push_back(
           fmt::format("{}: this user may not open /dev/dri/{} (group render)", card->node, card->render_node));
     }
-    if (!card->profile && !card->driver_mib) {
-      out.notes.push_back(
-          fmt::format("{}: {}, and its driver does not tell its memory: give --device-memory", card->node, shown));
-    }
     out.cards.push_back(std::move(*card));
   }
   std::stable_sort(out.cards.begin(), out.cards.end(),
@@ -289,9 +283,8 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env) {
   std::vector<Unit> units;  // one per index of the mask
   for (const Card& card : machine.cards) {
     if (!usable(card) || (discrete && card.integrated)) continue;
-    const auto device = device_of(card, whole);
-    if (!device) continue;
-    for (int tile = 0; tile < (whole ? 1 : card.tiles); ++tile) units.push_back({*device, whole ? card.tiles : 1});
+    const DeviceFacts device = device_of(card, whole);
+    for (int tile = 0; tile < (whole ? 1 : card.tiles); ++tile) units.push_back({device, whole ? card.tiles : 1});
   }
   if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
     if (const auto list = masked(mask)) {

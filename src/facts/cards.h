@@ -38,7 +38,7 @@ struct Machine {
 Machine read_cards(const std::filesystem::path& sysroot = "/");
 
 struct VisibleDevices {
-  std::vector<DeviceFacts> devices;  // one per torch device; `count` is meaningless in them
+  std::vector<DeviceFacts> devices;  // one per torch device; `count` is meaningless in them; no memory_mib: not known
   std::vector<std::string> notes;
   bool restricted = false;  // a variable left some out
 };

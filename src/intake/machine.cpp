@@ -117,23 +117,50 @@ bool same(const DeviceFacts& a, const DeviceFacts& b) {
   return a.name == b.name && a.memory_mib == b.memory_mib && a.has_fp64 == b.has_fp64;
 }
 
+bool memory_known(const DeviceFacts& device) { return device.memory_mib > 0; }
+
+// The card that counts for all, and whether all are like it. One whose memory is not known has nothing to compare.
+struct Counted {
+  DeviceFacts device;
+  bool alike = true;
+  bool known = true;  // the memory of every one
+};
+
+Counted counted(const std::vector<DeviceFacts>& devices) {
+  const auto less = [](const DeviceFacts& a, const DeviceFacts& b) {
+    return std::pair(!memory_known(a), a.memory_mib) < std::pair(!memory_known(b), b.memory_mib);
+  };
+  Counted out{.device = *std::ranges::min_element(devices, less)};
+  out.alike = std::ranges::all_of(devices, [&](const DeviceFacts& d) { return same(d, out.device); });
+  out.known = std::ranges::all_of(devices, memory_known);
+  return out;
+}
+
+// What has to be said of these cards, once the launch's own variables are known.
+void tell_of(const facts::VisibleDevices& visible, bool memory_given, std::vector<std::string>& notes) {
+  notes.insert(notes.end(), visible.notes.begin(), visible.notes.end());
+  if (visible.devices.empty()) return;
+  const Counted card = counted(visible.devices);
+  if (!card.alike) notes.push_back(fmt::format("the cards differ; the smallest, {}, counts for all", card.device.name));
+  if (card.known || memory_given) return;
+  const DeviceFacts& unknown = *std::ranges::find_if_not(visible.devices, memory_known);
+  notes.push_back(
+      fmt::format("the memory of {} is not known: its driver does not tell it; give --device-memory", unknown.name));
+}
+
 // One kind of card is what SGLang expects; the smallest counts where they differ.
 void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
-  facts.notes.insert(facts.notes.end(), visible.notes.begin(), visible.notes.end());
   facts.count_origin = Origin::kSystem;
   facts.device.count = static_cast<int>(visible.devices.size());
   if (visible.devices.empty()) return;
   const int count = facts.device.count;
   const auto host = facts.device.host_memory_mib;
-  const DeviceFacts& smallest =
-      *std::min_element(visible.devices.begin(), visible.devices.end(),
-                        [](const DeviceFacts& a, const DeviceFacts& b) { return a.memory_mib < b.memory_mib; });
-  const bool alike = std::all_of(visible.devices.begin(), visible.devices.end(),
-                                 [&](const DeviceFacts& d) { return same(d, smallest); });
-  facts.device = smallest;
+  const Counted card = counted(visible.devices);
+  facts.device = card.device;
   facts.device.count = count;
   facts.device.host_memory_mib = host;
-  if (!alike) facts.notes.push_back(fmt::format("the cards differ; the smallest, {}, counts for all", smallest.name));
+  facts.memory_origin = card.known ? Origin::kSystem : Origin::kAssumed;
+  if (!memory_known(card.device)) facts.device.memory_mib = DeviceFacts{}.memory_mib;
 }
 
 // Options stand above everything that was found.
@@ -286,19 +313,26 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
     }
   }
   if (facts.host_origin == Origin::kAssumed) {
-    facts.host_memory_mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
-    facts.host_origin = Origin::kSystem;
-    if (*facts.host_memory_mib == 0) facts.host_memory_mib = std::nullopt;
+    const std::int64_t mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
+    if (mib > 0) {
+      facts.host_memory_mib = mib;
+      facts.host_origin = Origin::kSystem;
+    }
   }
   take_given(given, facts);
-  if (!given.sysroot.empty() && facts.host_origin == Origin::kSystem)
-    facts.device.host_memory_mib = facts.host_memory_mib;
+  // That tree's, which may be not known: never this machine's.
+  if (!given.sysroot.empty()) facts.device.host_memory_mib = facts.host_memory_mib.value_or(0);
   return out;
 }
 
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch) {
   MachineFacts out = lookup.facts;
-  if (out.count_origin == Origin::kGiven) return out;
+  const bool memory_given = out.memory_origin == Origin::kGiven;
+  if (out.count_origin == Origin::kGiven) {
+    if (out.device_origin == Origin::kSystem)
+      tell_of(facts::visible_devices(lookup.cards, {}), memory_given, out.notes);
+    return out;
+  }
   Environment env = launch;
   const bool here = out.count_origin == Origin::kSystem;
   if (here) env.insert(lookup.variables.begin(), lookup.variables.end());
@@ -308,11 +342,15 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch)
     take_visible(visible, out);
     if (visible.restricted) out.count_origin = Origin::kCommand;
     // A card that was named by option is not what sysfs says.
-    if (before.device_origin == Origin::kGiven || before.memory_origin == Origin::kGiven) {
+    const bool named = before.device_origin == Origin::kGiven;
+    if (named || memory_given) {
       const int count = out.device.count;
       out.device = before.device;
       out.device.count = count;
+      out.memory_origin = Origin::kGiven;
     }
+    tell_of({named ? std::vector<DeviceFacts>{} : visible.devices, visible.notes, visible.restricted}, memory_given,
+            out.notes);
     return out;
   }
   if (const auto left = facts::devices_left(out.device.count, env, out.notes)) {

@@ -43,7 +43,7 @@ std::string origin_text(const SourcedText& fact) {
 
 Json json_of(const SourcedText& fact) {
   return {{"value", fact.value.empty() ? Json(nullptr) : Json(fact.value)},
-          {"origin", name_of(fact.origin)},
+          {"origin", fact.value.empty() ? Json(nullptr) : Json(name_of(fact.origin))},
           {"place", fact.place.empty() ? Json(nullptr) : Json(fact.place)}};
 }
 
@@ -70,9 +70,12 @@ std::string facts_text(const MachineFacts& f, const Style& style) {
   line("memory", fmt::format("{} MiB each ({})", f.device.memory_mib, gib(f.device.memory_mib)),
        std::string(name_of(f.memory_origin)));
   line("cards", std::to_string(f.device.count), std::string(name_of(f.count_origin)));
-  line("host",
-       f.host_memory_mib ? fmt::format("{} MiB ({})", *f.host_memory_mib, gib(*f.host_memory_mib)) : "not known",
-       std::string(name_of(f.host_origin)));
+  if (f.host_memory_mib) {
+    line("host", fmt::format("{} MiB ({})", *f.host_memory_mib, gib(*f.host_memory_mib)),
+         std::string(name_of(f.host_origin)));
+  } else {
+    out += "host        not known\n";
+  }
   if (f.environment.value.empty()) {
     line("packages", "not looked at", "no environment is active; --python EXE names one");
   } else {
@@ -103,7 +106,7 @@ nlohmann::ordered_json facts_json(const MachineFacts& f) {
                 {"count_origin", name_of(f.count_origin)}}},
               {"host",
                {{"memory_mib", f.host_memory_mib ? Json(*f.host_memory_mib) : Json(nullptr)},
-                {"origin", name_of(f.host_origin)}}},
+                {"origin", f.host_memory_mib ? Json(name_of(f.host_origin)) : Json(nullptr)}}},
               {"packages", std::move(packages)},
               {"environment", json_of(f.environment)},
               {"notes", f.notes}};
