@@ -150,13 +150,64 @@ TEST(Facts, OneMachineWritesThemAndAnotherReadsThem) {
   EXPECT_EQ(facts_of({"--facts", file, "--command", command})["release"]["value"], "0.5.22");
 }
 
-TEST(Facts, AFileThatHoldsNoneIsRefused) {
+TEST(Facts, WhatWasAssumedThereIsAssumedHere) {
+  const TemporaryDirectory bare;
+  const Words none = {"VIRTUAL_ENV=", "CONDA_PREFIX="};
+  const ToolRun written = run_tool({"facts", "--format", "json", "--sysroot", bare.path()}, {}, none);
+  const auto read = facts_of({"--facts", bare.file("facts.json", written.out)}, none);
+  for (const char* key : {"origin", "memory_origin", "count_origin"}) EXPECT_EQ(read["device"][key], "assumed") << key;
+  EXPECT_EQ(read["release"]["origin"], "assumed");
+  // A file may hold some of them; that machine's cards are not this one's.
+  add_card(bare, 0, "e223", "xe");
+  const auto some = facts_of({"--sysroot", bare.path(), "--facts",
+                              bare.file("some.json", R"({"device": {"count": 2, "count_origin": "assumed"}})")});
+  EXPECT_EQ(some["device"]["count"], 2);
+  EXPECT_EQ(some["device"]["count_origin"], "assumed");
+}
+
+TEST(Facts, AMachineWithoutAUsableCardIsReadBack) {
+  const TemporaryDirectory root;
+  add_card(root, 0, "e223", "vfio-pci");
+  const ToolRun written = run_tool({"facts", "--format", "json", "--sysroot", root.path()});
+  EXPECT_EQ(facts_of({"--facts", root.file("facts.json", written.out)})["device"]["count"], 0);
+}
+
+TEST(Facts, AFileThatHoldsNoneIsRefusedByWhatIsWrongInIt) {
+  struct Row {
+    const char* text;
+    const char* error;
+  };
+  const Row rows[] = {
+      {"", ""},
+      {"[]", "facts are a JSON object"},
+      {"{}", "it holds no facts"},
+      {R"({"facts": {}})", "it holds no facts"},
+      {R"({"device": {"count": -1}})", "device.count is -1: expected a whole number from 0 to 4096"},
+      {R"({"device": {"count": 1.5}})", "device.count is 1.5"},
+      {R"({"device": {"count": true}})", "device.count is True"},
+      {R"({"device": {"memory_mib": "24"}})", "device.memory_mib is '24'"},
+      {R"({"device": {"memory_mib": 0}})", "device.memory_mib is 0"},
+      {R"({"device": {"has_fp64": 1}})", "device.has_fp64 is 1: expected true or false"},
+      {R"({"device": 5})", "device is 5: expected an object"},
+      {R"({"release": {"value": "9.9.9"}})", "not a supported release"},
+      {R"({"release": {"value": 5}})", "release.value is 5: expected a text"},
+      {R"({"devise": {}})", "unknown key devise; did you mean device?"},
+      {R"({"device": {"memory": 5}})", "unknown key device.memory; did you mean device.memory_mib?"},
+      {R"({"release": {"orign": "x"}})", "unknown key release.orign; did you mean release.origin?"},
+      {R"({"zzz": 1})", "unknown key zzz; known are release, model, device"},
+      {R"({"release": {"origin": "lies"}})", "release.origin is 'lies', which is no origin; known are assumed, given"},
+      {R"({"host": {"origin": "sytem"}})", "which is no origin; did you mean system?"},
+      {R"({"packages": "x"})", "packages is 'x': expected a list of objects"},
+      {R"({"packages": [{"nme": "sglang"}]})", "unknown key packages[0].nme; did you mean packages[0].name?"},
+      {R"({"packages": ["sglang"]})", "packages[0] is 'sglang': expected an object"},
+      {R"({"notes": [1]})", "notes[0] is 1: expected a text"},
+  };
   const TemporaryDirectory dir;
-  for (const char* text : {"", "[]", "{\"device\": {\"count\": 0}}", "{\"device\": {\"memory_mib\": \"24\"}}",
-                           "{\"release\": {\"value\": \"9.9.9\"}}"}) {
-    const ToolRun run = run_tool({"facts", "--facts", dir.file("f.json", text)});
-    EXPECT_EQ(run.status, 2) << text;
-    EXPECT_THAT(run.err, HasSubstr("f.json")) << text;
+  for (const Row& row : rows) {
+    const ToolRun run = run_tool({"facts", "--facts", dir.file("f.json", row.text)});
+    EXPECT_EQ(run.status, 2) << row.text;
+    EXPECT_THAT(run.err, HasSubstr("f.json")) << row.text;
+    EXPECT_THAT(run.err, HasSubstr(row.error)) << row.text;
   }
 }
 

@@ -13,9 +13,8 @@
 #include <fmt/format.h>
 
 #include "preflight/release.h"
-#include "preflight/value.h"
-#include "src/base/read_text.h"
 #include "src/facts/host_memory.h"
+#include "src/intake/facts_file.h"
 #include "src/sources/image_tag.h"
 
 namespace preflight::commands {
@@ -188,90 +187,7 @@ void take_given(const GivenMachine& given, MachineFacts& facts) {
   if (facts.host_origin != Origin::kSystem) facts.device.host_memory_mib = facts.host_memory_mib;
 }
 
-std::string text_at(const Value& object, std::string_view key) {
-  const Value* value = object.is_dict() ? object.find(key) : nullptr;
-  return value != nullptr && value->is_string() ? value->as_string() : "";
-}
-
-Result<std::optional<std::int64_t>> number_at(const Value& object, std::string_view key, std::int64_t most,
-                                              const std::string& file) {
-  const Value* value = object.is_dict() ? object.find(key) : nullptr;
-  if (value == nullptr || value->is_none()) return std::optional<std::int64_t>();
-  if (!value->is_int() || value->is_long_int() || value->as_int() < 1 || value->as_int() > most) {
-    return failure(fmt::format("{} is {}: expected a whole number from 1 to {}", key, value->repr(), most), file);
-  }
-  return std::optional(value->as_int());
-}
-
-void read_packages_of(const Value& facts, MachineFacts& out, const std::string& file) {
-  const Value* list = facts.find("packages");
-  if (list == nullptr || !list->is_list()) return;
-  out.environment = {file, Origin::kFile, file};
-  for (const Value& entry : list->as_list()) {
-    const std::string name = text_at(entry, "name");
-    if (!name.empty()) out.packages.push_back({name, text_at(entry, "version"), false});
-  }
-}
-
-Result<bool> read_device_of(const Value& device, MachineFacts& out, const std::string& file) {
-  if (const std::string name = text_at(device, "name"); !name.empty()) {
-    out.device.name = name;
-    out.device_origin = Origin::kFile;
-  }
-  const auto memory = number_at(device, "memory_mib", 1'000'000'000, file);
-  if (!memory) return tl::make_unexpected(memory.error());
-  if (*memory) {
-    out.device.memory_mib = **memory;
-    out.memory_origin = Origin::kFile;
-  }
-  const auto count = number_at(device, "count", 4096, file);
-  if (!count) return tl::make_unexpected(count.error());
-  if (*count) {
-    out.device.count = static_cast<int>(**count);
-    out.count_origin = Origin::kFile;
-  }
-  if (const Value* fp64 = device.find("has_fp64"); fp64 != nullptr && fp64->is_bool()) {
-    out.device.has_fp64 = fp64->as_bool();
-  }
-  out.device_place = file;
-  return true;
-}
-
 }  // namespace
-
-Result<MachineFacts> read_facts(const std::string& file) {
-  const auto text = read_text(file);
-  if (!text) return tl::make_unexpected(text.error());
-  const auto value = Value::parse_json(*text);
-  if (!value) return failure(value.error().message, file);
-  if (!value->is_dict()) return failure("facts are a JSON object, as `facts --format json` prints them", file);
-  MachineFacts out;
-  // A whole report in JSON holds them under this name.
-  const Value* inner = value->find("facts");
-  const Value& facts = inner != nullptr && inner->is_dict() ? *inner : *value;
-  if (const Value* release = facts.find("release"); release != nullptr) {
-    const std::string version = text_at(*release, "value");
-    const auto parsed = parse_release(version);
-    if (!version.empty() && (!parsed || !is_supported(*parsed))) {
-      return failure(fmt::format("release {}: not a supported release; supported are {}", version, release_list()),
-                     file);
-    }
-    // What was only assumed there is assumed here, too: it stands behind what this command can tell itself.
-    if (!version.empty() && text_at(*release, "origin") != "assumed")
-      out.release = {parsed->text(), Origin::kFile, file};
-  }
-  if (const Value* device = facts.find("device"); device != nullptr && device->is_dict()) {
-    if (auto done = read_device_of(*device, out, file); !done) return tl::make_unexpected(done.error());
-  }
-  if (const Value* host = facts.find("host"); host != nullptr && host->is_dict()) {
-    const auto memory = number_at(*host, "memory_mib", 1'000'000'000, file);
-    if (!memory) return tl::make_unexpected(memory.error());
-    out.host_memory_mib = *memory;
-    if (*memory) out.host_origin = Origin::kFile;
-  }
-  read_packages_of(facts, out, file);
-  return out;
-}
 
 Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command) {
   MachineLookup out;
@@ -292,7 +208,7 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   }
   if (auto done = decide_release(given, command, facts); !done) return tl::make_unexpected(done.error());
   const Release release = *parse_release(facts.release.value);
-  const bool from_file = facts.device_origin == Origin::kFile || facts.count_origin == Origin::kFile;
+  const bool from_file = !given.facts_file.empty() && facts.device_place == given.facts_file;
   if (!from_file && (!given.profile || !given.count)) {
     out.cards = facts::read_cards(given.sysroot.empty() ? "/" : given.sysroot);
     if (!given.sysroot.empty() && out.cards.cards.empty()) {

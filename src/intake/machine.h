@@ -42,7 +42,4 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
 // The device as this launch sees it, with its variables.
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch);
 
-// The text of `facts --format json`, read back. Keys that are missing stay unknown.
-Result<MachineFacts> read_facts(const std::string& file);
-
 }  // namespace preflight::commands

@@ -1,0 +1,231 @@
+#include "src/intake/facts_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "preflight/release.h"
+#include "preflight/value.h"
+#include "src/base/edit_distance.h"
+#include "src/base/read_text.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr std::int64_t kMostMib = 1'000'000'000;
+constexpr std::int64_t kMostCards = 4096;
+
+enum class Kind : std::uint8_t { kText, kCount, kMib, kBool, kOrigin, kObject, kPackages, kTexts };
+
+struct Key {
+  std::string_view name;
+  Kind kind;
+  std::span<const Key> inner = {};  // of kObject and of each entry of kPackages
+};
+
+// What `facts --format json` prints (report/facts_text.cpp).
+constexpr std::array<Key, 3> kSourced = {{{"value", Kind::kText}, {"origin", Kind::kOrigin}, {"place", Kind::kText}}};
+constexpr std::array<Key, 7> kDevice = {{{"name", Kind::kText},
+                                         {"count", Kind::kCount},
+                                         {"memory_mib", Kind::kMib},
+                                         {"has_fp64", Kind::kBool},
+                                         {"origin", Kind::kOrigin},
+                                         {"memory_origin", Kind::kOrigin},
+                                         {"count_origin", Kind::kOrigin}}};
+constexpr std::array<Key, 2> kHost = {{{"memory_mib", Kind::kMib}, {"origin", Kind::kOrigin}}};
+constexpr std::array<Key, 3> kPackage = {{{"name", Kind::kText}, {"version", Kind::kText}, {"editable", Kind::kBool}}};
+constexpr std::array<Key, 7> kFacts = {{{"release", Kind::kObject, kSourced},
+                                        {"model", Kind::kObject, kSourced},
+                                        {"device", Kind::kObject, kDevice},
+                                        {"host", Kind::kObject, kHost},
+                                        {"packages", Kind::kPackages, kPackage},
+                                        {"environment", Kind::kObject, kSourced},
+                                        {"notes", Kind::kTexts}}};
+
+constexpr std::array<Origin, 8> kOrigins = {Origin::kAssumed, Origin::kGiven, Origin::kCommand, Origin::kImage,
+                                            Origin::kFile,    Origin::kCache, Origin::kPackage, Origin::kSystem};
+
+// The nearest of `known`, as the end of a message: a slip of the fingers, or a name cut short.
+std::string nearest(std::string_view word, const std::vector<std::string_view>& known, std::string_view prefix) {
+  constexpr std::size_t kFar = 3;
+  std::string_view best;
+  std::size_t distance = std::min(kFar, word.size() / 2 + 1);
+  for (const std::string_view name : known) {
+    if (const std::size_t d = edit_distance(word, name, kFar); d < distance) {
+      best = name;
+      distance = d;
+    }
+  }
+  for (const std::string_view name : known) {
+    if (best.empty() && !word.empty() && (name.starts_with(word) || word.starts_with(name))) best = name;
+  }
+  if (!best.empty()) return fmt::format("did you mean {}{}?", prefix, best);
+  return fmt::format("known are {}", fmt::join(known, ", "));
+}
+
+bool whole_number(const Value& value, std::int64_t least, std::int64_t most) {
+  return value.is_int() && !value.is_long_int() && value.as_int() >= least && value.as_int() <= most;
+}
+
+std::string fault_in(const Value& object, std::span<const Key> keys, const std::string& prefix);
+
+std::string fault_of_origin(const Value& value, const std::string& at) {
+  std::vector<std::string_view> names;
+  for (const Origin origin : kOrigins) names.push_back(name_of(origin));
+  if (!value.is_string()) return fmt::format("{} is {}: expected one of {}", at, value.repr(), fmt::join(names, ", "));
+  const std::string& name = value.as_string();
+  if (std::ranges::find(names, name) != names.end()) return "";
+  return fmt::format("{} is {}, which is no origin; {}", at, value.repr(), nearest(name, names, ""));
+}
+
+std::string fault_in_list(const Value& value, const Key& key, const std::string& at) {
+  const bool packages = key.kind == Kind::kPackages;
+  const std::string expected = packages ? "a list of objects with name and version" : "a list of texts";
+  if (!value.is_list()) return fmt::format("{} is {}: expected {}", at, value.repr(), expected);
+  for (std::size_t i = 0; i < value.as_list().size(); ++i) {
+    const Value& entry = value.as_list()[i];
+    const std::string place = fmt::format("{}[{}]", at, i);
+    if (packages ? !entry.is_dict() : !entry.is_string())
+      return fmt::format("{} is {}: expected {}", place, entry.repr(), packages ? "an object" : "a text");
+    if (!packages) continue;
+    if (std::string fault = fault_in(entry, key.inner, place + "."); !fault.empty()) return fault;
+  }
+  return "";
+}
+
+// null stands for what is not known.
+std::string fault_of(const Value& value, const Key& key, const std::string& at) {
+  if (value.is_none()) return "";
+  const auto unless = [&](bool right, const std::string& expected) {
+    return right ? "" : fmt::format("{} is {}: expected {}", at, value.repr(), expected);
+  };
+  switch (key.kind) {
+    case Kind::kText:
+      return unless(value.is_string(), "a text");
+    case Kind::kCount:
+      return unless(whole_number(value, 0, kMostCards), fmt::format("a whole number from 0 to {}", kMostCards));
+    case Kind::kMib:
+      return unless(whole_number(value, 1, kMostMib), fmt::format("a whole number from 1 to {}", kMostMib));
+    case Kind::kBool:
+      return unless(value.is_bool(), "true or false");
+    case Kind::kOrigin:
+      return fault_of_origin(value, at);
+    case Kind::kObject:
+      return value.is_dict() ? fault_in(value, key.inner, at + ".") : unless(false, "an object");
+    case Kind::kPackages:
+    case Kind::kTexts:
+      return fault_in_list(value, key, at);
+  }
+  return "";
+}
+
+// The first thing in it that is no fact; "" = nothing.
+std::string fault_in(const Value& object, std::span<const Key> keys, const std::string& prefix) {
+  std::vector<std::string_view> known;
+  for (const Key& key : keys) known.push_back(key.name);
+  for (const auto& [name, value] : object.as_dict()) {
+    const auto key = std::ranges::find(keys, name, &Key::name);
+    if (key == keys.end()) return fmt::format("unknown key {}{}; {}", prefix, name, nearest(name, known, prefix));
+    if (std::string fault = fault_of(value, *key, prefix + name); !fault.empty()) return fault;
+  }
+  return "";
+}
+
+// nullptr: not there, or null. The types are as the table says from here on.
+const Value* at(const Value& object, std::string_view key) {
+  const Value* value = object.find(key);
+  return value == nullptr || value->is_none() ? nullptr : value;
+}
+
+std::string text_at(const Value& object, std::string_view key) {
+  const Value* value = at(object, key);
+  return value == nullptr ? "" : value->as_string();
+}
+
+Origin origin_at(const Value& object, std::string_view key) {
+  return text_at(object, key) == name_of(Origin::kAssumed) ? Origin::kAssumed : Origin::kFile;
+}
+
+void take_device(const Value& device, const std::string& file, MachineFacts& out) {
+  if (const std::string name = text_at(device, "name"); !name.empty()) {
+    out.device.name = name;
+    out.device_origin = origin_at(device, "origin");
+    out.device_place = file;
+  }
+  if (const Value* memory = at(device, "memory_mib")) {
+    out.device.memory_mib = memory->as_int();
+    out.memory_origin = origin_at(device, "memory_origin");
+    out.device_place = file;
+  }
+  if (const Value* count = at(device, "count")) {
+    out.device.count = static_cast<int>(count->as_int());
+    out.count_origin = origin_at(device, "count_origin");
+    out.device_place = file;
+  }
+  if (const Value* fp64 = at(device, "has_fp64")) out.device.has_fp64 = fp64->as_bool();
+}
+
+void take_packages(const Value& list, const std::string& file, MachineFacts& out) {
+  out.environment = {file, Origin::kFile, file};
+  for (const Value& entry : list.as_list()) {
+    const Value* editable = at(entry, "editable");
+    const std::string name = text_at(entry, "name");
+    if (!name.empty())
+      out.packages.push_back({name, text_at(entry, "version"), editable != nullptr && editable->as_bool()});
+  }
+}
+
+Result<MachineFacts> taken(const Value& facts, const std::string& file) {
+  MachineFacts out;
+  if (const Value* release = at(facts, "release")) {
+    const std::string version = text_at(*release, "value");
+    const auto parsed = parse_release(version);
+    if (!version.empty() && (!parsed || !is_supported(*parsed))) {
+      std::vector<std::string> supported;
+      for (const Release r : supported_releases()) supported.push_back(r.text());
+      return failure(fmt::format("release {}: not a supported release; supported are {}", version,
+                                 fmt::join(supported, ", ")),
+                     file);
+    }
+    // What was only assumed there is assumed here, too: it stands behind what this command can tell itself.
+    if (!version.empty() && origin_at(*release, "origin") != Origin::kAssumed)
+      out.release = {parsed->text(), Origin::kFile, file};
+  }
+  if (const Value* device = at(facts, "device")) take_device(*device, file, out);
+  if (const Value* host = at(facts, "host")) {
+    if (const Value* memory = at(*host, "memory_mib")) {
+      out.host_memory_mib = memory->as_int();
+      out.host_origin = Origin::kFile;
+    }
+  }
+  if (const Value* packages = at(facts, "packages")) take_packages(*packages, file, out);
+  return out;
+}
+
+}  // namespace
+
+Result<MachineFacts> read_facts(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto value = Value::parse_json(*text);
+  if (!value) return failure(value.error().message, file);
+  if (!value->is_dict()) return failure("facts are a JSON object, as `facts --format json` prints them", file);
+  // A whole report in JSON holds them under this name.
+  const Value* inner = value->find("facts");
+  const Value& facts = inner != nullptr && inner->is_dict() ? *inner : *value;
+  if (facts.as_dict().begin() == facts.as_dict().end())
+    return failure("it holds no facts: `facts --format json` prints them", file);
+  if (std::string fault = fault_in(facts, kFacts, ""); !fault.empty()) return failure(std::move(fault), file);
+  return taken(facts, file);
+}
+
+}  // namespace preflight::commands

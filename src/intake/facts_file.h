@@ -1,0 +1,18 @@
+// --facts FILE: the text of `facts --format json`, or a report in JSON that holds it, read back.
+//
+// People write and change such files by hand: a key, a type or an origin that is none is refused by its name, never
+// passed over. Tested by facts_command_test.cpp.
+#pragma once
+
+#include <string>
+
+#include "preflight/machine_facts.h"
+#include "preflight/result.h"
+
+namespace preflight::commands {
+
+// What the file leaves out stays unknown. What was assumed there is assumed here; the rest is from this file.
+// `device_place` is the file where it says anything of a card.
+Result<MachineFacts> read_facts(const std::string& file);
+
+}  // namespace preflight::commands
