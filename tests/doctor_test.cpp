@@ -96,5 +96,39 @@ TEST(Doctor, WhatALaunchNeedsIsLookedAtWithALaunchOnly) {
   EXPECT_FALSE(examined(root, "HO004", launch).first.empty());
 }
 
+// Whether the rule could be judged at all, and the reason where not.
+std::pair<bool, std::string> judged(const TemporaryDirectory& root, const std::string& rule) {
+  const auto run = run_tool({"doctor", "--format", "json", "--sysroot", root.path(), "--", "--model-path",
+                             "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--tp", "2"});
+  const auto report = nlohmann::json::parse(run.out, nullptr, false);
+  if (!report.is_object()) return {};
+  for (const auto& e : report["examined"]) {
+    if (e["rule"] == rule) return {e["checked"].get<bool>(), e["message"].get<std::string>()};
+  }
+  return {};
+}
+
+TEST(Doctor, WhatCannotBeKnownOfAnotherMachineIsNotChecked) {
+  const TemporaryDirectory root;
+  root.file("dev/shm/x", "");  // a copied folder has the size of this machine's disk
+  for (const char* rule : {"HO002", "HO003", "HO004", "HO005", "HO006"}) {
+    const auto [checked, why] = judged(root, rule);
+    EXPECT_FALSE(checked) << rule;
+    EXPECT_NE(why, "") << rule;
+  }
+  EXPECT_TRUE(judged(root, "HO001").first);
+  root.file("proc/net/tcp", "  sl  local_address rem_address   st tx_queue\n");
+  EXPECT_TRUE(judged(root, "HO005").first);
+  EXPECT_THAT(run_tool({"doctor", "--sysroot", root.path()}).out, ::testing::HasSubstr("not checked[HO004]: "));
+  // Of this machine they are.
+  EXPECT_THAT(run_tool({"doctor"}).out, ::testing::Not(::testing::HasSubstr("not checked[HO004]")));
+}
+
+TEST(Doctor, ACardThatOptionsNameIsNotOneThatIsThere) {
+  const TemporaryDirectory root;
+  add_card(root);
+  EXPECT_FALSE(examined(root, "HO001", {}, {"--device-profile", "b60", "--device-count", "2"}).second);
+}
+
 }  // namespace
 }  // namespace preflight

@@ -27,12 +27,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One thing that was looked at. `fault` empty: it is as it should be.
+// One thing that was to be looked at.
+enum class Finding : std::uint8_t { kOk, kFault, kNotChecked };
 struct Examined {
   std::string_view rule;
-  std::string fault;
-  std::string seen;
+  Finding finding = Finding::kOk;
+  std::string message;  // what was seen, what is wrong, or why nothing could be said
 };
+
+Examined fine(std::string_view rule, std::string seen) { return {rule, Finding::kOk, std::move(seen)}; }
+Examined wrong(std::string_view rule, std::string fault) { return {rule, Finding::kFault, std::move(fault)}; }
+Examined not_checked(std::string_view rule, std::string why) { return {rule, Finding::kNotChecked, std::move(why)}; }
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr std::uint64_t kLeastSharedMemory = std::uint64_t{1} << 30;
@@ -44,17 +49,17 @@ std::int64_t integer(const Launch& launch, Field field, std::int64_t fallback) {
   return value.is_int() && !value.is_long_int() ? value.as_int() : fallback;
 }
 
-Examined cards(const LaunchInput& input) {
-  const auto visible = facts::visible_devices(input.machine.cards, input.machine.variables);
-  if (input.machine.cards.cards.empty()) return {"HO001", "there is no Intel GPU in /sys/class/drm", ""};
-  if (visible.devices.empty()) return {"HO001", "no card is left that a launch could use", ""};
-  return {"HO001", "", fmt::format("{} usable", visible.devices.size())};
+Examined cards(const facts::Machine& machine, const Environment& variables) {
+  const auto visible = facts::visible_devices(machine, variables);
+  if (machine.cards.empty()) return wrong("HO001", "there is no Intel GPU in /sys/class/drm");
+  if (visible.devices.empty()) return wrong("HO001", "no card is left that a launch could use");
+  return fine("HO001", fmt::format("{} usable", visible.devices.size()));
 }
 
-Examined permission(const LaunchInput& input) {
+Examined permission(const facts::Machine& machine) {
   std::string closed;
   std::size_t open = 0;
-  for (const facts::Card& card : input.machine.cards.cards) {
+  for (const facts::Card& card : machine.cards) {
     if (card.render_node.empty()) continue;
     if (card.may_open) {
       ++open;
@@ -62,42 +67,47 @@ Examined permission(const LaunchInput& input) {
       closed += (closed.empty() ? "" : ", ") + card.render_node;
     }
   }
-  if (!closed.empty()) return {"HO002", "this user may not open " + closed, ""};
-  return {"HO002", "", open == 0 ? "no render node to open" : fmt::format("{} may be opened", open)};
+  if (!closed.empty()) return wrong("HO002", "this user may not open " + closed);
+  if (open == 0) return not_checked("HO002", "there is no render node to open");
+  return fine("HO002", fmt::format("{} may be opened", open));
 }
 
-Examined shared_memory(const facts::HostState& host, const Launch& launch) {
-  if (!host.shared_memory_bytes) return {"HO003", "", "not known"};
+Examined shared_memory(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
+  if (!host.shared_memory_bytes) return not_checked("HO003", "the size of /dev/shm is not known" + elsewhere);
   const std::string size = fmt::format("{:.2f} GiB", static_cast<double>(*host.shared_memory_bytes) / kGib);
   const std::int64_t ranks = integer(launch, Field::tp_size, 1) * integer(launch, Field::pp_size, 1);
-  if (*host.shared_memory_bytes >= kLeastSharedMemory || ranks < 2) return {"HO003", "", size};
-  return {"HO003", fmt::format("/dev/shm has {}, and {} ranks share it", size, ranks), ""};
+  if (*host.shared_memory_bytes >= kLeastSharedMemory || ranks < 2) return fine("HO003", size);
+  return wrong("HO003", fmt::format("/dev/shm has {}, and {} ranks share it", size, ranks));
 }
 
-Examined open_files(const facts::HostState& host) {
-  const std::string most = host.most_open_files == UINT64_MAX ? "no limit" : std::to_string(host.most_open_files);
-  if (host.most_open_files >= kOpenFiles) return {"HO004", "", most};
-  return {"HO004", fmt::format("at most {} files may be open; SGLang wants {}", most, kOpenFiles), ""};
+Examined open_files(const facts::HostState& host, const std::string& elsewhere) {
+  if (!host.most_open_files) return not_checked("HO004", "how many files may be open is not known" + elsewhere);
+  const std::string most = *host.most_open_files == UINT64_MAX ? "no limit" : std::to_string(*host.most_open_files);
+  if (*host.most_open_files >= kOpenFiles) return fine("HO004", most);
+  return wrong("HO004", fmt::format("at most {} files may be open; SGLang wants {}", most, kOpenFiles));
 }
 
-Examined port(const facts::HostState& host, std::int64_t number) {
-  if (!host.port_taken) return {"HO005", "", "not known"};
-  if (*host.port_taken) return {"HO005", fmt::format("something listens on port {} already", number), ""};
-  return {"HO005", "", fmt::format("port {} is free", number)};
+Examined port(const facts::HostState& host, std::int64_t number, const std::string& elsewhere) {
+  if (number < 1 || number > 65535) return not_checked("HO005", fmt::format("{} is no port", number));
+  if (!host.port_taken)
+    return not_checked("HO005", fmt::format("whether port {} is free is not known{}", number, elsewhere));
+  if (*host.port_taken) return wrong("HO005", fmt::format("something listens on port {} already", number));
+  return fine("HO005", fmt::format("port {} is free", number));
 }
 
 // The whole checkpoint, where none of its files is here.
-Examined disk(const facts::HostState& host, const PreparedLaunch& prepared) {
+Examined disk(const facts::HostState& host, const PreparedLaunch& prepared, const std::string& elsewhere) {
   const auto& model = prepared.launch.model;
-  const auto place = model ? prepared.inputs.models->place_of(model->path) : Result<facts::ModelPlace>();
-  if (!model || !place || !place->directory.empty())
-    return {"HO006", "", "no download is needed, or its size is not known"};
+  if (!model) return not_checked("HO006", "nothing is known about the model, its size neither");
+  const auto place = prepared.inputs.models->place_of(model->path);
+  if (place && !place->directory.empty()) return fine("HO006", "no download is needed");
   const auto weights = plan::estimate_weights(*model);
-  if (!weights || !host.free_disk_bytes) return {"HO006", "", "the size of the download is not known"};
+  if (!place || !weights) return not_checked("HO006", "the size of the download is not known");
+  if (!host.free_disk_bytes) return not_checked("HO006", "the room on the disk is not known" + elsewhere);
   const double need = static_cast<double>(weights->total_bytes) / kGib;
   const double room = static_cast<double>(*host.free_disk_bytes) / kGib;
-  const std::string both = fmt::format("about {:.1f} GiB to download, {:.1f} GiB free at {}", need, room, host.disk);
-  return need < room ? Examined{"HO006", "", both} : Examined{"HO006", both, ""};
+  std::string both = fmt::format("about {:.1f} GiB to download, {:.1f} GiB free at {}", need, room, host.disk);
+  return need < room ? fine("HO006", std::move(both)) : wrong("HO006", std::move(both));
 }
 
 std::string download_place(const LaunchInput& input, const Launch& launch) {
@@ -118,14 +128,18 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   const std::int64_t number = prepared != nullptr ? integer(launch, Field::port, 30000) : 30000;
   const facts::HostState host =
       facts::read_host(number, prepared != nullptr ? download_place(input, launch) : "", sysroot);
-  std::vector<Examined> out = {cards(input), permission(input), open_files(host), port(host, number)};
+  // Options may have named the card; what is in this machine is asked all the same.
+  const facts::Machine machine = input.machine.cards.cards.empty() ? facts::read_cards(sysroot) : input.machine.cards;
+  const std::string elsewhere = sysroot == "/" ? "" : fmt::format(": {} does not hold it", sysroot);
+  std::vector<Examined> out = {cards(machine, input.machine.variables), permission(machine),
+                               open_files(host, elsewhere), port(host, number, elsewhere)};
   if (prepared != nullptr) {
-    out.push_back(shared_memory(host, launch));
-    out.push_back(disk(host, *prepared));
+    out.push_back(shared_memory(host, launch, elsewhere));
+    out.push_back(disk(host, *prepared, elsewhere));
   }
   for (const std::string& note : input.machine.facts.notes) {
     if (note.find("sglang is installed") != std::string::npos || note.find("torch ") == 0)
-      out.push_back({"HO007", note, ""});
+      out.push_back(wrong("HO007", note));
   }
   std::sort(out.begin(), out.end(), [](const Examined& a, const Examined& b) { return a.rule < b.rule; });
   return out;
@@ -151,16 +165,19 @@ int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   Severity worst = Severity::kInfo;
   for (const Examined& e : examined) {
     const Rule* rule = find_rule(e.rule);
-    const bool wrong = !e.fault.empty();
+    const bool wrong = e.finding == Finding::kFault;
+    const bool checked = e.finding != Finding::kNotChecked;
     if (wrong) worst = std::max(worst, rule->severity);
     list.push_back({{"rule", e.rule},
                     {"what", rule->summary},
+                    {"checked", checked},
                     {"severity", wrong ? Json(name_of(rule->severity)) : Json(nullptr)},
-                    {"message", wrong ? e.fault : e.seen},
+                    {"message", e.message},
                     {"fix", wrong ? Json(rule->fix) : Json(nullptr)}});
-    const std::string word = wrong ? std::string(name_of(rule->severity)) : "ok";
-    text += fmt::format("{}[{}]: {}\n", wrong ? style.severity(rule->severity, word) : style.green(word), e.rule,
-                        report::printable(wrong ? e.fault : e.seen));
+    const std::string word = wrong     ? style.severity(rule->severity, std::string(name_of(rule->severity)))
+                             : checked ? style.green("ok")
+                                       : style.dim("not checked");
+    text += fmt::format("{}[{}]: {}\n", word, e.rule, report::printable(e.message));
     if (wrong)
       text += fmt::format("    {} {}\n    {} {}\n", style.bold("why:"), rule->why, style.bold("fix:"), rule->fix);
   }

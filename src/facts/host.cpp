@@ -1,6 +1,7 @@
 #include "src/facts/host.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <charconv>
@@ -21,6 +22,12 @@ namespace fs = std::filesystem;
 std::optional<struct statvfs> file_system(const fs::path& path) {
   struct statvfs out {};
   return statvfs(path.c_str(), &out) == 0 ? std::optional(out) : std::nullopt;
+}
+
+bool is_mount(const fs::path& path) {
+  struct stat own {};
+  struct stat above {};
+  return stat(path.c_str(), &own) == 0 && stat((path / "..").c_str(), &above) == 0 && own.st_dev != above.st_dev;
 }
 
 // The nearest folder that is there: a cache is made by its first download.
@@ -55,17 +62,19 @@ bool listens_on(std::int64_t port, const fs::path& sysroot) {
 
 HostState read_host(std::int64_t port, const std::string& download_place, const fs::path& sysroot) {
   HostState out;
-  if (const auto shm = file_system(sysroot / "dev/shm")) {
-    out.shared_memory_bytes = static_cast<std::uint64_t>(shm->f_blocks) * shm->f_frsize;
+  const bool here = sysroot == "/";
+  // In a tree that was copied it is a folder like any other, of the size of this machine's disk.
+  if (const fs::path shm = sysroot / "dev/shm"; here || is_mount(shm)) {
+    if (const auto found = file_system(shm))
+      out.shared_memory_bytes = static_cast<std::uint64_t>(found->f_blocks) * found->f_frsize;
   }
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+  if (here && getrlimit(RLIMIT_NOFILE, &files) == 0)
     out.most_open_files = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
-  }
   std::error_code error;
   if (port > 0 && port < 65536 && fs::exists(sysroot / "proc/net/tcp", error))
     out.port_taken = listens_on(port, sysroot);
-  if (!download_place.empty()) {
+  if (here && !download_place.empty()) {
     const fs::path place = existing(download_place);
     out.disk = place.string();
     if (const auto disk = file_system(place)) {

@@ -1,7 +1,8 @@
 // The host a launch would run on: limits and places that end launches when they are too small or taken.
 //
-// Only looked at when asked (`doctor`); nothing is written and nothing is sent. Sources: proc(5), getrlimit(2),
-// statvfs(3). Tested by doctor_test.cpp.
+// Only looked at when asked (`doctor`); nothing is written and nothing is sent. What a tree of another machine does not
+// hold is not known: this machine's is never told for it. Sources: proc(5), getrlimit(2), statvfs(3). Tested by
+// doctor_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace preflight::facts {
 
 struct HostState {
   std::optional<std::uint64_t> shared_memory_bytes;  // of /dev/shm
-  std::uint64_t most_open_files = 0;                 // the hard limit; UINT64_MAX: none
+  std::optional<std::uint64_t> most_open_files;      // the hard limit; UINT64_MAX: none
   std::optional<bool> port_taken;                    // nullopt: not known
   std::optional<std::uint64_t> free_disk_bytes;      // where the model would be downloaded to
   std::string disk;                                  // that place
