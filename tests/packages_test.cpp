@@ -84,6 +84,15 @@ TEST(Packages, WhatIsMissingOrOfAnotherMakerIsSaid) {
   EXPECT_THAT(package_notes(*read_packages(environment(none, {}), {})), Contains(HasSubstr("holds no sglang")));
 }
 
+TEST(Packages, TwoRecordsOfOnePackageAreSaid) {
+  const TemporaryDirectory dir;
+  const auto packages =
+      read_packages(environment(dir, {"sglang-0.5.9", "sglang-0.5.20", "torch-2.9.0+xpu", "sgl_kernel-0.11.0"}), {});
+  EXPECT_EQ(packages->package("sglang")->version, "0.5.20");
+  EXPECT_THAT(package_notes(*packages),
+              ::testing::ElementsAre(HasSubstr("records both sglang 0.5.20 and 0.5.9; the newer is taken")));
+}
+
 TEST(Packages, AnEditableInstallationSaysSo) {
   const TemporaryDirectory dir;
   const std::string venv = environment(dir, {"sglang-0.5.23.dev4"});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -77,6 +79,30 @@ fs::path site_packages_for(const fs::path& python) {
   return bin.empty() ? fs::path() : site_packages_of(bin.parent_path());
 }
 
+// The numbers of a version, in order: enough to tell which of two records is the newer.
+std::vector<int> numbers_of(std::string_view version) {
+  std::vector<int> out;
+  const char* at = version.data();
+  for (const char* end = at + version.size(); at != end;) {
+    int n = 0;
+    const auto [next, error] = std::from_chars(at, end, n);
+    if (error == std::errc{} && *at != '-') out.push_back(n);
+    at = next == at ? at + 1 : next;
+  }
+  return out;
+}
+
+// An upgrade that was cut off leaves the old record beside the new one.
+void tell_of_doubles(const Packages& packages, std::vector<std::string>& notes) {
+  for (std::size_t i = 1; i < packages.found.size(); ++i) {
+    const InstalledPackage& newer = packages.found[i - 1];
+    const InstalledPackage& older = packages.found[i];
+    if (newer.name != older.name) continue;
+    notes.push_back(fmt::format("{} records both {} {} and {}; the newer is taken", packages.site_packages, newer.name,
+                                newer.version, older.version));
+  }
+}
+
 Packages read(const fs::path& site, std::string named_by) {
   Packages out{.site_packages = site.string(), .named_by = std::move(named_by), .found = {}};
   std::error_code error;
@@ -91,8 +117,10 @@ Packages read(const fs::path& site, std::string named_by) {
     if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) continue;
     out.found.push_back({name, stem.substr(dash + 1), name == "sglang" && is_editable(it->path())});
   }
-  std::sort(out.found.begin(), out.found.end(),
-            [](const InstalledPackage& a, const InstalledPackage& b) { return a.name < b.name; });
+  std::sort(out.found.begin(), out.found.end(), [](const InstalledPackage& a, const InstalledPackage& b) {
+    if (a.name != b.name) return a.name < b.name;
+    return std::pair(numbers_of(a.version), a.version) > std::pair(numbers_of(b.version), b.version);
+  });
   return out;
 }
 
@@ -147,6 +175,7 @@ std::vector<std::string> package_notes(const Packages& packages) {
     if (packages.named_by == "--python") notes.push_back(fmt::format("{} holds no sglang", packages.site_packages));
     return notes;
   }
+  tell_of_doubles(packages, notes);
   const bool kernel = packages.package("sgl-kernel") != nullptr || packages.package("sgl-kernel-xpu") != nullptr ||
                       packages.package("sglang-kernel-xpu") != nullptr;
   if (!kernel) {

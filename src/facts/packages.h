@@ -17,9 +17,10 @@
 namespace preflight::facts {
 
 struct Packages {
-  std::string site_packages;            // "" = no environment was named or is active
-  std::string named_by;                 // "--python", "VIRTUAL_ENV", "CONDA_PREFIX"
-  std::vector<InstalledPackage> found;  // those that a launch on Intel GPUs depends on, by name
+  std::string site_packages;  // "" = no environment was named or is active
+  std::string named_by;       // "--python", "VIRTUAL_ENV", "CONDA_PREFIX"
+  std::vector<InstalledPackage>
+      found;  // those that a launch on Intel GPUs depends on, by name, the newest record first
   [[nodiscard]] const InstalledPackage* package(std::string_view name) const;
 };
 
