@@ -223,7 +223,7 @@ TEST(MemoryCommand, ReproducesThePublishedLaunchWithADraft) {
 
 // Qwen3-8B on two ranks: 36 layers of 2 x 4 x 128 x 2 bytes, and 28 of the draft's at the same price since 0.5.14.
 TEST(MemoryCommand, ADraftModelTakesRoomInThePool) {
-  const auto drafted = [](const char* release) {
+  const auto drafted = [](const char* release, int status) {
     return memory_of({"--sglang-version",
                       release,
                       "--device-profile",
@@ -247,13 +247,14 @@ TEST(MemoryCommand, ADraftModelTakesRoomInThePool) {
                       "1",
                       "--speculative-num-draft-tokens",
                       "4"},
-                     0);
+                     status);
   };
-  const auto now = drafted("0.5.23");
+  const auto now = drafted("0.5.23", 0);
   EXPECT_EQ(now["bytes_per_token"], (36 + 28) * 2048);
   EXPECT_EQ(now["draft_bytes_per_token"], 28 * 2048);
   EXPECT_NEAR(now["draft_gib"].get<double>(), 0.5961e9 * 2 / 2 / (1024.0 * 1024 * 1024), 0.01);
-  EXPECT_EQ(drafted("0.5.13")["bytes_per_token"], 36 * 2048);
+  // The sheet stands; that release fails for another reason.
+  EXPECT_EQ(drafted("0.5.13", 1)["bytes_per_token"], 36 * 2048);
 }
 
 // The prediction layer of Qwen3.5 is a draft without a checkpoint of its own, and the target's configuration names no
@@ -261,7 +262,7 @@ TEST(MemoryCommand, ADraftModelTakesRoomInThePool) {
 TEST(MemoryCommand, APredictionLayerIsADraftModel) {
   const auto sheet = memory_of({"--device-profile", "max1550", "--", "--model-path", "Qwen/Qwen3.5-9B", "--device",
                                 "xpu", "--speculative-algorithm", "NEXTN", "--trust-remote-code"},
-                               0);
+                               1);  // whose vision attention is for newer cards
   EXPECT_EQ(sheet["bytes_per_token"], 8 * 4 * 2 * 256 * 2);
   EXPECT_EQ(sheet["draft_bytes_per_token"], 0);
   EXPECT_GT(sheet["draft_gib"].get<double>(), 0.39);
@@ -317,9 +318,37 @@ TEST(MemoryCommand, NamesWhatTheWeightsAreStoredIn) {
   };
   EXPECT_THAT(label("Qwen/Qwen3-8B-FP8", {}), ::testing::HasSubstr("fp8, the rest bfloat16"));
   EXPECT_THAT(label("Qwen/Qwen3-8B-AWQ", {}), ::testing::HasSubstr("awq, the rest float16"));
-  EXPECT_THAT(label("Qwen/Qwen3-8B", {}), ::testing::EndsWith("bfloat16"));
+  EXPECT_THAT(label("Qwen/Qwen3-8B", {}), ::testing::EndsWith("estimated from shapes (bfloat16)"));
   EXPECT_THAT(label("Qwen/Qwen3-8B", {"--quantization", "fp8"}),
               ::testing::HasSubstr("bfloat16, before --quantization fp8"));
+}
+
+TEST(MemoryCommand, SaysExactOfNothingButWhatItRead) {
+  const testing::TemporaryDirectory dir;
+  dir.file("config.json", R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+               "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+               "intermediate_size": 1024, "vocab_size": 1000, "dtype": "bfloat16", "max_position_embeddings": 4096})");
+  dir.file("pytorch_model.bin", "x");
+  const std::vector<std::string> launch = {"--", "--model-path", dir.path()};
+  const auto pickled = memory_of(launch, 0);
+  EXPECT_EQ(pickled["weights_exact"], false);
+  EXPECT_EQ(pickled["weights_from_files"], false);
+  const std::string header =
+      R"({"model.embed_tokens.weight":{"dtype":"BF16","shape":[1000,512],"data_offsets":[0,1024000]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  dir.file("model.safetensors", length + header + std::string(1'024'000, '\0'));
+  EXPECT_EQ(memory_of(launch, 0)["weights_exact"], true);
+  EXPECT_THAT(run_tool({"memory", "--", "--model-path", dir.path()}).out,
+              ::testing::HasSubstr("exact, from the files (bfloat16)"));
+  EXPECT_THAT(run_tool({"memory", "--weights-gib", "1", "--", "--model-path", dir.path()}).out,
+              ::testing::HasSubstr("GiB  given"));
+  // Cut short, the sheet is an estimate, and the launch fails whatever it says.
+  dir.file("model.safetensors", length + header + std::string(1'000, '\0'));
+  const auto damaged = run_tool({"memory", "--", "--model-path", dir.path()});
+  EXPECT_THAT(damaged.out, ::testing::HasSubstr("fails whatever the memory: MD004"));
+  EXPECT_THAT(damaged.out, ::testing::HasSubstr("estimated from shapes (bfloat16)"));
+  EXPECT_EQ(damaged.status, 1);
 }
 
 TEST(MemoryCommand, SaysWhyThereIsNoSheet) {

@@ -153,7 +153,7 @@ int memory(const MemoryCommand& command) {
   } else {
     std::cout << memory_text(report, launch, report::Style(command.output.colour));
   }
-  return sheet->fits() ? kOk : kFindings;
+  return sheet->fits() && report.errors.empty() ? kOk : kFindings;
 }
 
 std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
@@ -178,7 +178,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
       .context = s->context,
       .requests = s->requests,
       .full_requests = s->full_requests,
-      .from_files = given.stored.has_value(),
+      .from_files = s->weights_from_files,
       .wanted = asked || s->context <= 0 ? std::max<std::int64_t>(s->context, 1) : std::min(s->context, kLeastRequest)};
 }
 

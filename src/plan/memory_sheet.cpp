@@ -120,7 +120,9 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.free_gib = inputs.free_gib.value_or(sheet.device_gib);
   sheet.weights_given = inputs.weights_gib.has_value();
   sheet.weights_gib = inputs.weights_gib.value_or(weights ? static_cast<double>(weights->per_rank_bytes) / kGib : 0.0);
-  sheet.weights_exact = sheet.weights_given || weights->exact;
+  sheet.weights_from_files = inputs.stored.has_value() && !sheet.weights_given;
+  sheet.weights_approximated = !sheet.weights_given && !weights->exact;
+  sheet.weights_exact = sheet.weights_given || (sheet.weights_from_files && weights->exact);
   sheet.draft_gib = inputs.draft_gib.value_or(static_cast<double>(inputs.draft.weight_bytes) / kGib);
   sheet.draft_after_pool = draft_comes_after_pool(launch);
   sheet.offloaded_gib = std::min(

@@ -73,7 +73,9 @@ struct MemorySheet {
   bool free_is_given = false;
   double weights_gib = 0.0;
   bool weights_given = false;
-  bool weights_exact = true;
+  bool weights_from_files = false;    // the checkpoint's own
+  bool weights_approximated = false;  // the rule for a part of them is not known to the byte
+  bool weights_exact = false;         // given, or counted from the files without a rest
   double draft_gib = 0.0;
   bool draft_after_pool = false;        // then the draft takes from what the fraction leaves
   double offloaded_gib = 0.0;           // to host memory

@@ -25,7 +25,13 @@ std::string line(std::string_view label, double gib, std::string_view note) {
   return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, note);
 }
 
-// What the weights are stored in.
+// How far the figure can be trusted.
+std::string_view weights_source(const MemorySheet& s) {
+  if (s.weights_from_files) return s.weights_exact ? "exact, from the files" : "from the files, parts estimated";
+  return s.weights_approximated ? "estimated, parts approximated" : "estimated from shapes";
+}
+
+// What the weights are stored in, and where the figure comes from.
 std::string weights_label(const MemorySheet& s, const LaunchView& view) {
   if (s.weights_given) return "given";
   const ModelFacts& m = view.model();
@@ -36,7 +42,7 @@ std::string weights_label(const MemorySheet& s, const LaunchView& view) {
   } else if (m.quantization) {
     label = fmt::format("{}, the rest {}", *m.quantization, dtype);
   }
-  return s.weights_exact ? label : fmt::format("estimated, parts approximated ({})", label);
+  return fmt::format("{} ({})", weights_source(s), label);
 }
 
 std::string interval_text(const MemorySheet& s) {
@@ -83,6 +89,7 @@ Json sheet_json(const MemorySheet& s) {
           {"free_gib", s.free_gib},
           {"weights_gib", s.weights_gib},
           {"weights_exact", s.weights_exact},
+          {"weights_from_files", s.weights_from_files},
           {"draft_gib", s.draft_gib},
           {"offloaded_gib", s.offloaded_gib},
           {"images_gib", s.images_gib},
