@@ -11,8 +11,21 @@ namespace preflight::limits {
 // Any text that is read as a whole: longer than any configuration; a device file never ends.
 inline constexpr std::size_t kTextBytes = std::size_t{64} << 20U;
 
-// Layers of a model: lists and weights are counted layer by layer.
-inline constexpr std::int64_t kLayers = 16'384;
+// Layers of a model: lists and weights are counted layer by layer, many times over.
+inline constexpr std::int64_t kLayers = 1'024;
+// Names of classes, entries of a list by layer, and settings that a model's configuration may have: each is looked up
+// again and again.
+inline constexpr std::size_t kArchitectures = 64;
+inline constexpr std::size_t kModelItems = 8'192;
+inline constexpr std::size_t kModelSettings = 16'384;
+// Other numbers of a model: heads, experts, widths, and what is counted in tokens. Counts of bytes are products of
+// them.
+inline constexpr std::int64_t kHeads = std::int64_t{1} << 16U;
+inline constexpr std::int64_t kExperts = std::int64_t{1} << 16U;
+inline constexpr std::int64_t kModelWidth = std::int64_t{1} << 24U;
+inline constexpr std::int64_t kModelTokens = std::int64_t{1} << 30U;
+// Bytes of a part of a launch: no machine has more, and a sum of a few of them is still a number.
+inline constexpr std::int64_t kLaunchBytes = std::int64_t{1} << 60U;
 // Items of a list, and bytes of a text, that a rule of a configuration class or a step of resolution may make.
 inline constexpr std::int64_t kListItems = std::int64_t{1} << 20U;
 // Stages of a pipeline: weights are counted stage by stage.
@@ -20,6 +33,17 @@ inline constexpr std::int64_t kPipelineStages = 16'384;
 
 // What a --config file comes to as words, and one of its values: aliases multiply.
 inline constexpr std::size_t kConfigBytes = std::size_t{4} << 20U;
+
+inline constexpr std::size_t kConfigWords = 20'000;
+
+// What a container, an image or a line of a batch sets: each variable is seen by all behind it. And their text, which
+// grows where one repeats another.
+inline constexpr std::size_t kVariables = 512;
+inline constexpr std::size_t kVariableBytes = std::size_t{1} << 20U;
+
+// Documents of a YAML file, and pairs that its merges come to.
+inline constexpr std::size_t kYamlDocuments = 1'000;
+inline constexpr std::size_t kYamlPairs = 100'000;
 
 // Kernel cases of one file, as text: braces multiply them.
 inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;

@@ -16,6 +16,7 @@
 #include "src/intake/conceal.h"
 #include "src/intake/model_options.h"
 #include "src/intake/vllm_words.h"
+#include "src/facts/absurd_model.h"
 #include "src/facts/hub_name.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
@@ -248,36 +249,18 @@ std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
   return Error{r.message};
 }
 
-// Numbers that no model has: they would be divided by, or looped over.
-std::optional<Error> absurd_number(const Value& config, const std::string& path) {
-  struct Range {
-    std::string_view key;
-    std::int64_t most;
-  };
-  constexpr std::array kRanges = {Range{"num_attention_heads", 1 << 16},
-                                  Range{"num_key_value_heads", 1 << 16},
-                                  Range{"hidden_size", 1 << 24},
-                                  Range{"num_hidden_layers", 1 << 16},
-                                  Range{"head_dim", 1 << 16},
-                                  Range{"vocab_size", 1 << 30},
-                                  Range{"max_position_embeddings", 1 << 30}};
-  for (const std::string_view name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
-    const Value* part = config.find(name);
-    if (part == nullptr || !part->is_dict()) continue;
-    if (auto error = absurd_number(*part, path)) return error;
-  }
-  for (const Range& row : kRanges) {
-    const Value* value = config.find(row.key);
-    if (value == nullptr || !value->is_number()) continue;
-    const double number = value->as_number();
-    if (number >= 1.0 && number <= static_cast<double>(row.most)) continue;
-    return Error{fmt::format("{} is {}: no model has that", row.key, value->repr()), path};
-  }
-  return std::nullopt;
+std::optional<Error> absurd_part(const Value& config, const std::string& path) {
+  auto why = facts::absurd_part(config);
+  return why ? std::optional(Error{std::move(*why), path}) : std::nullopt;
 }
 
 // A directory that is there and holds no model, a broken config.json: bad input, not a verdict on the launch.
-std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string& path) {
+std::optional<Error> unusable_model(Release release, facts::ModelFiles& models, const std::string& path) {
+  if (facts::is_gguf_file(path)) {
+    const auto header = facts::load_config(models, {.release = release, .path = path}).result;
+    const auto* config = std::get_if<Value>(&header);
+    return config == nullptr ? std::nullopt : absurd_part(*config, path);  // a header SGLang refuses is a verdict
+  }
   const auto config = models.config_of(path);
   if (!config) return config.error();
   const auto place = models.place_of(path);
@@ -285,7 +268,7 @@ std::optional<Error> unusable_model(facts::ModelFiles& models, const std::string
   const std::string file = path == kModelByOption ? "--fact" : directory + "/config.json";
   if (*config != nullptr) {
     if (!(*config)->is_dict()) return Error{"a model configuration is a JSON object", file};
-    return absurd_number(**config, file);
+    return absurd_part(**config, file);
   }
   std::error_code ignored;
   const bool empty = std::filesystem::is_directory(path, ignored) && !models.has_file(path, "params.json") &&
@@ -386,13 +369,14 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
   open = {path_in(args, Field::model_path), path_in(args, Field::speculative_draft_model_path)};
   for (const std::string& path : {open.model, open.draft}) {
     if (path.empty() || !inputs.unusable_files_are_errors) continue;
-    if (auto error = unusable_model(*inputs.models, path)) return tl::make_unexpected(std::move(*error));
+    if (auto error = unusable_model(inputs.release, *inputs.models, path))
+      return tl::make_unexpected(std::move(*error));
   }
   if (const Value& given = args[Field::json_model_override_args];
       given.is_string() && inputs.unusable_files_are_errors) {
     const auto overrides = Value::parse_json(given.as_string());
     if (overrides && overrides->is_dict()) {
-      if (auto error = absurd_number(*overrides, "--json-model-override-args")) {
+      if (auto error = absurd_part(*overrides, "--json-model-override-args")) {
         return tl::make_unexpected(std::move(*error));
       }
     }

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "src/base/limits.h"
 #include "src/facts/kinds.h"
+#include "src/python/integer.h"
 
 namespace preflight::plan {
 namespace {
@@ -79,6 +82,12 @@ ElementSizes element_sizes(const ModelFacts& m) {
     if (list != nullptr && list->is_list() && list->as_list().size() > 1) s.exact = false;
   }
   return s;
+}
+
+// Bytes and parameters as whole numbers that can still be added up: a batch resolves models of any size.
+std::int64_t whole(double count) {
+  const auto most = static_cast<double>(limits::kLaunchBytes);
+  return integer::bounded_whole(std::clamp(count, 0.0, most));
 }
 
 struct Layer {
@@ -209,9 +218,9 @@ double lfm2_width(const Shape& s) {
   const std::int64_t width = integer(s.text, {"intermediate_size"});
   if (adjust != nullptr && !adjust->truthy()) return static_cast<double>(width);
   const Value* factor = s.text.find("block_ffn_dim_multiplier");
-  const std::int64_t thirds = 2 * width / 3;
+  const std::int64_t thirds = integer::bounded_times(2, width) / 3;
   const double scale = factor != nullptr && factor->is_number() ? factor->as_number() : 1.0;
-  const auto narrowed = static_cast<std::int64_t>(scale * static_cast<double>(thirds));
+  const std::int64_t narrowed = whole(scale * static_cast<double>(thirds));
   const std::int64_t unit = std::max<std::int64_t>(1, integer(s.text, {"block_multiple_of"}, 256));
   const std::int64_t units = (narrowed + unit - 1) / unit;
   return static_cast<double>(units * unit);
@@ -220,7 +229,7 @@ double lfm2_width(const Shape& s) {
 // The width of a dense layer; GPT-like classes take four times the hidden width where none is given.
 double dense_width(const Shape& s) {
   return s.number({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"},
-                  any_architecture(s.m, {"GPT"}) ? 4 * s.m.hidden_size : 0);
+                  any_architecture(s.m, {"GPT"}) ? integer::bounded_times(4, s.m.hidden_size) : 0);
 }
 
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
@@ -335,7 +344,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
   } else if (any_architecture(s.m, {"Lfm2"})) {
     add_dense(s, l, lfm2_width(s), true);
   } else {
-    add_dense(s, l, s.number({"intermediate_size_mlp"}, static_cast<std::int64_t>(width)), gated);
+    add_dense(s, l, s.number({"intermediate_size_mlp"}, whole(width)), gated);
   }
   return l;
 }
@@ -353,8 +362,7 @@ bool plain_table(const ModelFacts& m) { return any_architecture(m, {"Gemma3", "G
 // SGLang rounds a vocabulary up to whole blocks before it cuts the table.
 double rows_of_table(const ModelFacts& m) {
   constexpr std::int64_t kBlock = 64;
-  const std::int64_t blocks = (m.vocab_size + kBlock - 1) / kBlock;
-  return static_cast<double>(blocks * kBlock);
+  return std::ceil(static_cast<double>(m.vocab_size) / kBlock) * kBlock;
 }
 
 // Classes whose parameters on a rank were recorded (tests/parity/weights) and are counted to half a percent: dense
@@ -504,10 +512,10 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
       add(stage, l.attention, bytes.linear, d(split.attention_tp));
       add(stage, l.copied, bytes.linear, 1);
       add(stage, l.plain, bytes.plain, 1);
-      const bool whole = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
-      add(stage, l.dense, bytes.linear, whole ? 1 : d(split.tp));
+      const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
+      add(stage, l.dense, bytes.linear, uncut ? 1 : d(split.tp));
       add(stage, l.experts, bytes.experts, d(split.moe_tp) * d(split.ep));
-      e.layer_bytes = static_cast<std::int64_t>(stages[stage] - before);
+      e.layer_bytes = whole(stages[stage] - before);
     }
   }
   if (const VisionWeights vision = vision_weights(model); vision.cut + vision.whole > 0) {
@@ -518,9 +526,9 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     for (double& stage : stages) stage += rank * bytes.plain;  // every stage builds it
     s.exact = s.exact && size * bytes.plain < 0.05 * total;
   }
-  e.parameters = static_cast<std::int64_t>(parameters);
-  e.total_bytes = static_cast<std::int64_t>(total);
-  e.per_rank_bytes = static_cast<std::int64_t>(*std::max_element(stages.begin(), stages.end()));
+  e.parameters = whole(parameters);
+  e.total_bytes = whole(total);
+  e.per_rank_bytes = whole(*std::max_element(stages.begin(), stages.end()));
   e.exact = s.exact;
   return e;
 }

@@ -8,9 +8,17 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/python/text.h"
 
 namespace preflight::facts {
@@ -42,13 +50,12 @@ class Reader {
     if (version != 2 && version != 3) fail("ValueError", fmt::format("GGUF version {} is not known", version));
     const auto tensors = number<std::uint64_t>();
     const auto entries = number<std::uint64_t>();
-    file_.metadata = Value::dict({});
     for (std::uint64_t i = 0; i < entries; ++i) entry();
-    if (both_ && file_.metadata.find("general.architecture") == nullptr &&
-        !file_.texts.contains("general.architecture")) {
+    if (both_ && !keys_.contains("general.architecture")) {
       fail("ValueError", "the file names no general.architecture");
     }
     for (std::uint64_t i = 0; i < tensors; ++i) tensor();
+    file_.metadata = Value::dict(std::move(metadata_));
     return std::move(file_);
   }
 
@@ -73,10 +80,15 @@ class Reader {
     return value;
   }
 
+  // A vocabulary is hundreds of thousands of short texts: what is near lies in the buffer already, which a seek drops.
   void skip(std::uint64_t bytes) {
-    const std::uint64_t rest = size_ - at_;
-    at_ += std::min(bytes, rest);
-    in_.seekg(static_cast<std::streamoff>(at_));
+    constexpr std::uint64_t kNear = 4096;
+    const std::uint64_t step = std::min(bytes, size_ - at_);
+    at_ += step;
+    if (step <= kNear)
+      in_.ignore(static_cast<std::streamsize>(step));
+    else
+      in_.seekg(static_cast<std::streamoff>(at_));
   }
 
   std::string text() {
@@ -124,10 +136,12 @@ class Reader {
 
   void entry() {
     std::string key = text();
-    if ((file_.metadata.find(key) != nullptr || file_.texts.contains(key)) && repeated.empty()) {
+    const bool fresh = keys_.insert(key).second;
+    if (!fresh && repeated.empty()) {
       repeated = key;
       if (!both_) fail("KeyError", "the key " + key + " stands there twice");
     }
+    if (keys_.size() > limits::kModelSettings) fail("MemoryError", "the header has more keys than any model");
     const auto type = number<std::uint32_t>();
     if (type == kArray) {
       array(key);
@@ -161,8 +175,13 @@ class Reader {
     put(key, Value::list(std::move(items)));
   }
 
+  // The last value of a key that stands there twice counts, in the place of the first.
   void put(const std::string& key, Value value) {
-    file_.metadata = std::move(file_.metadata).with(key, std::move(value));
+    const auto [known, fresh] = places_.emplace(key, metadata_.size());
+    if (fresh)
+      metadata_.emplace_back(key, std::move(value));
+    else
+      metadata_[known->second].second = std::move(value);
   }
 
   void tensor() {
@@ -180,8 +199,30 @@ class Reader {
   bool both_;
   std::uint64_t size_ = 0;
   std::uint64_t at_ = 0;
+  Value::Dict metadata_;
+  std::unordered_map<std::string, std::size_t> places_;  // in metadata_
+  std::unordered_set<std::string> keys_;                 // those of texts, too
   GgufFile file_;
 };
+
+// What tells one state of a file from another.
+struct FileState {
+  std::string path;
+  GgufReaders readers;
+  dev_t device;
+  ino_t inode;
+  off_t size;
+  std::int64_t seconds;
+  std::int64_t nanoseconds;
+  bool operator==(const FileState&) const = default;
+};
+
+std::optional<FileState> state_of(const std::string& path, GgufReaders readers) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileState{
+      path, readers, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
 
 }  // namespace
 
@@ -202,10 +243,17 @@ bool is_gguf_file(const std::string& given) {
 }
 
 tl::expected<GgufFile, GgufFault> read_gguf(const std::string& path, GgufReaders readers) {
+  // A search resolves a model dozens of times, for each card and each candidate, by the same header.
+  static std::mutex guard;
+  static std::optional<std::pair<FileState, GgufFile>> last;
+  const auto state = state_of(path, readers);
+  const std::lock_guard lock(guard);
+  if (last && last->first == state) return last->second;
   try {
     Reader reader(path, readers);
     GgufFile file = reader.read();
     file.repeated = std::move(reader.repeated);
+    if (state) last.emplace(*state, file);
     return file;
   } catch (GgufFault& fault) {
     return tl::make_unexpected(std::move(fault));

@@ -1,0 +1,109 @@
+#include "src/facts/absurd_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "src/base/limits.h"
+
+namespace preflight::facts {
+namespace {
+
+struct Range {
+  std::string_view name;
+  std::int64_t least;
+  std::int64_t most;
+};
+
+// What every language model has: none of it is 0.
+constexpr std::array kOfText = {Range{"num_attention_heads", 1, limits::kHeads},
+                                Range{"num_key_value_heads", 1, limits::kHeads},
+                                Range{"hidden_size", 1, limits::kModelWidth},
+                                Range{"num_hidden_layers", 1, limits::kLayers},
+                                Range{"head_dim", 1, 1 << 16},
+                                Range{"vocab_size", 1, limits::kModelTokens},
+                                Range{"max_position_embeddings", 1, limits::kModelTokens}};
+
+// What any part may have, by the ends of its names: configurations spell them in many ways, and leave some at 0.
+constexpr std::array kByEnding = {
+    Range{"_experts", 0, limits::kExperts},
+    Range{"_per_tok", 0, limits::kExperts},
+    Range{"_heads", 0, limits::kHeads},
+    Range{"_head", 0, limits::kHeads},
+    Range{"_groups", 0, limits::kHeads},
+    Range{"_layers", 0, 1 << 16},
+    Range{"_layer", 0, 1 << 16},
+    Range{"intermediate_size", 0, limits::kModelWidth},
+    Range{"hidden_size", 0, limits::kModelWidth},
+    Range{"state_size", 0, limits::kModelWidth},
+    Range{"_dim", 0, limits::kModelWidth},
+    Range{"_rank", 0, limits::kModelWidth},
+    Range{"_inner", 0, limits::kModelWidth},
+    Range{"_width", 0, limits::kModelWidth},
+    Range{"d_model", 0, limits::kModelWidth},
+    Range{"d_state", 0, limits::kModelWidth},
+    Range{"vocab_size", 0, limits::kModelTokens},
+    Range{"_positions", 0, limits::kModelTokens},
+    Range{"_embeddings", 0, limits::kModelTokens},
+};
+
+bool is_text_part(std::string_view key) {
+  return key == "text_config" || key == "llm_config" || key == "language_config" || key == "thinker_config";
+}
+
+bool fits(const Value& value, const Range& range) {
+  if (value.is_list()) return std::ranges::all_of(value.as_list(), [&](const Value& v) { return fits(v, range); });
+  if (!value.is_number()) return true;
+  const double number = value.as_number();
+  return number >= static_cast<double>(range.least) && number <= static_cast<double>(range.most);
+}
+
+const Range* range_of(std::string_view key, bool of_text) {
+  const auto* exact = std::ranges::find(kOfText, key, &Range::name);
+  if (of_text && exact != kOfText.end()) return exact;
+  const auto* ending = std::ranges::find_if(kByEnding, [&](const Range& r) { return key.ends_with(r.name); });
+  return ending != kByEnding.end() ? ending : nullptr;
+}
+
+// The number itself of a list of them.
+const Value& culprit(const Value& value, const Range& range) {
+  if (!value.is_list()) return value;
+  return culprit(*std::ranges::find_if(value.as_list(), [&](const Value& v) { return !fits(v, range); }), range);
+}
+
+// Names of what is left unquantised are read once, and may be as many as the model has tensors.
+bool is_long_list(std::string_view key, const Value& value, bool quantization) {
+  if (!value.is_list() || quantization) return false;
+  return value.as_list().size() > (key == "architectures" ? limits::kArchitectures : limits::kModelItems);
+}
+
+std::optional<std::string> absurd_in(const Value& part, bool of_text, bool quantization = false) {
+  if (!part.is_dict()) return std::nullopt;
+  if (part.as_dict().size() > limits::kModelSettings) {
+    return fmt::format("{} settings in one object: no model has that", part.as_dict().size());
+  }
+  for (const auto& [key, value] : part.as_dict()) {
+    if (value.is_dict()) {
+      if (auto why = absurd_in(value, of_text && is_text_part(key), quantization || key == "quantization_config"))
+        return why;
+      continue;
+    }
+    if (is_long_list(key, value, quantization)) {
+      return fmt::format("{} has {} entries: no model has that", key, value.as_list().size());
+    }
+    const Range* range = range_of(key, of_text);
+    if (range != nullptr && !fits(value, *range)) {
+      return fmt::format("{} is {}: no model has that", key, culprit(value, *range).repr());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> absurd_part(const Value& config) { return absurd_in(config, true); }
+
+}  // namespace preflight::facts
