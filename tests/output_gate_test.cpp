@@ -1,6 +1,8 @@
 // What passes the program's one gate, and what is written as its number.
 #include "src/report/output_gate.h"
 
+#include "src/report/style.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,11 +35,19 @@ TEST(OutputGate, WritesWhatActsOnTheTextAroundItAsItsNumber) {
       {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                                           // a tag
       {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},                                 // no UTF-8
       {"\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", "\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80"},  // nor these
-      {"\033[1;31mred\033[0m", "\033[1;31mred\033[0m"},                                               // ours
       {"\033[2J\033]0;title\a", "\\u001b[2J\\u001b]0;title\\u0007"},
       {"\033[1;31;1;31;1m", "\\u001b[1;31;1;31;1m"},  // longer than any of ours
   };
   for (const Row& row : rows) EXPECT_EQ(gated(row.text), row.shown) << row.shown;
+}
+
+// Once the program colours, its own codes pass, and no other.
+TEST(OutputGate, ColoursPassWhereTheyAreTheProgramsOwn) {
+  const report::Style style(true);
+  const std::string own = style.bold("a") + style.red("b") + style.green("c") + style.yellow("d") + style.cyan("e") +
+                          style.dim("f") + "\033";
+  EXPECT_EQ(gated(own), own.substr(0, own.size() - 1) + "\\u001b");
+  EXPECT_EQ(gated("\033[31m|\033[K|\033[8m|\033[1"), "\\u001b[31m|\\u001b[K|\\u001b[8m|\\u001b[1");
 }
 
 TEST(OutputGate, IsTheSameWhereverAWriteIsCut) {
@@ -92,6 +102,59 @@ TEST(OutputGate, NothingAUserNamedActsOnATerminal) {
         EXPECT_EQ(text, gated(text)) << words[0];
         EXPECT_EQ(("\n" + text).find("\n::error::"), std::string::npos) << words[0] << ": " << text;
       }
+    }
+  }
+}
+
+// What stands in files: a model's configuration, the names of files and of what is in them, in text of every command.
+TEST(OutputGate, NothingInAFileActsOnATerminal) {
+  const TemporaryDirectory dir;
+  const std::string json = R"(a\n::error::\u001b[31m\u009by)";
+  const std::string shape =
+      R"("hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8, "num_hidden_layers": 4,
+         "vocab_size": 1000, "max_position_embeddings": 4096, "head_dim": 64, "intermediate_size": 2048)";
+  const std::string unknown = dir.path() + "/unknown";
+  dir.file("unknown/config.json", R"({"model_type": "qwen3", "architectures": [")" + json + R"("], )" + shape + "}");
+  const std::string typed = dir.path() + "/typed";
+  dir.file("typed/config.json", R"({"model_type": ")" + json + R"(", "architectures": [")" + json +
+                                    R"("], "quantization_config": {"quant_method": ")" + json + R"("}, )" + shape +
+                                    "}");
+  const std::string python = "python -m sglang.launch_server --model-path ";
+  const std::string script = dir.file("x\n::error::\033[31m.sh", python + "Qwen/Qwen3-8B --tp 3\n");
+  const std::string compose =
+      dir.file("compose.yaml",
+               "services:\n  \"x\\n::error::\\e[31m\":\n    image: \"lmsysorg/sglang:v0.5.20-xpu\\n::error::\"\n"
+               "    command: " +
+                   python + unknown + "\n    environment: {\"A\\n::error::\": \"b\\n::error::\"}\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& model : {unknown, typed}) {
+    rows.push_back({"check", "--no-kernel", "--", "--model-path", model, "--tp", "3"});
+    rows.push_back({"check", "--no-kernel", "--explain", "--", "--model-path", model});
+    rows.push_back({"memory", "--", "--model-path", model});
+    rows.push_back({"pages", "--no-kernel", "--", "--model-path", model});
+    rows.push_back({"resolve", "--all", "--", "--model-path", model});
+    rows.push_back({"suggest", model});
+    rows.push_back({"upgrade", "--from", "0.5.13", "--", "--model-path", model});
+    rows.push_back({"facts", "--", "--model-path", model});
+    rows.push_back({"explain", "attention_backend", "--", "--model-path", model});
+    rows.push_back({"explain", "MD001", "--", "--model-path", model});
+  }
+  for (const std::string& file : {script, compose, dir.path()}) {
+    rows.push_back({"launches", file});
+    rows.push_back({"check", "--no-kernel", file});
+    for (const char* format : {"github", "gitlab", "junit", "markdown", "html", "sarif", "json"}) {
+      rows.push_back({"check", "--no-kernel", "--output", format, file});
+    }
+  }
+  rows.push_back({"nodes", script, script});
+  for (const auto& row : rows) {
+    const ToolRun run = run_tool(row);
+    EXPECT_NE(run.status, 3) << ::testing::PrintToString(row);
+    for (const std::string& text : {run.out, run.err}) {
+      EXPECT_EQ(text, gated(text)) << ::testing::PrintToString(row);
+      EXPECT_EQ(text.find('\033'), std::string::npos) << ::testing::PrintToString(row);
+      EXPECT_EQ(("\n" + text).find("\n::error::"), std::string::npos) << ::testing::PrintToString(row) << text;
+      EXPECT_EQ(text.find("\n::error::\\"), std::string::npos) << text;
     }
   }
 }

@@ -69,13 +69,14 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   if (!launch.resolved.empty()) print_values(launch, style, all);
   print_lines(*prepared, style);
   if (prepared->unknown_model) {
-    std::cout << fmt::format("\n{} {}.\n", style.yellow("incomplete:"), left_open_by(*prepared->unknown_model));
+    std::cout << fmt::format("\n{} {}.\n", style.yellow("incomplete:"),
+                             report::printable(left_open_by(*prepared->unknown_model)));
   }
   if (launch.usage)
     std::cout << fmt::format("{} {}\n", style.red("refused by the argument parser:"),
                              report::printable(launch.usage->message));
   if (launch.refusal) {
-    std::cout << fmt::format("\n{} {} in {}: {}\n", style.red("refused:"), launch.refusal->exception,
+    std::cout << fmt::format("\n{} {} in {}: {}\n", style.red("refused:"), report::printable(launch.refusal->exception),
                              launch.refusal->function, report::printable(launch.refusal->message));
   }
   return launch.accepted() ? kOk : kFindings;

@@ -13,7 +13,7 @@ using Kind = ArgumentChange::Kind;
 
 // A file's own words for an option: "--page-size 64" stands there as "page-size: 64".
 std::string place(const ArgumentChange& c) {
-  return c.where.file.empty() ? std::string() : fmt::format("   ({}:{})", c.where.file, c.where.line);
+  return c.where.file.empty() ? std::string() : fmt::format("   ({}:{})", printable(c.where.file), c.where.line);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::vector<std::string> diff_lines(const CheckedFix& fix) {
 std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.attempts == 0) return "";
   if (search.fixes.empty()) {
-    return style.bold("Fix") + "\n  " + style.yellow("none found: ") + search.none_because + "\n\n";
+    return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";
   }
   std::string out = style.bold("Fix") + style.dim(" (resolved and checked again: no errors)") + "\n";
   for (std::size_t i = 0; i < search.fixes.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/shell_words.h"
+#include "src/report/printable.h"
 
 namespace preflight::report {
 namespace {
@@ -33,16 +34,18 @@ Json read_launch_json(const ReadLaunch& launch) {
 }
 
 std::string read_launch_text(const ReadLaunch& launch) {
-  std::string out = fmt::format("{}:{}", launch.file, launch.line);
-  if (!launch.name.empty()) out += fmt::format(" ({})", launch.name);
-  if (!launch.when.empty()) out += fmt::format(", {}", launch.when);
-  out += fmt::format("\n  {}\n", shell_words(launch.argv));
-  for (const auto& [name, value] : launch.env) out += fmt::format("  {}={}\n", name, shell_word(value));
+  std::string out = fmt::format("{}:{}", printable(launch.file), launch.line);
+  if (!launch.name.empty()) out += fmt::format(" ({})", printable(launch.name));
+  if (!launch.when.empty()) out += fmt::format(", {}", printable(launch.when));
+  out += fmt::format("\n  {}\n", printable(shell_words(launch.argv)));
+  for (const auto& [name, value] : launch.env)
+    out += fmt::format("  {}={}\n", printable(name), printable(shell_word(value)));
   if (!launch.image.empty()) {
-    out += fmt::format("  image {}{}\n", launch.image, launch.release.empty() ? "" : ", SGLang " + launch.release);
+    out += fmt::format("  image {}{}\n", printable(launch.image),
+                       launch.release.empty() ? "" : ", SGLang " + printable(launch.release));
   }
   for (const ReadLaunch::Open& open : launch.unknown) {
-    out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, open.what);
+    out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, printable(open.what));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "src/launch/launch_view.h"
 #include "src/report/finding_json.h"
+#include "src/report/printable.h"
 #include "src/report/report_json.h"
 
 namespace preflight::commands {
@@ -22,7 +23,7 @@ std::string thousands(std::int64_t n) {
 }
 
 std::string line(std::string_view label, double gib, std::string_view note) {
-  return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, note);
+  return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, preflight::report::printable(note));
 }
 
 // How far the figure can be trusted.
@@ -127,9 +128,11 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   const MemorySheet& s = report.sheet;
   std::string out;
   for (const Diagnostic& d : report.errors) {
-    out += style.red("fails whatever the memory: ") + fmt::format("{} {}; check tells more\n", d.rule, d.message);
+    out += style.red("fails whatever the memory: ") +
+           fmt::format("{} {}; check tells more\n", d.rule, report::printable(d.message));
   }
-  out += style.bold(fmt::format("Memory of one GPU ({}, SGLang {})\n", launch.device.name, launch.release().text()));
+  out += style.bold(fmt::format("Memory of one GPU ({}, SGLang {})\n", report::printable(launch.device.name),
+                                launch.release().text()));
   out += line(
       "device", s.device_gib,
       s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/report/style.h"
+
 namespace preflight::report {
 namespace {
 
@@ -17,15 +19,22 @@ struct Step {
   std::uint32_t code = 0;
 };
 
-// The program's own sequences: colours (ESC [ digits ; m) and "clear to the end of the line".
-Step escape_sequence(std::string_view text) {
-  constexpr std::size_t kLongest = 8;
-  if (text.size() > 1 && text[1] != '[') return {1, false, true, 0x1B};
-  for (std::size_t i = 2; i < std::min(text.size(), kLongest); ++i) {
-    if (text[i] == 'm' || text[i] == 'K') return {i + 1, true};
-    if ((text[i] < '0' || text[i] > '9') && text[i] != ';') return {1, false, true, 0x1B};
+// The program's own sequences: its colours, where it colours, and "clear to the end of the line" of the progress line.
+// Any other is somebody's text.
+Step escape_sequence(std::string_view text, OutputGate::Returns returns) {
+  bool may_become = false;
+  const auto is = [&](std::string_view own) {
+    may_become = may_become || own.starts_with(text);
+    return text.starts_with(own);
+  };
+  if (returns == OutputGate::Returns::kPass && is("\033[K")) return {3, true};
+  if (Style::in_use()) {
+    for (const std::string_view code : Style::kCodes) {
+      const std::string own = "\033[" + std::string(code) + "m";
+      if (is(own)) return {own.size(), true};
+    }
   }
-  return text.size() < kLongest ? Step{} : Step{1, false, true, 0x1B};
+  return {may_become ? 0U : 1U, false, true, 0x1B};
 }
 
 // One character of UTF-8: overlong forms, surrogates and what lies beyond Unicode are none.
@@ -61,12 +70,12 @@ bool acts(std::uint32_t code) {
   return std::ranges::any_of(kRanges, [&](const auto& r) { return code >= r.first && code <= r.second; });
 }
 
-Step next(std::string_view text, bool returns) {
+Step next(std::string_view text, OutputGate::Returns returns) {
   const auto first = static_cast<unsigned char>(text.front());
-  if (first == 0x1B) return escape_sequence(text);
+  if (first == 0x1B) return escape_sequence(text, returns);
   if (first < 0x80) {
-    const bool harmless =
-        (first >= 0x20 && first < 0x7F) || first == '\n' || first == '\t' || (first == '\r' && returns);
+    const bool harmless = (first >= 0x20 && first < 0x7F) || first == '\n' || first == '\t' ||
+                          (first == '\r' && returns == OutputGate::Returns::kPass);
     return {1, harmless, true, first};
   }
   Step step = character(text);
@@ -85,7 +94,7 @@ bool is_plain(std::string_view text) {
 }
 
 // Writes what passes to `out`; returns how much of `text` was dealt with.
-std::size_t filter(std::string_view text, bool is_end, bool returns, std::string& out) {
+std::size_t filter(std::string_view text, bool is_end, OutputGate::Returns returns, std::string& out) {
   std::size_t at = 0;
   while (at < text.size()) {
     Step step = next(text.substr(at), returns);
@@ -109,12 +118,12 @@ std::size_t filter(std::string_view text, bool is_end, bool returns, std::string
 
 std::string gated(std::string_view text) {
   std::string out;
-  filter(text, true, false, out);
+  filter(text, true, OutputGate::Returns::kNone, out);
   return out;
 }
 
 OutputGate::OutputGate(std::ostream& stream, Returns returns)
-    : stream_(stream), target_(stream.rdbuf(this)), returns_(returns == Returns::kPass) {}
+    : stream_(stream), target_(stream.rdbuf(this)), returns_(returns) {}
 
 OutputGate::~OutputGate() {
   pass({}, true);

@@ -4,8 +4,9 @@
 // What would move the cursor, colour the terminal, end a line's direction or hide text is written as its number,
 // `\u202e` or `\x85`: control characters but line ends and tabs, those of C1, marks of text direction, line and
 // paragraph separators, characters without width, and bytes that are no UTF-8. The form with \u stays valid inside JSON
-// strings. Of escape sequences the program's own pass (report/style.h, the progress line). Line ends pass: a text of
-// the user's own has none left behind printable(). Tested by tests/output_gate_test.cpp.
+// strings. Of escape sequences the program's own pass, where it uses them: the colours of report/style.h once it
+// colours, what clears the progress line on standard error. Line ends pass: a text of the user's own has none left
+// behind printable(), by which every line of text is made. Tested by tests/output_gate_test.cpp.
 #pragma once
 
 #include <ostream>
@@ -36,7 +37,7 @@ class OutputGate : public std::streambuf {
 
   std::ostream& stream_;
   std::streambuf* target_;
-  bool returns_;
+  Returns returns_;
   bool used_ = false;
   std::string held_;  // the begin of a character or of an escape sequence whose rest comes with the next write
 };

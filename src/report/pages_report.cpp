@@ -113,7 +113,8 @@ std::string pages_text(const PagesReport& report, const TextOptions& options) {
   if (!report.best) {
     out += style.red("none of these works") + ": see `check` for the launch as it is\n\n";
   } else {
-    out += fmt::format("{} {}: {}\n\n", style.bold("recommended:"), advice(report.rows[*report.best]), report.reason);
+    out += fmt::format("{} {}: {}\n\n", style.bold("recommended:"), advice(report.rows[*report.best]),
+                       printable(report.reason));
   }
   if (!report.drawing) return out;
   return out + style.bold(title_of(*report.drawing)) + "\n" + page_picture_text(report.drawing->picture, style);

@@ -177,14 +177,15 @@ std::string log_text(const std::string& log) {
 std::string case_text(const CaseReport& c, const DeviceError*& last, const Style& style) {
   const bool good = c.verdict.word == VerdictWord::kPass;
   const std::string word = fmt::format("{:<10}", name_of(c.verdict.word));
-  std::string out = fmt::format("  {}  {}\n", good ? style.green(word) : style.red(word), c.case_line);
+  std::string out = fmt::format("  {}  {}\n", good ? style.green(word) : style.red(word), printable(c.case_line));
   if (c.fault) {
     const bool again = last != nullptr && last->message == c.fault->message && last->log == c.fault->log;
     last = &*c.fault;
     if (again) return out + fmt::format("    {}, as above\n", name_of(c.fault->kind));
-    return out + fmt::format("    {}: {}\n", name_of(c.fault->kind), c.fault->message) + log_text(c.fault->log);
+    return out + fmt::format("    {}: {}\n", name_of(c.fault->kind), printable(c.fault->message)) +
+           log_text(c.fault->log);
   }
-  if (!c.verdict.reason.empty()) out += fmt::format("              {}\n", c.verdict.reason);
+  if (!c.verdict.reason.empty()) out += fmt::format("              {}\n", printable(c.verdict.reason));
   return out;
 }
 
@@ -215,11 +216,12 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
   out += "\n";
   if (!report.kernel) {
     const std::string why = report.absence ? fmt::format("not run ({}):", name_of(report.absence->kind)) : "not run:";
-    return out + fmt::format("  {} {}\n\n", style.yellow(why), report.kernel_not_run);
+    return out + fmt::format("  {} {}\n\n", style.yellow(why), printable(report.kernel_not_run));
   }
   const KernelReport& k = *report.kernel;
   if (k.device) {
-    out += fmt::format("  on {} ({}, driver {})\n", k.device->name, k.device->platform, k.device->driver);
+    out += fmt::format("  on {} ({}, driver {})\n", printable(k.device->name), printable(k.device->platform),
+                       printable(k.device->driver));
     const std::string engine = matrix_engine(*k.device);
     if (!engine.empty()) out += fmt::format("  decode of 16-bit tensors on the matrix engine: {}\n", engine);
   }
@@ -228,7 +230,7 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     return k.error && c.fault && c.fault->kind == k.error->kind;
   });
   if (k.error && !told) {
-    out += fmt::format("  {} {}\n", style.red(fmt::format("{}:", name_of(k.error->kind))), k.error->message);
+    out += fmt::format("  {} {}\n", style.red(fmt::format("{}:", name_of(k.error->kind))), printable(k.error->message));
     out += log_text(k.error->log);
   }
   int not_run = 0;
@@ -255,7 +257,7 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
     }
   }
   for (const auto& skip : k.skipped)
-    out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, skip.reason);
+    out += fmt::format("  {} {}: {}\n", style.yellow("skipped"), skip.kernel, printable(skip.reason));
   return out + "\n";
 }
 
@@ -268,7 +270,7 @@ std::string injections_section(const Report& report, const Style& style) {
     caught += good ? 1 : 0;
     const std::string word(name_of(i.outcome));
     out += fmt::format("  {}  planted defect {}: {}\n", good ? style.green(word) : style.red(word), i.defect, i.what);
-    if (!i.case_line.empty()) out += fmt::format("          in {}\n", i.case_line);
+    if (!i.case_line.empty()) out += fmt::format("          in {}\n", printable(i.case_line));
     out += fmt::format("          {}\n", printable(i.reason));
   }
   out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught,
@@ -297,11 +299,11 @@ std::string summary(const Report& report, const Style& style) {
   const std::string ignored = report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size());
   std::string out = fmt::format("{}: {}{} (SGLang {})\n", good ? style.green(word) : style.red(word), counts, ignored,
                                 report.launch.release().text());
-  if (const std::string doubt = report.doubt(); !doubt.empty()) out += style.yellow(doubt) + "\n";
+  if (const std::string doubt = report.doubt(); !doubt.empty()) out += style.yellow(printable(doubt)) + "\n";
   std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
   if (!report.coverage.not_checked.empty()) {
     rules += fmt::format(", {} not checked ({})", report.coverage.not_checked.size(),
-                         report.coverage.not_checked.front().reason);
+                         printable(report.coverage.not_checked.front().reason));
   }
   out += style.dim(rules) + "\n";
   if (!report.launch.unmodelled.empty()) {
@@ -360,7 +362,7 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
   std::string out =
       fmt::format("{}: {}\n", style.severity(finding.severity, head), style.bold(printable(finding.message)));
   const Excerpt excerpt = excerpt_of(finding.where, source, options.width);
-  if (!excerpt.place.empty()) out += fmt::format("  {} {}\n", style.dim("-->"), excerpt.place);
+  if (!excerpt.place.empty()) out += fmt::format("  {} {}\n", style.dim("-->"), printable(excerpt.place));
   if (!excerpt.line.empty()) {
     out += fmt::format("    {} {}\n", style.dim("|"), excerpt.line);
     out += fmt::format("    {} {}{}\n", style.dim("|"), std::string(excerpt.caret_column, ' '),
@@ -396,7 +398,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
   out += listed_findings(report, options.details ? Severity::kInfo : Severity::kChange, options, style);
-  for (const auto& line : report.fix_written) out += line + "\n\n";
+  for (const auto& line : report.fix_written) out += printable(line) + "\n\n";
   out += values_section(report.launch, options, style);
   if (report.plan) out += plan_section(*report.plan, style);
   if (report.memory) out += memory_section(*report.memory, style);

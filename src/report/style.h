@@ -1,6 +1,8 @@
 // Colour on a terminal, none elsewhere: every style is a pair of strings, empty when colour is off.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -10,7 +12,10 @@ namespace preflight::report {
 
 class Style {
  public:
-  explicit Style(bool colour) : colour_(colour) {}
+  // Every code that is ever written; the output gate lets no other pass, and these only once something is coloured.
+  static constexpr std::array<std::string_view, 7> kCodes = {"0", "1", "2", "1;31", "1;32", "1;33", "1;36"};
+  explicit Style(bool colour) : colour_(colour) { in_use_ = in_use_ || colour; }
+  static bool in_use() { return in_use_; }
 
   [[nodiscard]] std::string bold(std::string_view s) const { return paint("1", s); }
   [[nodiscard]] std::string dim(std::string_view s) const { return paint("2", s); }
@@ -28,6 +33,7 @@ class Style {
     if (!colour_) return std::string(s);
     return "\033[" + std::string(code) + "m" + std::string(s) + "\033[0m";
   }
+  inline static std::atomic<bool> in_use_ = false;
   bool colour_;
 };
 
