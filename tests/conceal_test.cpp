@@ -23,6 +23,53 @@ TEST(Conceal, KnowsSecretsByTheirNames) {
   }
 }
 
+TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
+  for (const char* name : {"key", "auth", "pass", "db-pwd", "private-key", "credentials", "cookie", "bearer",
+                           "API_TOKENS", "accessToken", "X-Amz-Signature", "X-Amz-Credential", "sig", "AccountKey",
+                           "api\\u005fkey", "SLACK_WEBHOOK_URL", "hf-tokn", "SGLANG_TOKEN", "userPassword"}) {
+    EXPECT_TRUE(commands::is_secret_variable(name)) << name;
+  }
+  for (const char* name : {"PATH", "max_position_embeddings", "time_to_first_token", "model", "keyed", "author",
+                           "SGLANG_PORT", "tokenizer", "compass", "factor", "architectures"}) {
+    EXPECT_FALSE(commands::is_secret_variable(name)) << name;
+  }
+  EXPECT_TRUE(commands::is_count("SGLANG_MAX_TOTAL_TOKENS", "65536"));
+  EXPECT_FALSE(commands::is_count("HF_TOKENS", "hf_a,hf_b"));
+}
+
+TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"api_key=S123", "api_key=***"},
+      {"Authorization: Bearer S123", "Authorization: ***"},
+      {"x Bearer S123 y", "x Bearer *** y"},
+      {"Basic S123==", "Basic ***"},
+      {"https://h/p?a=1&sig=S123&b=2", "https://h/p?a=1&sig=***&b=2"},
+      {"https://h/p?X-Amz-Credential=S1/2&X-Amz-Signature=S2", "https://h/p?X-Amz-Credential=***&X-Amz-Signature=***"},
+      {"https://h/#access_token=S123", "https://h/#access_token=***"},
+      {"//u:S123@h", "//u:***@h"},
+      {"u:S123@h:1", "u:***@h:1"},
+      {"s3://key:S123@bucket/x", "s3://key:***@bucket/x"},
+      {"https://S123@h/x", "https://***@h/x"},
+      {R"({"a": {"tokens": ["S1", "S2"]}, "b": 1})", R"({"a": {"tokens": [***]}, "b": 1})"},
+      {R"({"auth": {"x": "S1"}})", R"({"auth": {***}})"},
+      {R"({"api\u005fkey": "S1"})", R"({"api\u005fkey": "***"})"},
+      {R"({"x": "{\"token\": \"S123\"}"})", R"({"x": "{\"token\": \"***\"}"})"},
+      {"AccountName=a;AccountKey=S123==;Suffix=b", "AccountName=a;AccountKey=***;Suffix=b"},
+      {"https://hooks.slack.com/services/T/B/S123", "https://hooks.slack.com/***"},
+      {"https://discord.com/api/webhooks/1/S123 x", "https://discord.com/*** x"},
+      // None of them.
+      {"lmsysorg/sglang:v0.5.20@sha256:abcd", "lmsysorg/sglang:v0.5.20@sha256:abcd"},
+      {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},
+      {"http://host:30000/v1?n=1", "http://host:30000/v1?n=1"},
+      {"git@github.com:a/b", "git@github.com:a/b"},
+      {"adapter=/models/lora", "adapter=/models/lora"}};
+  for (const auto& [text, shown] : rows) {
+    std::string out = text;
+    commands::hide_parts(out);
+    EXPECT_EQ(out, shown);
+  }
+}
+
 // Every way a secret may come in, through every command that shows a launch.
 TEST(Conceal, NoReportHoldsASecret) {
   const TemporaryDirectory dir;
@@ -58,8 +105,13 @@ TEST(Conceal, NoReportHoldsASecret) {
 // A marker in every place that may hold a secret: options by their names, nearly by them, addresses, members of JSON
 // texts, variables, through every command that shows a launch.
 TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
-  const std::vector<std::vector<std::string>> commands = {
-      {"check", "--no-kernel"}, {"resolve"}, {"memory"}, {"pages", "--no-kernel"}, {"upgrade", "--from", "0.5.13"}};
+  const std::vector<std::vector<std::string>> commands = {{"check", "--no-kernel"},
+                                                          {"resolve"},
+                                                          {"memory"},
+                                                          {"pages", "--no-kernel"},
+                                                          {"upgrade", "--from", "0.5.13"},
+                                                          {"suggest", "Qwen/Qwen3-0.6B"},
+                                                          {"facts"}};
   const std::vector<std::vector<std::string>> arguments = {
       {"--api-key", "topsecret"},
       {"--api-keey", "topsecret"},
@@ -69,6 +121,26 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--model-path", "https://topsecret@hub/x?token=topsecret"},
       {"--json-model-override-args", R"({"token":"topsecret"})"},
       {"--model-loader-extra-config", R"({"a": {"auth_token": "topsecret"}})"},
+      {"--token", "topsecret"},
+      {"--key", "topsecret"},
+      {"--auth=topsecret"},
+      {"--pass", "topsecret"},
+      {"--db-pwd", "topsecret"},
+      {"--private-key", "topsecret"},
+      {"--credentials", "topsecret"},
+      {"--cookie", "topsecret"},
+      {"--bearer", "topsecret"},
+      {"--hf-tokn", "topsecret"},
+      {"--served-model-name", "api_key=topsecret"},
+      {"--served-model-name", "Authorization: Bearer topsecret"},
+      {"--served-model-name", "Basic topsecret"},
+      {"--otlp-traces-endpoint", "https://h/x?a=1&X-Amz-Signature=topsecret#access_token=topsecret"},
+      {"--otlp-traces-endpoint", "//u:topsecret@h"},
+      {"--dist-init-addr", "u:topsecret@h:1"},
+      {"--json-model-override-args", R"({"a": {"tokens": ["x", "topsecret"]}, "b": "{\"apiKey\": \"topsecret\"}"})"},
+      {"--json-model-override-args", R"({"api\u005fkey": "topsecret"})"},
+      {"--served-model-name", "AccountName=a;AccountKey=topsecret;x"},
+      {"--otlp-traces-endpoint", "https://hooks.slack.com/services/T/B/topsecret"},
       {"--hicache-storage-backend", "file", "--hicache-storage-backend-extra-config", R"({"password":"topsecret"})"},
   };
   const std::vector<std::string> variables = {"HF_TOKEN=topsecret",
@@ -77,6 +149,10 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
                                               "AWS_SECRET_ACCESS_KEY=topsecret",
                                               "https_proxy=http://me:topsecret@proxy:1",
                                               "SGLANG_URL=redis://:topsecret@host",
+                                              "SGLANG_TOKEN=topsecret",
+                                              "API_TOKENS=a,topsecret",
+                                              "MY_HEADER=Authorization: Bearer topsecret",
+                                              "ALERTS=https://discord.com/api/webhooks/1/topsecret",
                                               "HF_TOKEN topsecret"};
   const auto expect_hidden = [](const std::vector<std::string>& words) {
     const ToolRun run = run_tool(words);
@@ -87,7 +163,8 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
     for (const char* format : {"text", "json"}) {
       std::vector<std::string> start = command;
       start.insert(start.end(), {"--format", format});
-      const std::vector<std::string> launch = {"--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"};
+      std::vector<std::string> launch = {"--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"};
+      if (command[0] == "suggest") launch = {"--"};
       for (const auto& given : arguments) {
         std::vector<std::string> words = start;
         words.insert(words.end(), launch.begin(), launch.end());

@@ -175,7 +175,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     report.fix_written =
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
-  conceal(report.fixes, prepared.inputs.release);
+  conceal(report.fixes, prepared.inputs);
   if (command.proves && changeable) prove_remedies(prepared, command.rules, report.fixes, report.findings);
   report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();

@@ -18,6 +18,7 @@
 
 #include "src/commands/findings.h"
 #include "src/commands/memory.h"
+#include "src/intake/conceal.h"
 #include "src/report/facts_text.h"
 #include "src/report/json_dump.h"
 #include "src/report/printable.h"
@@ -205,6 +206,16 @@ bool better(const std::string& goal, const Candidate& a, const Candidate& b) {
   return std::tuple(plain(a), -a.cards, -a.memory.tokens) < std::tuple(plain(b), -b.cards, -b.memory.tokens);
 }
 
+// They were tried with their secrets, and are shown without.
+void conceal_all(Search& s) {
+  const auto hide = [&](Words& words) { words = concealed(s.inputs.release, std::move(words)); };
+  for (Candidate& c : s.found) hide(c.arguments);
+  for (Remedy& r : s.remedies) hide(r.arguments);
+  if (!s.nearest) return;
+  hide_in(s.nearest->why, s.inputs);
+  hide(s.nearest->arguments);
+}
+
 std::string text_of(const Search& s, const MachineFacts& facts, const report::Style& style) {
   std::string out = report::facts_head(facts, style);
   if (s.found.empty()) {
@@ -260,18 +271,29 @@ Json json_of(const Search& s, const MachineFacts& facts) {
   return out;
 }
 
+// CLI11's own tells the largest double for a limit.
+CLI::Validator positive_whole() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::int64_t number = 0;
+        const bool holds = CLI::detail::lexical_cast(text, number) && number > 0;
+        return holds ? std::string() : "expected a whole number above 0, not " + text;
+      },
+      "POSITIVE");
+}
+
 }  // namespace
 
 void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
   app.add_option("MODEL", flags.model, "A directory, or a Hugging Face id")->type_name("DIR")->required();
   add_launch_options(app, flags.launch);
   app.add_option("--context", flags.context, "Tokens of one request (default: the model's own limit)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_whole());
   app.add_option("--concurrency", flags.concurrency, "Requests at once, each of that many tokens (default: 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_whole());
   app.add_option("--for", flags.goal, "latency, throughput or memory (default: latency)")
       ->check(CLI::IsMember({"latency", "throughput", "memory"}));
-  app.add_option("--most", flags.most, "Suggestions to print (default: 3)")->check(CLI::PositiveNumber);
+  app.add_option("--most", flags.most, "Suggestions to print (default: 3)")->check(positive_whole());
   app.add_option("--kernel-date", flags.kernel_date,
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
 }
@@ -300,6 +322,7 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   if (s.found.empty()) look_for_remedies(s, flags.model);
   std::stable_sort(s.found.begin(), s.found.end(),
                    [&](const Candidate& a, const Candidate& b) { return better(flags.goal, a, b); });
+  conceal_all(s);
   const OutputOptions output = output_options(flags.launch);
   if (output.format == Format::kJson) {
     std::cout << report::json_dump(json_of(s, *prepared->machine)) << '\n';

@@ -2,110 +2,75 @@
 #include "src/intake/conceal.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
-#include "src/base/ascii_case.h"
 #include "src/args/argument_groups.h"
-#include "src/base/edit_distance.h"
+#include "src/intake/secret_text.h"
 
 namespace preflight::commands {
 namespace {
 
-constexpr std::string_view kHidden = "***";
 // Shorter ones are hidden where they stand, but not looked for in prose: they would be found in any word.
 constexpr std::size_t kShortest = 4;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The first whole occurrence of `secret` from `at` on.
-std::size_t find_whole(std::string_view text, std::string_view secret, std::size_t at) {
-  for (at = text.find(secret, at); at != text.npos; at = text.find(secret, at + 1)) {
-    const std::size_t end = at + secret.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return at;
-  }
-  return at;
-}
-
 class Secrets {
  public:
   void add(std::string_view secret) {
-    if (!secret.empty() && secret != kHidden) all_.emplace_back(secret);
+    if (secret.size() < kShortest || secret == kHidden) {
+      any_ = any_ || !secret.empty();
+      return;
+    }
+    any_ = true;
+    auto& same = by_start_[std::string(secret.substr(0, kShortest))];
+    if (std::ranges::find(same, secret) != same.end()) return;
+    same.emplace_back(secret);
+    std::ranges::sort(same, std::ranges::greater{}, &std::string::size);  // the longest hides the others in it
   }
-  [[nodiscard]] const std::vector<std::string>& all() const { return all_; }
+  [[nodiscard]] bool any() const { return any_; }
+
+  // Where they stand as whole words. One look-up a word, however many secrets there are.
+  [[nodiscard]] std::vector<TextPart> found_in(std::string_view text) const {
+    std::vector<TextPart> found;
+    if (by_start_.empty()) return found;
+    for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
+      if (at > 0 && is_word(text[at - 1])) continue;
+      const auto same = by_start_.find(std::string(text.substr(at, kShortest)));
+      if (same == by_start_.end()) continue;
+      for (const std::string& secret : same->second) {
+        const std::size_t end = at + secret.size();
+        if (!text.substr(at).starts_with(secret) || (end < text.size() && is_word(text[end]))) continue;
+        found.push_back({at, secret.size()});
+        at = end - 1;
+        break;
+      }
+    }
+    return found;
+  }
 
   // `keep_columns`: what stands behind a secret stays in its place.
   void hide_in(std::string& text, bool keep_columns = false) const {
-    for (const std::string& secret : all_) {
-      if (secret.size() < kShortest) continue;
-      std::string shown(kHidden);
-      if (keep_columns) shown.resize(secret.size(), ' ');
-      for (auto at = find_whole(text, secret, 0); at != text.npos; at = find_whole(text, secret, at + shown.size())) {
-        text.replace(at, secret.size(), shown);
-      }
+    const std::vector<TextPart> found = found_in(text);
+    if (found.empty()) return;
+    std::string shown;
+    std::size_t at = 0;
+    for (const TextPart& part : found) {
+      shown.append(text, at, part.begin - at).append(kHidden);
+      if (keep_columns && part.size > kHidden.size()) shown.append(part.size - kHidden.size(), ' ');
+      at = part.begin + part.size;
     }
+    text = shown.append(text, at);
   }
 
  private:
-  std::vector<std::string> all_;
+  bool any_ = false;
+  std::unordered_map<std::string, std::vector<std::string>> by_start_;
 };
-
-// What hides inside a text, whatever it is called: the part of a URL before its host (s3://key:secret@bucket),
-// parameters of its query, and members of a JSON object, by their names.
-using Part = std::pair<std::size_t, std::size_t>;  // begin, size
-
-void add_url_parts(std::string_view text, std::vector<Part>& parts) {
-  constexpr std::string_view kAuthority = "://";
-  for (std::size_t at = text.find(kAuthority); at != text.npos; at = text.find(kAuthority, at + 1)) {
-    const std::size_t begin = at + kAuthority.size();
-    const std::size_t end = std::min(text.find_first_of("/?# \t\n\"'", begin), text.size());
-    const std::size_t host = text.substr(0, end).rfind('@');
-    if (host == text.npos || host < begin) continue;
-    const std::size_t colon = text.substr(0, host).find(':', begin);
-    const std::size_t from = colon == text.npos ? begin : colon + 1;
-    if (from < host) parts.emplace_back(from, host - from);
-  }
-}
-
-// `name=value` behind ? or &, and `"name": "value"`.
-void add_named_parts(std::string_view text, std::vector<Part>& parts) {
-  for (std::size_t at = text.find_first_of("?&"); at != text.npos; at = text.find_first_of("?&", at + 1)) {
-    const std::size_t equals = text.find_first_of("=&# ", at + 1);
-    if (equals == text.npos || text[equals] != '=' || !is_secret(text.substr(at + 1, equals - at - 1))) continue;
-    const std::size_t end = std::min(text.find_first_of("&# \"'", equals + 1), text.size());
-    if (end > equals + 1) parts.emplace_back(equals + 1, end - equals - 1);
-  }
-  for (std::size_t colon = text.find(':'); colon != text.npos; colon = text.find(':', colon + 1)) {
-    const auto quote = [&](std::size_t at) { return at < text.size() && (text[at] == '"' || text[at] == '\''); };
-    const std::size_t close = text.substr(0, colon).find_last_not_of(" \t\n");
-    const std::size_t value = text.find_first_not_of(" \t\n", colon + 1);
-    if (close == text.npos || value == text.npos || close == 0 || !quote(close) || !quote(value)) continue;
-    const std::size_t open = text.rfind(text[close], close - 1);
-    if (open == text.npos || !is_secret_variable(text.substr(open + 1, close - open - 1))) continue;
-    std::size_t end = value + 1;
-    while (end < text.size() && text[end] != text[value]) end += text[end] == '\\' ? 2 : 1;
-    end = std::min(end, text.size());
-    if (end > value + 1) parts.emplace_back(value + 1, end - value - 1);
-  }
-}
-
-std::vector<Part> secret_parts(std::string_view text) {
-  std::vector<Part> parts;
-  if (text.find("://") != text.npos) add_url_parts(text, parts);
-  if (text.find_first_of("?{") != text.npos) add_named_parts(text, parts);
-  std::ranges::sort(parts);
-  const auto overlaps = [](const Part& a, const Part& b) { return b.first < a.first + a.second; };
-  parts.erase(std::unique(parts.begin(), parts.end(), overlaps), parts.end());
-  return parts;
-}
-
-void hide_parts(std::string& text) {
-  const std::vector<Part> parts = secret_parts(text);
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) text.replace(part->first, part->second, kHidden);
-}
 
 // A word of the arguments that is a secret, or holds one from `from` on ("--api-key=…").
 struct SecretWord {
@@ -121,7 +86,10 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
   std::size_t index = 0;
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
-    const bool secret = g.is_option() && (known ? is_secret(field_name(g.option->field)) : looks_secret(g.name));
+    // A name that argparse completes is one that somebody chose: --token is no --tokenizer-path to its user.
+    const bool whole = known && std::ranges::find(g.option->names, std::string_view(g.name)) != g.option->names.end();
+    const bool secret =
+        g.is_option() && ((known && is_secret(field_name(g.option->field))) || (!whole && looks_secret(g.name)));
     for (std::size_t i = 0; i < g.words.size(); ++i, ++index) {
       if (!secret) {
         for (const auto& [from, size] : secret_parts(g.words[i]))
@@ -136,13 +104,18 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
   return out;
 }
 
+// Numbers of tokens are told.
+bool hides_whole(std::string_view name, std::string_view value) {
+  return is_secret_variable(name) && !value.empty() && !is_count(name, value);
+}
+
 Secrets secrets_of(Release release, const std::vector<std::string>& argv, const Environment& env) {
   Secrets out;
   for (const SecretWord& s : secret_words(release, argv)) {
     out.add(std::string_view(argv[s.index]).substr(s.from, s.size));
   }
   for (const auto& [name, value] : env) {
-    if (is_secret_variable(name)) out.add(value);
+    if (hides_whole(name, value)) out.add(value);
     for (const auto& [from, size] : secret_parts(value)) out.add(std::string_view(value).substr(from, size));
   }
   return out;
@@ -155,7 +128,7 @@ void hide_words(Release release, std::vector<std::string>& words) {
 
 void hide_variables(Environment& env) {
   for (auto& [name, value] : env) {
-    if (is_secret_variable(name) && !value.empty()) {
+    if (hides_whole(name, value)) {
       value = kHidden;
     } else {
       hide_parts(value);
@@ -180,13 +153,7 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
     }
     if (cut.length > 0) cuts.push_back(cut);
   }
-  for (const std::string& secret : secrets.all()) {
-    if (secret.size() < kShortest) continue;
-    for (auto at = find_whole(source.text, secret, 0); at != std::string::npos;
-         at = find_whole(source.text, secret, at + secret.size())) {
-      cuts.push_back({at, secret.size()});
-    }
-  }
+  for (const auto& [begin, size] : secrets.found_in(source.text)) cuts.push_back({begin, size});
   std::sort(cuts.begin(), cuts.end(),
             [](const auto& a, const auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.length > b.length; });
   std::size_t floor = source.text.size();
@@ -230,52 +197,14 @@ std::optional<Value> hidden_in(const Value& value, const Secrets& secrets) {
   if (!value.is_dict()) return std::nullopt;
   Value::Dict dict;
   for (const auto& [key, item] : value.as_dict()) {
-    const bool whole = item.is_string() && is_secret_variable(key);
+    const bool whole = !item.is_none() && hides_whole(key, item.is_string() ? item.as_string() : item.repr());
     changed = changed || whole;
     dict.emplace_back(key, whole ? Value(std::string(kHidden)) : shown(item));
   }
   return changed ? std::optional(Value::dict(std::move(dict))) : std::nullopt;
 }
 
-std::string plain_name(std::string_view name) {
-  std::string plain;
-  for (const char c : name) plain += c == '-' ? '_' : ascii_lower(c);
-  plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
-  return plain;
-}
-
 }  // namespace
-
-bool looks_secret(std::string_view name) {
-  const std::string plain = plain_name(name.substr(0, name.find('=')));
-  return is_secret(plain) || std::ranges::any_of(std::array<std::string_view, 4>{"api_key", "admin_api_key",
-                                                                                 "ssl_keyfile_password", "password"},
-                                                 [&](std::string_view near) {
-                                                   constexpr std::size_t kSlips = 2;
-                                                   return edit_distance(plain, near, kSlips) <= kSlips;
-                                                 });
-}
-
-bool is_secret_variable(std::string_view name) {
-  const std::string plain = plain_name(name);
-  constexpr std::array<std::string_view, 12> kEndings = {"key",         "auth",       "authorization", "pass",
-                                                         "pwd",         "passphrase", "pat",           "credential",
-                                                         "credentials", "cookie",     "dsn",           "bearer"};
-  return is_secret(name) || std::ranges::any_of(kEndings, [&](std::string_view e) {
-           return plain == e ||
-                  (plain.size() > e.size() && plain.ends_with(e) && plain[plain.size() - e.size() - 1] == '_');
-         });
-}
-
-bool is_secret(std::string_view name) {
-  const std::string plain = plain_name(name);
-  constexpr std::array<std::string_view, 8> kEndings = {"api_key", "apikey",     "password",      "passwd",
-                                                        "_token",  "access_key", "watermark_key", "watermark_key_b"};
-  // A token of text, counted or timed.
-  if (plain.ends_with("first_token") || plain.ends_with("per_token")) return false;
-  return plain == "token" || plain.find("secret") != std::string::npos ||
-         std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view e) { return plain.ends_with(e); });
-}
 
 void conceal(PreparedLaunch& prepared) {
   const std::vector<std::string>& argv = prepared.inputs.argv;
@@ -302,7 +231,7 @@ void conceal(PreparedLaunch& prepared) {
     secrets.add(value.as_string());
     show(kHidden);
   });
-  if (!secrets.all().empty()) {
+  if (secrets.any()) {
     each_value([&](Field, const Value& value, const auto& show) {
       if (auto shown = hidden_in(value, secrets)) show(std::move(*shown));
     });
@@ -334,19 +263,49 @@ void conceal(ReadLaunch& launch, Release release) {
   hide_variables(launch.env);
   for (std::string& word : launch.argv) secrets.hide_in(word);
   for (auto& [name, value] : launch.env) secrets.hide_in(value);
+  for (std::string* text : {&launch.name, &launch.when, &launch.image}) {
+    secrets.hide_in(*text);
+    hide_parts(*text);
+  }
+  for (ReadLaunch::Open& open : launch.unknown) {
+    secrets.hide_in(open.what);
+    hide_parts(open.what);
+  }
 }
 
-void conceal(FixSearch& search, Release release) {
+void hide_in(std::string& text, const LaunchInputs& inputs) {
+  secrets_of(inputs.release, inputs.argv, inputs.env).hide_in(text);
+  hide_parts(text);
+}
+
+std::vector<std::string> concealed(Release release, std::vector<std::string> words) {
+  const Secrets secrets = secrets_of(release, words, {});
+  hide_words(release, words);
+  for (std::string& word : words) secrets.hide_in(word);
+  return words;
+}
+
+void conceal(FixSearch& search, const LaunchInputs& inputs) {
+  const Release release = inputs.release;
+  const Secrets given = secrets_of(release, inputs.argv, inputs.env);
+  given.hide_in(search.none_because);
+  for (Diagnostic& d : search.remaining) given.hide_in(d.message);
   for (CheckedFix& fix : search.fixes) {
     const Secrets secrets = secrets_of(release, fix.arguments, fix.env);
     hide_words(release, fix.arguments);
     hide_variables(fix.env);
-    for (std::string& word : fix.arguments) secrets.hide_in(word);
+    for (std::string& word : fix.arguments) {
+      given.hide_in(word);  // what was a secret under another name still is
+      secrets.hide_in(word);
+    }
     for (auto& [name, value] : fix.env) secrets.hide_in(value);
     for (ArgumentChange& change : fix.changes) {
       for (std::vector<std::string>* words : {&change.before, &change.after}) {
         hide_words(release, *words);
-        for (std::string& word : *words) secrets.hide_in(word);
+        for (std::string& word : *words) {
+          given.hide_in(word);
+          secrets.hide_in(word);
+        }
       }
     }
   }

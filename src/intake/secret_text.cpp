@@ -1,0 +1,255 @@
+// Each reader below goes through the text once, so that a megabyte of it is read in no time.
+// Tested by tests/conceal_test.cpp.
+#include "src/intake/secret_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "src/base/ascii_case.h"
+#include "src/base/edit_distance.h"
+
+namespace preflight::commands {
+namespace {
+
+using Parts = std::vector<TextPart>;
+
+bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_quote(char c) { return c == '"' || c == '\''; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
+bool is_in_name(char c) { return is_alnum(c) || c == '_' || c == '-' || c == '.' || c == '\\'; }
+
+// One spelling of a name: api_key for --api-key, API_KEY, apiKey and api\u005fkey.
+std::string plain_name(std::string_view name) {
+  constexpr std::size_t kLongest = 128;
+  if (name.size() > kLongest) name.remove_prefix(name.size() - kLongest);
+  std::string plain;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    char c = name[i];
+    unsigned code = 0;
+    if (c == '\\' && i + 5 < name.size() && name[i + 1] == 'u' &&
+        std::from_chars(name.data() + i + 2, name.data() + i + 6, code, 16).ec == std::errc() && code < 0x80) {
+      c = static_cast<char>(code);
+      i += 5;
+    }
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !plain.empty() && i > 0 && ((name[i - 1] >= 'a' && name[i - 1] <= 'z') || is_digit(name[i - 1]))) {
+      plain += '_';
+    }
+    plain += c == '-' || c == '.' ? '_' : ascii_lower(c);
+  }
+  plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
+  return plain;
+}
+
+// As the last part of a name, or all of it.
+bool ends_in(std::string_view plain, std::string_view part) {
+  return plain == part ||
+         (plain.size() > part.size() && plain.ends_with(part) && plain[plain.size() - part.size() - 1] == '_');
+}
+
+// A token of text, counted or timed.
+bool is_of_text(std::string_view plain) { return plain.ends_with("first_token") || plain.ends_with("per_token"); }
+
+bool is_secret_plain(std::string_view plain) {
+  constexpr std::array<std::string_view, 8> kEndings = {"api_key", "apikey",     "password",      "passwd",
+                                                        "_token",  "access_key", "watermark_key", "watermark_key_b"};
+  if (is_of_text(plain)) return false;
+  return plain == "token" || plain.find("secret") != std::string::npos ||
+         std::ranges::any_of(kEndings, [&](std::string_view e) { return plain.ends_with(e); });
+}
+
+bool is_secret_by_anybody(std::string_view plain) {
+  constexpr std::array<std::string_view, 20> kEndings = {
+      "key",       "keys",       "auth",   "authorization", "pass",        "pwd",     "passphrase",
+      "pat",       "credential", "cookie", "cookies",       "dsn",         "sas",     "bearer",
+      "signature", "sig",        "tokens", "passwords",     "credentials", "passcode"};
+  constexpr std::array<std::string_view, 5> kNear = {"token", "password", "passwd", "secret", "credential"};
+  if (is_of_text(plain)) return false;
+  if (is_secret_plain(plain) || plain.find("webhook") != std::string::npos || plain.ends_with("token") ||
+      plain.ends_with("accountkey") ||
+      std::ranges::any_of(kEndings, [&](std::string_view e) { return ends_in(plain, e); })) {
+    return true;
+  }
+  const std::string_view last = plain.substr(plain.rfind('_') + 1);
+  return last.size() > 3 &&
+         std::ranges::any_of(kNear, [&](std::string_view near) { return edit_distance(last, near, 1) <= 1; });
+}
+
+// "user:secret@host", and "//secret@host" where nobody is named; a digest of an image is no host.
+void add_before_hosts(std::string_view text, Parts& parts) {
+  const auto ends_word = [](char c) { return is_space(c) || is_quote(c) || c == '/' || c == '<' || c == '>'; };
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end <= text.size(); ++end) {
+    if (end < text.size() && !ends_word(text[end])) continue;
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t host = word.rfind('@');
+    if (host != word.npos && host > 0 && !word.substr(host).starts_with("@sha256:")) {
+      const std::size_t colon = word.substr(0, host).find(':');
+      const bool of_url = begin >= 2 && text.substr(begin - 2, 2) == "//";
+      if (colon != word.npos && colon + 1 < host) parts.push_back({begin + colon + 1, host - colon - 1});
+      if (colon == word.npos && of_url) parts.push_back({begin, host});
+    }
+    begin = end + 1;
+  }
+}
+
+// What stands behind a name and its sign, up to where the value ends.
+TextPart value_at(std::string_view text, std::size_t at, char sign) {
+  const std::size_t from = at;
+  while (at < text.size() && is_space(text[at])) ++at;
+  std::size_t slashes = 0;
+  while (at + slashes < text.size() && text[at + slashes] == '\\') ++slashes;
+  if (at + slashes < text.size() && is_quote(text[at + slashes])) {
+    const char quote = text[at + slashes];
+    const std::size_t begin = at + slashes + 1;
+    std::size_t before = 0;
+    for (std::size_t end = begin; end < text.size(); ++end) {
+      if (text[end] == quote && before <= slashes) return {begin, end - before - begin};
+      before = text[end] == '\\' ? before + 1 : 0;
+    }
+    return {begin, text.size() - begin};
+  }
+  if (at < text.size() && (text[at] == '[' || text[at] == '{')) {  // everything in it
+    std::size_t depth = 0;
+    for (std::size_t end = at; end < text.size(); ++end) {
+      depth += text[end] == '[' || text[end] == '{' ? 1 : 0;
+      if ((text[end] == ']' || text[end] == '}') && --depth == 0) return {at + 1, end - at - 1};
+    }
+    return {at + 1, text.size() - at - 1};
+  }
+  // Without quotes: of a query or a setting, or of a header, which has a blank behind its colon.
+  if (sign == ':' && at == from) return {at, 0};
+  if (sign == '=' && at != from) return {from, 0};
+  const std::string_view ends = sign == '=' ? "&#; \t\r\n\"'" : ",}\r\n\"'";
+  return {at, std::min(text.find_first_of(ends, at), text.size()) - at};
+}
+
+// `name=value`, `name: value` and `"name": "value"`, escaped as often as it may be.
+void add_named(std::string_view text, Parts& parts) {
+  std::size_t begin = 0;
+  std::size_t size = 0;  // of the last name
+  bool open = false;     // the name still grows
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '=' || c == ':') {
+      std::string_view name = text.substr(begin, size);
+      while (name.ends_with('\\')) name.remove_suffix(1);
+      if (!name.empty() && is_secret_variable(name)) {
+        const TextPart value = value_at(text, at + 1, c);
+        if (value.size > 0 && !is_count(name, text.substr(value.begin, value.size))) {
+          parts.push_back(value);
+          at = value.begin + value.size - 1;
+        }
+      }
+      size = 0;
+      open = false;
+    } else if (is_in_name(c)) {
+      if (!open) {
+        begin = at;
+        size = 0;
+      }
+      open = true;
+      ++size;
+    } else if (is_quote(c) || is_blank(c)) {
+      open = false;
+    } else {
+      size = 0;
+      open = false;
+    }
+  }
+}
+
+// What a header carries behind the name of its scheme.
+void add_schemes(std::string_view text, Parts& parts) {
+  const std::string lower = ascii_lower(text);
+  for (const std::string_view scheme : {"bearer", "basic"}) {
+    for (std::size_t at = lower.find(scheme); at != lower.npos; at = lower.find(scheme, at + 1)) {
+      std::size_t begin = at + scheme.size();
+      if ((at > 0 && is_alnum(lower[at - 1])) || begin == lower.size()) continue;
+      if (lower.substr(begin, 3) == "%20") {
+        begin += 3;
+      } else if (is_blank(lower[begin]) || lower[begin] == '+') {
+        while (begin < lower.size() && (is_blank(lower[begin]) || lower[begin] == '+')) ++begin;
+      } else {
+        continue;
+      }
+      const std::size_t end = std::min(lower.find_first_of(" \t\r\n\"'\\,;&", begin), lower.size());
+      if (end > begin) parts.push_back({begin, end - begin});
+    }
+  }
+}
+
+// Who knows the path of a webhook may write there.
+void add_webhooks(std::string_view text, Parts& parts) {
+  constexpr std::string_view kAuthority = "://";
+  for (std::size_t at = text.find(kAuthority); at != text.npos; at = text.find(kAuthority, at + 1)) {
+    const std::size_t begin = at + kAuthority.size();
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'\\", begin), text.size());
+    const std::string url = ascii_lower(text.substr(begin, end - begin));
+    const std::size_t path = url.find('/');
+    if (path == std::string::npos || path + 1 == url.size()) continue;
+    if (url.find("webhook") != std::string::npos || url.substr(0, path).find("hooks.") != std::string::npos) {
+      parts.push_back({begin + path + 1, end - begin - path - 1});
+    }
+    at = end > at + 1 ? end - 1 : at;
+  }
+}
+
+}  // namespace
+
+bool is_count(std::string_view name, std::string_view value) {
+  constexpr std::array<std::string_view, 5> kFlags = {"true", "false", "null", "none", "auto"};
+  if (std::ranges::find(kFlags, ascii_lower(value)) != kFlags.end()) return true;
+  const bool number = std::ranges::none_of(value, [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
+  return number && (value.size() < 4 || plain_name(name).ends_with("tokens"));
+}
+
+bool is_secret(std::string_view name) { return is_secret_plain(plain_name(name)); }
+
+bool is_secret_variable(std::string_view name) { return is_secret_by_anybody(plain_name(name)); }
+
+bool looks_secret(std::string_view name) {
+  constexpr std::size_t kSlips = 2;
+  const std::string plain = plain_name(name.substr(0, name.find('=')));
+  return is_secret_by_anybody(plain) ||
+         std::ranges::any_of(
+             std::array<std::string_view, 4>{"api_key", "admin_api_key", "ssl_keyfile_password", "password"},
+             [&](std::string_view near) { return edit_distance(plain, near, kSlips) <= kSlips; });
+}
+
+std::vector<TextPart> secret_parts(std::string_view text) {
+  Parts parts;
+  if (text.find('@') != text.npos) add_before_hosts(text, parts);
+  if (text.find("://") != text.npos) add_webhooks(text, parts);
+  if (text.find_first_of("=:") != text.npos) add_named(text, parts);
+  add_schemes(text, parts);
+  std::ranges::sort(parts, {}, &TextPart::begin);
+  Parts apart;
+  for (const TextPart& part : parts) {
+    if (!apart.empty() && part.begin < apart.back().begin + apart.back().size) {
+      const std::size_t end = std::max(part.begin + part.size, apart.back().begin + apart.back().size);
+      apart.back().size = end - apart.back().begin;
+    } else {
+      apart.push_back(part);
+    }
+  }
+  return apart;
+}
+
+void hide_parts(std::string& text) {
+  const Parts parts = secret_parts(text);
+  if (parts.empty()) return;
+  std::string shown;
+  std::size_t at = 0;
+  for (const TextPart& part : parts) {
+    shown.append(text, at, part.begin - at).append(kHidden);
+    at = part.begin + part.size;
+  }
+  text = shown.append(text, at);
+}
+
+}  // namespace preflight::commands

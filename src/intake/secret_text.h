@@ -1,0 +1,33 @@
+// What is a secret by its name, and where secrets stand inside a text, whatever it is called: addresses, headers,
+// queries, JSON and "name=value". Tested by tests/conceal_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace preflight::commands {
+
+inline constexpr std::string_view kHidden = "***";
+
+// By the name of a field of SGLang's.
+bool is_secret(std::string_view name);
+// By a name that anybody may have chosen: of a variable, a member of a JSON object, a parameter of a query.
+bool is_secret_variable(std::string_view name);
+// Tokens are counted as often as they are kept secret; a flag is no secret either.
+bool is_count(std::string_view name, std::string_view value);
+// By that of an option that nobody knows: also when it is nearly one of those that hold secrets.
+bool looks_secret(std::string_view name);
+
+struct TextPart {
+  std::size_t begin;
+  std::size_t size;
+};
+
+// In their order, none over another.
+std::vector<TextPart> secret_parts(std::string_view text);
+// *** in their places.
+void hide_parts(std::string& text);
+
+}  // namespace preflight::commands
