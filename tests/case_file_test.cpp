@@ -32,6 +32,8 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
       {R"({"id":"a","args":null})", "\"args\": expected a list of texts"},
       {R"({"id":"a"})", "\"args\" is missing"},
       {R"({"id":["a"],"args":[]})", "\"id\": expected text"},
+      {R"({"id":"a","args":[],"args":["--tp","2"]})", "\"args\" stands there twice"},
+      {R"({"id":"a","args":[],"env":{"A":"1","A":"2"}})", "\"A\" stands there twice"},
       {R"({"id":"a","args":[],"env":3})", "\"env\": expected an object of single values"},
       {R"({"id":"a","args":[],"env":{"A":[1]}})", "\"env\": expected an object of single values"},
       {R"({"id":"a","args":[],"model":7})", "\"model\": expected text"},
@@ -60,6 +62,17 @@ TEST(CaseFile, AnIdComesBackAsItWas) {
   EXPECT_THAT(resolved.out, HasSubstr("{\"id\":\"5\","));
   const ToolRun checked = run_tool({"check", "--batch", dir.path() + "/cases.jsonl"});
   EXPECT_THAT(checked.out, HasSubstr("{\"id\":5,"));
+}
+
+// A model known by its id is known in each command; beside --models none but those below it is.
+TEST(CaseFile, ABatchKnowsTheModelsThatASingleLaunchKnows) {
+  const std::string known = R"({"id":"a","args":["--model-path","Qwen/Qwen3-8B"]})";
+  EXPECT_THAT(run_tool({"resolve", "--batch", "-"}, known).out, HasSubstr(R"("outcome":"ok")"));
+  const std::string unknown = R"({"id":"a","args":["--model-path","nobody/knows-this"]})";
+  EXPECT_THAT(run_tool({"resolve", "--batch", "-"}, unknown).out, HasSubstr(R"("unknown_model":"nobody/knows-this")"));
+  const TemporaryDirectory dir;
+  EXPECT_THAT(run_tool({"resolve", "--models", dir.path(), "--batch", "-"}, known).out,
+              HasSubstr(R"("outcome":"error")"));
 }
 
 // Launches of a batch are resolved several at a time, whatever their ends.

@@ -46,6 +46,9 @@ TEST(Launches, WhatCannotBeReadIsSaid) {
   const ToolRun run = run_tool({"launches", dir.file("t.yaml", "apiVersion: v1\nkind: Pod\nname: {{ .x }}\n")});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("template"));
+  const ToolRun json = run_tool({"launches", "--format", "json", dir.path() + "/t.yaml"});
+  EXPECT_EQ(json.status, 2);
+  EXPECT_THAT(Json::parse(json.out, nullptr, false).value("/error/message"_json_pointer, ""), HasSubstr("template"));
 }
 
 // Hidden folders hold launches too; those of tools do not.

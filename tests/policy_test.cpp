@@ -92,6 +92,9 @@ TEST_F(PolicyTest, FaultsAreToldWithTheirLine) {
       {"- a\n", "expected keys"},
       {"version: 2\n", "this build reads version 1"},
       {"a: [\n", ".xpu-preflight.yaml"},
+      {"release: 0.5.20\nrelease: 0.5.21\n", ".xpu-preflight.yaml:2: release stands there twice"},
+      {"severities:\n  PL003: note\n  PL003: error\n", ":3: PL003 stands there twice"},
+      {"ignores:\n  - rule: PL003\n    rule: PL004\n", ":3: rule stands there twice"},
   };
   for (const auto& [text, words] : rows) {
     policy(text);

@@ -488,8 +488,9 @@ int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bo
   if (!input) return refuse(input.error());
   if (!flags.batch.empty()) {
     if (auto error = missing_models(flags)) return refuse(*error);
+    // Beside the directories that --models names, no other model counts: so the recorded outcomes were made.
     return resolve_batch(
-        {input->release, flags.models, flags.batch, input->device, false, input->env, input->stored_as});
+        {input->release, flags.models, flags.batch, input->device, flags.models.empty(), input->env, input->stored_as});
   }
   return resolve_launch(*input, output_options(flags), all);
 }

@@ -22,7 +22,9 @@ class Lines {
     std::cout.flush();
   }
   void add(const ResolvedCase& c) {
-    report::append_outcome_json(text_, c.launch, c.id, c.names);
+    report::OutcomeRemarks remarks;
+    if (c.unknown_model) remarks.unknown_model = c.unknown_model->path;
+    report::append_outcome_json(text_, c.launch, c.id, c.names, remarks);
     text_.raw('\n');
     if (text_.view().size() >= kPiece) write();
   }

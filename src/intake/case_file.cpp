@@ -16,7 +16,9 @@
 #include "src/args/config_file.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
+#include "src/base/limits.h"
 #include "src/base/replaced.h"
+#include "src/python/json_text.h"
 
 namespace preflight::commands {
 namespace {
@@ -42,14 +44,14 @@ std::string why_malformed(const Value& item) {
     return v.is_list() && std::ranges::all_of(v.as_list(), [](const Value& word) { return word.is_string(); });
   };
   constexpr Test is_variables = [](const Value& v) {
-    return v.is_dict() &&
+    return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
            std::ranges::none_of(v.as_dict(), [](const auto& kv) { return kv.second.is_list() || kv.second.is_dict(); });
   };
   static constexpr std::array<Key, 6> kKeys{{{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
                                              {"args", is_words, "a list of texts"},
                                              {"model", is_text, "text"},
                                              {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
-                                             {"env", is_variables, "an object of single values"},
+                                             {"env", is_variables, "an object of single values, 512 at most"},
                                              {"config", is_text, "text"}}};
   static constexpr std::array<Key, 5> kDeviceKeys{
       {{"memory_mib", is_amount, "a whole number"},
@@ -227,8 +229,11 @@ class CaseReader {
       ++lines_;
       if (lines_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-      const auto item = Value::parse_json(line);
-      if (!item || !item->is_dict()) return stop(lines_, item ? "a case is a JSON object" : item.error().message);
+      std::string repeated;
+      const auto item = python::json_loads(line, python::JsonReader::kPython, &repeated);
+      if (item && !repeated.empty()) return stop(lines_, fmt::format("\"{}\" stands there twice", repeated));
+      if (!item || !item->is_dict())
+        return stop(lines_, item ? "a case is a JSON object" : Value::parse_json(line).error().message);
       if (std::string wrong = why_malformed(*item); !wrong.empty()) return stop(lines_, std::move(wrong));
       if (options_.models.empty() && names_a_model_directory(*item)) {
         return stop(lines_, "{model} and {models} stand for directories below the one that --models names");

@@ -36,6 +36,8 @@ class Reader {
     dict_items_.reserve(16);
   }
 
+  std::string repeated;  // the first key that an object has twice
+
   tl::expected<Value, JsonFault> read() {
     if (!python_ && !is_valid_utf8(text_)) return fault();
     if (!document()) return fault();
@@ -125,6 +127,7 @@ class Reader {
     // Python keeps the place of the first of repeated keys and the value of the last.
     if (Value* earlier = earlier_value(top); earlier != nullptr) {
       *earlier = std::move(v);
+      if (repeated.empty()) repeated = top.key;
     } else {
       dict_items_.emplace_back(std::move(top.key), std::move(v));
     }
@@ -366,8 +369,11 @@ void append_dump(std::string& out, const Value& v) {
 
 }  // namespace
 
-tl::expected<Value, JsonFault> json_loads(std::string_view text, JsonReader reader) {
-  return Reader(text, reader).read();
+tl::expected<Value, JsonFault> json_loads(std::string_view text, JsonReader reader, std::string* repeated) {
+  Reader json(text, reader);
+  auto value = json.read();
+  if (repeated != nullptr) *repeated = std::move(json.repeated);
+  return value;
 }
 
 std::string json_dumps(const Value& value) {

@@ -22,7 +22,9 @@ struct JsonFault {
   std::size_t offset = 0;  // byte
 };
 
-tl::expected<Value, JsonFault> json_loads(std::string_view text, JsonReader reader = JsonReader::kPython);
+// `repeated`: the first key that an object has twice, of which Python tells nothing.
+tl::expected<Value, JsonFault> json_loads(std::string_view text, JsonReader reader = JsonReader::kPython,
+                                          std::string* repeated = nullptr);
 
 // json.dumps(value) with Python's default separators and \u escapes.
 std::string json_dumps(const Value& value);

@@ -180,7 +180,8 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
     unread = true;
     report::complain(fmt::format("{}: {}", file.name, file.why_none));
   }
-  if (output.format == Format::kJson) std::cout << report::json_dump(all) << '\n';
+  // Where a file could not be read, JSON is the object that says so (docs/outputs.md): a list would look whole.
+  if (output.format == Format::kJson && !unread) std::cout << report::json_dump(all) << '\n';
   return unread ? kBadInput : kOk;
 }
 

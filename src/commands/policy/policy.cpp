@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,7 @@ class Reader {
 
   std::optional<Error> read(const YamlNode& root) {
     if (root.kind != YamlNode::kMapping) return fault(root, "expected keys such as release or ignores");
+    if (auto error = repeated(root)) return error;
     for (const auto& [key, value] : root.pairs) {
       if (auto error = entry(*key, *value)) return error;
     }
@@ -65,6 +67,15 @@ class Reader {
   }
   [[nodiscard]] Error fault(const YamlNode& node, std::string message) const {
     return {std::move(message), place(node)};
+  }
+
+  // One of the two would count, and its author may have meant the other.
+  [[nodiscard]] std::optional<Error> repeated(const YamlNode& map) const {
+    std::set<std::string_view> seen;
+    for (const auto& [key, value] : map.pairs) {
+      if (!seen.insert(key->text).second) return fault(*key, key->text + " stands there twice");
+    }
+    return std::nullopt;
   }
 
   std::optional<Error> entry(const YamlNode& key, const YamlNode& value) {
@@ -110,6 +121,7 @@ class Reader {
 
   std::optional<Error> severities(const YamlNode& map) {
     if (map.kind != YamlNode::kMapping) return fault(map, "severities: expected RULE: LEVEL");
+    if (auto error = repeated(map)) return error;
     for (const auto& [rule, level] : map.pairs) {
       if (!is_rule(rule->text)) return fault(*rule, unknown_rule(rule->text));
       const auto severity = severity_named(level->text);
@@ -146,6 +158,7 @@ class Reader {
 
   std::optional<Error> ignored(const YamlNode& map) {
     if (map.kind != YamlNode::kMapping) return fault(map, "ignores: expected rule, path, reason, until");
+    if (auto error = repeated(map)) return error;
     IgnoreEntry out;
     out.place = place(map);
     for (const auto& [key, value] : map.pairs) {
