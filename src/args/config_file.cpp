@@ -209,6 +209,7 @@ class Conversion {
   void add(std::string word) {
     length_ += word.size();
     if (length_ > limits::kConfigBytes) throw python::YamlFault{"MemoryError", "aliases multiply without end"};
+    if (words.size() >= limits::kConfigWords) throw python::YamlFault{"MemoryError", "more words than any launch has"};
     words.push_back(std::move(word));
     where.push_back(place_);
   }

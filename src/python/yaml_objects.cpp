@@ -313,6 +313,12 @@ class YamlBuilder {
     }
   }
 
+  // What merges come to, all together: a short file can name one long mapping as often as it likes.
+  void count(std::size_t pairs, YamlMark mark) {
+    merged_ += pairs;
+    if (merged_ > limits::kYamlPairs) throw YamlFault{"MemoryError", "merged without end", mark};
+  }
+
   // Replaces "<<" keys by the pairs they refer to, which come first, so that the mapping's own pairs win.
   void flatten(YamlNode& node) {
     using Pairs = std::vector<std::pair<YamlNode*, YamlNode*>>;
@@ -327,12 +333,14 @@ class YamlBuilder {
       node.pairs.erase(node.pairs.begin() + static_cast<std::ptrdiff_t>(i));
       if (value->kind == YamlNode::kMapping) {
         flatten(*value);
+        count(value->pairs.size(), node.mark);
         merged.insert(merged.end(), value->pairs.begin(), value->pairs.end());
       } else if (value->kind == YamlNode::kSequence) {
         std::vector<Pairs> parts;
         for (auto* part : value->items) {
           if (part->kind != YamlNode::kMapping) fail("only mappings can be merged", part->mark);
           flatten(*part);
+          count(part->pairs.size(), node.mark);
           parts.push_back(part->pairs);
         }
         for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
@@ -341,12 +349,12 @@ class YamlBuilder {
       } else {
         fail("only mappings can be merged", value->mark);
       }
-      if (merged.size() > (std::size_t{1} << 22)) throw YamlFault{"MemoryError", "merged without end", node.mark};
     }
     node.pairs.insert(node.pairs.begin(), merged.begin(), merged.end());
   }
 
   YamlObjects& objects_;
+  std::size_t merged_ = 0;
   std::unordered_map<const YamlNode*, YamlObject*> known_;
   std::vector<std::pair<YamlNode*, YamlObject*>> waiting_;
 };

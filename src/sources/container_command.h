@@ -41,4 +41,7 @@ std::vector<ShellNote> unread_files(const std::vector<ShellWord>& words, std::si
 // Index of TEXT in `bash -euo pipefail -c TEXT`, with `shell` the index of "bash".
 std::optional<std::size_t> shell_script(const std::vector<ShellWord>& words, std::size_t shell);
 
+// What a text takes: what is unknown in it is told with a sentence each.
+inline std::size_t weight(const ShellText& text) { return text.text.size() + 64 * text.unknowns.size(); }
+
 }  // namespace preflight::sources

@@ -9,6 +9,7 @@
 
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
+#include "src/sources/readers/python_tokens.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
@@ -29,6 +30,8 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
         "what stands behind an exit)",
         place_text(finder.place(meant.front()))};
   }
+  if (kind == FileKind::kWords && python_tokens(text).size() >= kMostPythonTokens)
+    return {fmt::format("this text is longer than is followed: {} words and signs of a program", kMostPythonTokens)};
   if (mentions_launch(text))
     return {fmt::format("{}: it is named only in comments, in prose or for programs like grep and pkill", kNoLaunch)};
   return {fmt::format("{}: expected `python -m sglang.launch_server …` or `sglang serve …`", kNoLaunch)};

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
+
 namespace preflight::sources {
 namespace {
 
@@ -36,16 +38,18 @@ const python::YamlNode* value_at(const python::YamlNode& map, std::string_view k
 
 using Pairs = std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>>;
 
-void add_pairs(const python::YamlNode& map, int depth, std::set<std::string>& seen, Pairs& out) {
+// `steps`: pairs looked at, those that are known already included.
+void add_pairs(const python::YamlNode& map, int depth, std::set<std::string>& seen, std::size_t& steps, Pairs& out) {
   if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge || out.size() > kMostPairs) return;
+  if ((steps += map.pairs.size()) > limits::kYamlPairs) return;
   for (const auto& [name, value] : map.pairs) {
     if (name->kind == python::YamlNode::kScalar && name->text != "<<" && seen.insert(name->text).second)
       out.emplace_back(name, value);
   }
   for (const auto& [name, value] : map.pairs) {
     if (name->kind != python::YamlNode::kScalar || name->text != "<<") continue;
-    add_pairs(*value, depth + 1, seen, out);
-    for (const python::YamlNode* item : value->items) add_pairs(*item, depth + 1, seen, out);
+    add_pairs(*value, depth + 1, seen, steps, out);
+    for (const python::YamlNode* item : value->items) add_pairs(*item, depth + 1, seen, steps, out);
   }
 }
 
@@ -88,7 +92,8 @@ const python::YamlNode* value_of(const python::YamlNode& map, std::string_view k
 Pairs pairs_of(const python::YamlNode& map) {
   Pairs out;
   std::set<std::string> seen;
-  add_pairs(map, 0, seen, out);
+  std::size_t steps = 0;
+  add_pairs(map, 0, seen, steps, out);
   return out;
 }
 
@@ -112,6 +117,7 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
     if (rest.starts_with("---") && (rest.size() == 3 || rest[3] == ' ' || rest[3] == '\n' || rest[3] == '\r')) {
       starts.push_back(line);
     }
+    if (starts.size() > limits::kYamlDocuments) return failure("this manifest has more documents than are read");
   }
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t from = tree.lines_[starts[i]];

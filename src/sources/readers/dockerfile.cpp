@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 
@@ -33,6 +34,8 @@ struct Image {
   bool own_command = false;  // CMD stands in this stage
   Values env;
   Values arguments;                        // ARG of this stage, known while building only
+  Values known = {};                       // both: what an instruction sees
+  std::size_t bytes = 0;                   // of all values that were set
   std::map<std::string, ShellText> files;  // that here-documents of COPY wrote, by their paths
 };
 
@@ -131,32 +134,44 @@ std::vector<ShellText> settings_of(const ShellText& rest) {
   return out;
 }
 
+// Each value is read with all that it names, so that one which names itself twice is read more often than it is long.
+constexpr std::size_t kMostBytes = limits::kVariableBytes / 8;
+
+Result<bool> keep_variables(Image& image, bool env, const Values& set) {
+  for (const auto& [name, value] : set) {
+    image.bytes += weight(value);
+    (env ? image.env : image.arguments).insert_or_assign(name, value);
+    if (env || !image.env.contains(name)) image.known.insert_or_assign(name, value);
+  }
+  if (image.known.size() > limits::kVariables || image.bytes > kMostBytes)
+    return failure("the variables of an image are longer than is followed");
+  return true;
+}
+
 // NAME=VALUE …, or NAME VALUE: what stands in one instruction does not see what it sets. `global` is what stands in
 // front of the first FROM: a stage sees of it what it names itself.
 Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const SourceText& source,
                            const Values& global) {
-  Values known = image.arguments;
-  for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
-  Values& target = env ? image.env : image.arguments;
+  Values set;
   const std::vector<ShellText> settings = settings_of(rest);
   const bool spaced = env && !settings.empty() && settings.front().text.find('=') == std::string::npos;
   for (const ShellText& setting : spaced ? std::vector{rest} : settings) {
     if (const auto given = source.given.find(setting.text.substr(0, setting.text.find('=')));
         !env && given != source.given.end()) {  // --build-arg
-      target.insert_or_assign(given->first,
-                              ShellText{given->second, std::vector(given->second.size(), setting.origin.front()), {}});
+      set.insert_or_assign(given->first,
+                           ShellText{given->second, std::vector(given->second.size(), setting.origin.front()), {}});
       continue;
     }
     if (const auto named = global.find(setting.text); !env && named != global.end()) {
-      target.insert_or_assign(named->first, named->second);
+      set.insert_or_assign(named->first, named->second);
       continue;
     }
-    auto parsed = parse_shell(setting, source.text, source.given, known);
+    auto parsed = parse_shell(setting, source.text, source.given, image.known);
     if (!parsed) return tl::make_unexpected(parsed.error());
     for (const ShellCommand& command : parsed->commands) {
       for (const ShellWord& word : command.assignments) {
         const auto equals = word.text.find('=');
-        target.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
+        set.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
       }
       if (!spaced || command.words.size() < 2) continue;
       ShellText value;
@@ -164,17 +179,15 @@ Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const 
         if (i > 1) append(value, {" ", {command.words[i].begin}, {}});
         append(value, command.words[i]);
       }
-      target.insert_or_assign(command.words[0].text, value);
+      set.insert_or_assign(command.words[0].text, value);
     }
   }
-  return true;
+  return keep_variables(image, env, set);
 }
 
 // COPY <<END PATH: a file of the image. Its text is read as `cat <<END` is, which expands what Docker expands.
 Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& source) {
-  Values known = image.arguments;
-  for (const auto& [key, value] : image.env) known.insert_or_assign(key, value);
-  auto parsed = parse_shell(whole, source.text, source.given, known);
+  auto parsed = parse_shell(whole, source.text, source.given, image.known);
   if (!parsed) return tl::make_unexpected(parsed.error());
   for (const ShellCommand& command : parsed->commands) {
     std::string path;
@@ -213,6 +226,7 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
   if (const auto known = stages.find(base->text); known != stages.end()) {
     image = known->second;
     image.arguments.clear();
+    image.known = image.env;
     image.own_command = false;
     return true;
   }

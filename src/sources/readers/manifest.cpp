@@ -206,7 +206,7 @@ bool ManifestReader::list_that_starts(const YamlNode& node, const Around& around
   if (node.items.size() < 2 || node.items.size() > kMostWords || !is_scalar(node.items.front())) return false;
   if (!std::all_of(node.items.begin(), node.items.end(), [](const YamlNode* item) { return is_scalar(item); }))
     return false;
-  const auto words = tree_.words(node);
+  const auto words = words_of(node);
   if (!begins_with_server(words)) return false;
   finder_.words(words, context_of(around, key));
   return true;
@@ -220,7 +220,7 @@ void ManifestReader::debugged(const YamlNode& node, const Around& around) {
   const YamlNode* args = value_of(node, "args");
   if (args == nullptr) return;
   const bool list = is_list(args);
-  finder_.arguments(list ? tree_.words(*args) : plain_words(tree_.word(*args)), context);
+  finder_.arguments(list ? words_of(*args) : plain_words(tree_.word(*args)), context);
 }
 
 // A script template of Argo: its source, for the shell that command names.

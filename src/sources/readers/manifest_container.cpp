@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
@@ -11,6 +12,12 @@
 namespace preflight::sources {
 
 using python::YamlNode;
+
+namespace {
+
+const Values kNoValues;
+
+}  // namespace
 
 RunContext ManifestReader::context_of(const Around& around, const std::string& name) {
   return {.env = around.env,
@@ -75,7 +82,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
-    for (const ShellWord& word : tree_.words(*value)) {
+    for (const ShellWord& word : words_of(*value)) {
       ours = ours || speaks(word);
       const std::string name(base_name(word.text));
       if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4)
@@ -83,7 +90,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
       const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
       const bool by_compose = compose || (doubled && !kubernetes);
       auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
-                              given_, by_compose ? Values{} : context.env);
+                              given_, by_compose ? kNoValues : context.env);
       if (!done) {
         error_ = done.error();
         return;
@@ -225,6 +232,22 @@ void ManifestReader::other_variables(const YamlNode& node, RunContext& context) 
   }
 }
 
+// Each sees those in front of it, and may hold them twice.
+bool ManifestReader::too_many(const Values& env) {
+  if (env.size() <= limits::kVariables && bytes_ <= limits::kVariableBytes) return false;
+  if (!error_) error_ = Error{"the environment of a container is longer than is followed"};
+  return true;
+}
+
+// Of a list whose aliases do not multiply a long text.
+std::vector<ShellWord> ManifestReader::words_of(const YamlNode& list) {
+  std::size_t bytes = 0;
+  for (const YamlNode* item : list.items) bytes += item->text.size();
+  if (bytes <= limits::kVariableBytes) return tree_.words(list);
+  if (!error_) error_ = Error{"a list holds more text than is followed"};
+  return {};
+}
+
 // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
 void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env, std::string_view key) {
   const bool compose = around.dialect == Dialect::kCompose;
@@ -235,11 +258,15 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       env.insert_or_assign(name, without_expressions(value, env));
       return;
     }
-    auto done = interpolate(value, kind, source_.text, given_, compose ? Values{} : env);
-    env.insert_or_assign(name, done ? static_cast<ShellText&>(*done) : value);
+    auto done = interpolate(value, kind, source_.text, given_, compose ? kNoValues : env);
+    ShellText text = done ? static_cast<ShellText&>(*done)
+                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
+    bytes_ += weight(text);
+    env.insert_or_assign(name, std::move(text));
   };
   if (node.kind == YamlNode::kMapping) {
     for (const auto& [name, value] : pairs_of(node)) {
+      if (too_many(env)) return;
       if (!is_scalar(name)) continue;
       const bool asked = is_scalar(value) && value->tag == "null" && (compose || key == "envs");
       if (asked)
@@ -252,6 +279,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
     return;
   }
   for (const YamlNode* item : node.items) {
+    if (too_many(env)) return;
     if (item->kind == YamlNode::kScalar) {
       const ShellWord word = tree_.word(*item);
       const auto equals = word.text.find('=');

@@ -92,6 +92,8 @@ class ManifestReader {
   void read_dotenv();
   void variable_file(const YamlNode& item, Values& env);
   void other_variables(const YamlNode& node, RunContext& context);
+  bool too_many(const Values& env);
+  std::vector<ShellWord> words_of(const YamlNode& list);
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
@@ -101,6 +103,7 @@ class ManifestReader {
   YamlTree& tree_;
   LaunchFinder& finder_;
   int seen_ = 0;
+  std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
   ShellText script_;
   std::map<std::string, Values> maps_;        // ConfigMaps by name

@@ -44,7 +44,7 @@ std::string_view first_word(std::string_view shell) { return shell.substr(0, she
 // A step of a workflow: its lines are one script. ${{ … }} is filled in where it runs.
 void ManifestReader::step(const YamlNode& value, const Around& around) {
   ShellText script;
-  for (const ShellWord& line : tree_.words(value)) {
+  for (const ShellWord& line : words_of(value)) {
     append(script, line);
     append(script, {"\n", {line.end}, {}});
   }

@@ -11,8 +11,6 @@
 namespace preflight::sources {
 namespace {
 
-constexpr std::size_t kMostTokens = 200'000;
-
 bool name_char(char c) { return shell_name_char(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 // Length of a text's prefix and opening quotes at `at`; 0 where none begins.
@@ -103,7 +101,7 @@ class Tokenizer {
 
   std::vector<PythonToken> all() {
     start_line();
-    while (at_ < text_.size() && out_.size() < kMostTokens && step()) {
+    while (at_ < text_.size() && out_.size() < kMostPythonTokens && step()) {
     }
     add(PythonToken::Kind::kLine, at_);
     return std::move(out_);

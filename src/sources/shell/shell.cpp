@@ -13,6 +13,8 @@ namespace preflight::sources {
 namespace {
 
 constexpr std::size_t kLongestScript = 512 * 1024;
+constexpr std::size_t kMostUnknowns = 1'024;       // in one of them
+constexpr std::size_t kLongestValue = 128 * 1024;  // Linux hands no longer one to a program
 
 bool upper_name(std::string_view name) {
   return !name.empty() && shell_name_start(name[0]) &&
@@ -77,9 +79,9 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   ShellWord out;
   out.begin = word.begin;
   out.end = word.end;
-  ShellStart start{.given = given, .environment = values};
   ShellBudget budget;
   const bool kubernetes = kind == Interpolation::kKubernetes;
+  ShellStart start{.given = given, .environment = kubernetes ? Values{} : values};
   for (std::size_t i = 0; i < text.size();) {
     const bool doubled = text.compare(i, kubernetes ? 3 : 2, kubernetes ? "$$(" : "$$") == 0;
     if (doubled) {
@@ -97,12 +99,19 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
       continue;
     }
     ShellText variable = slice(word, i, end);
-    if (kubernetes) variable.text = "${" + variable.text.substr(2, variable.text.size() - 3) + "}";
+    if (kubernetes) {
+      const std::string name = variable.text.substr(2, variable.text.size() - 3);
+      variable.text = "${" + name + "}";
+      start.environment.clear();  // it sees no more than this one, and all of them may be long
+      if (const auto value = values.find(name); value != values.end()) start.environment.insert(*value);
+    }
     ShellEvaluator evaluator(variable, pasted, start, budget);
     ShellParser parser(variable, pasted);
     const Parts parts = parser.quoted_text();
     if (parser.failed()) return tl::make_unexpected(parser.error());
     append(out, evaluator.expand_text(parts));
+    if (out.text.size() > kLongestValue || out.unknowns.size() > kMostUnknowns)
+      return failure("it is longer than 128 KiB");
     i = end;
   }
   return out;

@@ -1,0 +1,190 @@
+// No input under a megabyte takes more than a second or 200 MB (src/base/limits.h). The bound here is five seconds of
+// processor time, generous enough for any machine: what is without bound takes minutes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string many(int count, const std::function<std::string(int)>& part) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += part(i);
+  return out;
+}
+
+void expect_bounded(const std::string& line, const std::string& words) {
+  const ToolRun run = run_command_line("ulimit -t 5; exec </dev/null; xpu-preflight " + line);
+  EXPECT_LT(run.status, 3) << line << "\n" << run.err;
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_LT(run.peak_kilobytes, 200 * 1024) << line;
+#endif
+  EXPECT_THAT(run.out + run.err, HasSubstr(words)) << line;
+}
+
+constexpr const char* kServe = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B";
+
+TEST(Limits, ConfigurationsOfModels) {
+  const TemporaryDirectory dir;
+  struct Row {
+    std::string name;
+    std::string rest;
+    std::string words;
+  };
+  const auto numbers = [](int count) {
+    return many(count, [](int i) { return fmt::format("{}{}", i ? "," : "", i); });
+  };
+  const std::vector<Row> rows = {
+      {"layers", R"("num_hidden_layers": 16384)", "num_hidden_layers is 16384: no model has that"},
+      {"dense", R"("num_hidden_layers": 48, "num_experts": 8, "mlp_only_layers": [)" + numbers(100'000) + "]",
+       "mlp_only_layers has 100000 entries: no model has that"},
+      {"classes",
+       R"("num_hidden_layers": 4, "architectures": ["Qwen3ForCausalLM")" +
+           many(40'000, [](int i) { return fmt::format(",\"A{}\"", i); }) + "]",
+       "architectures has 40001 entries: no model has that"},
+      {"wide", R"("num_hidden_layers": 4)" + many(60'000, [](int i) { return fmt::format(",\"k{}\":{}", i, i); }),
+       "settings in one object: no model has that"},
+      {"ignored",
+       R"("num_hidden_layers": 80, "quantization_config": {"quant_method": "fp8", "ignored_layers": ["lm_head")" +
+           many(25'000, [](int i) { return fmt::format(",\"model.layers.{}.mlp\"", i); }) + "]}",
+       "SGLang"}};
+  for (const Row& row : rows) {
+    dir.file(row.name + "/config.json",
+             R"({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 1024,
+                 "num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 1000, "head_dim": 64,
+                 "max_position_embeddings": 4096, "intermediate_size": 2048, "moe_intermediate_size": 512, )" +
+                 row.rest + "}");
+    expect_bounded("check --no-kernel -- --model-path " + dir.path() + "/" + row.name, row.words);
+  }
+}
+
+TEST(Limits, EnvironmentsThatGrowAsTheyAreRead) {
+  const TemporaryDirectory dir;
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: x\n"
+      "    command: [python, -m, sglang.launch_server, --model-path, Qwen/Qwen3-8B]\n    env:\n";
+  const auto doubled = [](int i) {
+    return i == 0 ? std::string("    - {name: A0, value: xxxxxxxx}\n")
+                  : fmt::format("    - {{name: A{0}, value: \"$(A{1})$(A{1})\"}}\n", i, i - 1);
+  };
+  const std::string long_list = "the environment of a container is longer than is followed";
+  expect_bounded("check --no-kernel " + dir.file("a.yaml", pod + many(64, doubled)), "SGLang");
+  expect_bounded("check --no-kernel " + dir.file("b.yaml", pod + many(9'000, doubled)), long_list);
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("c.json",
+                   R"({"command": ["python", "-m", "sglang.launch_server", "--model-path", "x"],
+                                  "environment": [{"name": "A", "value": "x"})" +
+                       many(20'000, [](int i) { return fmt::format(",{{\"name\":\"A{}\",\"value\":\"x\"}}", i); }) +
+                       "]}"),
+      long_list);
+  const std::string from = "FROM x\n";
+  const std::string image = "the variables of an image are longer than is followed";
+  const std::string command = fmt::format("CMD {}\n", kServe);
+  const std::string grows = many(80'000, [](int) { return std::string("ENV A=$A$A\n"); });
+  expect_bounded("check --no-kernel " + dir.file("a/Dockerfile", from + "ENV A=xxxxxxxx\n" + grows + command), image);
+  expect_bounded(
+      "check --no-kernel " +
+          dir.file("b/Dockerfile", from + many(40'000, [](int i) { return fmt::format("ENV A{}=x\n", i); }) + command),
+      image);
+  dir.file("cases.jsonl", R"({"id": "a", "args": ["--model-path", "dummy"], "env": {"A": "1")" +
+                              many(40'000, [](int i) { return fmt::format(",\"A{}\":\"1\"", i); }) + "}}\n");
+  expect_bounded("check --batch " + dir.path() + "/cases.jsonl", "512 at most");
+}
+
+TEST(Limits, YamlThatMultiplies) {
+  const TemporaryDirectory dir;
+  const std::string keys = "a: &a {" + many(5'000, [](int i) { return fmt::format("k{}: 1,", i); }) + "x: 1}\n";
+  const std::string merged = "<<: [" + many(5'000, [](int) { return std::string("*a,"); }) + "*a]\n";
+  const std::string service = fmt::format("services:\n  a:\n    image: x\n    command: {}\n", kServe);
+  expect_bounded("check --no-kernel -- --config " + dir.file("merge.yaml", keys + merged + "model-path: x\n"),
+                 "merged without end");
+  expect_bounded("check --no-kernel -- --config " +
+                     dir.file("list.yaml", "model-path: Qwen/Qwen3-8B\ncuda-graph-bs: [1" +
+                                               many(200'000, [](int) { return std::string(",1"); }) + "]\n"),
+                 "more words than any launch has");
+  expect_bounded("check --no-kernel " + dir.file("services.yaml", keys + service + "    environment:\n      " + merged),
+                 "followed");
+  expect_bounded(
+      "check --no-kernel " + dir.file("seps.yaml", many(240'000, [](int) { return std::string("---\n"); }) + service),
+      "more documents than are read");
+  expect_bounded("check --no-kernel " +
+                     dir.file("alias.yaml", "services:\n  a:\n    command: [python, -m, sglang.launch_server, &z \"" +
+                                                std::string(100'000, 'z') + "\"" +
+                                                many(200, [](int) { return std::string(",*z"); }) + "]\n"),
+                 "a list holds more text than is followed");
+}
+
+// What a limit left out is told as such.
+TEST(Limits, AProgramThatIsTooLongIsSaidToBe) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("x.py", many(100'000, [](int) { return std::string("a=1\n"); }) +
+                                                R"(import subprocess
+subprocess.run(["python", "-m", "sglang.launch_server", "--model-path", "x"])
+)");
+  expect_bounded("check --no-kernel " + path, "longer than is followed");
+}
+
+// GGUF headers: a vocabulary of a real model, and more keys than any has.
+TEST(Limits, HeadersOfGguf) {
+  const auto bytes = [](std::uint64_t n, int width) {
+    std::string out;
+    for (int i = 0; i < width; ++i) out += static_cast<char>(n >> (8U * static_cast<unsigned>(i)));
+    return out;
+  };
+  const auto text = [&](const std::string& s) { return bytes(s.size(), 8) + s; };
+  const auto number = [&](const std::string& key, std::uint64_t n) { return text(key) + bytes(4, 4) + bytes(n, 4); };
+  const auto header = [&](std::uint64_t heads, std::uint64_t extra, const std::string& rest) {
+    return "GGUF" + bytes(3, 4) + bytes(0, 8) + bytes(8 + extra, 8) + text("general.architecture") + bytes(8, 4) +
+           text("qwen3") + number("qwen3.block_count", 28) + number("qwen3.context_length", 4096) +
+           number("qwen3.embedding_length", 1024) + number("qwen3.feed_forward_length", 2048) +
+           number("qwen3.attention.head_count", heads) + number("qwen3.attention.head_count_kv", 8) +
+           number("qwen3.attention.key_length", 64) + rest;
+  };
+  const auto texts = [&](const std::string& key, int count) {
+    return text(key) + bytes(9, 4) + bytes(8, 4) + bytes(static_cast<std::uint64_t>(count), 8) +
+           many(count, [&](int i) { return text(fmt::format("tok{}", i)); });
+  };
+  const TemporaryDirectory dir;
+  const std::string real = dir.file(
+      "real.gguf", header(16, 2, texts("tokenizer.ggml.tokens", 151'936) + texts("tokenizer.ggml.merges", 151'387)));
+  for (const char* command : {"check --no-kernel -- --model-path ", "memory -- --model-path ", "suggest "}) {
+    expect_bounded(command + real, "");
+  }
+  const std::string keys = many(30'000, [&](int i) { return number(fmt::format("k{}", i), 1); });
+  expect_bounded("check --no-kernel -- --model-path " + dir.file("keys.gguf", header(16, 30'000, keys)),
+                 "more keys than any model");
+  const std::string tokens = texts("tokenizer.ggml.tokens", 10);
+  expect_bounded("check --no-kernel -- --model-path " + dir.file("heads.gguf", header(0, 1, tokens)),
+                 "num_attention_heads is 0: no model has that");
+}
+
+// Products of absurd numbers would wrap, and a negative weight fits every card.
+TEST(Limits, NumbersThatNoModelHas) {
+  for (const char* number : {"1000000000000", "99999999999999999999999", "-5", "-1000000000000"}) {
+    for (const char* key : {"num_experts", "moe_intermediate_size", "n_routed_experts", "intermediate_size",
+                            "num_local_experts", "shared_expert_intermediate_size", "num_experts_per_tok"}) {
+      const ToolRun run = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-30B-A3B", "--json-model-override-args",
+                                    fmt::format(R"({{"{}": {}}})", key, number)});
+      EXPECT_EQ(run.status, 2) << key << number << run.out;
+      EXPECT_THAT(run.err, HasSubstr(fmt::format("{} is {}: no model has that", key, number)));
+    }
+  }
+  // A batch goes on whatever a line's model is, and counts without wrapping.
+  const ToolRun run = run_tool({"check", "--batch", "-"},
+                               R"({"id":"a","args":["--model-path","Qwen/Qwen3-30B-A3B","--json-model-override-args",)"
+                               R"("{\"num_experts\":1000000000000}"]})"
+                               "\n");
+  EXPECT_EQ(run.out.find("\"verdict\":\"clean\""), std::string::npos) << run.out;
+}
+
+}  // namespace
+}  // namespace preflight::testing
