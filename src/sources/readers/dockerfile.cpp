@@ -11,6 +11,9 @@
 namespace preflight::sources {
 namespace {
 
+// Each value is read with all that it names, so that one which names itself twice is read more often than it is long.
+constexpr std::size_t kMostBytes = limits::kVariableBytes / 8;
+
 // The end of an instruction that begins at `from`: a line's end without a backslash; comment lines inside belong to it.
 std::size_t instruction_end(std::string_view text, std::size_t from) {
   for (const std::size_t start = from;;) {
@@ -133,9 +136,6 @@ std::vector<ShellText> settings_of(const ShellText& rest) {
   close(rest.text.size());
   return out;
 }
-
-// Each value is read with all that it names, so that one which names itself twice is read more often than it is long.
-constexpr std::size_t kMostBytes = limits::kVariableBytes / 8;
 
 Result<bool> keep_variables(Image& image, bool env, const Values& set) {
   for (const auto& [name, value] : set) {
