@@ -16,8 +16,8 @@ inline constexpr std::int64_t kLayers = 1'024;
 // Names of classes, entries of a list by layer, and settings that a model's configuration may have: each is looked up
 // again and again.
 inline constexpr std::size_t kArchitectures = 64;
-inline constexpr std::size_t kModelItems = 8'192;
-inline constexpr std::size_t kModelSettings = 16'384;
+inline constexpr std::size_t kModelItems = 65'536;
+inline constexpr std::size_t kModelSettings = 32'768;
 // Other numbers of a model: heads, experts, widths, and what is counted in tokens. Counts of bytes are products of
 // them.
 inline constexpr std::int64_t kHeads = std::int64_t{1} << 16U;

@@ -126,7 +126,7 @@ void try_remedies(Side& side, const CheckOptions& rules) {
   const bool fails = std::ranges::any_of(side.findings, [](const auto& d) { return d.severity == Severity::kError; });
   FixSearch found;
   if (fails) found = search_fixes(side.prepared, rules);
-  conceal(found, side.prepared.inputs.release);
+  conceal(found, side.prepared.inputs);
   prove_remedies(side.prepared, rules, found, side.findings);
 }
 

@@ -26,13 +26,10 @@ struct Dtype {
 };
 
 // What the library knows and torch has a type for.
-constexpr std::array<Dtype, 20> kDtypes = {{{"BF16", 16},      {"F16", 16},        {"F32", 32},
-                                            {"F8_E4M3", 8},    {"F8_E5M2", 8},     {"I8", 8},
-                                            {"U8", 8},         {"I32", 32},        {"I64", 64},
-                                            {"F8_E8M0", 8},    {"F4", 4},          {"BOOL", 8},
-                                            {"I16", 16},       {"U16", 16},        {"U32", 32},
-                                            {"U64", 64},       {"F64", 64},        {"C64", 64},
-                                            {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}}};
+constexpr std::array<Dtype, 20> kDtypes = {
+    {{"BF16", 16}, {"F16", 16}, {"F32", 32},    {"F8_E4M3", 8}, {"F8_E5M2", 8},     {"I8", 8},         {"U8", 8},
+     {"I32", 32},  {"I64", 64}, {"F8_E8M0", 8}, {"F4", 4},      {"BOOL", 8},        {"I16", 16},       {"U16", 16},
+     {"U32", 32},  {"U64", 64}, {"F64", 64},    {"C64", 64},    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}}};
 
 struct Extent {
   std::uint64_t begin = 0;
@@ -186,7 +183,8 @@ std::optional<std::uint64_t> bytes_of(const StoredTensor& tensor, std::uint64_t 
 std::string fault_of(const StoredTensor& tensor) {
   const auto known = std::ranges::find(kDtypes, tensor.dtype, &Dtype::name);
   if (known == kDtypes.end()) {
-    return fmt::format("is damaged or newer than the loader: the dtype {} of {} is not known", tensor.dtype, tensor.name);
+    return fmt::format("is damaged or newer than the loader: the dtype {} of {} is not known", tensor.dtype,
+                       tensor.name);
   }
   const auto bytes = bytes_of(tensor, known->bits);
   if (bytes && *bytes == static_cast<std::uint64_t>(tensor.bytes)) return "";

@@ -192,9 +192,9 @@ Result<MachineFacts> taken(const Value& facts, const std::string& file) {
     if (!version.empty() && (!parsed || !is_supported(*parsed))) {
       std::vector<std::string> supported;
       for (const Release r : supported_releases()) supported.push_back(r.text());
-      return failure(fmt::format("release {}: not a supported release; supported are {}", version,
-                                 fmt::join(supported, ", ")),
-                     file);
+      return failure(
+          fmt::format("release {}: not a supported release; supported are {}", version, fmt::join(supported, ", ")),
+          file);
     }
     // What was only assumed there is assumed here, too: it stands behind what this command can tell itself.
     if (!version.empty() && origin_at(*release, "origin") != Origin::kAssumed)

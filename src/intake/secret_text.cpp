@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "preflight/fields.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
 
@@ -52,7 +53,11 @@ bool ends_in(std::string_view plain, std::string_view part) {
 }
 
 // A token of text, counted or timed.
-bool is_of_text(std::string_view plain) { return plain.ends_with("first_token") || plain.ends_with("per_token"); }
+bool is_of_text(std::string_view plain) {
+  constexpr std::array<std::string_view, 5> kEndings = {"first_token", "per_token", "max_tokens", "num_tokens",
+                                                        "total_tokens"};
+  return std::ranges::any_of(kEndings, [&](std::string_view e) { return plain.ends_with(e); });
+}
 
 bool is_secret_plain(std::string_view plain) {
   constexpr std::array<std::string_view, 8> kEndings = {"api_key", "apikey",     "password",      "passwd",
@@ -210,7 +215,11 @@ bool is_count(std::string_view name, std::string_view value) {
 
 bool is_secret(std::string_view name) { return is_secret_plain(plain_name(name)); }
 
-bool is_secret_variable(std::string_view name) { return is_secret_by_anybody(plain_name(name)); }
+// SGLang's own options are no secrets unless they are known to be: --max-total-tokens counts.
+bool is_secret_variable(std::string_view name) {
+  const std::string plain = plain_name(name);
+  return find_field(plain) ? is_secret_plain(plain) : is_secret_by_anybody(plain);
+}
 
 bool looks_secret(std::string_view name) {
   constexpr std::size_t kSlips = 2;

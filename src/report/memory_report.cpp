@@ -91,6 +91,7 @@ Json sheet_json(const MemorySheet& s) {
           {"weights_gib", s.weights_gib},
           {"weights_exact", s.weights_exact},
           {"weights_from_files", s.weights_from_files},
+          {"weights_approximated", s.weights_approximated},
           {"draft_gib", s.draft_gib},
           {"offloaded_gib", s.offloaded_gib},
           {"images_gib", s.images_gib},

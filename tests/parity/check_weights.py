@@ -49,7 +49,7 @@ def main():
             counts["not counted"] += 1
             continue
         off = ours["weights_gib"] / (max(row["bytes"]) / 2**30) - 1
-        kind = "estimated" if not ours["weights_exact"] else "different" if abs(off) > SURE else "exact"
+        kind = "estimated" if ours["weights_approximated"] else "different" if abs(off) > SURE else "exact"
         counts[kind] += 1
         if kind == "different" or (estimated and kind == "estimated"):
             print(row["id"], " ".join(row["args"]), kind, f"{off:+.1%}")

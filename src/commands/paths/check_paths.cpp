@@ -180,8 +180,8 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
     unread = true;
     report::complain(fmt::format("{}: {}", file.name, file.why_none));
   }
-  // Where a file could not be read, JSON is the object that says so (docs/outputs.md): a list would look whole.
-  if (output.format == Format::kJson && !unread) std::cout << report::json_dump(all) << '\n';
+  // Where nothing could be read, JSON is the object that says so (docs/outputs.md): no list of none.
+  if (output.format == Format::kJson && !(unread && all.empty())) std::cout << report::json_dump(all) << '\n';
   return unread ? kBadInput : kOk;
 }
 

@@ -259,8 +259,9 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       return;
     }
     auto done = interpolate(value, kind, source_.text, given_, compose ? kNoValues : env);
-    ShellText text = done ? static_cast<ShellText&>(*done)
-                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
+    ShellText text = done
+                         ? static_cast<ShellText&>(*done)
+                         : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
     bytes_ += weight(text);
     env.insert_or_assign(name, std::move(text));
   };
