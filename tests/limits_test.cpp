@@ -159,8 +159,8 @@ TEST(Limits, HeadersOfGguf) {
   for (const char* command : {"check --no-kernel -- --model-path ", "memory -- --model-path ", "suggest "}) {
     expect_bounded(command + real, "");
   }
-  const std::string keys = many(30'000, [&](int i) { return number(fmt::format("k{}", i), 1); });
-  expect_bounded("check --no-kernel -- --model-path " + dir.file("keys.gguf", header(16, 30'000, keys)),
+  const std::string keys = many(40'000, [&](int i) { return number(fmt::format("k{}", i), 1); });
+  expect_bounded("check --no-kernel -- --model-path " + dir.file("keys.gguf", header(16, 40'000, keys)),
                  "more keys than any model");
   const std::string tokens = texts("tokenizer.ggml.tokens", 10);
   expect_bounded("check --no-kernel -- --model-path " + dir.file("heads.gguf", header(0, 1, tokens)),

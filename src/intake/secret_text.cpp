@@ -54,8 +54,8 @@ bool ends_in(std::string_view plain, std::string_view part) {
 
 // A token of text, counted or timed.
 bool is_of_text(std::string_view plain) {
-  constexpr std::array<std::string_view, 5> kEndings = {"first_token", "per_token", "max_tokens", "num_tokens",
-                                                        "total_tokens"};
+  constexpr std::array<std::string_view, 6> kEndings = {"first_token", "per_token",  "max_token",
+                                                        "max_tokens",  "num_tokens", "total_tokens"};
   return std::ranges::any_of(kEndings, [&](std::string_view e) { return plain.ends_with(e); });
 }
 
