@@ -14,8 +14,8 @@ class Style {
  public:
   // Every code that is ever written; the output gate lets no other pass, and these only once something is coloured.
   static constexpr std::array<std::string_view, 7> kCodes = {"0", "1", "2", "1;31", "1;32", "1;33", "1;36"};
-  explicit Style(bool colour) : colour_(colour) { in_use_ = in_use_ || colour; }
-  static bool in_use() { return in_use_; }
+  explicit Style(bool colour) : colour_(colour) { any_coloured = any_coloured || colour; }
+  static bool in_use() { return any_coloured; }
 
   [[nodiscard]] std::string bold(std::string_view s) const { return paint("1", s); }
   [[nodiscard]] std::string dim(std::string_view s) const { return paint("2", s); }
@@ -33,7 +33,7 @@ class Style {
     if (!colour_) return std::string(s);
     return "\033[" + std::string(code) + "m" + std::string(s) + "\033[0m";
   }
-  inline static std::atomic<bool> in_use_ = false;
+  inline static std::atomic<bool> any_coloured = false;
   bool colour_;
 };
 
