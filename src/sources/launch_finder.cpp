@@ -456,13 +456,13 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
       continue;
     }
     const bool pairs = w == "-genv" || w == "-env";
-    if (pairs && i + 1 < program && words[i + 1].text.find('=') != std::string::npos) {
+    const bool joined = pairs && i + 1 < program && words[i + 1].text.find('=') != std::string::npos;
+    const bool of_mpi = w == "-x" && name.starts_with("mpi") && i + 1 < program;
+    if (joined || of_mpi) {
       assign(words[++i], added);
     } else if (pairs && i + 2 < program) {
       added.insert_or_assign(words[i + 1].text, words[i + 2]);
       i += 2;
-    } else if (w == "-x" && name.starts_with("mpi") && i + 1 < program) {
-      assign(words[++i], added);
     } else if ((name == "env" || name == "sudo" || name == "doas") && !w.starts_with('-')) {
       assign(words[i], added);
     } else if (w.starts_with("--setenv=")) {

@@ -137,7 +137,8 @@ constexpr SamplingParam kSamplingParams[] = {
 void construct_sampling_params(Resolution& r, std::string_view function, const Value& params) {
   if (!params.is_dict())
     r.refuse(RF::kOther, "TypeError", function, "--preferred-sampling-params has to be a JSON object.");
-  for (const auto& [name, ignored] : params.as_dict()) {
+  for (const auto& entry : params.as_dict()) {
+    const std::string& name = entry.first;
     const bool known = std::ranges::any_of(
         kSamplingParams, [&](const SamplingParam& param) { return param.name == name && r.since(param.since); });
     if (!known) {

@@ -251,7 +251,7 @@ std::vector<ShellWord> ManifestReader::words_of(const YamlNode& list) {
 // NAME: VALUE, "- NAME=VALUE", or "- name: NAME, value: VALUE".
 void ManifestReader::environment(const YamlNode& node, const Around& around, Values& env, std::string_view key) {
   const bool compose = around.dialect == Dialect::kCompose;
-  const auto set = [&](const std::string& name, ShellWord value) {
+  const auto set = [&](const std::string& name, const ShellWord& value) {
     const bool gitlab = around.dialect == Dialect::kGitlab;
     const auto kind = compose || gitlab ? Interpolation::kCompose : Interpolation::kKubernetes;
     if (around.dialect == Dialect::kWorkflow) {
