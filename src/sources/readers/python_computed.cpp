@@ -93,33 +93,15 @@ ShellText PythonProgram::filled_in(const ShellText& format, Span values, int dep
 // "…{}…{name}".format(…).
 ShellText PythonProgram::formatted_by_call(const ShellText& format, std::size_t open, int depth) const {
   const std::vector<Span> all = items(open);
-  ShellText out;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < format.text.size(); ++i) {
-    const char c = format.text[i];
-    if ((c == '{' || c == '}') && i + 1 < format.text.size() && format.text[i + 1] == c) {
-      append(out, slice(format, i, i + 1));
-      ++i;
-      continue;
-    }
-    if (c != '{') {
-      append(out, slice(format, i, i + 1));
-      continue;
-    }
-    const std::size_t close = std::min(format.text.find('}', i), format.text.size());
-    const std::string name = format.text.substr(i + 1, close - i - 1);
+  return filled_in(format, [&](const std::string& name, std::size_t origin) -> std::optional<ShellText> {
     const bool number = name.find_first_not_of("0123456789") == std::string::npos && name.size() < 4;
     const std::size_t at = !number ? all.size() : name.empty() ? next++ : std::stoul(name);
     const auto named = number ? std::nullopt : keyword(open, name);
-    if (named)
-      append(out, text_or_unknown(*named, depth));
-    else if (at < all.size())
-      append(out, text_or_unknown(all[at], depth));
-    else
-      append(out, unknown_text(fmt::format("{{{}}} is filled in where the program runs", name), format.origin[i]));
-    i = close;
-  }
-  return out;
+    if (named) return text_or_unknown(*named, depth);
+    if (at < all.size()) return text_or_unknown(all[at], depth);
+    return unknown_text(fmt::format("{{{}}} is filled in where the program runs", name), origin);
+  });
 }
 
 // " ".join([…]); a list that names the server by a word of its own is read as that list.

@@ -262,24 +262,30 @@ std::string PythonProgram::shown(Span value) const {
   return out.size() > 60 ? out.substr(0, 57) + "…" : out;
 }
 
+ShellText PythonProgram::filled_in(const ShellText& format, const FieldText& text_of_field) {
+  ShellText out;
+  for (std::size_t i = 0; i < format.text.size(); ++i) {
+    const char c = format.text[i];
+    const bool doubled = (c == '{' || c == '}') && i + 1 < format.text.size() && format.text[i + 1] == c;
+    if (doubled || c != '{') {
+      append(out, slice(format, i, i + 1));
+      if (doubled) ++i;
+      continue;
+    }
+    const std::size_t close = std::min(format.text.find('}', i), format.text.size());
+    const auto value = text_of_field(format.text.substr(i + 1, close - i - 1), format.origin[i]);
+    if (!value) return out;
+    append(out, *value);
+    i = close;
+  }
+  return out;
+}
+
 // f"…": names in braces as they stand, anything else in braces is not known.
 ShellText PythonProgram::formatted(std::size_t token, int depth) const {
   const ShellText raw = python_text(source_.text, tokens_[token]);
-  ShellText out;
-  if (!spend(raw.text.size())) return out;
-  for (std::size_t i = 0; i < raw.text.size(); ++i) {
-    const char c = raw.text[i];
-    if ((c == '{' || c == '}') && i + 1 < raw.text.size() && raw.text[i + 1] == c) {
-      append(out, slice(raw, i, i + 1));
-      ++i;
-      continue;
-    }
-    if (c != '{') {
-      append(out, slice(raw, i, i + 1));
-      continue;
-    }
-    const std::size_t close = std::min(raw.text.find('}', i), raw.text.size());
-    const std::string name = raw.text.substr(i + 1, close - i - 1);
+  if (!spend(raw.text.size())) return {};
+  return filled_in(raw, [&](const std::string& name, std::size_t origin) {
     const auto given = source_.given.find(name);
     const Binding* bound = binding(name);
     std::optional<ShellText> value;
@@ -287,13 +293,10 @@ ShellText PythonProgram::formatted(std::size_t token, int depth) const {
     if (!value && bound != nullptr && depth < kDeepest) value = grown(name, *bound, token, depth + 1);
     if (!value)
       value = unknown_text(
-          fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name)), raw.origin[i]);
-    if (!spend(value->text.size() + 1)) return out;
-    value->origin.assign(value->text.size(), raw.origin[i]);
-    append(out, *value);
-    i = close;
-  }
-  return out;
+          fmt::format("{} is computed where the program runs; give it with {}", name, how_to_set(name)), origin);
+    value->origin.assign(value->text.size(), origin);
+    return spend(value->text.size() + 1) ? value : std::nullopt;
+  });
 }
 
 // A name's text where token `use` stands: what it was assigned, and what lines between add with +=.

@@ -69,6 +69,9 @@ class PythonProgram {
   [[nodiscard]] std::optional<ShellText> name_value(Span value, int depth) const;
   [[nodiscard]] std::optional<ShellText> variable_value(std::size_t open, int depth) const;
   [[nodiscard]] Span bare_name(Span value) const;
+  // A format with its fields filled in: of a field's name and where it stands, its text; none ends the work.
+  using FieldText = std::function<std::optional<ShellText>(const std::string& name, std::size_t origin)>;
+  [[nodiscard]] static ShellText filled_in(const ShellText& format, const FieldText& text_of_field);
   [[nodiscard]] ShellText formatted(std::size_t token, int depth) const;
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
   [[nodiscard]] ShellText text_or_unknown(Span value, int depth) const;
