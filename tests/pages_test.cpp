@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-nlohmann::json rows_for(const std::vector<std::string>& launch) {
-  std::vector<std::string> words = {"pages", "--no-kernel", "--format", "json", "--"};
+nlohmann::json rows_for(const std::vector<std::string>& launch, const std::string& release = "0.5.23") {
+  std::vector<std::string> words = {"pages", "--no-kernel", "--format", "json", "--sglang-version", release, "--"};
   words.insert(words.end(), launch.begin(), launch.end());
   const ToolRun run = run_tool(words);
   EXPECT_THAT(run.err, ::testing::IsEmpty());
@@ -70,6 +70,20 @@ TEST(Pages, KeepsTheBackendsOfThePhases) {
   EXPECT_EQ(given["resolved_prefill_backend"], "intel_xpu") << given;
   EXPECT_EQ(given["resolved_backend"], "triton") << given;
   EXPECT_NE(given["verdict"], "refused") << given;
+}
+
+// Where intel_xpu may decode an MLA model but not prefill it, that is a choice of its own, and the one that is near.
+TEST(Pages, SplitsThePhasesOfMlaModelsBefore0520) {
+  const std::vector<std::string> launch = {
+      "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--tp", "2", "--attention-backend",
+      "intel_xpu"};
+  const auto old = rows_for(launch, "0.5.13");
+  EXPECT_EQ(row(old, "intel_xpu", 128)["verdict"], "refused");
+  EXPECT_EQ(row(old, "split", 128)["verdict"], "ok");
+  EXPECT_EQ(row(old, "split", 128)["resolved_prefill_backend"], "triton");
+  EXPECT_EQ(row(old, "split", 128)["resolved_backend"], "intel_xpu");
+  EXPECT_EQ(old["recommended"]["backend"], "split");
+  EXPECT_TRUE(row(rows_for(launch, "0.5.20"), "split", 128).is_null());
 }
 
 // The picture is that of the launch, also in figures; where nothing works there is none.

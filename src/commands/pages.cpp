@@ -25,10 +25,11 @@ namespace {
 
 using report::DrawnPages;
 using report::kAsGiven;
+using report::kSplit;
 using Row = report::PageRow;
 
 constexpr std::array<std::int64_t, 9> kPageSizes = {1, 2, 4, 8, 16, 32, 64, 128, 256};
-constexpr std::array<std::string_view, 3> kBackends = {"intel_xpu", "triton", "torch_native"};
+constexpr std::array<std::string_view, 4> kBackends = {"intel_xpu", kSplit, "triton", "torch_native"};
 
 constexpr std::string_view kKernelNotRun = "not run";
 constexpr std::string_view kNoKernelPlanned = "none planned";
@@ -88,7 +89,9 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   if (backend != kAsGiven) {
     dropped.insert(dropped.end(),
                    {Field::attention_backend, Field::prefill_attention_backend, Field::decode_attention_backend});
-    added.insert(added.end(), {"--attention-backend", row.backend});
+    const bool split = backend == kSplit;
+    added.insert(added.end(), {split ? "--decode-attention-backend" : "--attention-backend",
+                               split ? std::string(kBackends.front()) : row.backend});
   }
   const auto argv = with_options(inputs, dropped, added);
   auto resolved = resolve_words(inputs, argv, {}, inputs.env);
@@ -128,8 +131,10 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   return row;
 }
 
-// The first good row that SGLang leaves as it is: the backends as given, then intel_xpu before the others, 64 and 128
-// (what its kernels take) before the rest, the fewest warnings.
+bool has_split(const Launch& launch) { return launch.release() < v0_5(20) && launch.model && launch.model->is_mla(); }
+
+// The first good row that SGLang leaves as it is: the backends as given, then intel_xpu before the others (for decode
+// alone where it may not prefill), 64 and 128 (what its kernels take) before the rest, the fewest warnings.
 const Row* recommended(const std::vector<Row>& rows) {
   const auto rank = [](const Row& r) {
     const auto at = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
@@ -148,6 +153,7 @@ std::string reason(const Row& r, const std::vector<Row>& rows) {
   if (r.backend == kAsGiven) {
     out += "; prefill and decode keep the backends you gave them";
   } else if (r.backend != kBackends.front()) {
+    if (r.backend == kSplit) out += "; prefill stays on triton";
     const auto first =
         std::find_if(rows.begin(), rows.end(), [](const Row& x) { return x.backend == kBackends.front(); });
     if (first != rows.end() && !first->errors.empty()) {
@@ -213,6 +219,7 @@ int pages(const PagesCommand& command) {
   KernelVerdicts kernels(command.kernel);
   std::vector<Row> rows;
   std::vector<std::string_view> backends(kBackends.begin(), kBackends.end());
+  if (!has_split(prepared->launch)) std::erase(backends, kSplit);
   const ServerArgs& given = prepared->launch.args;
   if (given.last_given(Field::prefill_attention_backend) != nullptr ||
       given.last_given(Field::decode_attention_backend) != nullptr) {

@@ -42,8 +42,11 @@ std::string why_text(const std::string& why, std::size_t column, int reader_widt
 }
 
 std::string advice(const PageRow& r) {
-  return r.backend == kAsGiven ? fmt::format("--page-size {}", r.page)
-                               : fmt::format("--attention-backend {} --page-size {}", r.backend, r.page);
+  if (r.backend == kAsGiven) return fmt::format("--page-size {}", r.page);
+  if (r.backend == kSplit) {
+    return fmt::format("--decode-attention-backend intel_xpu --page-size {}, without --attention-backend", r.page);
+  }
+  return fmt::format("--attention-backend {} --page-size {}", r.backend, r.page);
 }
 
 Json picture_json(const DrawnPages& d) {

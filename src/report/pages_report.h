@@ -15,6 +15,8 @@ namespace preflight::report {
 
 // The launch's own --prefill-attention-backend and --decode-attention-backend, which other rows leave out.
 inline constexpr std::string_view kAsGiven = "as given";
+// Prefill on triton, decode on intel_xpu: what releases before 0.5.20 allow of intel_xpu for MLA models.
+inline constexpr std::string_view kSplit = "split";
 
 // One page size on one attention backend.
 struct PageRow {
@@ -35,7 +37,8 @@ struct PageRow {
 
   [[nodiscard]] bool good() const { return accepted && errors.empty() && kernel_sound; }
   [[nodiscard]] bool kept() const {
-    return becomes == page && (backend == kAsGiven || (runs_on == backend && prefills_on == backend));
+    return becomes == page &&
+           (backend == kAsGiven || backend == kSplit || (runs_on == backend && prefills_on == backend));
   }
   [[nodiscard]] std::string backends() const { return prefills_on == runs_on ? runs_on : prefills_on + "+" + runs_on; }
 };
