@@ -1,10 +1,13 @@
 // Remedies: the sentence made from one, what a release's parser takes of it, and what it changes in a launch.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "preflight/rule.h"
 #include "src/args/option_index.h"
 #include "src/fix/edits.h"
 #include "src/rules/remedy_words.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight {
 namespace {
@@ -13,6 +16,8 @@ using rules::to_drop;
 using rules::to_give;
 using rules::together;
 using rules::words_of;
+using testing::run_tool;
+using testing::TemporaryDirectory;
 
 TEST(RemedyWords, EveryKindOfStepHasItsWords) {
   EXPECT_EQ(words_of(to_give("--page-size", {"64"})), "--page-size 64");
@@ -111,6 +116,64 @@ TEST(RemedySteps, WhatOnlyTheUserCanDoIsNotTried) {
   EXPECT_EQ(lists_after(rules::in_words("a newer kernel package"), {"--dtype", "auto"}), Lists{});
   EXPECT_EQ(lists_after(Remedy{.release = "0.5.20"}, {"--dtype", "auto"}), Lists{});
   EXPECT_EQ(lists_after(to_give("--speculative-draft-model-path"), {"--dtype", "auto"}), Lists{});
+}
+
+// The fix of a rule's finding, as `check` tells it; "none" without the finding.
+std::string fix_told(const std::string& rule, std::vector<std::string> options,
+                     const std::vector<std::string>& launch) {
+  std::vector<std::string> words = {"check", "--no-kernel", "--format", "json"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("--");
+  words.insert(words.end(), launch.begin(), launch.end());
+  const auto report = nlohmann::json::parse(run_tool(words).out);
+  for (const auto& finding : report["findings"]) {
+    if (finding["rule"] == rule) return finding["fix"];
+  }
+  return "none";
+}
+
+// A rule without a remedy of its own: the options around the refusal have one.
+TEST(RemediesNearby, AreFoundForARefusal) {
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", "Qwen/Qwen3-0.6B", "--load-format", "instanttensor"}),
+            "--load-format auto, or drop --load-format");
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", "Qwen/Qwen3-0.6B", "--decrypted-config-file", "x"}),
+            "drop --decrypted-config-file");
+}
+
+// No change mends all that is wrong; the finding's own is told all the same.
+TEST(RemediesNearby, AreFoundWhereNothingMendsTheLaunch) {
+  const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3.5-9B", "--gpu-id-step", "0"};
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch), "--gpu-id-step 1");
+}
+
+TEST(RemediesNearby, AllowTheModelsOwnCode) {
+  const TemporaryDirectory dir;
+  dir.file("config.json",
+           R"({"model_type": "of_its_own", "architectures": ["X"], "auto_map": {"AutoConfig": "configuration_x.C"}})");
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", dir.path()}), "--trust-remote-code");
+}
+
+TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"architectures": ["Exaone4ForCausalLM"], "model_type": "exaone4",
+    "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8,
+    "intermediate_size": 2048, "vocab_size": 32000, "max_position_embeddings": 8192, "sliding_window": 4096,
+    "sliding_window_pattern": "LLLG", "rms_norm_eps": 1e-6,
+    "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"], "torch_dtype": "bfloat16"})");
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.21"}, {"--model-path", dir.path()}),
+            "--attention-backend triton");
+}
+
+// A share of the memory that follows from the ranks need not be given.
+TEST(RemediesTold, GiveUpTheLeast) {
+  const std::string fix = fix_told("PL002", {"--device-profile", "a770"}, {"--model-path", "Qwen/Qwen3-8B"});
+  EXPECT_TRUE(fix.starts_with("--tp-size 2, ")) << fix;
+}
+
+TEST(RemediesTold, SayWhatAChangeEndsWith) {
+  EXPECT_EQ(fix_told("CH001", {},
+                     {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"}),
+            "--page-size 128, or drop --page-size");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::size_t kLongList = 200'000;  // bytes
-constexpr int kProofs = 40;                 // launches resolved to try remedies
+constexpr int kProofs = 120;                // launches resolved to try remedies
 constexpr std::size_t kWholeFixes = 2;      // of the fixes found, told in an error that has no remedy of its own
 
 // The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.

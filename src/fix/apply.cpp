@@ -78,4 +78,24 @@ bool apply(const Candidate& candidate, Release release, Arranged& a) {
   return key_of(a) != before;
 }
 
+std::vector<ArgumentChange> changes_to(const Arranged& now, const std::vector<Group>& given, const Environment& env) {
+  using Kind = ArgumentChange::Kind;
+  std::vector<ArgumentChange> changes;
+  for (const Group& g : given) {
+    const auto at = std::ranges::find(now.groups, g.origin, &Group::origin);
+    if (at == now.groups.end()) {
+      changes.push_back({.kind = Kind::kDrop, .before = g.words, .where = g.where});
+    } else if (at->words != g.words) {
+      changes.push_back({.kind = Kind::kReplace, .before = g.words, .after = at->words, .where = g.where});
+    }
+  }
+  for (const Group& g : now.groups) {
+    if (g.origin < 0) changes.push_back({.kind = Kind::kAdd, .after = g.words});
+  }
+  for (const auto& [name, value] : env) {
+    if (!now.env.contains(name)) changes.push_back({.kind = Kind::kUnset, .before = {name}});
+  }
+  return changes;
+}
+
 }  // namespace preflight::fix

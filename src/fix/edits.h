@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "preflight/fix.h"
 #include "preflight/launch.h"
 #include "src/args/argument_groups.h"
 
@@ -61,11 +62,14 @@ std::vector<Candidate> candidates_of(const Remedy& remedy, const Situation& s);
 bool apply(const Candidate& candidate, Release release, Arranged& a);
 std::string key_of(const Arranged& a);
 
+// What was changed on the way from the given groups and variables. Variables that were set are not among it.
+std::vector<ArgumentChange> changes_to(const Arranged& now, const std::vector<Group>& given, const Environment& env);
+
 // Values worth trying for an option, most promising first; `now` is the value it has ("" when not given). Empty for
 // free text (paths, names): only the user knows those.
 std::vector<std::string> other_values(const Situation& s, const args::Option& option, const std::string& now);
 
-// What no fix may touch: it would be another launch.
-bool is_protected(const args::Option& option);
+// What no fix of that error may touch: it would be another launch. The option at fault itself may get another value.
+bool is_protected(const args::Option& option, const Diagnostic& error);
 
 }  // namespace preflight::fix

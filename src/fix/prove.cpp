@@ -17,6 +17,9 @@ namespace {
 
 enum class Outcome { kHolds, kUncovers, kFails, kUntried };
 
+constexpr std::size_t kNearby = 24;  // changes of the options around one error
+constexpr int kNearbyInAll = 60;     // of a launch
+
 bool is_refusal(const Diagnostic& d) { return d.rule.starts_with("RF") || d.rule.starts_with("US"); }
 
 // The same fault, whatever its numbers.
@@ -102,26 +105,67 @@ class Prover {
         failed = true;
       }
     }
-    const bool is_mended = std::ranges::any_of(holding, acts);
-    const bool is_error = is_of_sglang(finding);
-    if (!is_mended && is_error && !whole_.remedies.empty()) {
-      holding.insert(holding.begin(), whole_.remedies.begin(), whole_.remedies.end());
-    } else if (!is_mended) {
-      const bool looks_elsewhere = is_error && whole_.searched;
-      if (const auto other = looks_elsewhere ? other_release(finding) : std::nullopt) {
-        holding.push_back(*other);
-      } else {
-        holding.insert(holding.begin(), uncovering.begin(), uncovering.end());
-      }
+    if (std::ranges::none_of(holding, acts)) {
+      const std::vector<Remedy> others = found_elsewhere(finding, std::move(uncovering));
+      holding.insert(holding.begin(), others.begin(), others.end());
     }
     finding.remedies = std::move(holding);
     if (!is_meant(finding)) rules::say_remedies(finding);
-    if (finding.remedies.empty() && failed) finding.fix = "no single change that was tried mends this launch";
+    if (finding.remedies.empty() && failed) {
+      finding.fix =
+          finding.rule == "CH001" ? "change what forces it" : "no single change that was tried mends this launch";
+    }
   }
 
   [[nodiscard]] int used() const { return used_; }
 
  private:
+  // What mends a finding that its own remedies do not; else `uncovering`, which get past a refusal to the next one.
+  std::vector<Remedy> found_elsewhere(const Diagnostic& finding, std::vector<Remedy> uncovering) {
+    const bool is_error = is_of_sglang(finding);
+    if (is_error && !whole_.remedies.empty()) return whole_.remedies;
+    if (!is_error || !whole_.searched) return uncovering;
+    std::optional<Remedy> past;
+    if (auto near = nearby(finding, past)) return {*near};
+    if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
+    past.reset();
+    if (auto other = other_release(finding, past)) return {*other};
+    if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
+    return uncovering;
+  }
+
+  // The smallest change of the options around the error that takes it away; `past`: one that leads to the next refusal.
+  std::optional<Remedy> nearby(const Diagnostic& finding, std::optional<Remedy>& past) {
+    const std::vector<Diagnostic> alone{finding};
+    const Situation situation{question_.release, groups_, question_.env, launch_, finding, alone};
+    auto list = launch_.usage ? usage_candidates(situation) : value_candidates(situation);
+    std::erase_if(list, [](const Candidate& c) {
+      return std::ranges::any_of(c.edits, [](const Edit& e) { return e.kind == Edit::Kind::kAssign; });
+    });
+    std::ranges::stable_sort(list, {}, &Candidate::cost);
+    for (std::size_t i = 0; i < std::min(list.size(), kNearby) && near_used_ < kNearbyInAll; ++i, ++near_used_) {
+      Arranged now{groups_, question_.env, {}};
+      if (!apply(list[i], question_.release, now)) continue;
+      const auto remedy = remedy_of({.changes = changes_to(now, groups_, question_.env), .stored_as = now.stored_as});
+      const Look* seen = remedy ? look_at(now, *remedy) : nullptr;
+      if (seen == nullptr || is_in(finding, seen->findings)) continue;
+      if (!adds_error(*seen)) return remedy;
+      if (is_refusal(finding) && !past) past = remedy;
+    }
+    return std::nullopt;
+  }
+
+  // What became of the launch arranged so; null where it cannot be looked at.
+  const Look* look_at(const Arranged& now, const Remedy& remedy) {
+    const auto [it, is_new] = seen_.try_emplace(key_with(now, remedy));
+    if (is_new) it->second = look_({words_of(now.groups), now.env, now.stored_as, remedy.release, remedy.device});
+    return it->second ? &*it->second : nullptr;
+  }
+
+  static std::string key_with(const Arranged& now, const Remedy& remedy) {
+    return key_of(now) + '\x1c' + remedy.release + '\x1c' + remedy.device;
+  }
+
   // False: the remedy is nothing to try, or there are no trials left.
   bool try_remedy(const Diagnostic& finding, const Remedy& remedy, std::vector<Remedy>& holding,
                   std::vector<Remedy>& uncovering) {
@@ -139,7 +183,7 @@ class Prover {
         Remedy told = c.remedy;
         const Outcome outcome = outcome_of(finding, c, remedy, told);
         if (outcome == Outcome::kUntried) return false;
-        if (outcome == Outcome::kHolds) add(told, holding);
+        if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), holding);
         if (outcome == Outcome::kUncovers) add(c.remedy, uncovering);
         if (outcome != Outcome::kFails && (first_is_enough || widened)) return true;
         found_ = found_ || outcome != Outcome::kFails;
@@ -149,9 +193,26 @@ class Prover {
     return true;
   }
 
+  // The remedy without what would follow from its other steps; `told` where it needs all.
+  Remedy least(const Diagnostic& finding, const Remedy& whole, const Remedy& told) {
+    if (whole.steps.size() < 2 || !whole.release.empty() || !whole.device.empty()) return told;
+    for (std::size_t i = whole.steps.size(); i-- > 0;) {
+      const args::Option* option = args::OptionIndex::of(question_.release).find(whole.steps[i].name);
+      if (option == nullptr || std::ranges::find(kMayMove, option->field) == std::end(kMayMove)) continue;
+      Remedy less = whole;
+      less.steps.erase(less.steps.begin() + static_cast<std::ptrdiff_t>(i));
+      const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+      for (const Candidate& c : candidates_of(less, situation)) {
+        Remedy smaller = c.remedy;
+        if (!c.is_widened && outcome_of(finding, c, c.remedy, smaller) == Outcome::kHolds) return smaller;
+      }
+    }
+    return told;
+  }
+
   // "Did you mean --page-size?" stays where --page-size is what mends the launch.
   [[nodiscard]] static bool is_meant(const Diagnostic& finding) {
-    if (!finding.rule.starts_with("US") || finding.remedies.empty()) return false;
+    if (!finding.fix.starts_with("did you mean") || finding.remedies.empty()) return false;
     return std::ranges::any_of(finding.remedies.front().steps, [&](const RemedyStep& step) {
       return step.kind == StepKind::kGive && finding.fix.find(step.name) != std::string::npos;
     });
@@ -161,9 +222,18 @@ class Prover {
     return !r.steps.empty() || !r.release.empty() || !r.stored_as.empty() || !r.device.empty();
   }
 
-  // Later ones first, the nearest of either side before all others. Tried once for a launch: what another release makes
-  // of it is the same for each of its findings.
-  std::optional<Remedy> other_release(const Diagnostic& finding) {
+  // Later ones first, the nearest of either side before all others. `past`: one that gets to the next refusal.
+  std::optional<Remedy> other_release(const Diagnostic& finding, std::optional<Remedy>& past) {
+    for (const auto& [release, seen] : in_other_releases()) {
+      if (is_in(finding, seen.findings)) continue;
+      if (!adds_error(seen)) return Remedy{.release = release};
+      if (is_refusal(finding) && !past) past = Remedy{.release = release};
+    }
+    return std::nullopt;
+  }
+
+  // Tried once for a launch: what another release makes of it is the same for each of its findings.
+  const std::vector<std::pair<std::string, Look>>& in_other_releases() {
     if (!elsewhere_) {
       elsewhere_.emplace();
       const std::span<const Release> all = supported_releases();
@@ -177,10 +247,7 @@ class Prover {
         if (auto seen = look_(there)) elsewhere_->emplace_back(r.text(), std::move(*seen));
       }
     }
-    for (const auto& [release, seen] : *elsewhere_) {
-      if (!is_in(finding, seen.findings) && !adds_error(seen)) return Remedy{.release = release};
-    }
-    return std::nullopt;
+    return *elsewhere_;
   }
 
   [[nodiscard]] bool adds_error(const Look& seen) const {
@@ -220,21 +287,18 @@ class Prover {
   Outcome outcome_of(const Diagnostic& finding, const Candidate& c, const Remedy& remedy, Remedy& told) {
     Arranged now{groups_, question_.env, {}};
     if (!apply(c, question_.release, now) && remedy.release.empty() && remedy.device.empty()) return Outcome::kFails;
-    const std::string key = key_of(now) + '\x1c' + remedy.release + '\x1c' + remedy.device;
-    auto it = seen_.find(key);
-    if (it == seen_.end()) {
+    if (!seen_.contains(key_with(now, remedy))) {
       if (used_ == left_) return Outcome::kUntried;
       ++used_;
-      it = seen_.emplace(key, look_({words_of(now.groups), now.env, now.stored_as, remedy.release, remedy.device}))
-               .first;
     }
-    if (!it->second || is_in(finding, it->second->findings)) return Outcome::kFails;
+    const Look* seen = look_at(now, remedy);
+    if (seen == nullptr || is_in(finding, seen->findings)) return Outcome::kFails;
     if (finding.rule == "CH001") {
-      const auto remark = remark_on_values(launch_, it->second->launch);
+      const auto remark = remark_on_values(launch_, seen->launch);
       if (!remark) return Outcome::kFails;
       if (!remark->empty()) told.words = *remark;
     }
-    if (!adds_error(*it->second)) return Outcome::kHolds;
+    if (!adds_error(*seen)) return Outcome::kHolds;
     return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
   }
 
@@ -245,6 +309,7 @@ class Prover {
   const LookAt& look_;
   int left_;
   int used_ = 0;
+  int near_used_ = 0;
   bool found_ = false;  // a value of the remedy at hand helps
   std::vector<Group> groups_;
   std::map<std::string, std::optional<Look>> seen_;

@@ -26,10 +26,9 @@ struct WholeFixes {
 // with anyway, so that the launch has to resolve to the same values. Of findings from severity change on, those that
 // hold stay, with the values that do; a remedy in mere words stays, too. An error that no remedy of its own mends gets,
 // in this order: those of `whole`, which mend all that is wrong; where fixes were searched for and none was found, the
-// nearest other release, later ones first, in which it is gone and no error has come; those that get past a refusal, to
-// the next one.
-// `launch`: what became of the question's words. Whatever is left untried when `trials` are used up is left as it is.
-// Returns how many it took.
+// smallest change of the options around it, then the nearest other release, later ones first, in which it is gone and
+// no error has come; those of any of these that get past a refusal, to the next one. `launch`: what became of the
+// question's words. Whatever is left untried when `trials` are used up is left as it is. Returns how many it took.
 int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
                    const WholeFixes& whole, const LookAt& look, int trials);
 

@@ -269,22 +269,7 @@ class Search {
     fix.arguments = words_of(s.groups);
     fix.env = s.env;
     fix.stored_as = s.stored_as;
-    using Kind = ArgumentChange::Kind;
-    for (const Group& g : given_) {
-      const auto at =
-          std::find_if(s.groups.begin(), s.groups.end(), [&](const Group& x) { return x.origin == g.origin; });
-      if (at == s.groups.end()) {
-        fix.changes.push_back({.kind = Kind::kDrop, .before = g.words, .where = g.where});
-      } else if (at->words != g.words) {
-        fix.changes.push_back({.kind = Kind::kReplace, .before = g.words, .after = at->words, .where = g.where});
-      }
-    }
-    for (const Group& g : s.groups) {
-      if (g.origin < 0) fix.changes.push_back({.kind = Kind::kAdd, .after = g.words});
-    }
-    for (const auto& [name, value] : question_.env) {
-      if (!s.env.contains(name)) fix.changes.push_back({.kind = Kind::kUnset, .before = {name}});
-    }
+    fix.changes = changes_to(s, given_, question_.env);
     return fix;
   }
 

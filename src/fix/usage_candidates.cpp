@@ -88,7 +88,7 @@ class UsageCandidates {
     }
     for (std::size_t i = 0; i < s_.groups.size(); ++i) {
       const Option* o = s_.groups[i].option;
-      if (o == nullptr || !is_protected(*o)) out_.push_back(dropped(i, kDropped + 1.0));
+      if (o == nullptr || !is_protected(*o, s_.error)) out_.push_back(dropped(i, kDropped + 1.0));
     }
     return std::move(out_);
   }

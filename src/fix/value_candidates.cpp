@@ -84,8 +84,7 @@ class Candidates {
       if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
       const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
       if (o == nullptr || o->row == nullptr) return false;
-      const bool device_is_wrong = o->field == Field::device && s_.error.field == Field::device;
-      return o->field == Field::nnodes || (is_protected(*o) && !device_is_wrong);
+      return o->field == Field::nnodes || is_protected(*o, s_.error);
     });
   }
 
@@ -93,7 +92,7 @@ class Candidates {
     for (const auto& alternative : advice_in(s_.release, fix)) {
       Candidate all{{}, kAdvice};
       for (const auto& [option, value] : alternative) {
-        if (is_protected(*option)) continue;
+        if (is_protected(*option, s_.error)) continue;
         if (option->arity == Arity::kNone) {
           if (!given(*option)) all.edits.push_back(set(*option, ""));
           continue;
@@ -128,7 +127,7 @@ class Candidates {
   void without_all(const std::string& fix) {
     Candidate c{{}, kDropped};
     for (const Option* o : options_in(s_.release, fix)) {
-      if (o->row == nullptr || is_protected(*o)) continue;
+      if (o->row == nullptr || is_protected(*o, s_.error)) continue;
       for (std::size_t i = 0; i < s_.groups.size(); ++i) {
         const Option* g = s_.groups[i].option;
         if (g == nullptr || g->row == nullptr || g->field != o->field) continue;
@@ -159,8 +158,7 @@ class Candidates {
 
   void concern(const Option* option, double extra) {
     if (option->row == nullptr || !seen_.insert(option->field).second) return;
-    const bool device_is_wrong = option->field == Field::device && s_.error.field == Field::device;
-    if (is_protected(*option) && !device_is_wrong) return;
+    if (is_protected(*option, s_.error)) return;
     const auto at = given(*option);
     if (at) drop(*option, kDropped + extra);
     if (option->arity == Arity::kNone) {
@@ -201,7 +199,7 @@ class Candidates {
 
   void stranger(std::size_t i) {
     const Option* o = s_.groups[i].option;
-    if (o != nullptr && (o->row == nullptr || is_protected(*o) || seen_.contains(o->field))) return;
+    if (o != nullptr && (o->row == nullptr || is_protected(*o, s_.error) || seen_.contains(o->field))) return;
     if (o == nullptr) {
       out_.push_back({{{.kind = Edit::Kind::kDrop, .group = i}}, kStranger});
     } else {

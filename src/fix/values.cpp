@@ -107,7 +107,7 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
     if (has_word(prose, c)) out.add(std::string(c));
   }
   // How the checkpoint is stored is no matter of taste.
-  if (option.field == Field::quantization) return;
+  if (option.field == Field::quantization || option.field == Field::load_format) return;
   for (const auto c : kUsual) {
     if (std::find(all.begin(), all.end(), c) != all.end()) out.add(std::string(c));
   }
@@ -172,8 +172,9 @@ std::vector<std::string> other_values(const Situation& s, const Option& option, 
   return out.take();
 }
 
-bool is_protected(const Option& option) {
-  return option.field == Field::model_path || option.field == Field::device || option.field == Field::load_format;
+bool is_protected(const Option& option, const Diagnostic& error) {
+  if (option.field == Field::model_path) return true;
+  return (option.field == Field::device || option.field == Field::load_format) && error.field != option.field;
 }
 
 }  // namespace preflight::fix

@@ -146,9 +146,11 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
   out += line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
               s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
-  if (s.workspace_gib > 0.0) {
+  constexpr double kSeen = 0.005;  // less is printed as nothing
+  if (s.fits() && s.workspace_gib >= kSeen) {
     out += line("attention workspace", s.workspace_gib,
-                fmt::format("grows to this at {} requests, outside the budget", thousands(s.workspace_requests)));
+                fmt::format("grows to this at {} request{}, outside the budget", thousands(s.workspace_requests),
+                            s.workspace_requests == 1 ? "" : "s"));
   }
   out += cache_text(s);
   if (s.fits()) {

@@ -72,7 +72,6 @@ std::vector<Remedy> remedies_for(Field field, const LaunchFacts& f) {
   if (!ends.is_bool() && (ends.is_string() || ends.is_number()))  // a switch takes no value
     list.push_back(to_give(name, {ends.is_string() ? ends.as_string() : ends.repr()}));
   list.push_back(to_drop(name));
-  list.push_back(in_words("change what forces it"));
   return list;
 }
 

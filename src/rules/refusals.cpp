@@ -297,8 +297,9 @@ const Rule kRules[] = {
     {.id = "RF016",
      .field = Field::model_path,
      .summary = "a model that this release does not know",
-     .why = "The model type is not among those of the installed transformers package.",
-     .fix = "a release whose transformers package knows the model's type",
+     .why = "The model type is not among those of the transformers package that the release pins.",
+     .fix = "a release that knows the model's type, or the publisher's own code beside config.json and "
+            "--trust-remote-code",
      .source = "transformers, as the release pins it",
      .check = model_or_draft,
      .fires_on = {{{.model = "minicpm3-4b", .args = "--device xpu", .until = v0_5(22)}}},

@@ -70,7 +70,7 @@ void check_gemma4(Resolution& r) {
                            backend.as_string()) &&
                   (r.since(v0_5(18)) || !is_text(backend, "intel_amx")) &&
                   (r.since(v0_5(20)) || !is_text(backend, "aiter")) && (r.since(v0_5(22)) || !is_text(backend, "fa4")),
-              kStep, "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
+              kStep, "Gemma 4 does not run on this backend; on XPU it needs --attention-backend triton or intel_xpu");
   }
 }
 
@@ -101,7 +101,7 @@ void check_mimo_v2(Resolution& r, const ModelFacts& model) {
 void check_exaone(Resolution& r, const ModelFacts& model) {
   if (!exaone_uses_sliding_window(r, model, kStep)) return;
   r.require(r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
-            "EXAONE with a sliding window does not run on this attention backend; on XPU use triton");
+            "EXAONE with a sliding window does not run on this backend; on XPU it needs --attention-backend triton");
 }
 
 void check_architecture(Resolution& r, const ModelFacts& model, const std::string& arch) {

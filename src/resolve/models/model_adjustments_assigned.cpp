@@ -120,7 +120,7 @@ void adjust_gemma4(Resolution& r) {
   const AttentionBackends backends = attention_backends(r);
   for (const Value& backend : {backends.prefill, backends.decode}) {
     r.require(backend.is_string() && contains({"trtllm_mha", "triton", "intel_xpu"}, backend.as_string()), kStep,
-              "Gemma 4 does not run on this attention backend; on XPU use triton or intel_xpu");
+              "Gemma 4 does not run on this backend; on XPU it needs --attention-backend triton or intel_xpu");
   }
 }
 
@@ -134,7 +134,7 @@ void adjust_exaone(Resolution& r, const ModelFacts& model) {
   if (!exaone_uses_sliding_window(r, model, kStep)) return;
   disable_hybrid_swa_memory(r);
   r.require(r.one_of(Field::attention_backend, {"fa3", "triton", "trtllm_mha"}), kStep,
-            "EXAONE with a sliding window does not run on this attention backend; on XPU use triton");
+            "EXAONE with a sliding window does not run on this backend; on XPU it needs --attention-backend triton");
 }
 
 void adjust_olmo2(Resolution& r) {
