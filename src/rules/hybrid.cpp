@@ -56,6 +56,27 @@ std::optional<Finding> mamba_too_old(const LaunchFacts& f) {
   return Finding{.message = fmt::format("{} cannot run Mamba layers on XPU", f.release().text())};
 }
 
+// Of hybrids that say it layer by layer.
+bool begins_without_attention(const ModelFacts& m) {
+  const Value types = m.text("layer_types");
+  if (types.is_list() && !types.as_list().empty()) {
+    const Value& first = types.as_list().front();
+    return first == Value("mamba") || first == Value("conv");
+  }
+  const Value pattern = m.text("hybrid_override_pattern");
+  return pattern.is_string() && !pattern.as_string().empty() && !pattern.as_string().starts_with('*');
+}
+
+std::optional<Finding> first_layer_on_triton(const LaunchFacts& f) {
+  const RecurrentState state = recurrent_state(f.model());
+  if (state != RecurrentState::kMamba2 && state != RecurrentState::kShortConvolution) return std::nullopt;
+  if (!f.any_phase_on("triton") || !begins_without_attention(f.model())) return std::nullopt;
+  return Finding{
+      .message = fmt::format("the first layer of this model has no attention, and triton in {} reads its cache",
+                             f.release().text()),
+      .field = f.field_naming("triton")};
+}
+
 std::optional<Finding> kda_decode(const LaunchFacts& f) {
   if (!is_kda(f.model())) return std::nullopt;
   return Finding{.message = fmt::format("packed decode of Kimi-Linear calls CUDA in {}", f.release().text())};
@@ -272,6 +293,24 @@ const Rule kRules[] = {
      .check = triton_package,
      .fires_on = {{{.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "HY013",
+     .refs = {"sglang#32227"},
+     .field = Field::attention_backend,
+     .summary = "a hybrid that begins without attention, on triton before 0.5.18",
+     .why =
+         "The backend learns the width of values from the cache of layer 0, which Mamba and convolution layers do not "
+         "have: a ValueError while the backend is made. SGLang refuses --attention-backend triton for some of these "
+         "models, and comes to triton by itself all the same.",
+     .remedies = {give("--attention-backend", "intel_xpu"), in_release("0.5.18")},
+     .source = "sglang/srt/layers/attention/triton_backend.py: get_value_buffer(0)",
+     .until = v0_5(18),
+     .check = first_layer_on_triton,
+     .fires_on = {{{.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache"},
+                   {.model = "nvidia-nemotron-3-nano-30b-a3b-bf16",
+                    .args = "--device xpu --tp-size 4 --disable-radix-cache",
+                    .since = v0_5(13)}}},
+     .quiet_on = {{{.model = "lfm2-1.2b", .args = "--device xpu --disable-radix-cache --attention-backend intel_xpu"},
+                   {.model = "qwen3.5-9b", .args = "--device xpu --disable-radix-cache"}}}},
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
+#include "src/python/integer.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -101,6 +103,74 @@ std::optional<Finding> prefill_behind_a_prefix(const LaunchFacts& f) {
   if (!f.prefill_on_xpu() || f.model().is_mla() || !prefix) return std::nullopt;
   return Finding{.message = "intel_xpu takes the keys before a prefill chunk, or of a cached prefix, for new ones",
                  .field = f.prefill_field()};
+}
+
+// Ranks of this launch on one machine.
+std::int64_t ranks_here(const LaunchFacts& f) {
+  return integer::bounded_times(f.tp(), f.pp()) / std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
+}
+
+bool is_on_several_battlemage(const LaunchFacts& f) {
+  return f.is(Field::device, "xpu") && f.is_battlemage_or_later() && ranks_here(f) > 1;
+}
+
+std::optional<Finding> nan_products(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu") || f.is(Field::dtype, "float32") || f.is(Field::dtype, "float")) return std::nullopt;
+  if (!is_card(f, "B70") && !is_card(f, "B580")) return std::nullopt;
+  return Finding{.message = fmt::format("matrix products in 16 bits on {} were reported to give NaN, zeros or garbage",
+                                        f.device().name)};
+}
+
+// Weights and cache of all ranks here, in MiB.
+std::optional<Finding> host_shadow(const LaunchFacts& f) {
+  if (!is_on_several_battlemage(f)) return std::nullopt;
+  const auto share = f.static_share();
+  if (!share) return std::nullopt;
+  const double taken = *share * static_cast<double>(f.device().memory_mib) * static_cast<double>(ranks_here(f));
+  const std::int64_t host = f.device().host_memory_mib.value_or(0);
+  constexpr double kMibOfGib = 1024;
+  return Finding{
+      .message = fmt::format(
+          "{} GPUs hold about {:.0f} GiB; torch on Battlemage was reported to take as much of the "
+          "host's memory{}",
+          ranks_here(f), taken / kMibOfGib,
+          host > 0 ? fmt::format(", which has {:.0f} GiB", static_cast<double>(host) / kMibOfGib) : std::string()),
+      .severity = host > 0 && static_cast<double>(host) < taken ? Severity::kWarning : Severity::kInfo};
+}
+
+std::optional<Finding> cards_not_counted(const LaunchFacts& f) {
+  if (!is_on_several_battlemage(f)) return std::nullopt;
+  return Finding{.message = fmt::format("{} Battlemage GPUs in one process: with drivers from 25.44 on, torch was "
+                                        "reported to find none, or one",
+                                        ranks_here(f))};
+}
+
+std::optional<Finding> ipc_exchange(const LaunchFacts& f) {
+  const auto& env = f.launch().env;
+  const auto it = env.find("CCL_ZE_IPC_EXCHANGE");
+  if (!f.is(Field::device, "xpu") || ranks_here(f) < 2 || it == env.end()) return std::nullopt;
+  if (it->second != "sockets" && it->second != "none") return std::nullopt;
+  return Finding{.message = fmt::format("CCL_ZE_IPC_EXCHANGE={} is not followed where the kernel or the container "
+                                        "keeps oneCCL from pidfd",
+                                        it->second),
+                 .remedies = {{.steps = {{StepKind::kUnset, "CCL_ZE_IPC_EXCHANGE"}}},
+                              in_words("docker run --cap-add SYS_PTRACE, so that pidfd works")}};
+}
+
+std::optional<Finding> fp8_experts_on_two(const LaunchFacts& f) {
+  const bool fp8 = f.model().quantization && f.model().quantization->find("fp8") != std::string::npos;
+  if (!f.is(Field::device, "xpu") || !is_card(f, "B70") || f.tp() < 2 || !fp8 || experts(f.model()).count == 0) {
+    return std::nullopt;
+  }
+  return Finding{.message =
+                     fmt::format("FP8 experts over {} GPUs {}: wrong tokens were reported of another server there",
+                                 f.tp(), f.device().name)};
+}
+
+std::optional<Finding> lunar_lake(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu") || !is_card(f, "140V")) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("{} with Linux 6.18: the first allocation was reported to fail", f.device().name)};
 }
 
 const Rule kRules[] = {
@@ -243,6 +313,107 @@ const Rule kRules[] = {
                     .args = "--device xpu --attention-backend intel_xpu --disable-radix-cache "
                             "--chunked-prefill-size -1"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "KI009",
+     .refs = {"torch-xpu-ops#5220"},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::dtype,
+     .summary = "matrix products in 16 bits on Arc B580 and Arc Pro B70 gave NaN",
+     .why =
+         "Reported in September 2026 with torch 2.8 and 2.14 and drivers 26.27 and 26.35: products of 512 by 512 and "
+         "larger are NaN, zero or garbage in float16 and bfloat16, and right in float32; small ones are right. The "
+         "same products were right on other machines with these cards. Open.",
+     .remedies = {words("multiply two matrices of 512 by 512 in bfloat16 on the card before serving, and compare with "
+                        "float32")},
+     .source = "intel/torch-xpu-ops#5220, intel/compute-runtime#1000 and #1001",
+     .need = RuleNeed::kNothing,
+     .check = nan_products,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .device = "b70"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu", .device = "b580"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --dtype float32", .device = "b70"}}}},
+    {.id = "KI010",
+     .refs = {"torch-xpu-ops#5428"},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::tp_size,
+     .summary = "device memory on Battlemage took as much host memory",
+     .why =
+         "Reported in 2026 of torch on Arc Pro B70 (torch 2.14, Linux 7.1, drivers 26.27 and 26.31): each allocation "
+         "on the card takes the same of MemAvailable, which no process is charged for; weights of 45 GiB over two "
+         "cards ended a host of 64 GiB. llama.cpp, which allocates otherwise, does not. Open.",
+     .remedies = {words("more host memory than the cards hold, or --mem-fraction-static lower")},
+     .source = "intel/torch-xpu-ops#5428, intel/compute-runtime#981, pytorch/pytorch#180145",
+     .need = RuleNeed::kNothing,
+     .check = host_shadow,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .device = "max1100"}}}},
+    {.id = "KI011",
+     .refs = {"compute-runtime#921", "llm-scaler#347"},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::tp_size,
+     .summary = "torch does not count several Battlemage GPUs with some drivers",
+     .why =
+         "Reported from 25.44 to 26.09 of Intel's compute runtime on Arc Pro B50, B60 and B70: device_count ends with "
+         "UR_RESULT_ERROR_UNKNOWN as soon as two cards are visible, while each works alone; 25.31 and 25.40 were "
+         "right. Closed, mended in a later driver.",
+     .remedies = {words("the newest driver; python -c 'import torch; print(torch.xpu.device_count())' tells")},
+     .source = "intel/compute-runtime#921, intel/llm-scaler#347",
+     .need = RuleNeed::kNothing,
+     .check = cards_not_counted,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .device = "max1100"}}}},
+    {.id = "KI012",
+     .refs = {"oneCCL#213", "oneCCL#217"},
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::tp_size,
+     .summary = "oneCCL does not follow CCL_ZE_IPC_EXCHANGE",
+     .why =
+         "Read in oneCCL 2021.15.9 and its main branch in July 2026: without pidfd, which docker's default rules shut, "
+         "sockets and none give way to drmfd, which ends the process or waits for ever. Open.",
+     .fix = "unset CCL_ZE_IPC_EXCHANGE, and docker run --cap-add SYS_PTRACE",
+     .source = "uxlfoundation/oneCCL#213, uxlfoundation/oneCCL#217",
+     .need = RuleNeed::kNothing,
+     .check = ipc_exchange,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .env = "CCL_ZE_IPC_EXCHANGE=sockets"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .env = "CCL_ZE_IPC_EXCHANGE=none"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .env = "CCL_ZE_IPC_EXCHANGE=sockets"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2", .env = "CCL_ZE_IPC_EXCHANGE=pidfd"}}}},
+    {.id = "KI013",
+     .refs = {"llm-scaler#633"},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::tp_size,
+     .summary = "FP8 experts over several Arc Pro B70 gave wrong tokens",
+     .why = "Reported in August 2026 of a vLLM with Gemma 4 26B-A4B in FP8 on Triton's experts: right on one card, "
+            "silently "
+            "wrong tokens on two. Whether SGLang's kernels share the cause is not known. Open.",
+     .remedies = {give("--tp-size", "1"), words("compare outputs token by token with one GPU")},
+     .source = "intel/llm-scaler#633",
+     .check = fp8_experts_on_two,
+     .fires_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2", .device = "b70"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b-fp8", .args = "--device xpu --tp-size 2"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4", .device = "b70"}}}},
+    {.id = "KI014",
+     .refs = {"compute-runtime#883"},
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kNeedsHardware,
+     .field = Field::device,
+     .summary = "Lunar Lake with Linux 6.18 failed at the first allocation",
+     .why = "Reported in January 2026 of Arc 130V and 140V with compute runtime 25.48 and the xe driver of Linux 6.18: "
+            "torch "
+            "ends with UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, or the driver aborts in bindless_heaps_helper.cpp. Linux "
+            "6.17.12 was right. Closed.",
+     .remedies = {words("Linux 6.17, or a driver newer than 25.48")},
+     .source = "intel/compute-runtime#883",
+     .need = RuleNeed::kNothing,
+     .check = lunar_lake,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu", .device = "140v"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
 };
 
 }  // namespace

@@ -24,6 +24,10 @@ constexpr LateMessage kTable[] = {
     {"", "ValueError", "validate_block_quant_shapes", "", {"QN002"}},
     {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
     {"ur_result_error_device_lost", "", "", "", {"KI003", "KI004"}},
+    {"ur_result_error_unknown", "", "", "", {"KI011"}},
+    {"could not open device directory", "", "", "", {"KI004", "KI012"}},
+    {"pidfd is not supported", "", "", "", {"KI004", "KI012"}},
+    {"bindless_heaps_helper cpp", "", "", "", {"KI014"}},
     {"address already in use", "", "", "", {"HO005"}},
     {"too many open files", "", "", "", {"HO004"}},
     {"bus error", "", "", "", {"HO003"}},
@@ -93,6 +97,7 @@ constexpr LateMessage kTable[] = {
     {"compiled with cuda enabled", "", "", "layernorm_gated.py", {"HY004"}},
     {"name causal_conv1d_fn is", "NameError", "", "", {"HY005"}},
     {"compiled with cuda enabled", "", "", "kda_backend.py", {"HY006"}},
+    {"not in full attention layers", "ValueError", "", "", {"HY013"}},
     // Sampling, adapters, caches.
     {"name top_k_top_p_sampling_from_probs is", "NameError", "", "", {"SA001"}},
     {"name top_k_renorm_prob is", "NameError", "", "", {"SA001"}},
