@@ -134,6 +134,14 @@ std::int64_t window_heads(const ModelFacts& m) {
   return total_kv_heads(m);
 }
 
+// Up to 0.5.17 a width of 0 in the configuration counts as none; since then as that of the keys.
+std::int64_t value_width(const LaunchView& view) {
+  const ModelFacts& m = view.model();
+  const Value own = m.text("v_head_dim");
+  if (view.before(18) && own.is_int() && own.as_int() == 0) return 0;
+  return m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
+}
+
 // Bytes of a token in one layer of the full pool, and in one of the window's.
 struct LayerBytes {
   std::int64_t full = 0;
@@ -152,7 +160,7 @@ LayerBytes bytes_of_layer(const LaunchView& view, const DecodeShape& shape, bool
                    element;
     return bytes;
   }
-  const std::int64_t value = m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
+  const std::int64_t value = value_width(view);
   const std::int64_t width = m.swa_head_dim > 0 ? m.swa_head_dim : m.head_dim;
   const std::int64_t window_value = m.swa_v_head_dim > 0 ? m.swa_v_head_dim : value;
   return {shape.num_kv_heads * (m.head_dim + value) * element,
