@@ -47,6 +47,44 @@ TEST(Weights, ParametersAreThePublishedOnes) {
   }
 }
 
+std::shared_ptr<const ModelFacts> facts_of_id(const std::string& id) {
+  facts::ModelFiles models(facts::KnownModels::kYes);
+  auto parsed = args::parse(supported_releases().back(), {"--model-path", id, "--trust-remote-code"});
+  auto* given = std::get_if<ServerArgs>(&parsed);
+  return given ? resolve::resolve({std::move(*given), models, testing::device_of("b60"), {}}).model : nullptr;
+}
+
+TEST(Weights, OfPublishedCheckpointsAreAsManyAsTheyAreSaidToHave) {
+  struct Row {
+    const char* id;
+    double billions;
+    double tolerance;
+  };
+  const Row rows[] = {
+      {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", 120.6, 0.02},   // experts between two projections
+      {"nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", 550.0, 0.03},  //
+      {"Qwen/Qwen-7B-Chat", 7.721, 0.002},                             // one width for gate and up together
+      {"microsoft/Phi-3-small-8k-instruct", 7.39, 0.06},  // a width under a name of its own; its code shares the head
+      {"tiiuae/falcon-40b", 41.84, 0.02}};                // two matrices a layer
+  for (const Row& row : rows) {
+    const auto model = facts_of_id(row.id);
+    ASSERT_NE(model, nullptr) << row.id;
+    const auto weights = plan::estimate_weights(*model);
+    ASSERT_TRUE(weights) << row.id;
+    const double billions = static_cast<double>(weights->parameters) / 1e9;
+    EXPECT_LT(std::abs(billions / row.billions - 1), row.tolerance) << row.id << ": " << billions;
+  }
+}
+
+// A width that is not told is no width of 0: Nemotron's layers differ one by one, MPT's own class fills its width in.
+TEST(Weights, AreNotCountedWhereTheWidthIsNotTold) {
+  for (const char* id : {"nvidia/Llama-3_3-Nemotron-Super-49B-v1", "mosaicml/mpt-7b"}) {
+    const auto model = facts_of_id(id);
+    ASSERT_NE(model, nullptr) << id;
+    EXPECT_FALSE(plan::estimate_weights(*model)) << id;
+  }
+}
+
 TEST(Weights, BytesFollowTheQuantisation) {
   struct Row {
     const char* model;

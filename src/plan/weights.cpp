@@ -226,10 +226,19 @@ double lfm2_width(const Shape& s) {
   return static_cast<double>(units * unit);
 }
 
-// The width of a dense layer; GPT-like classes take four times the hidden width where none is given.
+// The width of a dense layer; GPT-like classes take four times the hidden width where none is given. Qwen's first
+// class counts gate and up together. 0: the configuration does not tell.
 double dense_width(const Shape& s) {
-  return s.number({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"},
-                  any_architecture(s.m, {"GPT"}) ? integer::bounded_times(4, s.m.hidden_size) : 0);
+  const bool both = any_architecture(s.m, {"QWenLMHead"});
+  return s.number({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "ff_intermediate_size"},
+                  any_architecture(s.m, {"GPT"}) ? integer::bounded_times(4, s.m.hidden_size) : 0) /
+         (both ? 2 : 1);
+}
+
+// Layers of their own widths each, or a width under a name that is not known: nothing to count by.
+bool width_untold(const Shape& s) {
+  if (s.text.find("block_configs") != nullptr) return true;
+  return routed_experts(s.m) == 0 && dense_width(s) <= 0;
 }
 
 void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
@@ -238,7 +247,9 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
   const double width = s.number({"moe_intermediate_size", "intermediate_size"});
   const double sides = gated ? 3 : 2;
-  l.experts += count * sides * s.hidden * width;
+  const double latent = s.number({"moe_latent_size"});  // experts between two projections that every rank holds
+  l.experts += count * sides * (latent > 0 ? latent : s.hidden) * width;
+  l.copied += 2 * s.hidden * latent;
   l.plain += count * s.hidden;
   double shared =
       s.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"});
@@ -250,7 +261,7 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
 bool gated_mlp(const ModelFacts& m) {
   // Two matrices a layer: BERT-like encoders, GPT-like models, and those with another activation than a gated one.
   return !any_architecture(m, {"Bert", "XLMRoberta", "Roberta", "NemotronH", "PhiForCausalLM", "GPT", "OPT", "Whisper",
-                               "Starcoder2", "Arcee", "Apertus", "Persimmon"});
+                               "Starcoder2", "Arcee", "Apertus", "Persimmon", "FalconForCausalLM"});
 }
 
 bool expert_layer(const Shape& s, std::int64_t layer) {
@@ -468,6 +479,7 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
       (any_architecture(model, {"Gemma4"}) && integer(model.hf_text_config, {"hidden_size_per_layer_input"}) > 0)) {
     return std::nullopt;  // layers of a shape not modelled here
   }
+  if (width_untold(s)) return std::nullopt;
   const ElementSizes bytes = element_sizes(model);
   s.exact = bytes.exact && is_counted(model) && (routed_experts(model) > 0 || dense_width(s) > 0);
 
