@@ -76,6 +76,67 @@ TEST(Suggest, WhatDoesNotFitIsToldWithItsNearestMiss) {
   for (const auto& r : out["remedies"]) EXPECT_GT(r["tokens"].get<int>(), 0);
 }
 
+// What a refusal or a rule asks for is taken up, and said: the model's code, the prefix cache of hybrid models, kernels
+// for another card, ranks of experts.
+TEST(Suggest, WhatALaunchNeedsBesideIsTakenUpAndSaid) {
+  struct Row {
+    Words options;
+    const char* needed;
+  };
+  const Row rows[] = {
+      {{"microsoft/Phi-3-small-8k-instruct", "--device-profile", "b60", "--device-count", "1"}, "--trust-remote-code"},
+      {{"LiquidAI/LFM2-1.2B", "--device-profile", "b60", "--device-count", "1"}, "--disable-radix-cache"},
+      {{"Qwen/Qwen3-30B-A3B", "--device-profile", "a770", "--device-count", "8", "--context", "4096"},
+       "--moe-runner-backend"},
+      {{"Qwen/Qwen3-30B-A3B-FP8", "--device-profile", "b580", "--device-count", "8", "--context", "4096"},
+       "--ep-size"}};
+  for (const Row& row : rows) {
+    const auto out = suggested(row.options);
+    ASSERT_FALSE(out["suggestions"].empty()) << row.needed;
+    const auto& first = out["suggestions"][0];
+    EXPECT_THAT(first["arguments"].get<Words>(), ::testing::Contains(row.needed));
+    EXPECT_THAT(first["gives_up"].dump(), HasSubstr(std::string(row.needed)));
+    EXPECT_GT(out["context"].get<int>(), 0) << row.needed;
+  }
+}
+
+TEST(Suggest, WhereNothingFitsTheLeastThatWouldIsTold) {
+  struct Row {
+    Words options;
+    const char* with;
+  };
+  const Row rows[] = {
+      // As others published it, before a form that nobody did.
+      {{"Qwen/Qwen3-30B-A3B", "--device-profile", "b60", "--device-count", "2"},
+       "the checkpoint Qwen/Qwen3-30B-A3B-FP8"},
+      {{"Qwen/Qwen3-8B", "--device-profile", "b60", "--device-count", "1", "--context", "100000"},
+       "a context of 40960 tokens"},  // all that the model has
+      {{"01-ai/Yi-34B", "--device-profile", "b60", "--device-count", "1", "--context", "32768"},
+       "such cards, and a context of 4096 tokens"},
+      {{"deepseek-ai/DeepSeek-V2-Lite", "--device-profile", "b60", "--device-count", "1"}, "2 such cards"}};
+  for (const Row& row : rows) {
+    const auto out = suggested(row.options, 1);
+    EXPECT_THAT(out["remedies"].dump(), HasSubstr(row.with));
+  }
+  const auto run = run_tool({"suggest", "zai-org/GLM-5-FP8", "--device-profile", "b580", "--device-count", "1"});
+  EXPECT_THAT(run.out, HasSubstr("weights per GPU; of 11.9 GiB at most 10.7 can be taken"));
+  EXPECT_THAT(run.out, HasSubstr("no count of up to 16 such cards was found to do"));
+}
+
+TEST(Suggest, ReplicasAreCountedTogetherAndPagesStayPerReplica) {
+  const auto out = suggested({"Qwen/Qwen3-0.6B", "--for", "throughput", "--concurrency", "8", "--context", "4096",
+                              "--device-profile", "b60", "--device-count", "4", "--most", "200"});
+  bool seen = false;
+  for (const auto& s : out["suggestions"]) {
+    const auto words = s["arguments"].get<Words>();
+    EXPECT_LE(s["cards"].get<int>(), 4);
+    if (s["replicas"] == 1) continue;
+    seen = true;
+    EXPECT_THAT(words, ::testing::IsSupersetOf(Words{"--dp-size", std::to_string(s["replicas"].get<int>())}));
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(Suggest, WhatTheUserFixedStays) {
   const auto out = suggested({"Qwen/Qwen3-8B", "--context", "4096", "--device-profile", "b60", "--device-count", "8",
                               "--", "--tp-size", "2", "--dtype", "float16"});

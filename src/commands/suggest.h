@@ -1,5 +1,4 @@
-// `suggest MODEL`: launches that work here, ranked. A search whose only judges are the release's own resolution, every
-// rule and the memory sheet: nothing is printed that was not itself checked with exactly the arguments shown.
+// `suggest MODEL`: launches that work here, ranked (suggest_search.h); where none does, the least that would.
 #pragma once
 
 #include <cstdint>

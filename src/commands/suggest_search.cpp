@@ -1,0 +1,254 @@
+#include "src/commands/suggest_search.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/args/argument_groups.h"
+#include "src/fix/prose.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr double kLargestShare = 0.9;  // of a card's memory that is tried
+constexpr int kDemands = 3;            // options beside the search's own that are taken up, one after the other
+
+enum class Outcome {
+  kFound,
+  kMissed,    // too few tokens or requests
+  kRefused,   // by the release or by a rule
+  kTooHeavy,  // the weights alone, whatever the attention or the cache
+};
+
+// Nearer than a refusal is a launch that is accepted; nearer still, what holds more.
+constexpr std::int64_t kNotAccepted = -2;
+constexpr std::int64_t kHoldsNothing = -1;
+
+void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
+  const auto rank = [](const Miss& m) { return std::pair(m.tokens, m.cards); };
+  Miss miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .cards = c.cards};
+  if (!s.nearest || rank(miss) > rank(*s.nearest)) s.nearest = std::move(miss);
+}
+
+// What the search decides itself, or would make another launch of it.
+bool is_ours(std::string_view option) {
+  constexpr std::array<std::string_view, 8> kOurs{"--model-path",     "--tp-size",       "--pp-size",
+                                                  "--dp-size",        "--quantization",  "--mem-fraction-static",
+                                                  "--cpu-offload-gb", "--context-length"};
+  return std::ranges::find(kOurs, option) != kOurs.end();
+}
+
+using Steps = std::vector<RemedyStep>;
+
+// What would cure it by options alone: a remedy's, else switches that the sentence itself names.
+std::vector<Steps> demands_of(const Diagnostic& d, Release release) {
+  std::vector<Steps> out;
+  for (const Remedy& remedy : d.remedies) {
+    if (!remedy.steps.empty() && remedy.stored_as.empty() && remedy.device.empty()) out.push_back(remedy.steps);
+  }
+  if (!out.empty()) return out;
+  for (const args::Option* option : fix::options_in(release, d.message)) {
+    if (option->arity == args::Arity::kNone) out.push_back({RemedyStep{.name = std::string(fix::usual_name(*option))}});
+  }
+  return out;
+}
+
+// The launch with what a finding demands; nothing where that is not known, or already there.
+std::optional<Suggestion> with_demand(const Suggestion& c, const Diagnostic& d, Release release) {
+  for (const Steps& steps : demands_of(d, release)) {
+    const bool usable = std::ranges::all_of(steps, [&](const RemedyStep& step) {
+      return step.kind == StepKind::kGive && !is_ours(step.name) &&
+             std::ranges::find(c.arguments, step.name) == c.arguments.end();
+    });
+    if (!usable) continue;
+    Suggestion next = c;
+    Words words;
+    for (const RemedyStep& step : steps) {
+      words.push_back(step.name);
+      if (!step.values.empty()) words.push_back(step.values.front());
+    }
+    next.arguments.insert(next.arguments.end(), words.begin(), words.end());
+    next.gives_up.push_back(fmt::format("{} is needed: {}", fmt::join(words, " "), d.message));
+    return next;
+  }
+  return std::nullopt;
+}
+
+Outcome attempt(Search& s, Suggestion c, int demands = kDemands);
+
+// An error ends this launch; what its remedy gives is tried in its place.
+Outcome refused(Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
+  const auto error = std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+  if (error == findings.end()) {
+    note_miss(s, c, "SGLang does not accept it");
+    return Outcome::kRefused;
+  }
+  if (const auto next = demands > 0 ? with_demand(c, *error, s.inputs.release) : std::nullopt)
+    return attempt(s, *next, demands - 1);
+  note_miss(s, c, error->message);
+  return Outcome::kRefused;
+}
+
+// What the sheet says of it; a launch without the room asked for is none.
+Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
+  const auto memory = memory_summary(prepared);
+  if (!memory) {
+    note_miss(s, c, "its memory cannot be counted");
+    return Outcome::kMissed;  // a share that SGLang's reserves leave nothing of, it may be
+  }
+  c.memory = *memory;
+  if (memory->least >= kLargestShare) {
+    note_miss(
+        s, c,
+        fmt::format("{}{:.1f} GiB of weights per GPU; of {:.1f} GiB at most {:.1f} can be taken",
+                    memory->exact ? "" : "about ", memory->weights, memory->device, memory->device * kLargestShare),
+        kHoldsNothing);
+    return Outcome::kTooHeavy;
+  }
+  // Of data-parallel replicas each serves its part of the requests.
+  const std::int64_t each = (s.wish.concurrency + c.replicas - 1) / c.replicas;
+  const std::int64_t context = s.wish.context > 0 ? s.wish.context : memory->context;
+  if (memory->tokens >= context * each && memory->requests >= each) return Outcome::kFound;
+  note_miss(s, c,
+            fmt::format("it holds {} tokens for {} requests; {} of {} tokens are asked for", c.tokens(), c.requests(),
+                        s.wish.concurrency, context),
+            c.tokens());
+  return Outcome::kMissed;
+}
+
+// Resolves and checks exactly these words.
+Outcome attempt(Search& s, Suggestion c, int demands) {
+  if (!s.tried.insert(c.arguments).second) return Outcome::kMissed;
+  ++s.attempts;
+  auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
+  if (!resolved) {
+    note_miss(s, c, resolved.error().text());
+    return Outcome::kRefused;
+  }
+  PreparedLaunch prepared;
+  prepared.inputs = s.inputs;
+  prepared.inputs.argv = c.arguments;
+  prepared.launch = std::move(resolved->launch);
+  prepared.unknown_model = std::move(resolved->unknown_model);
+  Coverage coverage;
+  if (prepared.unknown_model || !prepared.launch.accepted()) {
+    return refused(s, c, findings_of(prepared, s.rules, coverage), demands);
+  }
+  const auto width = [&](Field f) { return prepared.launch[f].is_int() ? prepared.launch[f].as_int() : 1; };
+  c.replicas = prepared.launch[Field::enable_dp_attention].truthy() ? 1 : width(Field::dp_size);
+  c.cards = width(Field::tp_size) * width(Field::pp_size) * c.replicas;
+  if (const Outcome room = weighed(s, c, prepared); room != Outcome::kFound) return room;
+  const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
+  const auto count = [&](Severity severity) {
+    return std::ranges::count_if(findings, [&](const Diagnostic& d) { return d.severity == severity; });
+  };
+  if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
+  c.warnings = static_cast<int>(count(Severity::kWarning));
+  s.found.push_back(std::move(c));
+  return Outcome::kFound;
+}
+
+struct Part {
+  Words words;
+  const char* gives_up = "";
+};
+
+// How the cards are shared: tensor parallel, pipeline stages, replicas.
+struct Split {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t dp = 1;
+};
+
+void add(Suggestion& c, const Part& part) {
+  c.arguments.insert(c.arguments.end(), part.words.begin(), part.words.end());
+  if (part.gives_up[0] != '\0') c.gives_up.emplace_back(part.gives_up);
+}
+
+Suggestion split_of(const Search& s, const Split& split) {
+  Suggestion c{.arguments = s.base, .cards = split.tp * split.pp * split.dp, .memory = {}};
+  const auto give = [&](const char* option, std::int64_t n) {
+    if (n > 1) add(c, {{option, std::to_string(n)}});
+  };
+  give("--tp-size", split.tp);
+  give("--pp-size", split.pp);
+  give("--dp-size", split.dp);
+  return c;
+}
+
+// Attention, cache and share of memory on these cards. A wider share or a narrower cache is only looked for where the
+// plain launch does not hold what is asked, or where the most tokens are.
+void search_split(Search& s, const Split& split) {
+  const std::array<Part, 3> attention = {Part{{"--attention-backend", "intel_xpu", "--page-size", "128"}},
+                                         Part{{"--attention-backend", "intel_xpu", "--page-size", "64"}},
+                                         Part{{"--attention-backend", "triton"}}};
+  constexpr const char* kLess = "a larger share of the card for the cache: less for activations";
+  const std::array<Part, 3> shares = {Part{}, Part{{"--mem-fraction-static", "0.85"}, kLess},
+                                      Part{{"--mem-fraction-static", "0.9"}, kLess}};
+  const std::array<Part, 2> caches = {
+      Part{}, Part{{"--kv-cache-dtype", "fp8_e5m2"}, "keys and values in fp8: half the memory, less precise"}};
+  const std::size_t before = s.found.size();
+  bool all_refused = true;
+  for (const Part& cache : caches) {
+    for (const Part& share : shares) {
+      for (std::size_t a = 0; a < attention.size(); ++a) {
+        Suggestion c = split_of(s, split);
+        c.intel_kernels = a < 2;
+        c.half_cache = &cache != caches.data();
+        add(c, attention[a]);
+        add(c, cache);
+        add(c, share);
+        if (s.wish.context_given) add(c, {{"--context-length", std::to_string(s.wish.context)}});
+        const Outcome outcome = attempt(s, std::move(c));
+        if (outcome == Outcome::kTooHeavy) return;
+        if (outcome != Outcome::kRefused) all_refused = false;
+      }
+      if (all_refused) return;  // neither room nor a narrower cache mends that
+      if (s.found.size() > before && s.wish.goal != "throughput") return;
+    }
+    if (s.found.size() > before) return;
+  }
+}
+
+bool fixes(const Words& words, std::string_view option, std::string_view short_form, std::string_view long_form) {
+  return std::ranges::any_of(words, [&](const std::string& w) {
+    const std::string_view name = std::string_view(w).substr(0, w.find('='));
+    return name == option || name == short_form || name == long_form;
+  });
+}
+
+}  // namespace
+
+void search(Search& s) {
+  const std::int64_t cards = std::max(1, s.inputs.device.count);
+  const bool fixed_tp = fixes(s.base, "--tp-size", "--tp", "--tensor-parallel-size");
+  const bool fixed_pp = fixes(s.base, "--pp-size", "--pp", "--pipeline-parallel-size");
+  const bool fixed_dp = fixes(s.base, "--dp-size", "--dp", "--data-parallel-size");
+  const std::int64_t widest = fixed_tp ? 1 : cards;
+  for (std::int64_t tp = 1; tp <= widest; ++tp) {
+    search_split(s, {.tp = tp});
+    const bool replicates = s.wish.goal == "throughput" && !fixed_tp && !fixed_pp && !fixed_dp;
+    if (replicates && cards / tp > 1 && !s.found.empty()) search_split(s, {.tp = tp, .dp = cards / tp});
+  }
+  // Stages cost time for every token: only where no width alone will do.
+  if (!s.found.empty() || fixed_pp) return;
+  for (std::int64_t pp = 2; pp <= cards; ++pp) {
+    for (std::int64_t tp = 1; tp <= widest && tp * pp <= cards; ++tp) search_split(s, {.tp = tp, .pp = pp});
+    if (!s.found.empty()) return;
+  }
+}
+
+bool better(const std::string& goal, const Suggestion& a, const Suggestion& b) {
+  const auto plain = [](const Suggestion& c) { return std::tuple(c.warnings, c.half_cache, !c.intel_kernels); };
+  if (goal == "memory") return std::tuple(a.cards, plain(a), -a.tokens()) < std::tuple(b.cards, plain(b), -b.tokens());
+  if (goal == "throughput")
+    return std::tuple(plain(a), -a.tokens(), a.cards) < std::tuple(plain(b), -b.tokens(), b.cards);
+  return std::tuple(plain(a), -a.cards, -a.tokens()) < std::tuple(plain(b), -b.cards, -b.tokens());
+}
+
+}  // namespace preflight::commands

@@ -1,0 +1,71 @@
+// The search behind `suggest`. Its only judges are the release's own resolution, every rule and the memory sheet: a
+// launch that is found was checked with exactly the arguments it is shown with. Tested by tests/suggest_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/commands/findings.h"
+#include "src/commands/memory.h"
+
+namespace preflight::commands {
+
+using Words = std::vector<std::string>;
+
+// One launch that was resolved and checked.
+struct Suggestion {
+  Words arguments;
+  std::int64_t cards = 1;
+  std::int64_t replicas = 1;   // data-parallel: each holds the tokens of `memory`
+  bool intel_kernels = false;  // attention runs on intel_xpu
+  bool half_cache = false;     // keys and values in fp8
+  MemorySummary memory;
+  int warnings = 0;
+  std::vector<std::string> gives_up;
+
+  [[nodiscard]] std::int64_t tokens() const { return memory.tokens * replicas; }
+  [[nodiscard]] std::int64_t requests() const { return memory.requests * replicas; }
+  // Requests at once, each of so many tokens.
+  [[nodiscard]] std::int64_t held(std::int64_t context) const {
+    return context > 0 ? std::min(memory.tokens / context, memory.requests) * replicas : 0;
+  }
+};
+
+// Why a launch was not taken; the nearest miss is told when nothing fits: what holds more, then what is cut finer.
+// `tokens` below 0: it holds none, or was refused.
+struct Miss {
+  std::string why;
+  std::int64_t tokens = -1;
+  Words arguments;
+  std::int64_t cards = 0;
+};
+
+// What is asked for.
+struct Wish {
+  std::int64_t context = 0;      // tokens of one request
+  bool context_given = false;    // by the user; else it is the model's own
+  std::int64_t concurrency = 1;  // requests at once, each of that many tokens
+  std::string goal;              // latency, throughput, memory
+};
+
+struct Search {
+  Wish wish;
+  const CheckOptions& rules;
+  LaunchInputs inputs;
+  Words base;  // the model, and what the user fixed
+  std::vector<Suggestion> found = {};
+  std::optional<Miss> nearest = {};
+  std::set<Words> tried = {};
+  int attempts = 0;
+};
+
+// Widths, attention, the cache's width and the share of memory, and what the release or a rule demands beside them.
+void search(Search& s);
+
+// Best first by the goal.
+bool better(const std::string& goal, const Suggestion& a, const Suggestion& b);
+
+}  // namespace preflight::commands
