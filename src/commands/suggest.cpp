@@ -50,6 +50,7 @@ bool first_of(Answer& a, Search other, const std::string& what) {
   other.found.clear();
   other.tried.clear();
   other.attempts = 0;
+  other.only_the_least = true;
   search(other);
   a.search.attempts += other.attempts;
   if (other.found.empty()) return false;

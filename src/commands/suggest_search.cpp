@@ -79,17 +79,19 @@ std::optional<Suggestion> with_demand(const Suggestion& c, const Diagnostic& d, 
   return std::nullopt;
 }
 
-Outcome attempt(Search& s, Suggestion c, int demands = kDemands);
+Outcome attempt(Search& s, Suggestion& c, int demands = kDemands);
 
 // An error ends this launch; what its remedy gives is tried in its place.
-Outcome refused(Search& s, const Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
+Outcome refused(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
   const auto error = std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
   if (error == findings.end()) {
     note_miss(s, c, "SGLang does not accept it");
     return Outcome::kRefused;
   }
-  if (const auto next = demands > 0 ? with_demand(c, *error, s.inputs.release) : std::nullopt)
-    return attempt(s, *next, demands - 1);
+  if (auto next = demands > 0 ? with_demand(c, *error, s.inputs.release) : std::nullopt) {
+    c = std::move(*next);
+    return attempt(s, c, demands - 1);
+  }
   note_miss(s, c, error->message);
   return Outcome::kRefused;
 }
@@ -121,8 +123,8 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   return Outcome::kMissed;
 }
 
-// Resolves and checks exactly these words.
-Outcome attempt(Search& s, Suggestion c, int demands) {
+// Resolves and checks exactly these words, and those that they turn out to need.
+Outcome attempt(Search& s, Suggestion& c, int demands) {
   if (!s.tried.insert(c.arguments).second) return Outcome::kMissed;
   ++s.attempts;
   auto resolved = resolve_words(s.inputs, c.arguments, {}, s.inputs.env);
@@ -149,7 +151,6 @@ Outcome attempt(Search& s, Suggestion c, int demands) {
   };
   if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
   c.warnings = static_cast<int>(count(Severity::kWarning));
-  s.found.push_back(std::move(c));
   return Outcome::kFound;
 }
 
@@ -181,34 +182,62 @@ Suggestion split_of(const Search& s, const Split& split) {
   return c;
 }
 
+constexpr const char* kLess = "a larger share of the card for the cache: less for activations";
+
+const std::array<Part, 3>& attentions() {
+  static const std::array<Part, 3> parts = {Part{{"--attention-backend", "intel_xpu", "--page-size", "128"}},
+                                            Part{{"--attention-backend", "intel_xpu", "--page-size", "64"}},
+                                            Part{{"--attention-backend", "triton"}}};
+  return parts;
+}
+
+const std::array<Part, 3>& shares() {
+  static const std::array<Part, 3> parts = {Part{}, Part{{"--mem-fraction-static", "0.85"}, kLess},
+                                            Part{{"--mem-fraction-static", "0.9"}, kLess}};
+  return parts;
+}
+
+const std::array<Part, 2>& caches() {
+  static const std::array<Part, 2> parts = {
+      Part{}, Part{{"--kv-cache-dtype", "fp8_e5m2"}, "keys and values in fp8: half the memory, less precise"}};
+  return parts;
+}
+
+Suggestion made_of(const Search& s, const Split& split, const Part& attention, const Part& cache, const Part& share) {
+  Suggestion c = split_of(s, split);
+  c.intel_kernels = &attention != &attentions().back();
+  c.half_cache = &cache != &caches().front();
+  for (const Part* part : {&attention, &cache, &share}) add(c, *part);
+  if (s.wish.context_given) add(c, {{"--context-length", std::to_string(s.wish.context)}});
+  return c;
+}
+
+// With all the room there is: what is too little here is too little in every other form. Nor does anything mend it
+// where every form of it is refused.
+bool never_fits(Search& s, const Split& split) {
+  for (const Part* attention : {&attentions().back(), &attentions().front()}) {
+    for (const Part* cache : {&caches().back(), &caches().front()}) {
+      Suggestion roomiest = made_of(s, split, *attention, *cache, shares().back());
+      auto tried = s.tried;
+      const Outcome outcome = attempt(s, roomiest);
+      s.tried = std::move(tried);  // the search comes to it in its turn
+      if (outcome != Outcome::kRefused) return outcome != Outcome::kFound;
+    }
+  }
+  return true;
+}
+
 // Attention, cache and share of memory on these cards. A wider share or a narrower cache is only looked for where the
 // plain launch does not hold what is asked, or where the most tokens are.
 void search_split(Search& s, const Split& split) {
-  const std::array<Part, 3> attention = {Part{{"--attention-backend", "intel_xpu", "--page-size", "128"}},
-                                         Part{{"--attention-backend", "intel_xpu", "--page-size", "64"}},
-                                         Part{{"--attention-backend", "triton"}}};
-  constexpr const char* kLess = "a larger share of the card for the cache: less for activations";
-  const std::array<Part, 3> shares = {Part{}, Part{{"--mem-fraction-static", "0.85"}, kLess},
-                                      Part{{"--mem-fraction-static", "0.9"}, kLess}};
-  const std::array<Part, 2> caches = {
-      Part{}, Part{{"--kv-cache-dtype", "fp8_e5m2"}, "keys and values in fp8: half the memory, less precise"}};
+  if (never_fits(s, split)) return;
   const std::size_t before = s.found.size();
-  bool all_refused = true;
-  for (const Part& cache : caches) {
-    for (const Part& share : shares) {
-      for (std::size_t a = 0; a < attention.size(); ++a) {
-        Suggestion c = split_of(s, split);
-        c.intel_kernels = a < 2;
-        c.half_cache = &cache != caches.data();
-        add(c, attention[a]);
-        add(c, cache);
-        add(c, share);
-        if (s.wish.context_given) add(c, {{"--context-length", std::to_string(s.wish.context)}});
-        const Outcome outcome = attempt(s, std::move(c));
-        if (outcome == Outcome::kTooHeavy) return;
-        if (outcome != Outcome::kRefused) all_refused = false;
+  for (const Part& cache : caches()) {
+    for (const Part& share : shares()) {
+      for (const Part& attention : attentions()) {
+        Suggestion c = made_of(s, split, attention, cache, share);
+        if (attempt(s, c) == Outcome::kFound) s.found.push_back(std::move(c));
       }
-      if (all_refused) return;  // neither room nor a narrower cache mends that
       if (s.found.size() > before && s.wish.goal != "throughput") return;
     }
     if (s.found.size() > before) return;
@@ -229,17 +258,17 @@ void search(Search& s) {
   const bool fixed_tp = fixes(s.base, "--tp-size", "--tp", "--tensor-parallel-size");
   const bool fixed_pp = fixes(s.base, "--pp-size", "--pp", "--pipeline-parallel-size");
   const bool fixed_dp = fixes(s.base, "--dp-size", "--dp", "--data-parallel-size");
+  const bool replicates = s.wish.goal == "throughput" && !fixed_tp && !fixed_pp && !fixed_dp;
   const std::int64_t widest = fixed_tp ? 1 : cards;
-  for (std::int64_t tp = 1; tp <= widest; ++tp) {
+  for (std::int64_t tp = 1; tp <= widest; tp = s.only_the_least ? tp * 2 : tp + 1) {
     search_split(s, {.tp = tp});
-    const bool replicates = s.wish.goal == "throughput" && !fixed_tp && !fixed_pp && !fixed_dp;
+    if (s.only_the_least && !s.found.empty()) return;
     if (replicates && cards / tp > 1 && !s.found.empty()) search_split(s, {.tp = tp, .dp = cards / tp});
   }
   // Stages cost time for every token: only where no width alone will do.
   if (!s.found.empty() || fixed_pp) return;
-  for (std::int64_t pp = 2; pp <= cards; ++pp) {
-    for (std::int64_t tp = 1; tp <= widest && tp * pp <= cards; ++tp) search_split(s, {.tp = tp, .pp = pp});
-    if (!s.found.empty()) return;
+  for (std::int64_t pp = 2; pp <= cards && s.found.empty(); pp *= 2) {
+    for (std::int64_t tp = 1; tp <= widest && tp * pp <= cards; tp *= 2) search_split(s, {.tp = tp, .pp = pp});
   }
 }
 

@@ -55,7 +55,8 @@ struct Search {
   Wish wish;
   const CheckOptions& rules;
   LaunchInputs inputs;
-  Words base;  // the model, and what the user fixed
+  Words base;                   // the model, and what the user fixed
+  bool only_the_least = false;  // the fewest cards, in powers of two, and no more than those
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
   std::set<Words> tried = {};
