@@ -40,6 +40,23 @@ TEST(Launches, AreShownAsTheyWereUnderstood) {
   EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("not known: 2:1: TP depends on a branch"));
 }
 
+// A launch that is named and not looked at is missed by nobody.
+TEST(Launches, TellWhatAFileNamesBesideThem) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("a.sh", "f() { " + kServe + "--api-key s3cr3t; }\n" + kServe + "\n");
+  const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0]["notes"].size(), 1U);
+  EXPECT_EQ(all[0]["notes"][0]["rule"], "SH004");
+  EXPECT_EQ(all[0]["notes"][0]["where"], "1:17");
+  const ToolRun text = run_tool({"launches", path});
+  EXPECT_THAT(text.out, HasSubstr("SH004: 1:17: a launch is named here and not looked at"));
+  EXPECT_THAT(text.out, Not(HasSubstr("s3cr3t")));
+  // An option behind a lost backslash is quoted in the note.
+  const std::string cut = dir.file("b.sh", kServe + "\\ \n  --api-key s3cr3t\n");
+  EXPECT_THAT(run_tool({"launches", cut}).out, Not(HasSubstr("s3cr3t")));
+}
+
 TEST(Launches, WhatCannotBeReadIsSaid) {
   const TemporaryDirectory dir;
   EXPECT_EQ(run_tool({"launches", dir.path() + "/none"}).status, 2);

@@ -16,6 +16,17 @@ Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Js
 
 }  // namespace
 
+Json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes) {
+  Json out = read_launch_json(launch);
+  out["notes"] = Json::array();
+  for (const ReadNote& note : notes) {
+    out["notes"].push_back({{"rule", note.rule},
+                            {"what", note.open.what},
+                            {"where", fmt::format("{}:{}", note.open.line, note.open.column)}});
+  }
+  return out;
+}
+
 Json read_launch_json(const ReadLaunch& launch) {
   Json env = Json::object();
   for (const auto& [name, value] : launch.env) env[name] = value;
@@ -33,7 +44,7 @@ Json read_launch_json(const ReadLaunch& launch) {
           {"unknown", std::move(unknown)}};
 }
 
-std::string read_launch_text(const ReadLaunch& launch) {
+std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes) {
   std::string out = fmt::format("{}:{}", printable(launch.file), launch.line);
   if (!launch.name.empty()) out += fmt::format(" ({})", printable(launch.name));
   if (!launch.when.empty()) out += fmt::format(", {}", printable(launch.when));
@@ -46,6 +57,9 @@ std::string read_launch_text(const ReadLaunch& launch) {
   }
   for (const ReadLaunch::Open& open : launch.unknown) {
     out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, printable(open.what));
+  }
+  for (const ReadNote& note : notes) {
+    out += fmt::format("  {}: {}:{}: {}\n", note.rule, note.open.line, note.open.column, printable(note.open.what));
   }
   return out;
 }

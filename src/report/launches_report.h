@@ -10,8 +10,16 @@
 
 namespace preflight::report {
 
+// What was said while a launch was read: SH002, SH004 and their kin.
+struct ReadNote {
+  std::string rule;
+  ReadLaunch::Open open;
+};
+
 // {"source": {"file", "line"}, "name", "when", "argv", "env", "image", "release", "unknown": [{"what", "where"}]}
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
-std::string read_launch_text(const ReadLaunch& launch);
+// As above, and "notes": [{"rule", "what", "where"}].
+nlohmann::ordered_json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes);
+std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes);
 
 }  // namespace preflight::report

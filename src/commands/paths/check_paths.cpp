@@ -11,6 +11,7 @@
 #include "src/commands/nodes/nodes.h"
 #include "src/commands/paths/paths.h"
 #include "src/commands/policy/finding_filter.h"
+#include "src/intake/secret_text.h"
 #include "src/report/complaint.h"
 #include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
@@ -148,6 +149,31 @@ class PathCheck {
   report::CheckRun run_;
 };
 
+// A note quotes options of the text.
+std::string without_secrets(const std::string& message) {
+  std::string out;
+  bool hides = false;
+  for (std::size_t from = 0; from <= message.size();) {
+    const std::size_t end = std::min(message.find(' ', from), message.size());
+    const std::string word = message.substr(from, end - from);
+    out += (from > 0 ? " " : "") + (hides ? std::string(kHidden) : word);
+    hides = word.starts_with("--") && word.find('=') == std::string::npos && looks_secret(word);
+    from = end + 1;
+  }
+  hide_parts(out);
+  return out;
+}
+
+// What was said on the way to a launch: what else the text names, and is not looked at.
+std::vector<report::ReadNote> notes_of(const sources::LaunchCommand& launch, const std::string& text) {
+  std::vector<report::ReadNote> out;
+  for (const sources::ShellNote& note : launch.notes) {
+    const sources::LineColumn at = sources::line_column(text, note.offset);
+    out.push_back({note.rule, {without_secrets(note.message), at.line, at.column}});
+  }
+  return out;
+}
+
 }  // namespace
 
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given) {
@@ -170,10 +196,11 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
   for (const ReadFile& file : *files) {
     for (const sources::LaunchCommand& launch : file.launches) {
       const ReadLaunch read = shown_launch(launch, file.name, input.release);
+      const auto notes = notes_of(launch, file.text);
       if (output.format == Format::kJson)
-        all.push_back(report::read_launch_json(read));
+        all.push_back(report::read_launch_json(read, notes));
       else
-        std::cout << report::read_launch_text(read);
+        std::cout << report::read_launch_text(read, notes);
     }
     if (!file.launches.empty()) continue;
     if (!file.named && file.why_none.starts_with(sources::kNoLaunch)) continue;
