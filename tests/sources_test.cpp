@@ -1,6 +1,7 @@
 // Launches as operators keep them: tests/data/sources/*.txt holds one case behind another, each with its file's name,
 // the kind of place it was seen at, its text and what must be read from it.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -180,6 +181,25 @@ TEST(Sources, FilesWithoutEndEndInOneLine) {
   const auto many = read_launches(blocks, {}, "a.md");
   ASSERT_FALSE(many);
   EXPECT_NE(many.error().text().find("more than 1,000 launches"), std::string::npos) << many.error().text();
+}
+
+// Loops that change the lists they start, functions for a shell that is started over and over, lines for xargs.
+TEST(Sources, ProgramsWithoutEndEndSoon) {
+  std::string loops = "import subprocess\n";
+  for (int i = 0; i < 3'000; ++i) {
+    loops +=
+        "for i in x:\n    cmd = [\"python\", \"-m\", \"sglang.launch_server\"]\n    cmd.append(\"x\")\n    "
+        "subprocess.run(cmd)\n";
+  }
+  std::string handed;
+  for (int i = 0; i < 300; ++i) handed += fmt::format("f{0}() {{ sglang serve --x; }}; export -f f{0}\n", i);
+  handed += repeated("bash -c true\n", 3'000);
+  const std::string lines = repeated("seq 1 200 | xargs -I{} bash -c 'seq 1 200 | xargs -I@ echo @'\n", 20);
+  const std::string nested = repeated("while true; do x=1; ", 30) + repeated("done; ", 30) + "sglang serve --x";
+  const auto from = std::chrono::steady_clock::now();
+  (void)read_launches(loops, {}, "a.py");
+  for (const std::string& text : {handed, lines, nested}) (void)read_launches(text, {}, "a.sh");
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(20));
 }
 
 TEST(Sources, TheReleaseIsReadFromTheTag) {

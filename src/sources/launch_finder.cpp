@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kDeepest = 8;  // shells in shells
 constexpr std::size_t kMostLaunches = 1'000;
+constexpr std::size_t kHandedCost = 32;  // of a byte of a function that export -f hands over: it is read each time
 
 // Variables that SGLang acts on; others may stay unknown.
 bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
@@ -79,6 +80,19 @@ std::optional<ShellText> program_among(const std::vector<ShellWord>& words, std:
     return text.text.find("sglang") == std::string::npos ? std::nullopt : std::optional(text);
   }
   return std::nullopt;
+}
+
+// A script of a shell that was given functions.
+ShellText behind_functions(const std::vector<ShellText>& functions, const ShellText& script) {
+  ShellText out;
+  for (const ShellText& function : functions) {
+    append(out, function);
+    append(out, {"\n", {function.origin.empty() ? 0 : function.origin.back()}, {}});
+  }
+  ShellText placed = script;
+  for (std::size_t i = 0; script.origin.empty() && i < script.text.size(); ++i) placed.origin.push_back(i);
+  append(out, placed);
+  return out;
 }
 
 // Programs that take a script from their input.
@@ -213,6 +227,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .environment = context.env,
                    .arguments = context.arguments,
                    .arguments_known = context.arguments_known};
+  start.input = context.input;
   start.trail = &trail_;
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
   std::optional<Error> nested;
@@ -223,6 +238,16 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     const std::size_t before = found_.size();
     RunContext inside = context;
     inside.env = environment;
+    inside.input.reset();
+    for (const ShellText& function : c.functions) {
+      const std::size_t cost = kHandedCost * (function.text.size() + 1);
+      if (cost > bytes_inside_) {
+        error_ = Error{"this script hands over more functions than are followed; paste the launch command alone"};
+        return;
+      }
+      bytes_inside_ -= cost;
+      inside.functions.push_back(function);
+    }
     if (!when.empty()) inside.when = when;
     for (const ShellWord& a : c.assignments) assign(a, inside.env);
     if (!read_file(c, inside, depth)) {
@@ -230,7 +255,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     }
     last_ = found_.size() == before ? std::nullopt : std::optional(LastLaunch{c.begin, c.end});
   };
-  auto notes = follow_shell(text, text_, start);
+  auto notes = follow_shell(context.functions.empty() ? text : behind_functions(context.functions, text), text_, start);
   if (!notes) return tl::make_unexpected(notes.error());
   for (ShellNote& one : *notes) notes_.push_back(std::move(one));
   last_.reset();
@@ -323,8 +348,14 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
       if (starts_afresh(words, at)) context.env.clear();
+      context.functions.clear();  // another shell than bash
+      if (input.size() == 1) context.input = input.front();
       auto done = script(*text, context, depth + 1);
       if (!done && !error_) error_ = done.error();
+      return;
+    }
+    if (const auto each = commands_of_xargs(words, at, input)) {
+      for (const std::vector<ShellWord>& one : *each) command(one, 0, context, {}, depth + 1);
       return;
     }
     if (reads_script(word.text)) {
@@ -492,6 +523,7 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
     return;
   }
   RunContext inside = context;
+  if (base_name(words[at].text) != "bash") inside.functions.clear();
   inside.arguments.clear();
   for (std::size_t i = *inner + 2; i < words.size(); ++i) inside.arguments.push_back(words[i]);
   inside.arguments_known = true;

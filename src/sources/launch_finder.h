@@ -28,6 +28,8 @@ struct RunContext {
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
   std::vector<ShellText> arguments = {};    // of a script: $1, …
   bool arguments_known = false;
+  std::vector<ShellText> functions = {};  // that a shell around it hands over: export -f
+  std::optional<ShellText> input = {};    // what its commands read
 };
 
 class LaunchFinder {

@@ -259,11 +259,11 @@ bool runs_its_words(std::string_view program) {
 }
 
 bool only_speaks(std::string_view program) {
-  constexpr std::array<std::string_view, 38> kNames = {
-      "echo", "printf", "grep",  "egrep",  "fgrep",   "rg",     "pgrep",    "pkill", "kill",    "killall",
-      "ps",   "cat",    "which", "type",   "ls",      "pip",    "pip3",     "apt",   "apt-get", "git",
-      "curl", "wget",   "tee",   "sed",    "awk",     "logger", "alias",    "read",  "cd",      "test",
-      "[",    "sleep",  "wait",  "export", "declare", "local",  "readonly", "unset"};
+  constexpr std::array<std::string_view, 39> kNames = {
+      "set",     "echo", "printf", "grep",  "egrep",  "fgrep",   "rg",     "pgrep",    "pkill", "kill",
+      "killall", "ps",   "cat",    "which", "type",   "ls",      "pip",    "pip3",     "apt",   "apt-get",
+      "git",     "curl", "wget",   "tee",   "sed",    "awk",     "logger", "alias",    "read",  "cd",
+      "test",    "[",    "sleep",  "wait",  "export", "declare", "local",  "readonly", "unset"};
   return has(kNames, base_name(program)) || program.starts_with("log");
 }
 
@@ -381,6 +381,108 @@ std::optional<ShellText> text_for_a_shell(const std::vector<ShellWord>& words, s
     }
   }
   return std::nullopt;
+}
+
+namespace {
+
+struct XargsOptions {
+  bool followed = true;
+  std::string replaced = {};  // -I
+  std::size_t each = 0;       // -n; 0: all
+  bool by_line = false;       // -L 1
+  bool runs_empty = true;     // without -r
+  std::size_t command = 0;
+};
+
+XargsOptions xargs_options(const std::vector<ShellWord>& words, std::size_t at) {
+  XargsOptions out;
+  std::size_t i = at + 1;
+  for (; i < words.size() && words[i].text.starts_with('-') && words[i].text.size() > 1; ++i) {
+    const std::string& w = words[i].text;
+    if (w == "-r" || w == "--no-run-if-empty") out.runs_empty = false;
+    if (w == "-r" || w == "-t" || w == "--no-run-if-empty" || w == "--verbose") continue;
+    const char letter = w[1];
+    const bool valued = letter == 'I' || letter == 'n' || letter == 'P' || letter == 'L';
+    if (!valued || (w.size() == 2 && i + 1 >= words.size())) return {.followed = false};
+    const std::string value = w.size() > 2 ? w.substr(2) : words[++i].text;
+    if (letter == 'I') out.replaced = value;
+    if (letter == 'n') out.each = static_cast<std::size_t>(std::max(0, std::atoi(value.c_str())));
+    if (letter == 'L') out.by_line = true;
+    if ((letter == 'n' && out.each == 0) || (letter == 'L' && value != "1")) return {.followed = false};
+  }
+  out.command = i;
+  out.followed = i < words.size() && !words[at].text.empty();
+  return out;
+}
+
+// The lines or the words of a text, each with its places; none where quotes stand in it.
+std::optional<std::vector<ShellWord>> pieces_of(const ShellText& text, bool lines) {
+  constexpr std::size_t kMost = 64;  // as of the turns of a loop
+  if (!text.unknowns.empty() || text.text.find_first_of("'\"\\") != std::string::npos) return std::nullopt;
+  std::vector<ShellWord> out;
+  const std::string_view ends = lines ? "\n" : " \t\n";
+  for (std::size_t from = text.text.find_first_not_of(" \t\n"); from < text.text.size();) {
+    const std::size_t end = std::min(text.text.find_first_of(ends, from), text.text.size());
+    ShellWord word{slice(text, from, end), 0, 0};
+    word.begin = word.origin.empty() ? from : word.origin.front();
+    word.end = word.begin + 1;
+    out.push_back(std::move(word));
+    if (out.size() > kMost) return std::nullopt;
+    from = std::min(text.text.find_first_not_of(" \t\n", end), text.text.size());
+  }
+  return out;
+}
+
+// `word` with `piece` wherever it says `sign`.
+ShellWord with_piece(const ShellWord& word, const std::string& sign, const ShellWord& piece) {
+  ShellWord out;
+  out.begin = word.begin;
+  out.end = word.end;
+  std::size_t from = 0;
+  for (auto at = word.text.find(sign); at != std::string::npos; at = word.text.find(sign, from)) {
+    append(out, slice(word, from, at));
+    append(out, {piece.text, std::vector<std::size_t>(piece.text.size(), word.begin), {}});
+    from = at + sign.size();
+  }
+  append(out, tail(word, from));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::vector<ShellWord>& words,
+                                                                     std::size_t at,
+                                                                     const std::vector<ShellText>& input) {
+  if (base_name(words[at].text) != "xargs" || input.size() != 1) return std::nullopt;
+  const XargsOptions options = xargs_options(words, at);
+  if (!options.followed) return std::nullopt;
+  const auto pieces = pieces_of(input.front(), !options.replaced.empty() || options.by_line);
+  if (!pieces) return std::nullopt;
+  const std::vector<ShellWord> command(words.begin() + static_cast<std::ptrdiff_t>(options.command), words.end());
+  std::vector<std::vector<ShellWord>> out;
+  if (!options.replaced.empty()) {
+    for (const ShellWord& piece : *pieces) {
+      out.emplace_back();
+      for (const ShellWord& word : command) out.back().push_back(with_piece(word, options.replaced, piece));
+    }
+    return out;
+  }
+  if (pieces->empty() && options.runs_empty) out.push_back(command);
+  for (const ShellWord& line : *pieces) {
+    if (!options.by_line) break;
+    const auto words_of_line = pieces_of(line, false);
+    if (!words_of_line) return std::nullopt;
+    out.push_back(command);
+    out.back().insert(out.back().end(), words_of_line->begin(), words_of_line->end());
+  }
+  if (options.by_line) return out;
+  const std::size_t each = options.each == 0 ? std::max<std::size_t>(pieces->size(), 1) : options.each;
+  for (std::size_t from = 0; from < pieces->size(); from += each) {
+    out.push_back(command);
+    out.back().insert(out.back().end(), pieces->begin() + static_cast<std::ptrdiff_t>(from),
+                      pieces->begin() + static_cast<std::ptrdiff_t>(std::min(from + each, pieces->size())));
+  }
+  return out;
 }
 
 bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at) {

@@ -63,8 +63,11 @@ struct ShellCommand {
   std::optional<ShellText> file = {};  // text of the script that it runs, where this text wrote it: `bash run.sh`
   std::size_t file_word = 0;           // index of that script among `words`
   enum class FileUse { kScript, kProgram, kObjects, kUnit };
-  FileUse file_use = FileUse::kScript;  // what that text is: for python, kubectl or docker compose, systemd
-  std::string output = {};              // where it prints: "" for people to see, "|" for a program, or a file
+  FileUse file_use = FileUse::kScript;    // what that text is: for python, kubectl or docker compose, systemd
+  bool reads_elsewhere = false;           // its input is a file or a descriptor whose text is not known
+  bool prints_elsewhere = false;          // into a file or another descriptor
+  std::vector<ShellText> functions = {};  // that it hands over: export -f
+  std::string output = {};                // where it prints: "" for people to see, "|" for a program, or a file
   std::size_t begin = 0;
   std::size_t end = 0;  // behind its last word
 };
@@ -91,6 +94,7 @@ struct ShellStart {
   Values environment = {};
   std::vector<ShellText> arguments = {};  // $1, $2, …; known when `arguments_known`
   bool arguments_known = false;
+  std::optional<ShellText> input = {};  // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   MentionTrail* trail = nullptr;  // hears where texts that name a launch go

@@ -8,6 +8,7 @@
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
+#include "src/sources/shell/printed.h"
 
 namespace preflight::sources {
 namespace {
@@ -54,8 +55,8 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
     for (const auto& [key, item] : value.items) start_.trail->assigned(name, item);
   }
   ShellVariable& variable = state_.variables[name];
-  const bool plain =
-      variable.attribute.empty() || (variable.attribute == "-i" && !value.is_array && is_number(value.text.text));
+  const bool plain = variable.attribute.empty() || variable.attribute == "-A" ||
+                     (variable.attribute == "-i" && !value.is_array && is_number(value.text.text));
   if (variable.attribute == "-n") taint("a reference (declare -n) sets", 0);
   if (!plain) {
     value = {.text = unknown_text(fmt::format("{} was declared {}, and what an assignment makes of that is not "
@@ -115,18 +116,18 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
       return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, a.subscript),
                          outer(a.whole.begin));
     std::string key = a.subscript;
-    if (key.find('$') != std::string::npos) {
-      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, key), outer(a.whole.begin));
+    key = subscript_of(a.name, key);
+    if (key.empty()) {
+      return set_unknown(a.name, fmt::format("what {}[{}] sets is not followed", a.name, a.subscript),
+                         outer(a.whole.begin));
     }
-    std::erase(key, '"');
-    std::erase(key, '\'');
     std::erase_if(value.items, [&](const auto& item) { return item.first == key; });
     value.items.emplace_back(std::move(key), std::move(text));
     return remember(a.name, std::move(value), exports, command);
   }
   if (a.appends && old != nullptr) {
     value.text = old->text;
-    if (old->is_array || !state_.variables[a.name].attribute.empty())
+    if (old->is_array || !(state_.variables[a.name].attribute.empty() || state_.variables[a.name].attribute == "-A"))
       return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
     if (value.text.text.size() + text.text.size() > 128 * 1024) {
       text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
@@ -151,7 +152,7 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
     local = local && w.find('g') == std::string::npos;
     if (name == "export") return;
     for (const char letter : w) {
-      if (std::string_view("ilun").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
+      if (std::string_view("ilunA").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
       if (letter == 'r') attribute = "readonly";
     }
   };
@@ -217,6 +218,8 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       return;
     }
     const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
+    if (w.find('e') != std::string::npos || (option && words[i + 1].text == "errexit"))
+      state_.exits_on_error = w[0] == '-';
     if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
       state_.exports_all = w[0] == '-';
     if (option) ++i;
@@ -365,6 +368,24 @@ Status ShellEvaluator::run_let(const std::vector<ShellWord>& words, const Node& 
   return status;
 }
 
+void ShellEvaluator::export_functions(const std::vector<ShellWord>& words) {
+  for (std::size_t i = 2; i < words.size() && muted_ == 0; ++i) handed_functions_.insert(words[i].text);
+}
+
+// trap ACTION SIGNAL…: what runs as the script ends is followed.
+bool ShellEvaluator::set_trap(const std::vector<ShellWord>& words) {
+  std::size_t first = 1;
+  if (first < words.size() && words[first].text == "--") ++first;
+  if (words.size() < first + 2 || words[first].text.starts_with("-l") || words[first].text.starts_with("-p"))
+    return false;
+  const bool on_exit = std::any_of(words.begin() + static_cast<std::ptrdiff_t>(first) + 1, words.end(),
+                                   [](const ShellWord& w) { return w.text == "EXIT" || w.text == "0"; });
+  if (!on_exit) return false;
+  if (muted_ > 0) return true;
+  on_exit_ = words[first].text == "-" ? std::nullopt : std::optional<ShellText>(words[first]);
+  return true;
+}
+
 // True when the command is done with.
 bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from,
                              Status& status) {
@@ -383,6 +404,10 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "export" || name == "declare" || name == "typeset" || name == "local" || name == "readonly") {
+    if (name == "export" && words.size() > 1 && words[1].text.starts_with("-f")) {
+      export_functions(words);
+      return true;
+    }
     declare(command, node, from);
     emit(command);
     return true;
@@ -402,9 +427,18 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "exit" || name == "return" || name == "break" || name == "continue") {
+    if (printing_ != nullptr && undecided_ > printing_->undecided) printing_->known = false;
+    if (name == "break" || name == "continue") {
+      leave_loops(words, name == "continue");
+      return true;
+    }
+    for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
     if (name == "return" && !returns_.empty()) {
       spend(state_.variables.size());
       returns_.back().push_back(state_);
+      auto& fails = returns_.back().back().fails;
+      fails.reset();
+      if (words.size() > 1 && words[1].unknowns.empty() && is_number(words[1].text)) fails = words[1].text != "0";
     }
     state_.ended = true;
     return true;
@@ -420,6 +454,11 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "read" || name == "mapfile" || name == "readarray") {
+    if (const auto done = read_known(command)) {
+      status = *done;
+      return true;
+    }
+    if (input_) input_ = std::nullopt;
     read_names(words, name == "read" ? "pdntuiN" : "dnOsuCc");
     return true;
   }
@@ -435,6 +474,16 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     for (std::size_t i = 1; i < words.size(); ++i) aliases_.insert(words[i].text.substr(0, words[i].text.find('=')));
   }
   if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
+  if (name == "trap" && set_trap(words)) return true;
+  if (name == "printf" && words.size() > 3 && words[1].text == "-v" && is_name(words[2].text)) {
+    auto text = words[3].unknowns.empty() ? formatted(words[3].text, {words.begin() + 4, words.end()}, words[3].begin)
+                                          : std::nullopt;
+    if (text) {
+      remember(words[2].text, {.text = std::move(*text)}, false, nullptr);
+      status = Status::kTrue;
+      return true;
+    }
+  }
   if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
     set_unknown(words[2].text,
                 fmt::format("{} is what printf makes at line {}; give it with {}", words[2].text,

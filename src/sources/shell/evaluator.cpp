@@ -54,6 +54,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   }
   state_.arguments = start.arguments;
   state_.arguments_known = start.arguments_known;
+  if (start.input) input_ = Input{*start.input, 0};
 }
 
 bool ShellEvaluator::spend(std::size_t steps) {
@@ -93,6 +94,11 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 Result<bool> ShellEvaluator::run() {
   if (budget_.depth >= ShellBudget::kDeepest) return failure("shells are nested too deep in this command");
   run_text(*text_.script);
+  if (on_exit_ && !state_.replaced && !error_) {
+    state_.ended = false;
+    when_ = "as the script ends";
+    run_text(ShellText(*on_exit_));
+  }
   if (error_) return tl::make_unexpected(*error_);
   return true;
 }
@@ -128,6 +134,20 @@ void ShellEvaluator::run_text(const ShellText& text) {
 
 Status ShellEvaluator::run_node(const Node& node) {
   if (error_ || state_.ended || !spend(10)) return Status::kUnknown;
+  const bool simple = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kFunction;
+  const bool redirected = !simple && (!node.redirections.empty() || piped_);
+  const Status status = redirected ? run_redirected(node) : run_kind(node);
+  const bool counts = node.kind == Node::Kind::kSimple || node.kind == Node::Kind::kTest ||
+                      (node.kind == Node::Kind::kMath && node.children.empty());
+  if (counts && status == Status::kFalse && state_.exits_on_error && conditions_ == 0 && !state_.ended) {
+    if (printing_ != nullptr) printing_->known = false;
+    for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
+    state_.ended = true;
+  }
+  return status;
+}
+
+Status ShellEvaluator::run_kind(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kSimple:
       return run_simple(node);
@@ -136,7 +156,9 @@ Status ShellEvaluator::run_node(const Node& node) {
     case Node::Kind::kPipeline:
       return run_pipeline(node);
     case Node::Kind::kGroup: {
+      conditions_ += node.negated ? 1 : 0;
       const Status status = run_node(*node.children.front());
+      conditions_ -= node.negated ? 1 : 0;
       return node.negated ? opposite(status) : status;
     }
     case Node::Kind::kSubshell:
@@ -154,6 +176,7 @@ Status ShellEvaluator::run_node(const Node& node) {
     case Node::Kind::kFunction:
       state_.functions[node.name] = node.children.front();
       bodies_[node.children.front().get()] = text_;
+      sources_[node.children.front().get()] = slice_placed(node.begin, node.end);
       return Status::kTrue;
     case Node::Kind::kTest:
       return test_command(node);
@@ -168,33 +191,33 @@ Status ShellEvaluator::run_node(const Node& node) {
 }
 
 Status ShellEvaluator::run_pipeline(const Node& node) {
-  const Node* before = nullptr;
+  std::optional<ShellText> input;
   for (const NodePtr& child : node.children) {
-    if (before != nullptr && child->kind == Node::Kind::kSimple) piped_ = printed_for_the_next(*before);
+    const bool first = child == node.children.front();
     const bool last = child == node.children.back();
-    const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
-    if (last && last_pipe_)
-      run_node(*child);
-    else
-      run_apart(*child, when_);
-    pipes_on_ = outer_pipes;
+    std::optional<ShellText> printed;
+    const auto outer_input = input_;
+    if (!first) input_.reset();
+    if (!last) {
+      printed = captured([&] {
+        piped_ = input;
+        run_node(*child);
+      });
+    }
+    if (last || printing_ == nullptr) {
+      piped_ = std::move(input);
+      const bool outer_pipes = std::exchange(pipes_on_, pipes_on_ || !last);
+      if (last && last_pipe_)
+        run_node(*child);
+      else
+        run_apart(*child, when_);
+      pipes_on_ = outer_pipes;
+    }
     piped_.reset();
-    before = child.get();
+    input_ = outer_input;
+    input = std::move(printed);
   }
   return Status::kUnknown;
-}
-
-// What `cat <<END` and `echo TEXT` hand to the command behind the bar.
-std::optional<ShellText> ShellEvaluator::printed_for_the_next(const Node& node) {
-  if (node.kind != Node::Kind::kSimple || node.words.empty() || !node.assignments.empty()) return std::nullopt;
-  ShellCommand command;
-  for (const Redirection& r : node.redirections) {
-    if (r.here_document < 0 && r.op != "<<<") return std::nullopt;
-    here_document(r, command);
-  }
-  const std::vector<ShellWord> words = expand_words(node.words);
-  if (words.size() == 1 && words[0].text == "cat" && command.input.size() == 1) return command.input.front();
-  return words.empty() || words[0].text != "echo" ? std::nullopt : printed_words_of(words);
 }
 
 // In a shell of its own: what it changes is lost.
@@ -240,13 +263,21 @@ Status ShellEvaluator::run_list(const Node& node) {
     if (status != Status::kFalse) add(good, state_);
     if (status != Status::kTrue) add(bad, state_);
   };
+  const int outer_undecided = undecided_;
+  ++conditions_;
   run(*node.children.front());
+  --conditions_;
   for (std::size_t i = 1; i < node.children.size() && !error_; ++i) {
+    if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
     if (!way || way->ended) continue;
     state_ = *std::exchange(way, std::nullopt);
+    const bool last = i + 1 == node.children.size();
+    conditions_ += last ? 0 : 1;
     run(*node.children[i]);
+    conditions_ -= last ? 0 : 1;
   }
+  undecided_ = outer_undecided;
   Status status = Status::kUnknown;
   if (good && (!bad || bad->ended)) status = Status::kTrue;
   if (bad && (!good || good->ended)) status = Status::kFalse;
@@ -268,8 +299,11 @@ Status ShellEvaluator::run_if(const Node& node) {
   const std::string before_when = when_;
   bool decided = false;
   std::size_t i = 0;
+  const int outer_undecided = undecided_;
   for (; i + 1 < node.children.size() && !decided && !error_; i += 2) {
+    ++conditions_;
     const Status status = run_node(*node.children[i]);
+    --conditions_;
     if (state_.ended) break;
     if (status == Status::kFalse) continue;
     if (status == Status::kTrue) {
@@ -278,6 +312,7 @@ Status ShellEvaluator::run_if(const Node& node) {
       break;
     }
     spend(state_.variables.size());
+    undecided_ = outer_undecided + 1;
     const ShellState before = state_;
     when_ = fmt::format("in a branch at line {}", line_of(outer(node.children[i]->begin)));
     run_node(*node.children[i + 1]);
@@ -290,6 +325,7 @@ Status ShellEvaluator::run_if(const Node& node) {
     run_node(*node.children[i]);
     when_ = before_when;
   }
+  undecided_ = outer_undecided;
   if (met) state_ = joined(*met, state_, why, outer(node.begin));
   return Status::kUnknown;
 }
@@ -332,7 +368,9 @@ Status ShellEvaluator::run_case(const Node& node) {
     state_ = before;
     const std::string outer_when =
         std::exchange(when_, fmt::format("in a branch at line {}", line_of(outer(arm.body->begin))));
+    ++undecided_;
     run_node(*arm.body);
+    --undecided_;
     when_ = outer_when;
     met = met ? joined(*met, state_, why, outer(node.begin)) : state_;
   }
@@ -356,7 +394,10 @@ void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view
 void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body) {
   std::set<std::string> names;
   spend(state_.variables.size() * 2);
+  ++undecided_;
   const ShellState before = state_;
+  const auto outer_input = input_;
+  input_.reset();
   written_.push_back(&names);
   ++muted_;
   body();
@@ -371,10 +412,73 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   when_ = outer_when;
   const auto functions = state_.functions;
   state_ = behind;
+  --undecided_;
+  if (outer_input) input_ = Input{unknown_text("what a loop left", 0), 0};
   for (const auto& [name, function] : functions) state_.functions.emplace(name, function);
 }
 
+// Whether the loop goes on behind a turn that break or continue may have ended.
+bool ShellEvaluator::ends_loop() {
+  if (!state_.ended || state_.leaves == 0) return state_.ended;
+  if (--state_.leaves > 0) return true;
+  state_.ended = false;
+  return !state_.goes_on;
+}
+
+// break and continue.
+void ShellEvaluator::leave_loops(const std::vector<ShellWord>& words, bool goes_on) {
+  const int levels = words.size() > 1 ? std::max(1, std::atoi(words[1].text.c_str())) : 1;
+  for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
+  state_.leaves = std::min(levels, std::max(1, static_cast<int>(loops_.size())));
+  state_.goes_on = goes_on;
+  state_.ended = true;
+}
+
+// Turn after turn, where every condition is known: first without a word, to see whether it ends.
+bool ShellEvaluator::follow_while(const Node& node) {
+  constexpr std::size_t kDrySteps = 60'000;
+  const Status stops = node.name == "until" ? Status::kTrue : Status::kFalse;
+  const std::size_t floor = budget_.steps - std::min(budget_.steps, kDrySteps);
+  const auto turn = [&] {
+    ++conditions_;
+    const Status status = run_node(*node.children[0]);
+    --conditions_;
+    if (status == Status::kUnknown) loops_.back().unclear = true;
+    if (status == Status::kUnknown || status == stops || state_.ended) return false;
+    run_node(*node.children[1]);
+    return !ends_loop();
+  };
+  const ShellState before = state_;
+  const auto outer_input = input_;
+  Printed nothing;
+  Printed* const outer_printing = std::exchange(printing_, printing_ != nullptr ? &nothing : nullptr);
+  nothing.undecided = undecided_;
+  loops_.push_back({undecided_, false});
+  ++muted_;
+  std::size_t turns = 0;
+  while (!error_ && turn()) {
+    if (++turns > kMostTurns || budget_.steps <= floor) loops_.back().unclear = true;
+    if (loops_.back().unclear) break;
+  }
+  --muted_;
+  const bool clear = !loops_.back().unclear && !error_;
+  printing_ = outer_printing;
+  state_ = before;
+  input_ = outer_input;
+  if (clear) {
+    for (std::size_t n = 1;; ++n) {
+      const std::string outer_when = std::exchange(when_, fmt::format("turn {} of a loop", n));
+      const bool more = !error_ && turn();
+      when_ = outer_when;
+      if (!more) break;
+    }
+  }
+  loops_.pop_back();
+  return clear;
+}
+
 Status ShellEvaluator::run_while(const Node& node) {
+  if (follow_while(node)) return Status::kUnknown;
   run_unknown_loop(node, "a loop", [&] {
     run_node(*node.children[0]);
     run_node(*node.children[1]);
@@ -393,9 +497,8 @@ Status ShellEvaluator::run_for(const Node& node) {
   }
   for (const ShellWord& word : words) known = known && word.unknowns.empty();
   known = known && words.size() <= kMostTurns && node.kind == Node::Kind::kFor;
-  const std::string_view body = std::string_view(text_.script->text)
-                                    .substr(node.begin, std::min(node.end, text_.script->text.size()) - node.begin);
-  if (!known || leaves_early(body)) {
+  if (known && leaves_early(loop_text(node))) known = follow_for(node, words, true);
+  if (!known) {
     run_unknown_loop(node, "a loop", [&] {
       set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
       run_node(*node.children.front());
@@ -403,14 +506,41 @@ Status ShellEvaluator::run_for(const Node& node) {
     set_unknown(node.name, depends(node.name, "a loop", outer(node.begin)), outer(node.begin));
     return Status::kUnknown;
   }
+  follow_for(node, words, false);
+  return Status::kUnknown;
+}
+
+std::string_view ShellEvaluator::loop_text(const Node& node) const {
+  const std::string_view script = text_.script->text;
+  return script.substr(node.begin, std::min(node.end, script.size()) - node.begin);
+}
+
+// A turn for each word. `dry`: without a word, to see whether it is known which of them are taken.
+bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry) {
+  const ShellState before = dry ? state_ : ShellState{};
+  const auto outer_input = input_;
+  Printed nothing;
+  nothing.undecided = undecided_;
+  Printed* const outer_printing = dry && printing_ != nullptr ? std::exchange(printing_, &nothing) : printing_;
+  loops_.push_back({undecided_, false});
+  muted_ += dry ? 1 : 0;
   for (const ShellWord& word : words) {
     if (state_.ended || error_) break;
     remember(node.name, {.text = word}, false, nullptr);
     const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
     run_node(*node.children.front());
     when_ = outer_when;
+    if (ends_loop()) break;
   }
-  return Status::kUnknown;
+  muted_ -= dry ? 1 : 0;
+  const bool clear = !loops_.back().unclear;
+  loops_.pop_back();
+  printing_ = outer_printing;
+  if (dry) {
+    state_ = before;
+    input_ = outer_input;
+  }
+  return clear;
 }
 
 // Names that arithmetic may assign, where it cannot be computed.
@@ -490,6 +620,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
     if (!error_) error_ = Error{"functions call each other too deep in this script"};
     return Status::kUnknown;
   }
+  auto outer_loops = std::exchange(loops_, {});
   const auto arguments = std::exchange(state_.arguments, {});
   const bool known = std::exchange(state_.arguments_known, true);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
@@ -501,13 +632,15 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   Status status = run_node(*body);
   text_ = before;
   const auto why = [&](const std::string& name) { return depends(name, "a branch", at); };
+  const bool one_way = state_.ended && returns_.back().size() == 1;
   for (const ShellState& returned : returns_.back()) {
-    status = Status::kUnknown;
+    status = !one_way || !returned.fails ? Status::kUnknown : *returned.fails ? Status::kFalse : Status::kTrue;
     state_ = joined(state_, returned, why, at);
   }
   returns_.pop_back();
   put_back(locals_.back());
   locals_.pop_back();
+  loops_ = std::move(outer_loops);
   state_.arguments = arguments;
   state_.arguments_known = known;
   --budget_.depth;
@@ -525,7 +658,25 @@ Values ShellEvaluator::environment() const {
 }
 
 Status ShellEvaluator::emit(ShellCommand& command) {
+  if (printing_ != nullptr && !state_.ended && !error_) return print(command);
   if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return Status::kUnknown;
+  for (const std::string& name : handed_functions_) {
+    const auto function = state_.functions.find(name);
+    const auto source = function == state_.functions.end() ? sources_.end() : sources_.find(function->second.get());
+    if (source == sources_.end()) continue;
+    command.functions.push_back(source->second);
+    const std::string_view program = command.words.empty() ? std::string_view() : command.words.front().text;
+    const bool calls =
+        !is_shell(program) && base_name(program) != "xargs" &&
+        std::any_of(command.words.begin() + (command.words.empty() ? 0 : 1), command.words.end(),
+                    [&](const ShellWord& w) { return w.text == name || w.text.starts_with(name + " "); });
+    if (calls && source->second.text.find("sglang") != std::string::npos) {
+      note("SH004",
+           fmt::format("{} is handed the function {}, which names a launch: what it runs of it is not known", program,
+                       name),
+           command.begin);
+    }
+  }
   const bool wants = start_.wants_environment(command);
   if (wants) spend(state_.variables.size());
   start_.on_command(command, wants ? environment() : Values{}, when_);
@@ -573,13 +724,10 @@ Status ShellEvaluator::run_simple(const Node& node) {
     }
   }
   if (error_) return Status::kUnknown;
-  for (const Redirection& r : node.redirections) {
-    if (r.here_document >= 0 || r.op == "<<<" || r.op == "<") command.input.clear();  // in place of what is piped
-  }
+  read_redirected(node, command);
   if (pipes_on_) command.output = "|";
-  for (const Redirection& r : node.redirections) here_document(r, command);
   for (const Redirection& r : node.redirections) {
-    if (r.op == "<") expand_single(r.target);  // a launch may stand in <(…)
+    command.prints_elsewhere = command.prints_elsewhere || r.of_output;
     if (!r.to_file || r.here_document >= 0 || r.op.front() != '>') continue;
     const std::string file = expand_single(r.target).text;
     command.output = file.starts_with("/dev/") ? "" : file;
@@ -596,8 +744,22 @@ Status ShellEvaluator::run_simple(const Node& node) {
     return plain ? Status::kTrue : Status::kUnknown;
   }
   expand_prefixes(node, command);
+  const std::string_view program = base_name(command.words.front().text);
+  const bool reads_on = command.input.empty() && !command.reads_elsewhere && input_;
+  if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
+    command.input.push_back(*rest_of_input());
   follow_files(command, node);
   return run_words(command, node, from);
+}
+
+// What the command reads: of its redirections, or what is piped to it.
+void ShellEvaluator::read_redirected(const Node& node, ShellCommand& command) {
+  bool given = false;
+  auto input = redirected_input(node.redirections, given);
+  if (!given) return;
+  command.input.clear();
+  if (input) command.input.push_back(std::move(*input));
+  command.reads_elsewhere = !input;
 }
 
 // NAME=VALUE before a command: each sees those before it, the words of the command see none.
@@ -758,7 +920,13 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     if (const auto it = state_.functions.find(name); !itself && it != state_.functions.end()) {
       if (it->second) {
         const NodePtr body = it->second;
-        return call_function(body, node, command);
+        const auto outer_input = input_;
+        if (command.reads_elsewhere) input_.reset();
+        if (command.input.size() == 1) input_ = Input{command.input.front(), 0};
+        if (command.prints_elsewhere && printing_ != nullptr) printing_->known = false;
+        const Status status = call_function(body, node, command);
+        if (command.reads_elsewhere || command.input.size() == 1) input_ = outer_input;
+        return status;
       }
       static_cast<ShellText&>(command.words.front()) =
           unknown_text(fmt::format("{} is not the same function in every branch", name), command.begin);
@@ -775,7 +943,7 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     }
     if (name == "exec" && command.words.size() > 1) {
       emit(command);
-      state_.ended = true;
+      state_.ended = state_.replaced = true;
       return Status::kUnknown;
     }
   }
@@ -785,7 +953,10 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
 // The text of a here-document, as input of the command and as a file that it may write.
 void ShellEvaluator::here_document(const Redirection& r, ShellCommand& command) {
   if (r.here_document < 0 || text_.here_documents == nullptr) {
-    if (r.op == "<<<") command.input.push_back(expand_single(r.target));
+    if (r.op != "<<<") return;
+    ShellText line = expand_single(r.target);
+    append(line, {"\n", {outer(r.target.begin)}, {}});
+    command.input.push_back(std::move(line));
     return;
   }
   const HereDocument& document = (*text_.here_documents)[static_cast<std::size_t>(r.here_document)];

@@ -51,8 +51,25 @@ class ShellEvaluator {
   void note(std::string rule, std::string message, std::size_t at);
   void too_much();
 
+  // What commands read, line by line.
+  struct Input {
+    ShellText text;
+    std::size_t at = 0;
+  };
+  // What commands print, where somebody takes it.
+  struct Printed {
+    ShellText text = {};
+    bool known = true;
+    int undecided = 0;  // branches that were open when it began
+  };
+  struct Loop {
+    int undecided = 0;     // as above
+    bool unclear = false;  // it may be left where nobody knows whether it is
+  };
+
   // evaluator.cpp
   Status run_node(const Node& node);
+  Status run_kind(const Node& node);
   Status run_list(const Node& node);
   Status run_if(const Node& node);
   Status run_while(const Node& node);
@@ -61,7 +78,11 @@ class ShellEvaluator {
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
   Status run_pipeline(const Node& node);
-  std::optional<ShellText> printed_for_the_next(const Node& node);
+  bool follow_while(const Node& node);
+  bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
+  [[nodiscard]] std::string_view loop_text(const Node& node) const;
+  bool ends_loop();
+  void leave_loops(const std::vector<ShellWord>& words, bool goes_on);
   void run_apart(const Node& node, std::string when);
   Status run_math(const ShellText& expression, std::size_t at);
   Status run_math_loop(const Node& node);
@@ -78,6 +99,7 @@ class ShellEvaluator {
   void put_back(std::vector<SavedVariable>& before);
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
+  void read_redirected(const Node& node, ShellCommand& command);
   void follow_files(ShellCommand& command, const Node& node);
   void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
@@ -92,8 +114,8 @@ class ShellEvaluator {
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
   void expand_arithmetic(const Part& part, WordMaker& out);
-  std::optional<ShellText> printed_document(const Part& part);
-  std::optional<ShellText> printed_words(const Part& part);
+  std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
+  std::string subscript_of(const std::string& name, const std::string& written);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
@@ -101,7 +123,9 @@ class ShellEvaluator {
   [[nodiscard]] std::optional<std::string> separators() const;  // IFS; none where it is not known
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
+  std::optional<ShellText> changed(const ShellText& value, const Part& part);
   std::optional<ShellText> trimmed(const ShellText& value, const Part& part);
+  std::optional<ShellText> replaced(const ShellText& value, const Part& part);
   std::vector<Parts> braces(const Parts& parts);
 
   // builtins.cpp
@@ -120,7 +144,25 @@ class ShellEvaluator {
   void get_options(const std::vector<ShellWord>& words);
   Status run_let(const std::vector<ShellWord>& words, const Node& node, const std::vector<std::size_t>& from);
   void read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values);
+  bool set_trap(const std::vector<ShellWord>& words);
+  void export_functions(const std::vector<ShellWord>& words);
   void taint(const std::string& what, std::size_t at);
+
+  // streams.cpp
+  std::optional<ShellText> captured(const std::function<void()>& run);
+  std::optional<ShellText> captured_text(const ShellText& inside);
+  std::optional<ShellText> captured_substitution(const Part& part);
+  std::optional<ShellText> captured_process(const Word& word);
+  Status print(const ShellCommand& command);
+  std::optional<ShellText> printed_of(const ShellCommand& command);
+  static std::optional<ShellText> printed_with_holes(const std::vector<ShellWord>& words);
+  std::optional<ShellText> rest_of_input();
+  std::optional<ShellText> redirected_input(const std::vector<Redirection>& redirections, bool& given);
+  Status run_redirected(const Node& node);
+  static std::optional<ShellText> next_line(Input& input, const std::string& delimiter, bool& ended);
+  std::optional<Status> read_known(const ShellCommand& command);
+  std::optional<Status> read_all_lines(Input& input, const std::string& delimiter, bool chomps,
+                                       const std::vector<std::string>& names);
 
   // conditions.cpp
   Status test(const std::vector<ShellWord>& words);
@@ -131,7 +173,16 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
-  std::optional<ShellText> piped_;                  // what the command that runs next reads
+  std::optional<ShellText> piped_;  // what the command that runs next reads
+  std::optional<Input> input_;      // what the command around it reads
+  Printed* printing_ = nullptr;     // who takes what is printed
+  int print_depth_ = 0;
+  int undecided_ = 0;   // branches around, of which nobody knows whether they are taken
+  int conditions_ = 0;  // around, in which a failure ends nothing
+  std::vector<Loop> loops_;
+  std::optional<ShellText> on_exit_;                // trap … EXIT
+  std::map<const Node*, ShellText> sources_;        // of functions, by their bodies
+  std::set<std::string> handed_functions_;          // export -f
   std::vector<std::set<std::string>*> written_;     // names that loops being followed assign
   std::vector<std::vector<SavedVariable>> locals_;  // to put back when a function ends
   std::vector<std::vector<ShellState>> returns_;    // of functions that run

@@ -12,7 +12,6 @@
 #include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
-#include "src/sources/shell/printed.h"
 #include "src/sources/shell/word_maker.h"
 
 namespace preflight::sources {
@@ -48,6 +47,12 @@ bool prints_nothing(std::string_view command) {
   return command.starts_with(": ") && command.find_first_of("$`'\"\\;&|<>(){}*?[") == std::string_view::npos;
 }
 
+// 08, -01: {08..10} pads what it counts.
+bool has_zero(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0';
+}
+
 std::optional<int> small_number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -74,22 +79,65 @@ std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const s
   const ShellValue* value = state_.find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_array) return value->text;
-  std::string key = subscript.empty() ? "0" : subscript;
-  if (key.starts_with('$') && key.size() > 1) {
-    const auto index = lookup(key.substr(1));
-    if (!index || !index->unknowns.empty())
-      return unknown_text(fmt::format("{0}[{1}] is not known; give it with {2}", name, key,
-                                      how_to_set(fmt::format("${{{}[{}]}}", name, key))),
-                          0);
-    key = index->text;
-  }
+  const std::string key = subscript.empty() ? "0" : subscript;
   for (const auto& [k, item] : value->items) {
     if (value->open && !item.unknowns.empty()) return item;  // which items follow is not known
     if (k == key) return item;
   }
-  const bool plain = std::all_of(key.begin(), key.end(), shell_name_char);
-  if (!plain) return unknown_text(fmt::format("{}[{}] is not understood", name, key), 0);
   return std::nullopt;
+}
+
+// The subscript that is written so: a key of an associative array, else a number; "" where it is not known.
+std::string ShellEvaluator::subscript_of(const std::string& name, const std::string& written) {
+  if (written.empty() || written == "@" || written == "*") return written;
+  const auto variable = state_.variables.find(name);
+  const ShellValue* value = state_.find(name);
+  const bool keyed = variable != state_.variables.end() && variable->second.attribute == "-A";
+  const bool numbers = value == nullptr || !value->is_array ||
+                       std::all_of(value->items.begin(), value->items.end(), [](const auto& item) {
+                         return item.first.find_first_not_of("0123456789") == std::string::npos;
+                       });
+  if (keyed || !numbers) {
+    const ShellText expression{written, std::vector<std::size_t>(written.size(), 0), {}};
+    ShellParser parser(expression, pasted_);
+    const Parts parts = parser.quoted_text();
+    if (parser.failed()) return {};
+    const Text before = std::exchange(text_, Text{&expression, nullptr});
+    ShellText key = expand_text(parts);
+    text_ = before;
+    if (!key.unknowns.empty()) return {};
+    std::erase(key.text, '"');
+    std::erase(key.text, '\'');
+    return key.text;
+  }
+  std::string why;
+  std::int64_t index = 0;
+  if (const auto number = computed({written, std::vector<std::size_t>(written.size(), 0), {}}, why))
+    index = *number;
+  else
+    return {};
+  if (index < 0 && value != nullptr && !value->items.empty()) {
+    std::int64_t last = 0;
+    for (const auto& [key, item] : value->items) last = std::max<std::int64_t>(last, std::atoll(key.c_str()));
+    index += last + 1;
+  }
+  return index < 0 ? std::string() : std::to_string(index);
+}
+
+// The subscripts of an array whose items are numbered.
+std::optional<std::vector<ShellText>> ShellEvaluator::keys_of(const std::string& array) const {
+  const ShellValue* value = state_.find(array);
+  const auto variable = state_.variables.find(array);
+  if (value == nullptr || !value->is_array || value->open || variable->second.attribute == "-A") return std::nullopt;
+  std::vector<std::int64_t> numbers;
+  for (const auto& [key, item] : value->items) {
+    if (key.empty() || key.size() > 9 || key.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    numbers.push_back(std::atoll(key.c_str()));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<ShellText> out;
+  for (const std::int64_t number : numbers) out.push_back(ShellText{std::to_string(number)});
+  return out;
 }
 
 // A variable's or parameter's value; none where nothing sets it.
@@ -193,7 +241,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   // Several values.
   const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
   const auto slice_of = slice_bounds(part.op);
-  if (every && (part.op.empty() || slice_of) && part.prefix != '!') {
+  const bool changes = !part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos;
+  if (every && (part.op.empty() || slice_of || (changes && part.prefix == '\0')) && part.prefix != '!') {
     if (set != start_.given.end()) {
       Part split = part;
       split.quoted = false;
@@ -210,7 +259,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     }
     std::vector<ShellText> values;
     if (part.subscript.empty()) {
-      if (!state_.arguments_known) {
+      const bool some = !state_.arguments.empty() && part.op.empty() && part.prefix == '\0';  // set -- X "$@"
+      if (!state_.arguments_known && !some) {
         return unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}",
                                    part.name, how_to_set(part.name)));
       }
@@ -241,9 +291,18 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
       const std::size_t to = from + std::min(slice_of->second, values.size() - from);
       values = {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
     }
+    for (ShellText& value : values) {
+      if (!changes) break;
+      auto other = changed(value, part);
+      if (!other) return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
+      value = std::move(*other);
+    }
     return insert_all(values, part, part.name == "@" || part.subscript == "@", out);
   }
 
+  if (part.prefix == '!' && every && part.op.empty() && !part.subscript.empty() && set == start_.given.end()) {
+    if (const auto keys = keys_of(part.name)) return insert_all(*keys, part, part.subscript == "@", out);
+  }
   if (part.op == "?unclear" || (every && part.op != ":-" && part.op != "-" && part.op != "+" && part.op != ":+") ||
       (part.prefix == '!' && every)) {
     return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
@@ -258,7 +317,16 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
       return unknown(fmt::format("\"${}\" is not known here; give it with {}", part.name, how_to_set(part.name)));
     if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
   } else {
-    value = part.subscript.empty() || set != start_.given.end() ? lookup(part.name) : scalar(part.name, part.subscript);
+    const bool item = !part.subscript.empty() && set == start_.given.end();
+    const std::string key = item ? subscript_of(part.name, part.subscript) : std::string();
+    if (item && key.empty() && (state_.find(part.name) != nullptr || !state_.variables.contains(part.name))) {
+      const ShellValue* array = state_.find(part.name);
+      const bool whole = array != nullptr && !array->is_array && !array->text.unknowns.empty();
+      if (whole) return insert(array->text, part, out);
+      return unknown(fmt::format("{0}[{1}] is not known; give it with {2}", part.name, part.subscript,
+                                 how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
+    }
+    value = item ? scalar(part.name, key) : lookup(part.name);
   }
   if (value && part.prefix == '!') {
     if (!value->unknowns.empty()) return insert(*value, part, out);
@@ -301,23 +369,57 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   if (!value) {
     return unknown(fmt::format("{}; or with {}", not_set, how_to_set(all)));
   }
-  if (auto text = trimmed(*value, part)) return insert(*text, part, out);
+  if (auto text = changed(*value, part)) return insert(*text, part, out);
   unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
 }
 
-// ${NAME##pattern} and its kin, and ${NAME,,}; none where that is not followed.
-std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const Part& part) {
+// ${NAME##pattern}, ${NAME/pattern/text}, ${NAME,,} and their kin; none where that is not followed.
+std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const Part& part) {
   if (!value.unknowns.empty()) return value;  // why it is not known is the answer
   if (value.text.size() > kLongestTrimmed) return std::nullopt;
-  if (part.op == ",," || part.op == "^^") {
-    if (!part.argument.empty()) return std::nullopt;
-    ShellText out = value;
-    for (char& c : out.text) {
-      if (part.op == ",," && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-      if (part.op == "^^" && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    }
-    return out;
+  if (part.op[0] == '/') return replaced(value, part);
+  if (part.op[0] != ',' && part.op[0] != '^') return trimmed(value, part);
+  if (!part.argument.empty()) return std::nullopt;
+  ShellText out = value;
+  for (char& c : out.text) {
+    if (part.op[0] == ',' && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (part.op[0] == '^' && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (part.op.size() == 1) break;
   }
+  return out;
+}
+
+// By a pattern that is plain text, and no sign in its place that later shells read as the match.
+std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const Part& part) {
+  const ShellText pattern = expand_text(part.argument);
+  const ShellText text = expand_text(part.replacement);
+  const bool plain = pattern.unknowns.empty() && text.unknowns.empty() && pattern.text.size() <= 64 &&
+                     pattern.text.find_first_of("*?[\\") == std::string::npos &&
+                     text.text.find_first_of("&\\") == std::string::npos;
+  if (!plain || !spend(value.text.size())) return std::nullopt;
+  const std::string& v = value.text;
+  const std::size_t n = pattern.text.size();
+  ShellText out;
+  if (part.op == "/#" || part.op == "/%") {
+    const bool front = part.op == "/#";
+    if (!(front ? v.starts_with(pattern.text) : v.ends_with(pattern.text))) return value;
+    if (front) append(out, text);
+    append(out, front ? slice(value, n, v.size()) : slice(value, 0, v.size() - n));
+    if (!front) append(out, text);
+    return ShellText{out.text, {}, {}};
+  }
+  if (n == 0) return value;
+  std::string made;
+  std::size_t from = 0;
+  for (auto at = v.find(pattern.text); at != std::string::npos; at = v.find(pattern.text, from)) {
+    made += v.substr(from, at - from) + text.text;
+    from = at + n;
+    if (part.op == "/" || made.size() > kLongestTrimmed) break;
+  }
+  return ShellText{made + v.substr(from), {}, {}};
+}
+
+std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const Part& part) {
   const ShellText pattern = expand_text(part.argument);
   if (!pattern.unknowns.empty() || pattern.text.size() > 64) return std::nullopt;
   const bool front = part.op[0] == '#';
@@ -331,55 +433,6 @@ std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const P
     return front ? slice(value, length, n) : slice(value, 0, n - length);
   }
   return value;
-}
-
-// What $(cat <<END … END) prints: the here-document without its last line end.
-std::optional<ShellText> ShellEvaluator::printed_document(const Part& part) {
-  const std::string& script = text_.script->text;
-  if (!script.substr(part.begin, 2).starts_with("$(") || part.name.find("<<") == std::string::npos) return std::nullopt;
-  const ShellText inside = slice_placed(part.begin + 2, part.end - 1);
-  if (!spend(inside.text.size())) return std::nullopt;
-  ShellParser parser(inside, pasted_);
-  const NodePtr list = parser.all();
-  if (parser.failed() || list->children.size() != 1) return std::nullopt;
-  const Node& node = *list->children.front();
-  const bool cat = node.kind == Node::Kind::kSimple && node.words.size() == 1 && node.redirections.size() == 1 &&
-                   node.redirections[0].here_document >= 0 && node.assignments.empty();
-  if (!cat || inside.text.substr(node.words[0].begin, node.words[0].end - node.words[0].begin) != "cat")
-    return std::nullopt;
-  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents()});
-  ShellCommand command;
-  here_document(node.redirections[0], command);
-  text_ = before;
-  if (command.input.size() != 1) return std::nullopt;
-  ShellText out = std::move(command.input.front());
-  while (!out.text.empty() && out.text.back() == '\n') out = slice(out, 0, out.text.size() - 1);
-  return out;
-}
-
-// What $(echo …), $(basename …), $(dirname …), $(seq …) and $(expr …) of known words print.
-std::optional<ShellText> ShellEvaluator::printed_words(const Part& part) {
-  const std::string& script = text_.script->text;
-  if (!script.substr(part.begin, 2).starts_with("$(") || part.end < part.begin + 3) return std::nullopt;
-  const ShellText inside = slice_placed(part.begin + 2, part.end - 1);
-  if (!prints_its_words(inside.text) || !spend(inside.text.size() + 1)) return std::nullopt;
-  ShellParser parser(inside, pasted_);
-  const NodePtr list = parser.all();
-  if (parser.failed() || list->children.size() != 1) return std::nullopt;
-  const Node& node = *list->children.front();
-  if (node.kind != Node::Kind::kSimple || !node.redirections.empty() || !node.assignments.empty()) return std::nullopt;
-  const Text before = std::exchange(text_, Text{&inside, nullptr});
-  std::vector<std::string> words;
-  bool known = true;
-  for (const ShellWord& word : expand_words(node.words)) {
-    known = known && word.unknowns.empty();
-    words.push_back(word.text);
-  }
-  text_ = before;
-  if (!known || words.empty() || state_.functions.contains(words.front())) return std::nullopt;
-  const auto printed = printed_by(words);
-  if (!printed || !spend(printed->size())) return std::nullopt;
-  return ShellText{*printed, std::vector<std::size_t>(printed->size(), outer(part.begin)), {}};
 }
 
 void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
@@ -421,8 +474,7 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   if (given == start_.given.end()) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
   if (given != start_.given.end()) return insert({given->second}, part, out);
   if (prints_nothing(inside)) return;
-  if (const auto text = printed_document(part)) return insert(*text, part, out);
-  if (const auto text = printed_words(part)) return insert(*text, part, out);
+  if (const auto text = captured_substitution(part)) return insert(*text, part, out);
   out.open();
   out.put_unknown({0,
                    fmt::format("command substitution: what {} prints cannot be known without running it; give it "
@@ -526,10 +578,15 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
           const auto dots = inside.find("..");
           const auto first = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(0, dots));
           const auto last = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(dots + 2));
-          if (first && last && std::abs(static_cast<long>(*last) - *first) < static_cast<long>(kMostBraces)) {
+          const bool padded = first && last && (has_zero(inside.substr(0, dots)) || has_zero(inside.substr(dots + 2)));
+          const std::size_t width = padded ? std::max(dots, inside.size() - dots - 2) : 0;
+          const bool signs = padded && inside.find('-') != std::string_view::npos;
+          if (first && last && !signs && std::abs(static_cast<long>(*last) - *first) < static_cast<long>(kMostBraces)) {
             for (int n = *first;; n += *first <= *last ? 1 : -1) {
-              choices.push_back(
-                  {{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = std::to_string(n)}});
+              choices.push_back({{.kind = Part::Kind::kDecoded,
+                                  .begin = open->at,
+                                  .end = i,
+                                  .name = fmt::format("{:0{}}", n, width)}});
               if (n == *last) break;
             }
           } else if (dots != std::string_view::npos && !inside.empty()) {

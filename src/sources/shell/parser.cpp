@@ -328,7 +328,8 @@ NodePtr ShellParser::while_command() {
   const std::size_t from = at_;
   auto node = std::make_shared<Node>();
   node->kind = Node::Kind::kWhile;
-  at_ += 5;  // "while", "until"
+  if (text_.substr(at_, 5) == "until") node->name = "until";
+  at_ += 5;
   node->children.push_back(list({"do"}, from));
   if (failed() || !take_reserved("do")) return node;
   node->children.push_back(list({"done"}, from));
@@ -552,6 +553,7 @@ bool ShellParser::redirection(Node& node) {
     here_document(node, r.op);
     return true;
   }
+  r.of_output = r.op.front() == '>' && (descriptor.empty() || descriptor == "1" || descriptor == "&");
   r.to_file = r.op.front() == '>' && peek() != '&' && (descriptor.empty() || descriptor == "1" || descriptor == "&");
   if (peek() == '&' || peek() == '|') ++at_;
   skip_blanks();

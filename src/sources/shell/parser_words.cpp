@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kSpecial = "@*#?$!-";
 
 // Operators of ${name…} that the evaluator follows, longest first.
-constexpr std::string_view kOperators[] = {":-", ":=", ":?", ":+", "-", "=",  "?",
-                                           "+",  "##", "#",  "%%", "%", ",,", "^^"};
+constexpr std::string_view kOperators[] = {":-", ":=", ":?", ":+", "-", "=", "?",  "+",  "##", "#",
+                                           "%%", "%",  ",,", "^^", ",", "^", "//", "/#", "/%", "/"};
 
 }  // namespace
 
@@ -295,7 +295,13 @@ void ShellParser::braces(Parts& parts, bool quoted) {
       part.op = "?unclear";
     } else {
       at_ = i + part.op.size();
-      part.argument = argument(close, quoted);
+      const bool replaces = part.op.front() == '/';
+      const std::size_t slash = replaces ? replacement_at(at_, close) : close;
+      part.argument = argument(slash, quoted);
+      if (slash < close) {
+        at_ = slash + 1;
+        part.replacement = argument(close, quoted);
+      }
     }
   } else if (part.name.empty()) {
     part.op = "?unclear";
@@ -318,6 +324,27 @@ Parts ShellParser::argument(std::size_t close, bool quoted) {
     }
   }
   return parts;
+}
+
+// The slash between the pattern and what comes in its place; `close` where there is none.
+std::size_t ShellParser::replacement_at(std::size_t i, std::size_t close) const {
+  char quote = '\0';
+  int open = 0;
+  for (; i < close; ++i) {
+    const char c = text_[i];
+    if (c == '\\') {
+      ++i;
+    } else if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{' || c == '}') {
+      open += c == '{' ? 1 : -1;
+    } else if (c == '/' && open == 0) {
+      return i;
+    }
+  }
+  return close;
 }
 
 // The brace that closes the ${ in front of `i`.

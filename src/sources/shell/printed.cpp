@@ -11,7 +11,6 @@
 namespace preflight::sources {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPrograms = {"echo", "basename", "dirname", "seq", "expr"};
 constexpr std::int64_t kMostNumbers = 256;
 
 std::optional<std::int64_t> number(const std::string& text) {
@@ -20,18 +19,6 @@ std::optional<std::int64_t> number(const std::string& text) {
   if (error != std::errc{} || end != text.data() + text.size() || value > 1'000'000'000 || value < -1'000'000'000)
     return std::nullopt;
   return value;
-}
-
-std::optional<std::string> of_echo(const std::vector<std::string>& words) {
-  std::string out;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& w = words[i];
-    if (i == 1 && w == "-n") continue;
-    if (w.find('\\') != std::string::npos || (i == 1 && w.starts_with('-'))) return std::nullopt;
-    if (!out.empty()) out += ' ';
-    out += w;
-  }
-  return out;
 }
 
 std::string without_slashes(std::string text) {
@@ -87,17 +74,146 @@ std::optional<std::string> of_expr(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    out.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return out;
+}
+
+// -dX -fN, glued or apart; one field alone.
+std::optional<std::string> of_cut(const std::vector<std::string>& words, std::string_view input) {
+  std::string delimiter;
+  std::string field;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    if (w.size() < 2 || w[0] != '-' || (w[1] != 'd' && w[1] != 'f')) return std::nullopt;
+    if (w.size() == 2 && i + 1 >= words.size()) return std::nullopt;
+    (w[1] == 'd' ? delimiter : field) = w.size() > 2 ? w.substr(2) : words[i + 1];
+    if (w.size() == 2) ++i;
+  }
+  const auto number_of = number(field);
+  if (delimiter.size() != 1 || !number_of || *number_of < 1) return std::nullopt;
+  std::string out;
+  for (std::string_view line : lines_of(input)) {
+    for (std::int64_t n = 1; n < *number_of && line.find(delimiter) != std::string_view::npos; ++n)
+      line.remove_prefix(line.find(delimiter) + 1);
+    // A line without a delimiter is printed whole, one with too few fields is empty: neither is what was meant.
+    if (line.empty()) return std::nullopt;
+    out += std::string(line.substr(0, line.find(delimiter))) + "\n";
+  }
+  return out;
+}
+
+// One character for another, or one taken away.
+std::optional<std::string> of_tr(const std::vector<std::string>& words, std::string_view input) {
+  const auto plain = [](const std::string& w) {
+    return w.size() == 1 ? w : w == "\\n" ? "\n" : w == "\\t" ? "\t" : "";
+  };
+  if (words.size() != 3) return std::nullopt;
+  const bool deletes = words[1] == "-d";
+  const std::string from = plain(words[deletes ? 2 : 1]);
+  const std::string to = deletes ? std::string() : plain(words[2]);
+  if (from.empty() || (!deletes && to.empty())) return std::nullopt;
+  std::string out;
+  for (const char c : input) {
+    if (c != from[0])
+      out += c;
+    else
+      out += to;
+  }
+  return out;
+}
+
+// -n N, -N, -nN
+std::optional<std::string> of_head(const std::vector<std::string>& words, std::string_view input) {
+  std::string count = words.size() == 1 ? "10" : "";
+  if (words.size() == 3 && words[1] == "-n") count = words[2];
+  if (words.size() == 2 && words[1].starts_with("-n")) count = words[1].substr(2);
+  if (words.size() == 2 && words[1].starts_with('-') && !words[1].starts_with("-n")) count = words[1].substr(1);
+  const auto most = number(count);
+  if (!most || *most < 0) return std::nullopt;
+  std::string out;
+  std::int64_t n = 0;
+  for (const std::string_view line : lines_of(input)) {
+    if (n++ < *most) out += std::string(line) + "\n";
+  }
+  return out;
+}
+
+std::optional<std::string> of_wc(const std::vector<std::string>& words, std::string_view input) {
+  if (words.size() != 2 || (words[1] != "-l" && words[1] != "-w")) return std::nullopt;
+  std::size_t count = 0;
+  bool inside = false;
+  for (const char c : input) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n';
+    if (words[1] == "-l") count += c == '\n' ? 1 : 0;
+    if (words[1] == "-w") count += !blank && !inside ? 1 : 0;
+    inside = !blank;
+  }
+  return std::to_string(count) + "\n";
+}
+
+// The escapes of a format of printf; none for those that are not followed.
+std::optional<std::string> escaped(std::string_view format, std::size_t& i) {
+  if (format[i] != '\\') return std::string(1, format[i]);
+  ++i;
+  if (i >= format.size()) return std::nullopt;
+  if (format[i] == 'n') return "\n";
+  if (format[i] == 't') return "\t";
+  if (format[i] == '\\') return "\\";
+  return std::nullopt;
+}
+
 }  // namespace
 
-bool prints_its_words(std::string_view command) {
-  const std::size_t from = std::min(command.find_first_not_of(" \t\n"), command.size());
-  const std::string_view word = command.substr(from, command.find_first_of(" \t\n", from) - from);
-  return std::find(kPrograms.begin(), kPrograms.end(), word) != kPrograms.end();
+std::optional<ShellText> formatted(std::string_view format, const std::vector<ShellWord>& words, std::size_t place) {
+  ShellText out;
+  const auto put = [&](const std::string& text) {
+    append(out, {text, std::vector<std::size_t>(text.size(), place), {}});
+  };
+  std::size_t next = 0;
+  do {
+    const std::size_t before = next;
+    for (std::size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        const auto text = escaped(format, i);
+        if (!text) return std::nullopt;
+        put(*text);
+        continue;
+      }
+      const char kind = ++i < format.size() ? format[i] : '\0';
+      if (kind == '%') {
+        put("%");
+        continue;
+      }
+      if (kind != 's' && kind != 'd' && kind != 'i') return std::nullopt;
+      const bool has = next < words.size();
+      if (kind == 's' && has) append(out, words[next]);
+      if (kind != 's' && has && (!words[next].unknowns.empty() || !number(words[next].text))) return std::nullopt;
+      if (kind != 's' && has && words[next].text.size() > 1 && words[next].text[0] == '0') return std::nullopt;
+      if (kind != 's') put(has ? words[next].text : "0");
+      ++next;
+    }
+    if (next == before) break;  // nothing takes words
+  } while (next < words.size());
+  return out;
+}
+
+std::optional<std::string> filtered_by(const std::vector<std::string>& words, std::string_view input) {
+  const std::string& program = words.front();
+  if (program == "cut") return of_cut(words, input);
+  if (program == "tr") return of_tr(words, input);
+  if (program == "head") return of_head(words, input);
+  if (program == "wc") return of_wc(words, input);
+  return std::nullopt;
 }
 
 std::optional<std::string> printed_by(const std::vector<std::string>& words) {
   const std::string& program = words.front();
-  if (program == "echo") return of_echo(words);
   if (program == "basename") return of_basename(words);
   if (program == "dirname") return of_dirname(words);
   if (program == "seq") return of_seq(words);

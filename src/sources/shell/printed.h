@@ -1,4 +1,5 @@
-// What commands print that do nothing but that, from their words alone: echo, basename, dirname, seq, expr.
+// What programs print that do nothing but that, from their words and what they read: basename, dirname, seq, expr,
+// printf; cut, tr, head, wc. Tested by tests/shell_test.cpp.
 #pragma once
 
 #include <optional>
@@ -6,11 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "src/sources/shell.h"
+
 namespace preflight::sources {
 
-// Whether the text of a command may be one of them: a look at its first word.
-bool prints_its_words(std::string_view command);
-// Without the line ends behind it; nullopt where what it prints depends on more than its words.
+// Without the line end behind it; nullopt where what it prints depends on more than its words.
 std::optional<std::string> printed_by(const std::vector<std::string>& words);
+// What printf makes of its words; nullopt for formats that are not followed.
+std::optional<ShellText> formatted(std::string_view format, const std::vector<ShellWord>& words, std::size_t place);
+// What a filter makes of what it reads.
+std::optional<std::string> filtered_by(const std::vector<std::string>& words, std::string_view input);
 
 }  // namespace preflight::sources

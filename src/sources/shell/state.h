@@ -27,7 +27,8 @@ bool operator==(const ShellValue& a, const ShellValue& b);
 struct ShellVariable {
   std::shared_ptr<const ShellValue> value = {};  // none: it has none
   bool exported = false;
-  std::string attribute = {};  // "-i" and its kin of declare, "readonly": what an assignment gives is another question
+  std::string attribute =
+      {};  // "-i", "-A" and its kin of declare, "readonly": what an assignment gives is another question
 };
 
 struct ShellState {
@@ -39,7 +40,12 @@ struct ShellState {
   bool arguments_known = false;
   std::optional<ShellText> others = {};  // what may have set any other variable: a sourced file
   bool exports_all = false;
-  bool ended = false;  // nothing behind runs: exit, exec, return
+  bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
+  bool replaced = false;           // by exec: no trap runs
+  int leaves = 0;                  // so many loops: break N, continue N
+  bool goes_on = false;            // continue
+  std::optional<bool> fails = {};  // what return said
+  bool exits_on_error = false;     // set -e
 
   [[nodiscard]] const ShellValue* find(const std::string& name) const;
   void set(const std::string& name, ShellValue value);

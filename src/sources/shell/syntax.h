@@ -29,6 +29,7 @@ struct Part {
   char prefix = '\0';          // '#' of ${#name}, '!' of ${!name}
   std::string subscript = {};  // of ${name[subscript]}
   std::vector<Part> argument = {};
+  std::vector<Part> replacement = {};  // of ${name/argument/replacement}
 };
 using Parts = std::vector<Part>;
 
@@ -59,6 +60,7 @@ struct Redirection {
   std::string op;
   Word target;
   int here_document = -1;  // index in Node::here_documents
+  bool of_output = false;  // what the command prints goes elsewhere
   bool to_file = true;     // what the command prints, not what it reports; and a file, not another descriptor
 };
 
@@ -79,7 +81,7 @@ struct Node {
     kGroup,     // children[0]
     kSubshell,  // children[0]
     kIf,        // children: condition, body, condition, body, …, and the else body where their number is odd
-    kWhile,     // children: condition, body; also until
+    kWhile,     // children: condition, body; `name` is "until" where it is one
     kFor,       // name, words, children[0]
     kSelect,    // as kFor
     kCase,      // words[0], arms

@@ -1,0 +1,360 @@
+// What commands print and read, where it is known: $(…), <(…), pipes, here-documents, read and mapfile. Tested by
+// tests/shell_test.cpp and tests/traps_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/shell/evaluator.h"
+#include "src/sources/shell/parser.h"
+#include "src/sources/shell/printed.h"
+
+namespace preflight::sources {
+namespace {
+
+constexpr int kDeepestPrint = 8;
+constexpr std::size_t kLongestPrint = 64 * 1024;
+
+// Commands that print nothing of what they are given.
+bool prints_nothing(const std::vector<ShellWord>& words) {
+  constexpr std::array<std::string_view, 17> kNames = {"cd",      "set",   "export", "declare", "local", "readonly",
+                                                       "typeset", "unset", "shift",  "sleep",   "shopt", "umask",
+                                                       "mkdir",   "touch", "rm",     "kill",    "wait"};
+  const bool listed = std::find(kNames.begin(), kNames.end(), words.front().text) != kNames.end();
+  return listed && std::none_of(words.begin() + 1, words.end(), [](const ShellWord& w) { return w.text == "-p"; });
+}
+
+ShellText without_last_lines(ShellText text) {
+  while (!text.text.empty() && text.text.back() == '\n') text = slice(text, 0, text.text.size() - 1);
+  return text;
+}
+
+bool is_separator(const std::string& ifs, char c) { return ifs.find(c) != std::string::npos; }
+bool is_blank_separator(const std::string& ifs, char c) {
+  return (c == ' ' || c == '\t' || c == '\n' || c == '\r') && is_separator(ifs, c);
+}
+
+// Fields of a line as `read` takes them.
+class Fields {
+ public:
+  Fields(const ShellText& line, std::string ifs) : line_(line), ifs_(std::move(ifs)) { skip_blanks(); }
+
+  [[nodiscard]] bool done() const { return at_ >= line_.text.size(); }
+  ShellText next() {
+    const std::size_t from = at_;
+    while (!done() && !is_separator(ifs_, line_.text[at_])) ++at_;
+    ShellText field = slice(line_, from, at_);
+    skip_blanks();
+    if (!done() && is_separator(ifs_, line_.text[at_])) {
+      ++at_;
+      skip_blanks();
+    }
+    return field;
+  }
+  // What the last name gets: all that is left, but for blanks and one delimiter behind a last field.
+  ShellText rest() {
+    std::size_t end = line_.text.size();
+    while (end > at_ && is_blank_separator(ifs_, line_.text[end - 1])) --end;
+    const std::size_t from = at_;
+    ShellText field = next();
+    return done() ? field : slice(line_, from, end);
+  }
+
+ private:
+  void skip_blanks() {
+    while (!done() && is_blank_separator(ifs_, line_.text[at_])) ++at_;
+  }
+  const ShellText& line_;
+  std::string ifs_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+// --- printing ---
+
+// What the command prints, as text of a shell of its own; none where it is not known.
+std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
+  if (print_depth_ >= kDeepestPrint || error_ || !spend(20 + state_.variables.size())) return std::nullopt;
+  Printed printed{.text = {}, .known = true, .undecided = undecided_};
+  Printed* const outer_printing = std::exchange(printing_, &printed);
+  auto outer_loops = std::exchange(loops_, {});
+  auto outer_written = std::exchange(written_, {});
+  const auto outer_piped = piped_;
+  const auto outer_input = input_;
+  const ShellState before = state_;
+  ++muted_;
+  ++print_depth_;
+  run();
+  --print_depth_;
+  --muted_;
+  state_ = before;
+  input_ = outer_input;
+  piped_ = outer_piped;
+  written_ = std::move(outer_written);
+  loops_ = std::move(outer_loops);
+  printing_ = outer_printing;
+  if (error_ && budget_.steps > 0) {  // what it says of this text is not what is asked
+    error_.reset();
+    return std::nullopt;
+  }
+  if (!printed.known || error_) return std::nullopt;
+  return printed.text;
+}
+
+std::optional<ShellText> ShellEvaluator::captured_text(const ShellText& inside) {
+  if (print_depth_ >= kDeepestPrint || !spend(inside.text.size() + 1)) return std::nullopt;
+  ShellParser parser(inside, pasted_);
+  parser.all();
+  if (parser.failed()) return std::nullopt;
+  return captured([&] { run_text(inside); });
+}
+
+// Of $(…) and, where no backslash stands in them, of `…`.
+std::optional<ShellText> ShellEvaluator::captured_substitution(const Part& part) {
+  const std::size_t skipped = text_.script->text[part.begin] == '`' ? 1 : 2;
+  if (part.end < part.begin + skipped + 1) return std::nullopt;
+  const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
+  if (skipped == 1 && inside.text.find('\\') != std::string::npos) return std::nullopt;
+  auto text = captured_text(inside);
+  if (!text) return std::nullopt;
+  return without_last_lines(std::move(*text));
+}
+
+// <(…) as the target of a redirection.
+std::optional<ShellText> ShellEvaluator::captured_process(const Word& word) {
+  if (word.parts.size() != 1 || word.parts[0].kind != Part::Kind::kUnclear) return std::nullopt;
+  const Part& part = word.parts[0];
+  const std::string& script = text_.script->text;
+  if (part.end < part.begin + 3 || script.compare(part.begin, 2, "<(") != 0) return std::nullopt;
+  return captured_text(slice_placed(part.begin + 2, part.end - 1));
+}
+
+// A command whose prints are followed.
+Status ShellEvaluator::print(const ShellCommand& command) {
+  if (command.words.empty() || prints_nothing(command.words)) return Status::kUnknown;
+  if (command.prints_elsewhere) return Status::kTrue;
+  const auto text = printed_of(command);
+  if (!text || undecided_ > printing_->undecided || printing_->text.text.size() + text->text.size() > kLongestPrint ||
+      !spend(text->text.size() + 1)) {
+    printing_->known = false;
+    return Status::kUnknown;
+  }
+  append(printing_->text, *text);
+  return Status::kTrue;
+}
+
+std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command) {
+  const std::string& program = command.words.front().text;
+  if (!command.words.front().unknowns.empty()) return std::nullopt;
+  std::optional<ShellText> input;
+  if (command.input.size() == 1) input = command.input.front();
+  if (command.input.empty() && !command.reads_elsewhere) input = rest_of_input();
+  if (program == "cat" && (command.words.size() == 1 || (command.words.size() == 2 && command.words[1].text == "-")))
+    return input;
+  const std::size_t place = command.words.front().begin;
+  const auto placed = [&](std::string text) {
+    std::vector<std::size_t> origin(text.size(), place);
+    return ShellText{std::move(text), std::move(origin), {}};
+  };
+  if (auto text = printed_with_holes(command.words)) return text;
+  std::vector<std::string> words;
+  for (const ShellWord& word : command.words) {
+    if (!word.unknowns.empty()) return std::nullopt;
+    words.push_back(word.text);
+  }
+  if (auto text = printed_by(words)) return placed(*text + "\n");
+  if (input && input->unknowns.empty()) {
+    if (auto text = filtered_by(words, input->text)) return placed(std::move(*text));
+  }
+  return std::nullopt;
+}
+
+// echo and printf, whose words may have holes.
+std::optional<ShellText> ShellEvaluator::printed_with_holes(const std::vector<ShellWord>& words) {
+  const std::string& program = words.front().text;
+  if (program == "printf") {
+    const std::size_t format = words.size() > 1 && words[1].text == "--" ? 2 : 1;
+    if (words.size() <= format || !words[format].unknowns.empty()) return std::nullopt;
+    return formatted(words[format].text, {words.begin() + static_cast<std::ptrdiff_t>(format) + 1, words.end()},
+                     words[format].begin);
+  }
+  if (program != "echo") return std::nullopt;
+  std::size_t first = 1;
+  bool line = true;
+  for (; first < words.size() && (words[first].text == "-n" || words[first].text == "-e"); ++first)
+    line = line && words[first].text != "-n";
+  ShellText out;
+  for (std::size_t i = first; i < words.size(); ++i) {
+    if (words[i].text.find('\\') != std::string::npos) return std::nullopt;  // shells differ about it
+    if (i == first && words[i].text.starts_with('-') && words[i].text.size() > 1 && words[i].text[1] != '-' &&
+        words[i].text.find_first_not_of("-neE") == std::string::npos)
+      return std::nullopt;
+    if (i > first) append(out, {" ", {words[i].begin}, {}});
+    append(out, words[i]);
+  }
+  if (line) append(out, {"\n", {words.back().end}, {}});
+  return out;
+}
+
+// --- reading ---
+
+// What is left of what the command around this one reads.
+std::optional<ShellText> ShellEvaluator::rest_of_input() {
+  if (!input_) return std::nullopt;
+  ShellText rest = tail(input_->text, input_->at);
+  input_->at = input_->text.text.size();
+  return rest;
+}
+
+// The input that redirections give; `given` tells whether any does.
+std::optional<ShellText> ShellEvaluator::redirected_input(const std::vector<Redirection>& redirections, bool& given) {
+  std::optional<ShellText> out;
+  for (const Redirection& r : redirections) {
+    const bool document = r.here_document >= 0 || r.op == "<<<";
+    if (!document && r.op != "<" && r.op != "<>") continue;
+    given = true;
+    out.reset();
+    if (document) {
+      ShellCommand command;
+      here_document(r, command);
+      if (r.here_document >= 0 && command.input.empty()) out = ShellText{};
+      if (command.input.size() == 1) out = std::move(command.input.front());
+    } else if (auto printed = captured_process(r.target)) {
+      out = std::move(printed);
+    } else if (const ShellWord file = expand_single(r.target); file.unknowns.empty()) {
+      const auto known = state_.files.find(file.text.starts_with("./") ? file.text.substr(2) : file.text);
+      if (known != state_.files.end()) out = known->second;
+      if (file.text == "/dev/null") out = ShellText{};
+    }
+  }
+  return out;
+}
+
+// A compound command with redirections: what it reads is read by those inside.
+Status ShellEvaluator::run_redirected(const Node& node) {
+  bool given = false;
+  auto input = redirected_input(node.redirections, given);
+  if (piped_) {
+    if (!given) input = std::move(piped_);
+    given = true;
+    piped_.reset();
+  }
+  const bool moved =
+      std::any_of(node.redirections.begin(), node.redirections.end(), [](const Redirection& r) { return r.of_output; });
+  if (moved && printing_ != nullptr) printing_->known = false;
+  if (!given) return run_kind(node);
+  auto outer_input = std::exchange(input_, input ? std::optional(Input{std::move(*input), 0}) : std::nullopt);
+  const Status status = run_kind(node);
+  input_ = std::move(outer_input);
+  return status;
+}
+
+namespace {
+
+struct ReadOptions {
+  bool followed = true;
+  bool raw = false;     // -r
+  bool array = false;   // -a
+  bool chomps = false;  // -t of mapfile
+  std::string delimiter = "\n";
+  std::vector<std::string> names = {};
+};
+
+ReadOptions read_options(const std::vector<ShellWord>& words, bool lines) {
+  ReadOptions out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (!words[i].unknowns.empty()) out.followed = false;
+    if (w.size() < 2 || w[0] != '-') {
+      out.names.push_back(w);
+      continue;
+    }
+    for (std::size_t k = 1; k < w.size(); ++k) {
+      const char letter = w[k];
+      const bool plain = letter == 'r' || (letter == 's' && !lines) || letter == 'e' || (letter == 't' && lines);
+      out.raw = out.raw || letter == 'r';
+      out.chomps = out.chomps || letter == 't';
+      if (plain) continue;
+      if (letter == 'a' && !lines) {
+        out.array = true;
+        continue;  // the name is the next word
+      }
+      const bool has_value = k + 1 < w.size() || i + 1 < words.size();
+      const std::string value = k + 1 < w.size() ? w.substr(k + 1) : has_value ? words[++i].text : std::string();
+      if (letter == 'd' && has_value) out.delimiter = value.substr(0, 1);
+      if (letter != 'd' && (letter != 'p' || lines)) out.followed = false;
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+// One line of what a command reads; none at the end of it. `ended`: nothing marks its end.
+std::optional<ShellText> ShellEvaluator::next_line(Input& input, const std::string& delimiter, bool& ended) {
+  const std::string& text = input.text.text;
+  ended = true;
+  if (input.at >= text.size()) return std::nullopt;
+  const auto found = delimiter.empty() ? std::string::npos : text.find(delimiter, input.at);
+  const std::size_t end = std::min(found, text.size());
+  ShellText line = slice(input.text, input.at, end);
+  if (input.text.origin.empty()) line.origin.assign(line.text.size(), input.at);
+  ended = found == std::string::npos;
+  input.at = ended ? end : end + 1;
+  return line;
+}
+
+// read and mapfile; none where what they read is not known.
+std::optional<Status> ShellEvaluator::read_known(const ShellCommand& command) {
+  const bool lines = command.words.front().text != "read";
+  const ReadOptions options = read_options(command.words, lines);
+  std::optional<Input> own;
+  if (command.input.size() == 1) own = Input{command.input.front(), 0};
+  if (!own && (command.reads_elsewhere || !input_)) return std::nullopt;
+  Input& input = own ? *own : *input_;
+  std::optional<std::string> ifs = separators();
+  for (const ShellWord& a : command.assignments) {
+    if (a.text.starts_with("IFS=")) ifs = a.unknowns.empty() ? std::optional(a.text.substr(4)) : std::nullopt;
+  }
+  if (!options.followed || !ifs || !spend(input.text.text.size() / 8 + 8)) return std::nullopt;
+  if (lines) return read_all_lines(input, options.delimiter, options.chomps, options.names);
+  bool ended = false;
+  const auto line = next_line(input, options.delimiter, ended);
+  const ShellText known = line.value_or(ShellText{});
+  const bool escapes = !options.raw && known.text.find('\\') != std::string::npos;
+  if (!known.unknowns.empty() || escapes) return std::nullopt;
+  if (options.names.empty() && !options.array) {
+    remember("REPLY", {.text = known}, false, nullptr);
+    return ended ? Status::kFalse : Status::kTrue;
+  }
+  Fields fields(known, *ifs);
+  if (options.array) {
+    ShellValue value{.is_array = true};
+    while (!fields.done()) value.items.emplace_back(std::to_string(value.items.size()), fields.next());
+    if (!options.names.empty()) remember(options.names.front(), std::move(value), false, nullptr);
+    return ended ? Status::kFalse : Status::kTrue;
+  }
+  for (const std::string& name : options.names) {
+    const bool last = &name == &options.names.back();
+    remember(name, {.text = last ? fields.rest() : fields.next()}, false, nullptr);
+  }
+  return ended ? Status::kFalse : Status::kTrue;
+}
+
+std::optional<Status> ShellEvaluator::read_all_lines(Input& input, const std::string& delimiter, bool chomps,
+                                                     const std::vector<std::string>& names) {
+  if (!input.text.unknowns.empty() || delimiter.empty()) return std::nullopt;
+  ShellValue value{.is_array = true};
+  bool ended = false;
+  while (auto line = next_line(input, delimiter, ended)) {
+    if (!chomps && !ended) append(*line, {delimiter, {line->origin.empty() ? 0 : line->origin.back()}, {}});
+    value.items.emplace_back(std::to_string(value.items.size()), std::move(*line));
+  }
+  remember(names.empty() ? "MAPFILE" : names.front(), std::move(value), false, nullptr);
+  return Status::kTrue;
+}
+
+}  // namespace preflight::sources
