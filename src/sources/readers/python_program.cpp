@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/container_command.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -26,10 +27,25 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& lis
 }
 
 // Functions that hand their first argument to a shell; the second list does so with shell=True.
-constexpr std::array<std::string_view, 6> kShellCalls = {
-    "os.system", "os.popen", "launch_server_cmd", "execute_shell_command", "getoutput", "subprocess.getoutput"};
+constexpr std::array<std::string_view, 7> kShellCalls = {"os.system",
+                                                         "os.popen",
+                                                         "launch_server_cmd",
+                                                         "execute_shell_command",
+                                                         "getoutput",
+                                                         "subprocess.getoutput",
+                                                         "asyncio.create_subprocess_shell"};
 constexpr std::array<std::string_view, 5> kProcessCalls = {"subprocess.run", "subprocess.Popen", "subprocess.call",
                                                            "subprocess.check_call", "subprocess.check_output"};
+// Functions that take the words of a program one by one, and how many of their arguments stand before them.
+struct WordsCall {
+  std::string_view name;
+  std::size_t before;
+};
+constexpr std::array<WordsCall, 4> kWordsCalls = {
+    {{"asyncio.create_subprocess_exec", 0}, {"os.execl", 1}, {"os.execlp", 1}, {"os.spawnlp", 2}}};
+// Last names of calls that make another list of one.
+constexpr std::array<std::string_view, 10> kCopyingCalls = {"list", "tuple",     "copy", "deepcopy", "sorted",
+                                                            "iter", "enumerate", "zip",  "map",      "filter"};
 // Last names of calls that only tell of a list, and of calls that run it.
 constexpr std::array<std::string_view, 14> kSpeakingCalls = {"print",   "len",          "str",  "repr",   "info",
                                                              "debug",   "warning",      "log",  "format", "join",
@@ -37,6 +53,8 @@ constexpr std::array<std::string_view, 14> kSpeakingCalls = {"print",   "len",  
 constexpr std::array<std::string_view, 11> kRunningCalls = {
     "run",    "Popen",  "call",    "check_call", "check_output",     "execv",
     "execvp", "execve", "execvpe", "spawn",      "launch_server_cmd"};
+// Modules whose functions are known here, by whatever name a program calls them.
+constexpr std::array<std::string_view, 6> kFollowedModules = {"os", "subprocess", "asyncio", "shlex", "copy", "json"};
 constexpr std::array<std::string_view, 7> kBindsBefore = {"global", "nonlocal", "import", "def", "class", "del", "as"};
 constexpr std::array<std::string_view, 8> kBranches = {"if", "elif", "else", "for", "while", "except", "case", "match"};
 
@@ -55,12 +73,32 @@ PythonProgram::PythonProgram(const SourceText& source, LaunchFinder& finder)
     }
     open_of_.push_back(open.empty() ? kNone : open.back());
     if (is_sign(i, "(") || is_sign(i, "[") || is_sign(i, "{")) open.push_back(i);
+    if (open.empty() && is_sign(i, ";")) tokens_[i].kind = Kind::kLine;
     if (tokens_[i].kind == Kind::kLine) {
-      if (i > line) lines_.push_back({line, i});
+      if (i > line) add_line({line, i});
       line = i + 1;
     }
   }
   bind();
+}
+
+// A statement; what stands behind the colon of `if x: a` is one of its own, a step deeper.
+void PythonProgram::add_line(Span line) {
+  constexpr std::array<std::string_view, 12> kHeads = {"if",  "elif",   "else",    "for", "while", "with",
+                                                       "try", "except", "finally", "def", "class", "async"};
+  std::size_t colon = line.end;
+  int lambdas = 0;
+  for (std::size_t i = line.begin; i < line.end && is_one_of(text_of(line.begin), kHeads); ++i) {
+    if (open_of_[i] != kNone) continue;
+    lambdas += text_of(i) == "lambda" ? 1 : 0;
+    if (!is_sign(i, ":") || lambdas-- > 0) continue;
+    colon = i;
+    break;
+  }
+  if (colon + 1 >= line.end) return lines_.push_back(line);
+  lines_.push_back({line.begin, colon + 1});
+  for (std::size_t i = colon + 1; i < line.end; ++i) ++tokens_[i].indent;
+  lines_.push_back({colon + 1, line.end});
 }
 
 std::string_view PythonProgram::text_of(std::size_t token) const {
@@ -113,6 +151,8 @@ void PythonProgram::bind_targets(Span line, std::size_t equals) {
                                    return source_.text.substr(t.begin, t.end - t.begin) == "=" &&
                                           open_of_[static_cast<std::size_t>(&t - tokens_.data())] == kNone;
                                  });
+  const bool item = is_sign(chain.end, "[") && close_of_[chain.end] + 1 == equals;  // a change, which others see
+  if (item && !again) return;
   if (!plain || again) return bind_each({line.begin, equals});
   Binding& binding = bindings_[name_of(chain)];
   ++binding.count;
@@ -120,8 +160,41 @@ void PythonProgram::bind_targets(Span line, std::size_t equals) {
   binding.at = line.begin;
 }
 
+// import NAME as OTHER, from MODULE import NAME as OTHER.
+void PythonProgram::import_line(Span line) {
+  const bool from = text_of(line.begin) == "from";
+  if (!from && text_of(line.begin) != "import") return;
+  std::string module;
+  std::size_t i = line.begin + 1;
+  if (from) {
+    module = name_of(chain_at(i)) + ".";
+    i = chain_at(i).end + 1;
+  }
+  while (i < line.end && spend(1)) {
+    const Span name = chain_at(i);
+    if (name.end == name.begin || name.end > line.end) {
+      ++i;
+      continue;
+    }
+    const bool renamed = name.end + 1 < line.end && text_of(name.end) == "as";
+    const std::string own = renamed ? std::string(text_of(name.end + 1)) : name_of(name);
+    const std::string whole = module + name_of(name);
+    const std::string_view root = std::string_view(whole).substr(0, whole.find('.'));
+    if ((renamed || from) && is_one_of(root, kFollowedModules)) imported_.insert_or_assign(own, whole);
+    i = name.end + (renamed ? 2 : 0) + 1;
+  }
+}
+
+// A name by which a module has it.
+std::string PythonProgram::module_name(const std::string& name) const {
+  const auto dot = std::min(name.find('.'), name.size());
+  const auto it = imported_.find(name.substr(0, dot));
+  return it == imported_.end() ? name : it->second + name.substr(dot);
+}
+
 void PythonProgram::bind_line(Span line) {
   const std::string_view first = text_of(line.begin);
+  import_line(line);
   for (std::size_t i = line.begin; i < line.end; ++i) {
     const bool name = tokens_[i].kind == Kind::kName;
     if (name && i + 1 < line.end && is_one_of(text_of(i), kBindsBefore)) {
@@ -306,10 +379,11 @@ std::optional<ShellText> PythonProgram::grown(const std::string& name, const Bin
   if (!out || !grows_.contains(name) || !spend(lines_.size())) return out;
   for (const Span& line : lines_) {
     const Span chain = chain_at(line.begin);
-    const bool change = line.begin > bound.at && line.begin < use && chain.end < line.end && is_augmented(chain.end) &&
-                        name_of(chain) == name;
+    const bool change = line.begin > bound.at && chain.end < line.end && is_augmented(chain.end) &&
+                        name_of(chain) == name && (line.begin < use || turns_together(use, line.begin));
     if (!change) continue;
-    const bool straight = is_sign(chain.end, "+=") && tokens_[line.begin].indent == tokens_[bound.at].indent;
+    const bool straight =
+        is_sign(chain.end, "+=") && line.begin < use && tokens_[line.begin].indent == tokens_[bound.at].indent;
     auto more = straight ? literal({chain.end + 1, line.end}, depth) : std::nullopt;
     if (!more) {
       more = unknown_text(fmt::format("what {} gets at line {} is not followed; give it with {}", name,
@@ -319,6 +393,24 @@ std::optional<ShellText> PythonProgram::grown(const std::string& name, const Bin
     append(*out, *more);
   }
   return out;
+}
+
+// Whether a loop runs token `use` again behind the line that begins with token `later`.
+bool PythonProgram::turns_together(std::size_t use, std::size_t later) const {
+  if (!spend(lines_.size() + 1)) return true;
+  std::size_t least = kNone;  // indentation of the lines between them
+  for (const Span& line : lines_) {
+    if (line.begin > use && line.begin <= later) least = std::min(least, tokens_[line.begin].indent);
+  }
+  std::size_t indent = tokens_[use].indent;
+  for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
+    const std::size_t own = tokens_[line->begin].indent;
+    if (line->begin > use || own >= indent) continue;
+    indent = own;
+    const std::string_view word = text_of(line->begin);
+    if ((word == "for" || word == "while") && least > own) return true;
+  }
+  return false;
 }
 
 // A name, or str(…) of one or of a number.
@@ -343,6 +435,8 @@ std::optional<ShellText> PythonProgram::name_value(Span value, int depth) const 
   if (!is_sign(chain.end, "(") || close_of_[chain.end] != value.end - 1) return std::nullopt;
   const bool converts = name == "str" || name == "int" || name == "float" || name == "Path" || name == "os.fspath";
   if (converts) return literal({chain.end + 1, value.end - 1}, depth + 1);
+  if (module_name(name) == "json.dumps") return json_text(chain.end);
+  if (name == "os.path.join") return joined_path(chain.end, depth);
   const bool variable = name == "os.environ.get" || name == "os.getenv" || name == "environ.get" || name == "getenv";
   return variable ? variable_value(chain.end, depth) : std::nullopt;
 }
@@ -439,7 +533,9 @@ void PythonProgram::add_values(Span value, Words& out, int depth) const {
   if (value.begin >= value.end) return;
   const bool bracket = is_sign(value.begin, "[") || is_sign(value.begin, "(");
   if (bracket && close_of_[value.begin] == value.end - 1) return add_list(value.begin, out, depth + 1);
-  const Span chain = chain_at(value.begin);
+  if (const Span copied = copied_list(value); copied.end > copied.begin) return add_values(copied, out, depth + 1);
+  Span chain = chain_at(value.begin);
+  chain.end = std::min(chain.end, value.end);  // NAME of NAME.copy()
   if (chain.end == value.end && chain.end > chain.begin && depth < kDeepest) {
     const Binding* bound = binding(name_of(chain));
     if (bound != nullptr && is_sign(bound->value.begin, "[") && close_of_[bound->value.begin] == bound->value.end - 1) {
@@ -454,6 +550,22 @@ void PythonProgram::add_values(Span value, Words& out, int depth) const {
   static_cast<ShellText&>(unknown) =
       unknown_text(fmt::format("{} is computed where the program runs", shown(value)), unknown.begin);
   out.words.push_back(std::move(unknown));
+}
+
+// The list that NAME.copy(), list(NAME) and NAME[:] have the items of; an empty span for anything else.
+PythonProgram::Span PythonProgram::copied_list(Span value) const {
+  const Span none{value.begin, value.begin};
+  const Span chain = chain_at(value.begin);
+  if (chain.end >= value.end) return none;
+  const bool all = is_sign(chain.end, "[") && is_sign(chain.end + 1, ":") && chain.end + 3 == value.end;
+  if (all) return chain;
+  if (!is_sign(chain.end, "(") || close_of_[chain.end] != value.end - 1) return none;
+  const std::string name = name_of(chain);
+  if (name.ends_with(".copy") && chain.end + 2 == value.end && chain.end - chain.begin >= 3)
+    return {chain.begin, chain.end - 2};
+  const bool whole = name == "list" || name == "copy.copy" || name == "copy.deepcopy";
+  const Span inner{chain.end + 1, value.end - 1};
+  return whole && chain_at(inner.begin).end == inner.end ? inner : none;
 }
 
 void PythonProgram::add_list(std::size_t open, Words& out, int depth) const {
@@ -630,41 +742,12 @@ RunContext PythonProgram::context_at(std::size_t token) const {
   return context;
 }
 
-// env={…} of a call.
-void PythonProgram::environment_of(std::size_t call, RunContext& context) const {
-  const auto value = keyword(call, "env");
-  if (!value) return;
-  const auto open = [&](std::string_view what) {
-    context.unknown.push_back(
-        {fmt::format("env={} hands over variables that are not known here", what), tokens_[value->begin].begin, {}});
-  };
-  if (name_of(chain_at(value->begin)) == "os.environ" && value->end == value->begin + 3) return;
-  if (!is_sign(value->begin, "{") || close_of_[value->begin] != value->end - 1) return open(shown(*value));
-  bool inherits = false;
-  Values own;
-  for (const Span& item : items(value->begin)) {
-    if (is_sign(item.begin, "**")) {
-      inherits = inherits || name_of({item.begin + 1, item.end}) == "os.environ";
-      if (name_of({item.begin + 1, item.end}) != "os.environ") open(shown(item));
-      continue;
-    }
-    std::size_t colon = item.begin;
-    while (colon < item.end && !(is_sign(colon, ":") && open_of_[colon] == value->begin)) ++colon;
-    const auto key = literal({item.begin, colon}, 0);
-    if (key && key->unknowns.empty() && colon < item.end)
-      own.insert_or_assign(key->text, word({colon + 1, item.end}));
-    else
-      open(shown(item));
-  }
-  if (!inherits) context.env.clear();
-  for (auto& [name, text] : own) context.env.insert_or_assign(name, std::move(text));
-}
-
 // The expression that a token is a part of: up to the comma, bracket, = or line end on either side.
 PythonProgram::Span PythonProgram::expression_at(std::size_t token) const {
   Span out{token, token + 1};
   const auto ends = [&](std::size_t i) {
-    return tokens_[i].kind == Kind::kLine || (open_of_[i] == open_of_[token] && (is_sign(i, ",") || is_sign(i, "=")));
+    return tokens_[i].kind == Kind::kLine || is_sign(i, ";") ||
+           (open_of_[i] == open_of_[token] && (is_sign(i, ",") || is_sign(i, "=")));
   };
   while (out.begin > 0 && out.begin - 1 != open_of_[token] && !ends(out.begin - 1) && spend(1)) --out.begin;
   const std::size_t close = open_of_[token] == kNone ? kNone : close_of_[open_of_[token]];
@@ -672,8 +755,40 @@ PythonProgram::Span PythonProgram::expression_at(std::size_t token) const {
   return out;
 }
 
+// The name of what is called at a parenthesis, "" where nothing is.
+std::string PythonProgram::callee_of(std::size_t open) const {
+  std::size_t first = open;
+  while (first > 0 && (tokens_[first - 1].kind == Kind::kName || is_sign(first - 1, ".")) &&
+         tokens_[first - 1].end == tokens_[first].begin)
+    --first;
+  while (first < open && is_sign(first, ".")) ++first;
+  return first == open ? std::string() : module_name(name_of(chain_at(first)));
+}
+
+// create_subprocess_exec("python", "-m", …) and its kin.
+bool PythonProgram::words_call(std::size_t open) {
+  if (!is_sign(open, "(")) return false;
+  const std::string callee = callee_of(open);
+  for (const WordsCall& one : kWordsCalls) {
+    if (callee != one.name) continue;
+    Words all;
+    std::size_t n = 0;
+    for (const Span& item : items(open)) {
+      if (n++ < one.before || is_sign(item.begin + 1, "=")) continue;
+      if (is_sign(item.begin, "*"))
+        add_values({item.begin + 1, item.end}, all, 0);
+      else
+        all.words.push_back(word(item));
+    }
+    run_list(all, open, open);
+    return true;
+  }
+  return false;
+}
+
 // A list of words, wherever its name carries it: as it stands, in a sum or inside another list.
 void PythonProgram::list(std::size_t open, int depth) {
+  if (words_call(open)) return;
   const Span whole = expression_at(open);
   Words all;
   add_sum(whole, all);
@@ -699,17 +814,35 @@ void PythonProgram::follow_list(std::size_t first, const std::string& name, cons
   bool carried = false;
   for (std::size_t i = place.close == kNone ? end : place.close + 1; i < end; ++i) {
     if (!spend(1)) return;
-    const Span use = chain_at(i);
+    Span use = chain_at(i);
+    if (name_of(use) == name + ".copy") use.end -= 2;
     if (use.end == i || (i > 0 && is_sign(i - 1, ".")) || name_of(use) != name) continue;
     const Span around = expression_at(i);
     const bool call = open_of_[i] != kNone && open_of_[i] > 0 && is_sign(open_of_[i], "(");
     const bool alone = around.begin == i && around.end == use.end;
     const bool inside = open_of_[i] != kNone && is_sign(open_of_[i], "[") && i > 0 && is_sign(i - 1, "*");
+    const bool handed = call && i > 0 && is_sign(i - 1, "*");
     const bool summed = is_sign(use.end, "+") || (i > 0 && is_sign(i - 1, "+"));
-    const std::string_view callee = call ? text_of(open_of_[i] - 1) : std::string_view();
+    const std::string whole_callee = call ? callee_of(open_of_[i]) : std::string();
+    const std::string_view callee = std::string_view(whole_callee).substr(whole_callee.rfind('.') + 1);
     if (call && is_one_of(callee, kSpeakingCalls)) continue;
-    if (alone && call) {
+    const bool copying = call && is_one_of(callee, kCopyingCalls);
+    const Span outer = copying ? expression_at(open_of_[i] - 1) : around;
+    const Span copied = copied_list(outer);
+    const bool copies = copied.begin <= i && copied.end > i;
+    if (copies && place.depth < kDeepest && !assigns_to(i, name)) {
+      list(outer.begin, place.depth + 1);
+      carried = true;
+    } else if (handed) {
+      carried = words_call(open_of_[i]) || carried;
+    } else if (copying) {
+      unclear.push_back({fmt::format("what {} makes of the list is not followed", shown(expression_at(open_of_[i]))),
+                         tokens_[i].begin,
+                         {}});
+    } else if (alone && call) {
       (is_one_of(callee, kRunningCalls) ? runs : others).push_back(i);
+    } else if (call && is_sign(use.end, "[") && text_of(use.end + 1) == "0" && callee.starts_with("exec")) {
+      continue;  // the program, which is the first word, too
     } else if (call && is_sign(use.end, "[") && is_one_of(callee, kRunningCalls)) {
       unclear.push_back(
           {fmt::format("{} is a part of the list that is not followed", shown(around)), tokens_[i].begin, {}});
@@ -731,6 +864,10 @@ void PythonProgram::follow_list(std::size_t first, const std::string& name, cons
   const auto run_at = [&](std::size_t use) {
     Words words = assigned;
     add_changes(first, name, use, words);
+    if (turned_and_changed(name, use)) {
+      words.unknown.push_back(
+          {fmt::format("{} is changed in a loop, behind where it is used", name), tokens_[use].begin, {}});
+    }
     words.unknown.insert(words.unknown.end(), unclear.begin(), unclear.end());
     for (const std::size_t other : others) {
       if (other >= use) continue;
@@ -743,7 +880,10 @@ void PythonProgram::follow_list(std::size_t first, const std::string& name, cons
   };
   std::size_t before = kNone;
   for (const std::size_t use : runs) {
-    if (before != kNone && !changes_between(name, before, use)) continue;  // the same again
+    const bool other_variables = std::ranges::any_of(settings_, [&](const Setting& setting) {
+      return before != kNone && setting.at > tokens_[before].begin && setting.at < tokens_[use].begin;
+    });
+    if (before != kNone && !other_variables && !changes_between(name, before, use)) continue;  // the same again
     run_at(use);
     before = use;
   }
@@ -791,19 +931,30 @@ bool PythonProgram::aliased(std::size_t i, Span use, Span around) const {
   return alias && changes_between(name_of(chain), i, tokens_.size());
 }
 
-bool PythonProgram::changes_between(const std::string& name, std::size_t from, std::size_t to) const {
-  spend(lines_.size());
+// Whether a loop around token `use` changes the list behind it.
+bool PythonProgram::turned_and_changed(const std::string& name, std::size_t use) const {
+  if (!spend(lines_.size() + 1)) return true;
   return std::ranges::any_of(lines_, [&](const Span& line) {
-    if (line.begin < from || line.begin >= to) return false;
-    const Span here = chain_at(line.begin + (text_of(line.begin) == "del" ? 1 : 0));
-    const std::string target = name_of(here);
-    return (target == name && (is_augmented(here.end) || is_sign(here.end, "[") || is_sign(here.end, "="))) ||
-           (target.starts_with(name + ".") && is_sign(here.end, "("));
+    return line.begin > use && changes(line, name) && turns_together(use, line.begin);
   });
 }
 
+bool PythonProgram::changes_between(const std::string& name, std::size_t from, std::size_t to) const {
+  spend(lines_.size());
+  return std::ranges::any_of(
+      lines_, [&](const Span& line) { return line.begin >= from && line.begin < to && changes(line, name); });
+}
+
+// Whether a line makes something else of what a name stands for.
+bool PythonProgram::changes(Span line, const std::string& name) const {
+  const Span here = chain_at(line.begin + (text_of(line.begin) == "del" ? 1 : 0));
+  const std::string target = name_of(here);
+  return (target == name && (is_augmented(here.end) || is_sign(here.end, "[") || is_sign(here.end, "="))) ||
+         (target.starts_with(name + ".") && is_sign(here.end, "("));
+}
+
 void PythonProgram::run_list(const Words& all, std::size_t at, std::size_t call) {
-  RunContext context = context_at(at);
+  RunContext context = context_at(call == kNone ? at : call);
   context.unknown.insert(context.unknown.end(), all.unknown.begin(), all.unknown.end());
   if (call != kNone && is_sign(call, "(")) environment_of(call, context);
   finder_.words(all.words, context);
@@ -885,17 +1036,23 @@ void PythonProgram::test_server(std::size_t open) {
 // NAME=VALUE as --name VALUE.
 void PythonProgram::keyword_word(Span item, std::vector<ShellWord>& words, RunContext& context) const {
   const std::size_t at = tokens_[item.begin].begin;
+  if (is_sign(item.begin, "**") && dictionary_words({item.begin + 1, item.end}, words, context)) return;
   if (tokens_[item.begin].kind != Kind::kName || !is_sign(item.begin + 1, "=")) {
     context.unknown.push_back({fmt::format("{} hands over arguments that are not known here", shown(item)), at, {}});
     return;
   }
-  const Span value{item.begin + 2, item.end};
+  option_word(text_of(item.begin), item.begin, {item.begin + 2, item.end}, words);
+}
+
+void PythonProgram::option_word(std::string_view name, std::size_t token, Span value,
+                                std::vector<ShellWord>& words) const {
+  const std::size_t at = tokens_[token].begin;
   const std::string_view plain = value.end == value.begin + 1 ? text_of(value.begin) : std::string_view();
   if (plain == "False" || plain == "None") return;
-  std::string option = "--" + std::string(text_of(item.begin));
+  std::string option = "--" + std::string(name);
   std::replace(option.begin(), option.end(), '_', '-');
   const std::size_t length = option.size();
-  words.push_back({{std::move(option), std::vector<std::size_t>(length, at), {}}, at, tokens_[item.begin].end});
+  words.push_back({{std::move(option), std::vector<std::size_t>(length, at), {}}, at, tokens_[token].end});
   if (plain == "True") return;
   if (!is_sign(value.begin, "[")) {
     words.push_back(word(value));
@@ -920,7 +1077,7 @@ void PythonProgram::call(std::size_t open) {
     --first;
   }
   if (first == open) return;
-  const std::string name = name_of(chain_at(first));
+  const std::string name = module_name(name_of(chain_at(first)));
   if (name.ends_with(".Engine") || name == "Engine" || name == "ServerArgs" || name.ends_with(".ServerArgs")) {
     const bool sglangs = name.starts_with("sgl") || source_.text.find("sglang") != std::string_view::npos;
     if (!sglangs || (first > 0 && text_of(first - 1) == "class") || items(open).empty()) return;
@@ -940,10 +1097,11 @@ void PythonProgram::call(std::size_t open) {
   if (!process && !is_one_of(name, kShellCalls)) return;
   const auto all = items(open);
   if (all.empty()) return;
-  if (!process) return shell_call(open, all.front());
-  if (split_call(open, all.front())) return;
+  const Span first_value = keyword(open, "args").value_or(all.front());
+  if (!process) return shell_call(open, first_value);
+  if (split_call(open, first_value)) return;
   const auto shell = keyword(open, "shell");
-  if (shell && shown(*shell) == "True") shell_call(open, all.front());
+  if (shell && shown(*shell) == "True") shell_call(open, first_value);
 }
 
 // --- notebooks ---
@@ -1099,11 +1257,26 @@ Result<bool> PythonProgram::run_job() {
   return true;
 }
 
+// ["bash", "-c", TEXT]: the text that names the server.
+bool PythonProgram::behind_c(std::size_t i) const {
+  if (open_of_[i] == kNone || !is_sign(open_of_[i], "[") || i < 4 || !is_sign(i - 1, ",")) return false;
+  if (tokens_[i - 2].kind != Kind::kText || tokens_[i - 4].kind != Kind::kText) return false;
+  const std::string option = python_text(source_.text, tokens_[i - 2]).text;
+  if (option.size() < 2 || option[0] != '-' || option[1] == '-' || option.back() != 'c') return false;
+  if (!is_shell(python_text(source_.text, tokens_[i - 4]).text)) return false;
+  const auto text = literal(expression_at(i), 0);
+  return text && text->text.find("sglang") != std::string::npos;
+}
+
 Result<bool> PythonProgram::run() {
   std::stable_sort(settings_.begin(), settings_.end(), [](const Setting& a, const Setting& b) { return a.at < b.at; });
   std::size_t listed = kNone;  // the list of the last launch
   for (std::size_t i = 0; i < tokens_.size() && !error_ && steps_ > 0; ++i) {
     if (is_sign(i, "(")) call(i);
+    if (behind_c(i)) {
+      listed = open_of_[i];
+      list(listed, 0);
+    }
     if (tokens_[i].kind != Kind::kText || open_of_[i] == kNone || open_of_[i] == listed) continue;
     const std::string text = python_text(source_.text, tokens_[i]).text;
     const bool serve = text == "serve" && i >= 2 && tokens_[i - 2].kind == Kind::kText &&

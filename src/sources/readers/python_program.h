@@ -48,9 +48,12 @@ class PythonProgram {
     std::vector<LaunchUnknown> unknown = {};
   };
 
+  void add_line(Span line);
   // What names stand for.
   void bind();
   void bind_line(Span line);
+  void import_line(Span line);
+  [[nodiscard]] std::string module_name(const std::string& name) const;
   void bind_targets(Span line, std::size_t equals);
   void bind_each(Span tokens);
   void environment_line(Span line);
@@ -66,6 +69,11 @@ class PythonProgram {
   [[nodiscard]] std::optional<ShellText> literal(Span value, int depth) const;
   [[nodiscard]] std::optional<ShellText> grown(const std::string& name, const Binding& bound, std::size_t use,
                                                int depth) const;
+  [[nodiscard]] bool turns_together(std::size_t use, std::size_t later) const;
+  [[nodiscard]] std::optional<ShellText> json_text(std::size_t open) const;
+  [[nodiscard]] bool add_json(Span value, bool compact, ShellText& out, int depth) const;
+  [[nodiscard]] std::optional<ShellText> joined_path(std::size_t open, int depth) const;
+  [[nodiscard]] Span copied_list(Span value) const;
   [[nodiscard]] std::optional<ShellText> name_value(Span value, int depth) const;
   [[nodiscard]] std::optional<ShellText> variable_value(std::size_t open, int depth) const;
   [[nodiscard]] Span bare_name(Span value) const;
@@ -103,6 +111,11 @@ class PythonProgram {
   [[nodiscard]] bool returned_and_changed(std::size_t i) const;
   [[nodiscard]] bool aliased(std::size_t i, Span use, Span around) const;
   [[nodiscard]] bool changes_between(const std::string& name, std::size_t from, std::size_t to) const;
+  [[nodiscard]] bool changes(Span line, const std::string& name) const;
+  [[nodiscard]] bool turned_and_changed(const std::string& name, std::size_t use) const;
+  [[nodiscard]] std::string callee_of(std::size_t open) const;
+  bool words_call(std::size_t open);
+  [[nodiscard]] bool behind_c(std::size_t i) const;
   void run_list(const Words& all, std::size_t at, std::size_t call);
   void call(std::size_t open);
   void shell_call(std::size_t open, Span text);
@@ -110,6 +123,23 @@ class PythonProgram {
   void test_server(std::size_t open);
   void prepared_args(std::size_t open);
   void keyword_word(Span item, std::vector<ShellWord>& words, RunContext& context) const;
+  void option_word(std::string_view name, std::size_t token, Span value, std::vector<ShellWord>& words) const;
+  [[nodiscard]] bool dictionary_words(Span value, std::vector<ShellWord>& words, RunContext& context) const;
+  // What a value says of an environment that is handed over.
+  struct Variables {
+    bool inherits = false;
+    std::size_t at = 0;  // the token where it takes os.environ as it is then
+    Values own = {};
+    std::set<std::string> removed = {};
+    std::vector<LaunchUnknown> unknown = {};
+  };
+  [[nodiscard]] std::optional<Span> environment_value(std::size_t call) const;
+  void add_variables(Span value, Variables& out, int depth) const;
+  void add_pairs(std::size_t open, Variables& out, int depth) const;
+  void add_named_variables(Span chain, Variables& out, int depth) const;
+  void change_variables(Span line, const std::string& name, bool straight, Variables& out) const;
+  void unclear_variables(Span value, Variables& out) const;
+  [[nodiscard]] std::pair<Span, Span> key_and_value(Span item, std::size_t open) const;
   void environment_of(std::size_t call, RunContext& context) const;
   void job_command(std::size_t args);
   void job_environment(std::size_t open, RunContext& context) const;
@@ -130,7 +160,8 @@ class PythonProgram {
   std::vector<std::size_t> close_of_;  // of an opening bracket
   std::vector<Span> lines_;
   std::map<std::string, Binding> bindings_;
-  std::set<std::string> grows_;  // names with += and its kin
+  std::map<std::string, std::string> imported_;  // names of modules, by what they are called here
+  std::set<std::string> grows_;                  // names with += and its kin
   struct Setting {
     std::size_t at;                  // in the text
     std::string name;                // "": variables that are not known
