@@ -37,11 +37,46 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   return {fmt::format("{}: expected `python -m sglang.launch_server …` or `sglang serve …`", kNoLaunch)};
 }
 
+// The name of the Makefile's variable that a place stands in the text of, "" elsewhere.
+std::string_view make_variable_at(std::string_view text, std::size_t at) {
+  std::size_t line = at;
+  do {
+    const auto newline = line == 0 ? std::string_view::npos : text.rfind('\n', line - 1);
+    line = newline == std::string_view::npos ? 0 : newline;
+  } while (line > 0 && text[line - 1] == '\\');
+  if (line < text.size() && text[line] == '\n') ++line;
+  const auto name_from = [&](std::size_t from) {
+    return text.substr(from, text.find_first_of(" \t\r\n:?+!=", from) - from);
+  };
+  const std::string_view front = text.substr(line, at - line);
+  const auto equals = front.find('=');
+  if (!front.starts_with('\t') && equals != std::string_view::npos) {
+    constexpr std::string_view kExport = "export ";
+    const std::size_t first = line + (front.starts_with(kExport) ? kExport.size() : 0);
+    return name_from(first);
+  }
+  const auto define = text.rfind("\ndefine ", line);
+  const auto end = text.rfind("\nendef", line);
+  const bool inside = define != std::string_view::npos && (end == std::string_view::npos || end < define);
+  if (inside) return name_from(define + 8);
+  return text.starts_with("define ") && end == std::string_view::npos ? name_from(7) : std::string_view();
+}
+
+// Whether the Makefile uses the variable that a place stands in: what becomes of it is followed there.
+bool used_by_make(std::string_view text, std::size_t at) {
+  const std::string name(make_variable_at(text, at));
+  if (name.empty()) return false;
+  for (const std::string& use : {"$(" + name + ")", "${" + name + "}", "call " + name}) {
+    if (text.find(use) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Texts that name a launch and that no reader took for anything. A shell's are followed as they stand; a notebook's
-// prose and a Makefile's variables are not told from what runs.
+// prose is not told from what runs.
 void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finder, LaunchCommand& last) {
-  constexpr std::array kKinds = {FileKind::kManifest, FileKind::kDockerfile, FileKind::kUnit,
-                                 FileKind::kMarkdown, FileKind::kWords,      FileKind::kProcfile};
+  constexpr std::array kKinds = {FileKind::kManifest, FileKind::kDockerfile, FileKind::kUnit,    FileKind::kMarkdown,
+                                 FileKind::kWords,    FileKind::kProcfile,   FileKind::kMakefile};
   if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return;
   constexpr std::size_t kMostTold = 20;
   std::size_t told = 0;
@@ -49,6 +84,7 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
     const bool noted = std::any_of(last.notes.begin(), last.notes.end(), [&](const ShellNote& note) {
       return note.rule == "SH004" && finder.place(note.offset).line == finder.place(at).line;
     });
+    if (kind == FileKind::kMakefile && used_by_make(text, at)) continue;
     if (noted || finder.accounts_for(at) || ++told > kMostTold) continue;
     last.notes.push_back({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
   }

@@ -43,6 +43,30 @@ bool is_argo_workflow(std::string_view text) {
   return true;
 }
 
+// What KServe and OME fill in themselves, in the words of a container: the file is a manifest as it stands.
+bool is_serving_runtime(std::string_view text) {
+  if (text.find("serving.kserve.io/") == std::string_view::npos && text.find("ome.io/") == std::string_view::npos)
+    return false;
+  for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
+    const auto inside = text.substr(std::min(text.find_first_not_of(" \t", at + 2), text.size()));
+    const auto starts = [&](std::string_view word) { return inside.starts_with(word); };
+    if (!starts(".Name") && !starts(".Namespace") && !starts(".Labels") && !starts(".Annotations")) return false;
+  }
+  return true;
+}
+
+// A script for a shell that this is none of, or for another language.
+bool is_for_another(std::string_view first_line) {
+  for (const std::string_view name : {"csh", "tcsh", "fish", "zsh", "pwsh", "perl", "ruby", "node", "Rscript", "nu",
+                                      "xonsh", "lua", "tclsh", "just", "deno", "php"}) {
+    const auto at = first_line.find(name);
+    const bool whole = at != std::string_view::npos && (first_line[at - 1] == '/' || first_line[at - 1] == ' ');
+    const std::size_t behind = at + name.size();
+    if (whole && (behind >= first_line.size() || first_line[behind] == ' ' || first_line[behind] == '\r')) return true;
+  }
+  return false;
+}
+
 // A list at the top, as Ansible's plays and tasks are and no chart's output is: what Ansible fills in stands in words.
 bool is_play(std::string_view text) {
   for (std::size_t from = 0; from < text.size();) {
@@ -144,6 +168,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const char begins = first == std::string_view::npos ? '\0' : text[first];
   if (text.find('\0') != std::string_view::npos) return FileKind::kWords;
+  if (text.starts_with("#!") && is_for_another(text.substr(0, text.find('\n')))) return FileKind::kOther;
   if (name.starts_with("Dockerfile") || name.starts_with("Containerfile") || ends(".dockerfile") || ends(".Dockerfile"))
     return FileKind::kDockerfile;
   if (name == "Makefile" || name == "GNUmakefile" || name == "makefile" || ends(".mk")) return FileKind::kMakefile;
@@ -154,7 +179,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (ends(".rst")) return FileKind::kRestructured;
   if (name == "Procfile" || name.starts_with("Procfile.")) return FileKind::kProcfile;
   for (const std::string_view end : {".fish", ".ps1", ".bat", ".cmd", ".toml", ".tf", ".xml", ".lua", ".js", ".ts",
-                                     ".rs", ".go", ".csh", ".tcsh", ".nix", ".html"}) {
+                                     ".rs", ".go", ".csh", ".tcsh", ".zsh", ".nix", ".html"}) {
     if (ends(end)) return FileKind::kOther;
   }
   if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
@@ -164,7 +189,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   const bool yaml = ends(".yaml") || ends(".yml");
   if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text) &&
-      !is_play(text))
+      !is_serving_runtime(text) && !is_play(text))
     return FileKind::kTemplate;
   if (is_manifest(text)) return FileKind::kManifest;
   if (text.starts_with("#!")) {

@@ -412,6 +412,8 @@ class Makefile {
     }
     std::ranges::replace(wanted, '|', ' ');
     made.prerequisites = make_words(wanted);
+    if (made.targets == std::vector<std::string>{".PHONY"})
+      phony_.insert(made.prerequisites.begin(), made.prerequisites.end());
     current_ = rules_.size();
     rules_.push_back(std::move(made));
   }
@@ -533,7 +535,7 @@ class Makefile {
       out.push_back(rule);
     };
     if (const auto own = by_target_.find(target); own != by_target_.end()) std::ranges::for_each(own->second, take);
-    if (!out.empty()) return out;
+    if (!out.empty() || phony_.contains(target)) return out;  // make looks for no pattern then
     for (const Rule* const rule : patterns_) {
       if (!followed(rule->targets.size())) break;
       if (std::ranges::any_of(rule->targets, [&](const std::string& t) { return fits_pattern(t, target); })) {
@@ -661,10 +663,16 @@ class Makefile {
   Result<bool> make_again(const ShellText& line, int depth) {
     Settings settings;
     std::vector<std::string> wanted;
-    for (const std::string& word : make_words(line.text)) {
+    for (const ShellWord& one : plain_words(line)) {
+      const std::string& word = one.text;
       const auto equals = word.find('=');
       if (equals != std::string::npos && is_shell_name(word.substr(0, equals))) {
         const std::string value = word.substr(equals + 1);
+        if (value.find_first_of("$`") != std::string::npos) {
+          settings.emplace_back(word.substr(0, equals),
+                                unknown_text(fmt::format("{} is filled in by the shell", word), place_of(line)));
+          continue;
+        }
         settings.emplace_back(word.substr(0, equals),
                               ShellText{value, std::vector<std::size_t>(value.size(), place_of(line)), {}});
       } else if (has_recipe(word)) {
@@ -697,6 +705,7 @@ class Makefile {
   std::set<std::string> hidden_;
   std::map<std::string, std::vector<const Rule*>> by_target_;
   std::vector<const Rule*> patterns_;
+  std::set<std::string> phony_;
   std::map<std::string, std::vector<const Rule*>> by_prerequisite_;
   std::size_t work_ = 0;
   std::string asked_;  // the goal that is followed

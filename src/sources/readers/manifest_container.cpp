@@ -81,7 +81,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   other_variables(node, context);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
-    if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint")) continue;
+    if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;
     for (const ShellWord& word : words_of(*value)) {
       ours = ours || speaks(word);
       const std::string name(base_name(word.text));

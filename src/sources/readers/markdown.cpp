@@ -86,7 +86,9 @@ ShellText without_prompts(const ShellText& block) {
   for (std::size_t from = 0; from < block.text.size();) {
     const std::size_t end = std::min(block.text.find('\n', from), block.text.size() - 1) + 1;
     const bool command = block.text.compare(from, 2, "$ ") == 0;
-    if (command || continued) append(out, slice(block, command ? from + 2 : from, end));
+    const bool second = continued && block.text.compare(from, 1, ">") == 0;  // the prompt of a line that goes on
+    const std::size_t prompt = command ? 2 : second ? (block.text.compare(from, 2, "> ") == 0 ? 2 : 1) : 0;
+    if (command || continued) append(out, slice(block, from + prompt, end));
     continued = (command || continued) && end >= 2 && block.text[end - 1] == '\n' && block.text[end - 2] == '\\';
     from = end;
   }
@@ -222,9 +224,10 @@ Result<bool> read_restructured(const SourceText& source, LaunchFinder& finder) {
     if (!ruled && indent == 0 && !line.empty() && !line.starts_with("..")) heading = line;
     const auto directive = line.find("::");
     const bool code = line.starts_with(".. code") || line.starts_with(".. sourcecode") || line.starts_with(".. tab");
+    const bool literal = !line.starts_with("..") && line.substr(0, line.find_last_not_of(" \r") + 1).ends_with("::");
     from = end + 1;
-    if (!code || directive == std::string_view::npos) continue;
-    const std::string language = language_of(line.substr(directive + 2));
+    if ((!code || directive == std::string_view::npos) && !literal) continue;
+    const std::string language = literal ? std::string() : language_of(line.substr(directive + 2));
     std::size_t first = 0;
     std::size_t deep = 0;
     std::size_t to = from;

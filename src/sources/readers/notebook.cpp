@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/mentions.h"
 #include "src/sources/readers/python_program.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/yaml_tree.h"
@@ -161,6 +162,10 @@ class Notebook {
     for (const Line& line : lines_) {
       if (!done) break;
       if (!line.variable) done = program.system(line.at, line.indent, text_between(line));
+    }
+    for (const std::size_t at : meant_mentions(program_, FileKind::kWords)) {
+      if (!inner.accounts_for(at))
+        inner.note({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
     }
     finder_.adopt(
         inner, [&](std::size_t at) { return origin_.empty() ? 0 : origin_[std::min(at, origin_.size() - 1)]; },

@@ -2,6 +2,7 @@
 // lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -168,6 +169,21 @@ void read_supervised(std::string_view text, LaunchFinder& finder) {
   }
 }
 
+// Entrypoint=PROGRAM, or a list of words as JSON, in front of those of Exec=.
+std::vector<ShellWord> behind_entrypoint(const ShellText& entrypoint, std::vector<ShellWord> words) {
+  std::vector<ShellWord> out = {{entrypoint, entrypoint.origin.front(), entrypoint.origin.back() + 1}};
+  if (auto list = json_words(entrypoint.text, 0, entrypoint.text.size()); list && !list->empty()) {
+    out = std::move(*list);
+    for (ShellWord& word : out) {
+      word.origin.assign(word.text.size(), entrypoint.origin.front());
+      word.begin = entrypoint.origin.front();
+      word.end = entrypoint.origin.back() + 1;
+    }
+  }
+  out.insert(out.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+  return out;
+}
+
 // One command of an ExecStart, with its prefixes.
 Result<bool> run_command(std::vector<ShellWord> command, bool container, const SourceText& source, RunContext context,
                          LaunchFinder& finder) {
@@ -217,8 +233,9 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
   std::vector<ShellText> starts;
   bool container = false;
-  std::vector<std::string> unset;  // NAME, or NAME=VALUE where it has that value
-  ShellText overrides;             // a file of variables, which wins over Environment=
+  std::optional<ShellText> entrypoint;  // of a quadlet
+  std::vector<std::string> unset;       // NAME, or NAME=VALUE where it has that value
+  ShellText overrides;                  // a file of variables, which wins over Environment=
   for (std::size_t from = 0; from < text.size();) {
     std::size_t next = 0;
     const ShellText line = whole_line(text, from, next);
@@ -243,6 +260,8 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
         starts.clear();
       else
         starts.push_back(value);
+    } else if (container && key == "Entrypoint") {
+      entrypoint = value.text.empty() ? std::nullopt : std::optional(value);
     } else if (key == "Image") {
       context.image = value.text;
     } else if (key == "Description") {
@@ -264,6 +283,7 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   for (const ShellText& start : starts) {
     std::vector<ShellWord> command;
     std::vector<ShellWord> words = unit_words(start);
+    if (entrypoint) words = behind_entrypoint(*entrypoint, std::move(words));
     words.push_back({{";", {}, {}}, 0, 0});  // several commands in one line
     for (ShellWord& word : words) {
       if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
