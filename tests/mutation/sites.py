@@ -52,7 +52,7 @@ def blank(text, patterns):
 
 
 def without_examples(text):
-    for start in reversed([m.start() for m in re.finditer(r"\.(fires_on|quiet_on|refs) = \{", text)]):
+    for start in reversed([m.start() for m in re.finditer(r"\.(fires_on|quiet_on|refs) =\s*\{", text)]):
         depth, at = 0, text.index("{", start)
         while True:
             depth += {"{": 1, "}": -1}.get(text[at], 0)
