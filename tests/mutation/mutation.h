@@ -33,4 +33,10 @@ inline const char* element(std::int64_t site, const char* value, const char* oth
   return altered(site) ? other : value;
 }
 
+// A release that is named in a text.
+inline const char* named(std::int64_t site, const char* value, const char* earlier, const char* later) {
+  if (!altered(site)) return value;
+  return shift() < 0 ? earlier : later;
+}
+
 }  // namespace preflight::mutation

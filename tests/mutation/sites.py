@@ -4,11 +4,18 @@ A site is a place in the text and what to write there so that the program can be
 (tests/mutation/mutation.h). Found are, in every source,
 
   v0_5(20), since(20), since(kNewer), release >= kNewer        a release: one earlier, one later
+  v0_5(12, 1)                                                  a post-release: one earlier, one later
 
-and in resolution and rules
+in resolution and rules
 
   x > 2, constexpr int kMax = 4096                             a threshold: one less, one more
+  day(2026, 5, 4)                                              a kernel package's day: one earlier, one later
+  in_release("0.5.20")                                         the release that a remedy names: one earlier, one later
+
+and there and in what is known of models
+
   {64, 128}, {"triton", "fa3"}                                 a set: each element leaves it, another one comes in
+  {"BeamForCausalLM", Trait::kPooling, v0_5(13)},              a table's row: it leaves
 
 The examples of a rule are its tests, and left alone.
 """
@@ -21,6 +28,8 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELEASES = range(11, 24)
+# What SGLang asks of a model by name; the readers of files beside it have tests of their own.
+MODEL_FACTS = ("src/facts/architectures", "src/facts/model_", "src/facts/kinds", "src/facts/stored_as", "src/launch/", "src/plan/")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 
 
@@ -104,6 +113,8 @@ def release_sites(code, bare, release_constants):
             continue
         ways = {s: affected(bare, m.start(), number, s) for s in (-1, 1)}
         yield m.start(group), m.end(group), "number", "release", m.group(), [(s, r) for s, r in ways.items() if r]
+    for m in re.finditer(r"\bv0_5\((\d+), (\d+)\)", bare):
+        yield m.start(2), m.end(2), "number", "release", m.group(), [(s, (int(m.group(1)),)) for s in (-1, 1)]
     names = "|".join(release_constants) or "(?!)"
     for m in re.finditer(rf"\b(?:since|before)\(({names})\)|(?:>=|<=|<|>) ({names})\b", bare):
         group = 1 if m.group(1) else 2
@@ -117,6 +128,19 @@ def threshold_sites(bare):
         yield m.start(1), m.end(1), "number", "threshold", m.group().strip(), [(-1, ()), (1, ())]
     for m in re.finditer(r"constexpr (?:int|double|std::int64_t|std::size_t) k\w+ = (-?\d+(?:\.\d+)?);", bare):
         yield m.start(1), m.end(1), "number", "threshold", m.group().removeprefix("constexpr "), [(-1, ()), (1, ())]
+
+
+def rule_sites(code, bare):
+    for m in re.finditer(r"\bday\(\d+, \d+, (\d+)\)", bare):
+        yield m.start(1), m.end(1), "number", "threshold", m.group(), [(-1, ()), (1, ())]
+    for m in re.finditer(r'\b(?:in|with)_release\(("0\.5\.(\d+)")\)', code):
+        yield m.start(1), m.end(1), "named", "release", m.group(), [(-1, ()), (1, ())]
+
+
+def row_sites(code):
+    """Rows of tables whose key is a text: {"key", something else…}, at the start of a line."""
+    for m in re.finditer(rf"^ +\{{({STRING})(?:, (?!\s*\")[^\n]*)?\}},$", code, flags=re.M):
+        yield m.start(1), m.end(1), "leaves", "element", m.group(1), [(1, ())]
 
 
 def set_sites(code, bare, values):
@@ -151,14 +175,19 @@ def instrument(path, values):
     constants = {n: int(v) for n, v in re.findall(r"constexpr Release (k\w+) = v0_5\((\d+)\);", bare)}
     found = list(release_sites(code, bare, constants))
     if name.startswith(("src/resolve/", "src/rules/")) and path.suffix == ".cpp":
-        found += list(threshold_sites(bare)) + list(set_sites(code, bare, values))
-    found = [f for f in sorted(found, key=lambda f: f[:2]) if f[5]]
+        found += [*threshold_sites(bare), *rule_sites(code, bare)]
+    if name.startswith(("src/resolve/", "src/rules/", *MODEL_FACTS)) and path.suffix == ".cpp":
+        found += [*set_sites(code, bare, values), *row_sites(code)]
+    found = [f for f in sorted({f[:2]: f for f in reversed(found)}.values(), key=lambda f: f[:2]) if f[5]]
     mutants, edits = [], []
     for ordinal, (start, end, how, kind, shown, ways) in enumerate(found):
         site = (zlib.crc32(name.encode()) << 10) + ordinal
         was = text[start:end]
         if how in ("number", "release"):
             new = f"mutation::{how}({site}, {was})"
+        elif how == "named":
+            number = int(re.search(r"(\d+)\"", was).group(1))
+            new = f'mutation::named({site}, {was}, "0.5.{number - 1}", "0.5.{number + 1}")'
         elif how == "leaves":
             new = f'mutation::element({site}, {was}, "\\001")'
         elif how == "doubles":
