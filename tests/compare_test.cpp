@@ -63,6 +63,15 @@ TEST(Upgrade, FieldsOfOneReleaseAreTold) {
   EXPECT_FALSE(json["defaults"].empty());
 }
 
+// Of a dictionary what differs, not its beginning twice.
+TEST(Upgrade, DictionariesAreToldByKey) {
+  const ToolRun run = run_tool(
+      {"upgrade", "--from", "0.5.17", "--to", "0.5.21", "--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"});
+  EXPECT_THAT(run.out, HasSubstr("cuda_graph_config.decode.max_bs"));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("'decode': {")));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("no such key → None")));
+}
+
 TEST(Upgrade, SaysWhenNothingChanges) {
   const ToolRun same =
       run_tool({"upgrade", "--from", "0.5.23", "--to", "0.5.23", "--", "--model-path", "Qwen/Qwen3-0.6B"});
@@ -170,6 +179,15 @@ TEST(CheckCommand, SaysOfWhichLaunchItTellsWhatStays) {
       {"check", "--no-kernel", "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"});
   EXPECT_NE(run.out.find("nearest is an FP8 checkpoint of the model, which leaves: PL002"), std::string::npos)
       << run.out;
+}
+
+// Heads that do not divide have no number on a rank.
+TEST(CheckCommand, PlansNoPartsOfHeads) {
+  const auto told = [](const std::string& tp) {
+    return run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--device", "xpu", "--tp", tp}).out;
+  };
+  EXPECT_THAT(told("2"), HasSubstr("16 query heads, 4 KV heads"));
+  EXPECT_THAT(told("3"), ::testing::Not(HasSubstr("query heads, ")));
 }
 
 TEST(CheckCommand, CorrectsAMistypedBackendToTheOneThatWasMeant) {

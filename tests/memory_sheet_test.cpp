@@ -320,7 +320,7 @@ TEST(MemoryCommand, NamesWhatTheWeightsAreStoredIn) {
   EXPECT_THAT(label("Qwen/Qwen3-8B-AWQ", {}), ::testing::HasSubstr("awq, the rest float16"));
   EXPECT_THAT(label("Qwen/Qwen3-8B", {}), ::testing::EndsWith("estimated from shapes (bfloat16)"));
   EXPECT_THAT(label("Qwen/Qwen3-8B", {"--quantization", "fp8"}),
-              ::testing::HasSubstr("bfloat16, before --quantization fp8"));
+              ::testing::HasSubstr("fp8 by --quantization, from bfloat16"));
 }
 
 TEST(MemoryCommand, SaysExactOfNothingButWhatItRead) {

@@ -86,6 +86,13 @@ TEST(Pages, SplitsThePhasesOfMlaModelsBefore0520) {
   EXPECT_TRUE(row(rows_for(launch, "0.5.20"), "split", 128).is_null());
 }
 
+// No kernel of intel_xpu runs on a Data Center GPU Max: a warning there, and none of triton.
+TEST(Pages, RecommendTheFewestWarnings) {
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--format", "json", "--device-profile", "max1100", "--",
+                                "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"});
+  EXPECT_EQ(nlohmann::json::parse(run.out)["recommended"]["backend"], "triton");
+}
+
 // The picture is that of the launch, also in figures; where nothing works there is none.
 TEST(Pages, DrawsTheLaunchItself) {
   const auto one = rows_for({"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--page-size", "1"});

@@ -90,6 +90,29 @@ bool is_set(const Launch& launch, Field f) {
   return launch.args.last_given(f) != nullptr || !launch[f].identical(field_default(f, launch.release()));
 }
 
+// Of dictionaries the keys that differ, each by itself: their beginnings are mostly the same. A key without a value
+// says no more than none.
+void tell_difference(const std::string& name, const Value& before, const Value& after,
+                     std::vector<report::Difference::FieldPair>& list) {
+  if (!before.is_dict() || !after.is_dict()) {
+    list.push_back({name, shown(before), shown(after)});
+    return;
+  }
+  constexpr std::string_view kNone = "no such key";
+  for (const auto& [key, value] : before.as_dict()) {
+    const std::string inner = name + '.' + key;
+    if (const Value* now = after.find(key); now == nullptr) {
+      if (!value.is_none()) list.push_back({inner, shown(value), std::string(kNone)});
+    } else if (!(*now == value)) {
+      tell_difference(inner, value, *now, list);
+    }
+  }
+  for (const auto& [key, value] : after.as_dict()) {
+    if (before.find(key) == nullptr && !value.is_none())
+      list.push_back({name + '.' + key, std::string(kNone), shown(value)});
+  }
+}
+
 // One field that differs, into the list it belongs to.
 void compare_field(Field f, const Launch& before, const Launch& after, report::Difference& d) {
   const bool in_before = field_exists(f, before.release());
@@ -99,8 +122,7 @@ void compare_field(Field f, const Launch& before, const Launch& after, report::D
   const bool set = (in_before && is_set(before, f)) || (in_after && is_set(after, f));
   if (in_before && in_after) {
     if (before[f] == after[f] || (!set && is_idle(f, before, after))) return;
-    auto& list = set ? d.fields : d.defaults;
-    list.push_back({std::string(field_name(f)), shown(before[f]), shown(after[f])});
+    tell_difference(std::string(field_name(f)), before[f], after[f], set ? d.fields : d.defaults);
     return;
   }
   constexpr std::string_view kNone = "no such field";

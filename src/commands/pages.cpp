@@ -133,14 +133,15 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
 
 bool has_split(const Launch& launch) { return launch.release() < v0_5(20) && launch.model && launch.model->is_mla(); }
 
-// The first good row that SGLang leaves as it is: the backends as given, then intel_xpu before the others (for decode
-// alone where it may not prefill), 64 and 128 (what its kernels take) before the rest, the fewest warnings.
+// The first good row that SGLang leaves as it is, with the fewest warnings: the backends as given, then intel_xpu
+// before the others (for decode alone where it may not prefill), 64 and 128 (what its kernels take) before the rest,
+// the fewest warnings.
 const Row* recommended(const std::vector<Row>& rows) {
   const auto rank = [](const Row& r) {
     const auto at = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
     const auto backend = r.backend == kAsGiven ? std::ptrdiff_t{-1} : at;
     const std::int64_t size = r.page == 64 ? 0 : r.page == 128 ? 1 : 2 + std::abs(r.page - 64);
-    return std::tuple(!r.good(), !r.kept(), backend, r.warnings, size);
+    return std::tuple(!r.good(), !r.kept(), r.warnings, backend, size);
   };
   const auto best =
       std::min_element(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return rank(a) < rank(b); });
@@ -148,7 +149,10 @@ const Row* recommended(const std::vector<Row>& rows) {
 }
 
 std::string reason(const Row& r, const std::vector<Row>& rows) {
-  std::string out = r.kept() ? "SGLang leaves it as given, and no rule objects" : "no rule objects";
+  const std::string rules = r.warnings == 0
+                                ? std::string("no rule objects")
+                                : fmt::format("`check` tells {} warning{}", r.warnings, r.warnings == 1 ? "" : "s");
+  std::string out = r.kept() ? "SGLang leaves it as given, and " + rules : rules;
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend == kAsGiven) {
     out += "; prefill and decode keep the backends you gave them";

@@ -40,6 +40,7 @@ std::vector<DeviceProfile> load() {
       }
       if (const Value* tiles = row.find("tiles")) p.tiles = static_cast<int>(tiles->as_int());
       p.integrated = row.find("integrated") != nullptr;
+      if (p.integrated) p.device.count = 1;  // a processor has no second one
       out.push_back(std::move(p));
     }
   }

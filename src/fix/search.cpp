@@ -105,7 +105,7 @@ class Search {
       }
       if (t.errors.empty() && !doubtful_ && brings_doubt(t)) doubtful_ = s;
       if (is_good(t)) {
-        const State least = refreshed(minimal(std::move(s)));
+        const State least = minimal(refreshed(minimal(std::move(s))));
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
         keep(least);

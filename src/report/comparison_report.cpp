@@ -58,9 +58,11 @@ std::string comparison_text(const Difference& d, const std::string& before, cons
          : d.worse       ? style.red("worse off")
          : d.still_fails ? style.red("still fails, otherwise")
                          : style.yellow("different");
-  out += ": " + (d.fields_compared ? fmt::format("{} fields differ{}", d.fields.size(), until)
+  const auto fields = d.fields.size();
+  out += ": " + (d.fields_compared ? fmt::format("{} field{}{}", fields, fields == 1 ? " differs" : "s differ", until)
                                    : std::string("fields not compared"));
-  return out + fmt::format(", {} findings gone, {} new\n", d.gone.size(), d.added.size());
+  return out +
+         fmt::format(", {} finding{} gone, {} new\n", d.gone.size(), d.gone.size() == 1 ? "" : "s", d.added.size());
 }
 
 std::string comparison_json(const Difference& d, const std::string& before, const std::string& after) {

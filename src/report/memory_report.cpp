@@ -39,7 +39,7 @@ std::string weights_label(const MemorySheet& s, const LaunchView& view) {
   const std::string dtype = view.model_dtype();
   std::string label = dtype;
   if (m.quantization && m.quant_config.is_none()) {
-    label += fmt::format(", before --quantization {}", *m.quantization);
+    label = fmt::format("{} by --quantization, from {}", *m.quantization, dtype);
   } else if (m.quantization) {
     label = fmt::format("{}, the rest {}", *m.quantization, dtype);
   }

@@ -120,18 +120,26 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-std::string plan_section(const Plan& plan, const Style& style) {
+// Heads that do not divide have no number on a rank.
+bool heads_divide(const Report& report) {
+  return std::ranges::none_of(report.findings,
+                              [](const Diagnostic& d) { return d.rule == "PL003" || d.rule == "PL004"; });
+}
+
+std::string plan_section(const Plan& plan, bool heads_divide, const Style& style) {
   const PlanSizes& s = plan.sizes;
   if (s.page_size == 0) return "";
   std::string out = style.bold("Plan\n");
   out += fmt::format("  backends     prefill {}, decode {}\n", plan.prefill_backend, plan.decode_backend);
-  out += fmt::format("  per rank     {}, {} (attention tp {})\n", plural(s.num_q_heads, "query head"),
-                     plural(s.num_kv_heads, "KV head"), s.attention_tp);
+  if (heads_divide) {
+    out += fmt::format("  per rank     {}, {} (attention tp {})\n", plural(s.num_q_heads, "query head"),
+                       plural(s.num_kv_heads, "KV head"), s.attention_tp);
+  }
   out += fmt::format("  page table   {} columns of {} tokens for {} tokens", s.page_table_columns, s.page_size,
                      s.max_seqlen);
   out +=
       s.padded_columns != s.page_table_columns ? fmt::format(" (the MLA kernel wants {})\n", s.padded_columns) : "\n";
-  if (s.kv_bytes_per_token > 0) {
+  if (s.kv_bytes_per_token > 0 && heads_divide) {
     out += fmt::format("  KV cache     {} bytes a token and layer\n", s.kv_bytes_per_token);
   }
   if (s.workspace_bytes) {
@@ -400,7 +408,7 @@ std::string report_text(const Report& report, const TextOptions& options) {
   out += listed_findings(report, options.details ? Severity::kInfo : Severity::kChange, options, style);
   for (const auto& line : report.fix_written) out += printable(line) + "\n\n";
   out += values_section(report.launch, options, style);
-  if (report.plan) out += plan_section(*report.plan, style);
+  if (report.plan) out += plan_section(*report.plan, heads_divide(report), style);
   if (report.memory) out += memory_section(*report.memory, style);
   if (report.own_asked) out += kernel_section(report, options, style);
   out += peer_section(report, options, style);

@@ -140,8 +140,8 @@ std::optional<Finding> host_shadow(const LaunchFacts& f) {
 
 std::optional<Finding> cards_not_counted(const LaunchFacts& f) {
   if (!is_on_several_battlemage(f)) return std::nullopt;
-  return Finding{.message = fmt::format("{} Battlemage GPUs in one process: with drivers from 25.44 on, torch was "
-                                        "reported to find none, or one",
+  return Finding{.message = fmt::format("{} Battlemage GPUs: with drivers from 25.44 to 26.09 torch was reported not "
+                                        "to count more than one",
                                         ranks_here(f))};
 }
 
