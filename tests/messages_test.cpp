@@ -149,6 +149,22 @@ TEST(PastedMessage, OfAFunctionWithSeveralRefusalsLeadsToItsOwnRule) {
   for (const auto& [text, rule] : rows) EXPECT_EQ(named(text), rule) << text;
 }
 
+// A terminal wraps behind hyphens and within the places of a traceback.
+TEST(PastedMessage, IsReadAsATerminalWrapsIt) {
+  const PastedMessage m = read_message(
+      "Traceback (most recent call last):\n"
+      "  File \"/x/sglang/srt/arg_groups/\n"
+      "mamba_hook.py\", line 9, in\n"
+      "validate_mamba_extra_buffer\n"
+      "    check()\n"
+      "ValueError: enable-\n"
+      "hierarchical-cache does not go with it\n");
+  EXPECT_EQ(m.functions, std::vector<std::string>{"validate_mamba_extra_buffer"});
+  EXPECT_EQ(m.files, std::vector<std::string>{"mamba_hook.py"});
+  EXPECT_EQ(m.exception, "ValueError");
+  EXPECT_EQ(m.said, "enable-hierarchical-cache does not go with it");
+}
+
 TEST(PastedMessage, OfAnotherExceptionIsNotTaken) {
   for (const auto& place : places_of(read_message("KeyError: intel_xpu only supports page_sizes of"))) {
     EXPECT_NE(place.function, "_intel_xpu_page_constraint");

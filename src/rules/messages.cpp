@@ -189,6 +189,33 @@ const Rule* rule_of(const PastedMessage& m, std::string_view kind, std::string_v
   return nullptr;
 }
 
+// A place of a traceback that a terminal cut behind its file or its line.
+bool is_cut_place(std::string_view line) {
+  const auto file = line.find("File \"");
+  if (file == std::string_view::npos) return false;
+  const auto in = line.rfind(", in");
+  return in == std::string_view::npos || line.find_first_not_of(' ', in + 4) == std::string_view::npos;
+}
+
+// Lines that a terminal wrapped inside what belongs together: behind a hyphen, or within a traceback's place.
+std::string rejoined(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = next_part(text, '\n');
+    const auto last = out.rfind('\n', out.empty() ? 0 : out.size() - 2);
+    const std::string_view before = std::string_view(out).substr(last == std::string::npos ? 0 : last + 1);
+    if (before.ends_with("-\n") && before.size() > 2 && is_word_letter(before[before.size() - 3])) {
+      out.pop_back();
+    } else if (before.ends_with('\n') && is_cut_place(before.substr(0, before.size() - 1))) {
+      out.pop_back();
+      if (!out.ends_with('/')) out += ' ';
+    }
+    out += line;
+    out += '\n';
+  }
+  return out;
+}
+
 // Spaces and line ends as one space each, as a terminal may have wrapped the words.
 std::string on_one_line(std::string_view text) {
   std::string out;
@@ -282,8 +309,10 @@ Places places_of_function(const PastedMessage& m) {
 
 }  // namespace
 
-PastedMessage read_message(std::string_view text) {
+PastedMessage read_message(std::string_view pasted) {
   PastedMessage out;
+  const std::string whole = rejoined(pasted);
+  std::string_view text = whole;
   out.words = words_of(text);
   out.said = on_one_line(text);
   while (!text.empty()) {
