@@ -26,6 +26,21 @@ TEST(Nodes, CommandsThatFitTogetherPass) {
   EXPECT_THAT(run.out, HasSubstr("fit together"));
 }
 
+// As check does: what does not hold on a node is not told there.
+TEST(Nodes, RemediesAreTried) {
+  const TemporaryDirectory dir;
+  const auto node = [&](const std::string& rank) {
+    return dir.file(rank + ".sh",
+                    "python -m sglang.launch_server --model-path Qwen/Qwen3-235B-A22B --pp-size 2 --tp 8 --nnodes 2 "
+                    "--dist-init-addr n0:5000 --node-rank " +
+                        rank + "\n");
+  };
+  const ToolRun run =
+      run_tool({"nodes", "--sglang-version", "0.5.23", "--device-profile", "b60", node("0"), node("1")});
+  EXPECT_THAT(run.out, HasSubstr("fix: --pp-size 4"));
+  EXPECT_THAT(run.out, Not(HasSubstr("an FP8 checkpoint"))) << "its weights leave nothing either";
+}
+
 TEST(Nodes, EachFaultBetweenNodesHasItsRule) {
   struct Row {
     const char* first;

@@ -142,16 +142,6 @@ struct Side {
   std::vector<Diagnostic> findings;
 };
 
-// As `check` tells them: each remedy tried, and fixes looked for where there is an error.
-void try_remedies(Side& side, const CheckOptions& rules) {
-  if (!side.prepared.mended.empty() || side.prepared.refused_by_serve) return;
-  const bool fails = std::ranges::any_of(side.findings, [](const auto& d) { return d.severity == Severity::kError; });
-  FixSearch found;
-  if (fails) found = search_fixes(side.prepared, rules);
-  conceal(found, side.prepared.inputs);
-  prove_remedies(side.prepared, rules, found, side.findings);
-}
-
 // What is gone needs no way out.
 void forget_remedies(std::vector<Diagnostic>& findings) {
   for (Diagnostic& d : findings) {
@@ -281,7 +271,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   if (!a) return refuse(a.error());
   auto b = side_of(new_input, "SGLang " + to.text(), rules);
   if (!b) return refuse(b.error());
-  try_remedies(*b, rules);
+  try_remedies(b->prepared, rules, b->findings);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.worse || d.still_fails ? kFindings : kOk;
@@ -297,7 +287,7 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   if (!a) return refuse(a.error());
   auto b = side_of(*second, "B", rules);
   if (!b) return refuse(b.error());
-  try_remedies(*b, rules);
+  try_remedies(b->prepared, rules, b->findings);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;

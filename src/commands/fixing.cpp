@@ -7,6 +7,7 @@
 
 #include "preflight/rule.h"
 #include "src/args/config_file.h"
+#include "src/intake/conceal.h"
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
 #include "src/facts/device_profiles.h"
@@ -233,6 +234,15 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     if (at != words.end() && at != words.begin()) words.erase(at - 1, at + 1);
   }
   return found;
+}
+
+void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings) {
+  if (!prepared.mended.empty() || prepared.refused_by_serve) return;
+  const bool fails = std::ranges::any_of(findings, [](const auto& d) { return d.severity == Severity::kError; });
+  FixSearch found;
+  if (fails) found = search_fixes(prepared, rules);
+  conceal(found, prepared.inputs);
+  prove_remedies(prepared, rules, found, findings);
 }
 
 }  // namespace preflight::commands

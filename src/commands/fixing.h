@@ -20,6 +20,9 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
                     std::vector<Diagnostic>& findings);
 
+// The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.
+void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings);
+
 // Writes the fix into --command-file and the launch's --config file. One line per file written; the error says why
 // nothing was. A text that would not read back as exactly the fix is not written.
 Result<std::vector<std::string>> write_fix(const LaunchInput& input, const PreparedLaunch& prepared,

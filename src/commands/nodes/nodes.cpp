@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "src/commands/findings.h"
+#include "src/commands/fixing.h"
 #include "src/report/complaint.h"
 #include "src/report/nodes_report.h"
 
@@ -41,6 +42,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   out.rank = node_rank(prepared.launch);
   out.findings = findings_of(prepared, rules, coverage);
   std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
+  try_remedies(prepared, rules, out.findings);
   out.source = prepared.source;
   return out;
 }
