@@ -187,6 +187,42 @@ TEST(Gguf, UnusableFilesAreRefusedWhereTheyAreRead) {
   EXPECT_EQ(refused(outcome_of(good, v0_5(23), {}, "hf")), "accepted");
 }
 
+// transformers' own reader beside the package's, and what it alone knows.
+TEST(Gguf, TransformersReadsTheFileItselfSince0_5_22) {
+  const std::string cut = Writer("llama").sizes().file().substr(0, 300);
+  EXPECT_EQ(refused(outcome_of(cut, v0_5(21))), "IndexError in _try_load_longcat_config");
+  EXPECT_EQ(refused(outcome_of(cut, v0_5(22))), "error in _try_load_longcat_config");
+  const std::string hybrid = Writer("qwen35")
+                                 .sizes()
+                                 .number("qwen35.attention.key_length", 256)
+                                 .number("qwen35.rope.dimension_count", 64)
+                                 .number("qwen35.full_attention_interval", 4)
+                                 .numbers("qwen35.rope.dimension_sections", {11, 11, 10, 0})
+                                 .number("qwen35.ssm.conv_kernel", 4)
+                                 .number("qwen35.ssm.state_size", 128)
+                                 .number("qwen35.ssm.group_count", 16)
+                                 .number("qwen35.ssm.inner_size", 4096)
+                                 .number("qwen35.ssm.time_step_rank", 32)
+                                 .file();
+  EXPECT_EQ(refused(outcome_of(hybrid, v0_5(21))), "ValueError in _try_load_longcat_config");
+  const auto facts = facts_of(outcome_of(hybrid, v0_5(22)));
+  ASSERT_NE(facts, nullptr) << refused(outcome_of(hybrid, v0_5(22)));
+  EXPECT_EQ(facts->architectures, std::vector<std::string>{"Qwen3_5ForCausalLM"});
+}
+
+TEST(Gguf, AClassThatCannotBeMadeIsToldByTheParserSince0_5_14) {
+  const std::string content = Writer("gpt-oss").sizes().text("gpt-oss.rope.scaling.type", "yarn").file();
+  EXPECT_EQ(refused(outcome_of(content, v0_5(13))), "TypeError in patched");
+  EXPECT_EQ(refused(outcome_of(content, v0_5(14))), "TypeError in parse");
+}
+
+// SGLang copies no text part out of a GGUF file, and shapes by layer stay where it asks for one.
+TEST(Gguf, ShapesThatDifferByLayerAreAmbiguousSince0_5_22) {
+  const std::string content = Writer("gemma4").sizes().file();
+  EXPECT_EQ(refused(outcome_of(content, v0_5(21))), "accepted");
+  EXPECT_EQ(refused(outcome_of(content, v0_5(22))), "AmbiguousGlobalPerLayerAttributeError in _derive_model_shapes");
+}
+
 // Whatever a file says of its lengths, reading ends where the file ends.
 TEST(Gguf, LengthsBeyondTheFileAreNoTrap) {
   const std::string good = Writer("llama")

@@ -65,6 +65,9 @@ TEST(MistralFormat, AParserGivenByHandCountsMoreThanTheName) {
   EXPECT_EQ(told("broken", "mistral"), "JSONDecodeError get_hf_file_to_dict");
   EXPECT_EQ(told("config", "mistral"), "FileNotFoundError get_hf_file_to_dict");
   EXPECT_EQ(told("absent", "mistral"), "OSError load_pointer_head");
+  EXPECT_EQ(told("absent", "mistral", v0_5(22)), "HFValidationError download_from_hf");
+  EXPECT_EQ(told("absent", "hf"), "OSError load_pointer_head");
+  EXPECT_EQ(told("absent", "hf", v0_5(22)), "OSError _try_load_longcat_config");
   for (const char* unknown : {"none", "", "Mistral", " hf"}) {
     EXPECT_EQ(told("both", unknown), "ValueError get_model_config_parser") << unknown;
   }

@@ -25,6 +25,7 @@
 #include "src/facts/draft_model.h"
 #include "src/launch/launch_view.h"
 #include "src/launch/workspace.h"
+#include "src/plan/kept_layers.h"
 #include "src/plan/memory_sheet.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/paths.h"
@@ -65,6 +66,7 @@ void tell_view(const LaunchView& view, Teller& teller) {
   teller.say("attention dp, tp", fmt::format("{}, {}", view.attention_dp(), view.attention_tp()));
   teller.say("replicas", view.ordinary_dp());
   teller.say("ranks of an expert", view.moe_tp());
+  if (view.pp() > 1 && view.has_model()) teller.say("stages counted apart", plan::told_stages(view).size());
   teller.say("decode graph full, any graph", fmt::format("{}, {}", view.decode_graph_full(), view.any_graph()));
   if (!view.has_model()) return;
   if (view.model().is_multimodal) teller.say("vision on", view.vision_backend());

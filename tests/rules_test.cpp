@@ -1,5 +1,6 @@
 // The rule table: every rule is complete, fires and is silent on its own examples in every supported release of its
 // range, and the committed page is what the table prints.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -235,6 +236,31 @@ TEST(Check, PairsTheKernelPackageWithTheRelease) {
   EXPECT_NE(finding_of(old, "KR004"), nullptr);
   EXPECT_EQ(finding_of(check(launch, {.kernel_date = parse_date("2026-10-01")}), "KR004"), nullptr);
   EXPECT_NE(finding_of(check(launch, {.kernel_date = parse_date("2026-07-01")}), "KR005"), nullptr);
+}
+
+TEST(Check, NamesWhatTheKernelPackageLacksForGatedDelta) {
+  const auto lacks = [](int patch) {
+    const Launch launch = launch_of(v0_5(patch), {.model = "qwen3.5-9b", .args = "--device xpu"});
+    const CheckResult result = check(launch, {.kernel_date = parse_date("2026-05-01")});
+    const Diagnostic* found = finding_of(result, "KR007");
+    return found == nullptr ? "nothing" : found->message;
+  };
+  EXPECT_THAT(lacks(18), ::testing::HasSubstr("causal convolution"));
+  EXPECT_THAT(lacks(19), ::testing::HasSubstr("gated-delta attention"));
+}
+
+TEST(Check, WidthsOfMlaAreNoErrorWhereLaterKernelsMayKnowThem) {
+  const auto severity = [](int patch) {
+    const Launch launch = launch_of(v0_5(patch), {.model = "deepseek-v2-lite-chat",
+                                                  .args = "--device xpu --decode-attention-backend intel_xpu "
+                                                          "--json-model-override-args '{\"kv_lora_rank\":256}'"});
+    const CheckResult result = check(launch);
+    const Diagnostic* found = finding_of(result, "ML001");
+    EXPECT_NE(found, nullptr) << patch;
+    return found == nullptr ? Severity::kInfo : found->severity;
+  };
+  EXPECT_EQ(severity(19), Severity::kError);
+  EXPECT_EQ(severity(20), Severity::kWarning);
 }
 
 TEST(Check, DatesAreIsoDates) {
