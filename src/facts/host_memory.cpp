@@ -45,23 +45,36 @@ std::vector<std::filesystem::path> numa_nodes(const std::filesystem::path& root)
   return nodes;
 }
 
-}  // namespace
+// Both ways to count a node, in MiB.
+struct NodeMemory {
+  std::int64_t smallest = 0;
+  std::int64_t even_share = 0;
+};
 
-std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
+NodeMemory read_nodes(const std::filesystem::path& root) {
   const auto nodes = numa_nodes(root);
   const std::uint64_t all = total_bytes(root / "proc/meminfo");
   const std::uint64_t shares = std::max<std::uint64_t>(nodes.size(), 1);
-  if (release >= v0_5(23)) return static_cast<std::int64_t>(std::min(all, container_limit(root)) / shares >> 20);
   std::uint64_t least = nodes.empty() ? 0 : UINT64_MAX;
   for (const auto& node : nodes) least = std::min(least, total_bytes(node / "meminfo"));
-  return static_cast<std::int64_t>((least > 0 ? least : all / shares) >> 20);
+  return {.smallest = static_cast<std::int64_t>((least > 0 ? least : all / shares) >> 20),
+          .even_share = static_cast<std::int64_t>(std::min(all, container_limit(root)) / shares >> 20)};
+}
+
+std::int64_t as_counted_by(Release release, const NodeMemory& node) {
+  return release >= v0_5(23) ? node.even_share : node.smallest;
+}
+
+}  // namespace
+
+std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
+  return as_counted_by(release, read_nodes(root));
 }
 
 std::int64_t host_memory_mib(const DeviceFacts& device, Release release) {
   if (device.host_memory_mib) return *device.host_memory_mib;
-  static const std::int64_t smallest_node = read_host_memory_mib(v0_5(22));
-  static const std::int64_t share = read_host_memory_mib(v0_5(23));
-  return release < v0_5(23) ? smallest_node : share;
+  static const NodeMemory node = read_nodes("/");
+  return as_counted_by(release, node);
 }
 
 }  // namespace preflight::facts
