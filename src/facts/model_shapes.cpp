@@ -169,7 +169,7 @@ void deepseek_shapes(ModelBuilder& b) {
     f.index_head_dim = ModelBuilder::need_int(b.text, "index_head_dim",
                                               b.since(v0_5(13)) ? "get_dsa_index_head_dim" : "get_nsa_index_head_dim");
   const Value rope = b.text->get("rope_parameters");
-  if (b.since(v0_5(17))) return init_mla_scaling(b, b.text, rope);
+  if (b.since(v0_5(18))) return init_mla_scaling(b, b.text, rope);
   const Value* type = rope.find("rope_type");
   if (type == nullptr || !type->truthy()) type = rope.find("type");
   const bool scaled = type != nullptr && type->truthy() && *type != Value("default");
@@ -338,7 +338,7 @@ void hybrid_layer_ids(ModelBuilder& b) {
     }
   } else if (b.arch_trait(ArchTrait::kHybridSwa)) {
     layer_ids_by_type(b, kAll);
-  } else if (const Value pattern = b.text->get("hybrid_layer_pattern"); !pattern.is_none() && b.since(v0_5(13))) {
+  } else if (const Value pattern = b.text->get("hybrid_layer_pattern"); !pattern.is_none()) {
     layer_ids_by_pattern(b, pattern);
   }
 }
