@@ -17,15 +17,16 @@ struct DraftRow {
 };
 
 // In upstream's order; a renamed model matches no later row.
+// The first row that holds in a release counts.
 constexpr DraftRow kRows[] = {
     {"DeepseekV3ForCausalLM", "DeepseekV3ForCausalLMNextN"},
     {"DeepseekV32ForCausalLM", "DeepseekV3ForCausalLMNextN", false, v0_5(12)},
     {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", false, kFirst, v0_5(16)},
-    {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN", false, v0_5(16)},
+    {"GlmMoeDsaForCausalLM", "GlmMoeDsaForCausalLMNextN"},
     {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN", true, v0_5(12)},
     {"Glm4MoeForCausalLM", "Glm4MoeForCausalLMNextN"},
     {"Glm4MoeLiteForCausalLM", "Glm4MoeForCausalLMNextN", false, kFirst, v0_5(13)},
-    {"Glm4MoeLiteForCausalLM", "Glm4MoeLiteForCausalLMNextN", false, v0_5(13)},
+    {"Glm4MoeLiteForCausalLM", "Glm4MoeLiteForCausalLMNextN"},
     {"Glm5NextForConditionalGeneration", "Glm5NextForConditionalGenerationNextN", false, v0_5(20)},
     {"GlmOcrForConditionalGeneration", "GlmOcrForConditionalGenerationNextN"},
     {"LongcatFlashForCausalLM", "LongcatFlashForCausalLMNextN"},

@@ -50,7 +50,7 @@ constexpr Method kMethods[] = {
     {"quark", true},
     {"quark_mxfp4", true, true, v0_5(13)},
     {"auto-round", false, true, kFirst, v0_5(18)},
-    {"auto-round", true, true, v0_5(18)},
+    {"auto-round", true},
     {"auto-round-int8", false, true, v0_5(15)},
     {"modelslim", true},
     {"quark_int4fp8_moe"},

@@ -397,13 +397,11 @@ class Reader {
       }
     }
     if (type == "multi_modality") config->set("architectures", Value::list({"MultiModalityCausalLM"}));
-    static constexpr std::pair<std::string_view, Release> kGemma4[] = {
-        {"gemma4", v0_5(11)},          {"gemma4_assistant", v0_5(12)},
-        {"gemma4_unified", v0_5(13)},  {"gemma4_unified_assistant", v0_5(13)},
-        {"diffusion_gemma", v0_5(21)}, {"embedding_gemma2", v0_5(22)}};
-    for (const auto& [name, since] : kGemma4) {
-      if (name == type && release_ >= since) gemma4_shapes(config);
-    }
+    // In every release whose transformers knows the type; diffusion_gemma is one of 0.5.15.
+    static constexpr std::string_view kGemma4[] = {"gemma4", "gemma4_assistant", "gemma4_unified",
+                                                   "gemma4_unified_assistant", "embedding_gemma2"};
+    const bool listed = std::ranges::find(kGemma4, type) != std::end(kGemma4);
+    if (listed || (type == "diffusion_gemma" && release_ >= v0_5(21))) gemma4_shapes(config);
     if (type == "longcat_flash") config->set("architectures", Value::list({"LongcatFlashForCausalLM"}));
   }
 

@@ -264,7 +264,7 @@ KeptLayers kept_layers(const LaunchView& view) {
 constexpr struct {
   std::string_view architecture;
   Release first = v0_5(11);
-  Release last = v0_5(23);
+  Release last = v0_5(9999);
 } kUntold[] = {{"BailingMM2NativeForConditionalGeneration", v0_5(21)},
                {"BailingMMNativeForConditionalGeneration", v0_5(21)},
                {"BailingMoeV3VLForConditionalGeneration", v0_5(21)},

@@ -66,7 +66,7 @@ std::optional<std::int64_t> capped_window_pool(const LaunchView& view, const Cac
   const auto window = told_window(view.model());
   if (view.before(14) || cost.window_layers == 0 || cost.layers == 0) return std::nullopt;
   if (!running || !window || view.radix_cache()) return std::nullopt;
-  const bool decodes = view.since(22) && view.is(Field::disaggregation_mode, "decode");
+  const bool decodes = view.is(Field::disaggregation_mode, "decode");
   const Value& chunk = view[Field::chunked_prefill_size];
   if (!decodes && (!chunk.is_int() || (view.since(22) && chunk.as_int() <= 0))) return std::nullopt;
   return align_up(window_request_cap(view, *window, *running), view.page_size());

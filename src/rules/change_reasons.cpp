@@ -91,9 +91,8 @@ constexpr std::array kSame = {
     SameMeaning{
         "tokenspeed_mla is the old name of cutedsl_mla", kAny,
         [](const Normalisation& n) { return is_text(n.given, "tokenspeed_mla") && is_text(n.ends, "cutedsl_mla"); }},
-    SameMeaning{
-        "--attn-dp-size says it now", Field::enable_dp_attention,
-        [](const Normalisation& n) { return n.launch.since(22) && n.given.truthy() && n.launch.attention_dp() > 1; }},
+    SameMeaning{"--attn-dp-size says it now", Field::enable_dp_attention,
+                [](const Normalisation& n) { return n.given.truthy() && n.launch.attention_dp() > 1; }},
     SameMeaning{"an old name of the parser", Field::tool_call_parser,
                 [](const Normalisation& n) {
                   return (is_text(n.given, "qwen25") && is_text(n.ends, "qwen")) ||

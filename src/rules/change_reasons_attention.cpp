@@ -145,7 +145,7 @@ constexpr ChangeReason kReasons[] = {
      Field::page_size,
      "trtllm_mha works on pages of 16, 32 or 64 tokens.",
      [](const FieldChange& c) {
-       return c.launch.before(17) && page_by(c, "trtllm_mha", 64, {16, 32});
+       return page_by(c, "trtllm_mha", 64, {16, 32});
      }},
     {{kMlaPage},
      Field::page_size,

@@ -148,8 +148,7 @@ constexpr ChangeReason kReasons[] = {
      Field::load_format,
      "--modelexpress-config names no url.",
      [](const FieldChange& c) {
-       return c.launch.before(13) && was(c, "remote_instance") &&
-              c.launch.is(Field::remote_instance_weight_loader_backend, "modelexpress") &&
+       return was(c, "remote_instance") && c.launch.is(Field::remote_instance_weight_loader_backend, "modelexpress") &&
               !names_url(given(c, Field::modelexpress_config));
      }},
     {{kLoad},

@@ -51,7 +51,7 @@ std::optional<Finding> no_speculation(const LaunchFacts& f) {
 }
 
 std::optional<Finding> greedy_verification(const LaunchFacts& f) {
-  if (!f.eagle_family() && !(f.since(21) && f.algorithm() == "NGRAM")) return std::nullopt;
+  if (!f.eagle_family() && f.algorithm() != "NGRAM") return std::nullopt;
   return Finding{.message =
                      fmt::format("with {} every request is decoded greedily: temperature, top-p, top-k and seeds "
                                  "are ignored",
