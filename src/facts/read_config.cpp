@@ -183,7 +183,8 @@ class Reader {
   // 0.5.13 puts a legacy rope_theta next to the other rotary parameters before any class sees them.
   [[nodiscard]] Value prepared(Value dict) const {
     const Value scaling = field(dict, "rope_scaling");
-    if (newer() || !scaling.is_dict() || field(dict, "rope_theta").is_none() || scaling.find("rope_theta") != nullptr)
+    if (release_ >= v0_5(14) || !scaling.is_dict() || field(dict, "rope_theta").is_none() ||
+        scaling.find("rope_theta") != nullptr)
       return dict;
     return dict.with("rope_scaling", scaling.with("rope_theta", field(dict, "rope_theta")));
   }
