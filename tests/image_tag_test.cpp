@@ -1,6 +1,8 @@
 // Which release a container's image names, in whatever text it stands.
 #include "src/sources/image_tag.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace preflight::sources {
@@ -34,6 +36,20 @@ TEST(ImageTag, NamesTheReleaseOrDoesNot) {
     ASSERT_EQ(image.has_value(), row.version != nullptr) << row.text;
     EXPECT_EQ(image ? image->version : "", row.version == nullptr ? "" : row.version) << row.text;
   }
+}
+
+TEST(ImageTag, OfOneImageIsTheSame) {
+  const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.16-xpu", "0.5.16"},
+                                                      {"lmsysorg/sglang:v0.5.12.post1", "0.5.12.post1"},
+                                                      {"reg:5000/sglang:0.5.20", "0.5.20"},
+                                                      {"lmsysorg/sglang:latest", ""},
+                                                      {"lmsysorg/sglang", ""},
+                                                      {"vllm/vllm-openai:v0.9.1", ""},
+                                                      {"lmsysorg/sglang:v0.5", ""},
+                                                      {"lmsysorg/sglang:nightly-v0.5.19", "0.5.19"},
+                                                      {"${REGISTRY}/sglang:v0.5.18-xpu", "0.5.18"},
+                                                      {"lmsysorg/sglang:v0.5.19@sha256:0123", "0.5.19"}};
+  for (const auto& [image, release] : rows) EXPECT_EQ(release_of_image(image), release) << image;
 }
 
 }  // namespace

@@ -202,16 +202,5 @@ TEST(Sources, ProgramsWithoutEndEndSoon) {
   EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(20));
 }
 
-TEST(Sources, TheReleaseIsReadFromTheTag) {
-  const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.16-xpu", "0.5.16"},
-                                                      {"lmsysorg/sglang:v0.5.12.post1", "0.5.12.post1"},
-                                                      {"reg:5000/sglang:0.5.20", "0.5.20"},
-                                                      {"lmsysorg/sglang:latest", ""},
-                                                      {"lmsysorg/sglang", ""},
-                                                      {"vllm/vllm-openai:v0.9.1", ""},
-                                                      {"lmsysorg/sglang:v0.5", ""}};
-  for (const auto& [image, release] : rows) EXPECT_EQ(release_of_image(image), release) << image;
-}
-
 }  // namespace
 }  // namespace preflight::sources

@@ -40,23 +40,38 @@ std::string version_in(std::string_view tag) {
   return "";
 }
 
-// One word of the text as an image; nullopt where it is none of SGLang's.
-std::optional<ImageTag> image_in(std::string_view word) {
+struct Image {
+  std::string_view repository;  // with the registry
+  std::string_view tag = {};
+  bool is_pinned = false;  // by a tag or a digest
+};
+
+// "reg:5000/lmsysorg/sglang:v0.5.19@sha256:…"
+Image parts_of(std::string_view word) {
   const auto digest = word.find('@');
   const std::string_view named = word.substr(0, digest);
   const auto slash = named.rfind('/');
   const auto colon = named.find(':', slash == std::string_view::npos ? 0 : slash);
-  const std::string_view repository = named.substr(0, colon);
-  const std::string_view name = repository.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  Image out{.repository = named.substr(0, colon), .is_pinned = digest != std::string_view::npos};
+  if (colon == std::string_view::npos) return out;
+  out.tag = named.substr(colon + 1);
+  out.is_pinned = true;
+  return out;
+}
+
+// One word of the text as an image; nullopt where it is none of SGLang's.
+std::optional<ImageTag> image_in(std::string_view word) {
+  const Image image = parts_of(word);
+  const auto slash = image.repository.rfind('/');
+  const std::string_view name = image.repository.substr(slash == std::string_view::npos ? 0 : slash + 1);
   // python -m sglang.launch_server and a path are no images: without a tag or a digest nothing is said anyway.
-  if (colon == std::string_view::npos && digest == std::string_view::npos) return std::nullopt;
+  if (!image.is_pinned) return std::nullopt;
   const std::string lower = ascii_lower(std::string(name));
   if (lower.find("sglang") == std::string::npos || lower.find("sglang.") != std::string::npos) return std::nullopt;
   if (word.front() == '/' || word.front() == '.') return std::nullopt;  // of a volume, HOST:CONTAINER
   if (word.find("//") != std::string_view::npos) return std::nullopt;   // of a URL
-  const std::string_view tag = colon == std::string_view::npos ? std::string_view() : named.substr(colon + 1);
-  if (tag.find('/') != std::string_view::npos) return std::nullopt;
-  return ImageTag{std::string(word), version_in(tag)};
+  if (image.tag.find('/') != std::string_view::npos) return std::nullopt;
+  return ImageTag{std::string(word), version_in(image.tag)};
 }
 
 }  // namespace
@@ -79,6 +94,11 @@ std::optional<ImageTag> sglang_image(std::string_view text) {
     found = std::move(image);
   }
   return found;
+}
+
+std::string release_of_image(std::string_view image) {
+  const Image parts = parts_of(image);
+  return parts.repository.find("sglang") == std::string_view::npos ? "" : version_in(parts.tag);
 }
 
 }  // namespace preflight::sources

@@ -17,5 +17,7 @@ struct ImageTag {
 
 // nullopt: the text names no such image, or several that differ.
 std::optional<ImageTag> sglang_image(std::string_view text);
+// The release that the tag of this one image names, "" where it names none. Its registry may be a variable.
+std::string release_of_image(std::string_view image);
 
 }  // namespace preflight::sources

@@ -18,7 +18,7 @@ namespace {
 std::string place_text(LineColumn at) { return fmt::format("{}:{}", at.line, at.column); }
 
 // Why a text gives no launch.
-Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder) {
+Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder, bool& unrelated) {
   const auto meant = meant_mentions(text, kind);
   if (!meant.empty() && kind == FileKind::kWords) {
     return {"a text here names a launch, and what is made of it is not followed: give the command that it runs",
@@ -32,9 +32,11 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   }
   if (kind == FileKind::kWords && python_tokens(text).size() >= kMostPythonTokens)
     return {fmt::format("this text is longer than is followed: {} words and signs of a program", kMostPythonTokens)};
-  if (mentions_launch(text))
-    return {fmt::format("{}: it is named only in comments, in prose or for programs like grep and pkill", kNoLaunch)};
-  return {fmt::format("{}: expected `python -m sglang.launch_server …` or `sglang serve …`", kNoLaunch)};
+  unrelated = true;
+  return {fmt::format("no SGLang launch in this command: {}",
+                      mentions_launch(text)
+                          ? "it is named only in comments, in prose or for programs like grep and pkill"
+                          : "expected `python -m sglang.launch_server …` or `sglang serve …`")};
 }
 
 // The name of the Makefile's variable that a place stands in the text of, "" elsewhere.
@@ -93,7 +95,7 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
 }  // namespace
 
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
-                                                 std::string_view name) {
+                                                 std::string_view name, bool* unrelated) {
   LaunchFinder finder(text, variables);
   const SourceText source{text, variables, name};
   const FileKind kind = kind_of(text, name);
@@ -110,7 +112,10 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
       const bool block = note.message.starts_with("a code block is not understood");
       if (note.rule == "SH004" || block) return failure(note.message, place_text(finder.place(note.offset)));
     }
-    return tl::make_unexpected(nothing_found(text, kind, finder));
+    bool is_unrelated = false;
+    Error why = nothing_found(text, kind, finder, is_unrelated);
+    if (unrelated != nullptr) *unrelated = is_unrelated;
+    return tl::make_unexpected(std::move(why));
   }
   tell_others(text, kind, finder, found.back());
   return found;

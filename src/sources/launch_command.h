@@ -44,20 +44,15 @@ struct LaunchCommand {
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 
-// How the error of a text begins that has nothing to do with launches.
-inline constexpr std::string_view kNoLaunch = "no SGLang launch in this command";
-
 // The one launch in `text`. Errors: nothing found, more than one found, what follow_shell refuses, or something unknown
 // in the launch's own words or in a variable that SGLang reads.
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);
 // All launches in `text`, in their order; at least one, and nothing unknown in any.
 Result<std::vector<LaunchCommand>> find_launches(std::string_view text, const Variables& variables);
 // All launches in `text`, what is unknown in them told in them; none is an error. `name` is that of the file, which
-// tells what it is where its text does not; may be empty.
+// tells what it is where its text does not; may be empty. `unrelated`: set where the error says that the text has
+// nothing to do with launches.
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
-                                                 std::string_view name = {});
-
-// The release that an image's tag names, "" where it names none.
-std::string release_of_image(std::string_view image);
+                                                 std::string_view name = {}, bool* unrelated = nullptr);
 
 }  // namespace preflight::sources

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
@@ -721,24 +722,6 @@ void LaunchFinder::put_back(std::size_t launch, std::size_t end, std::size_t opt
   const std::size_t options_line = newline == std::string_view::npos ? options : newline + 1;
   splices_.push_back({cut, options, " \\\n" + std::string(text_.substr(options_line, options - options_line))});
   if (cut > 0 && text_[cut - 1] == ' ') splices_.back().text.erase(0, 1);
-}
-
-std::string release_of_image(std::string_view image) {
-  const auto colon = image.rfind(':');
-  if (colon == std::string_view::npos || image.find("sglang") == std::string_view::npos) return {};
-  std::string_view tag = image.substr(colon + 1);
-  if (tag.starts_with('v')) tag.remove_prefix(1);
-  std::size_t end = 0;
-  int dots = 0;
-  while (end < tag.size() && ((tag[end] >= '0' && tag[end] <= '9') || (tag[end] == '.' && ++dots <= 2))) ++end;
-  if (dots < 2 || end == 0) return {};
-  std::string release(tag.substr(0, end));
-  if (tag.substr(end).starts_with(".post")) {
-    std::size_t post = end + 5;
-    while (post < tag.size() && tag[post] >= '0' && tag[post] <= '9') ++post;
-    release = tag.substr(0, post);
-  }
-  return release;
 }
 
 }  // namespace preflight::sources

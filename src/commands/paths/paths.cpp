@@ -116,7 +116,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     file.text = std::move(*text);
     const bool input = file.name == "-";
     if (input) file.name = "standard input";
-    auto launches = sources::read_launches(file.text, variables, input ? "" : file.name);
+    auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.unrelated);
     if (launches) {
       file.launches = std::move(*launches);
     } else {

@@ -14,7 +14,11 @@ struct ReadFile {
   bool named = false;  // by the user, not found in a directory
   std::string text;
   std::vector<sources::LaunchCommand> launches;
-  std::string why_none;  // where there are none
+  std::string why_none;    // where there are none
+  bool unrelated = false;  // and it has nothing to do with launches
+
+  // Found in a directory, and none of our business.
+  [[nodiscard]] bool tells_nothing() const { return !named && unrelated; }
 };
 
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.

@@ -6,6 +6,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {

@@ -5,6 +5,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
 #include "src/sources/readers/variable_file.h"
