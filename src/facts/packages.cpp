@@ -126,10 +126,12 @@ Packages read(const fs::path& site, std::string named_by) {
 
 }  // namespace
 
-const InstalledPackage* Packages::package(std::string_view name) const {
+const InstalledPackage* package_named(const std::vector<InstalledPackage>& found, std::string_view name) {
   const auto it = std::ranges::find(found, name, &InstalledPackage::name);
   return it == found.end() ? nullptr : &*it;
 }
+
+const InstalledPackage* Packages::package(std::string_view name) const { return package_named(found, name); }
 
 Result<Packages> read_packages(const std::string& python, const Environment& env) {
   if (!python.empty()) {
@@ -167,27 +169,35 @@ std::optional<JudgedAs> release_of_version(std::string_view version) {
   return JudgedAs{*release, end == version.size()};
 }
 
+std::vector<std::string> package_faults(const std::vector<InstalledPackage>& found) {
+  std::vector<std::string> faults;
+  if (package_named(found, "sglang") == nullptr) return faults;
+  const bool kernel = package_named(found, "sgl-kernel") != nullptr ||
+                      package_named(found, "sgl-kernel-xpu") != nullptr ||
+                      package_named(found, "sglang-kernel-xpu") != nullptr;
+  if (!kernel) {
+    faults.emplace_back("sglang is installed without sgl-kernel: attention on intel_xpu cannot be imported");
+  }
+  const InstalledPackage* torch = package_named(found, "torch");
+  if (torch == nullptr) {
+    faults.emplace_back("sglang is installed without torch");
+  } else if (torch->version.find('+') != std::string::npos && torch->version.find("+xpu") == std::string::npos) {
+    faults.push_back(
+        fmt::format("torch {} is no build for Intel GPUs (+xpu): torch.xpu finds no device", torch->version));
+  }
+  return faults;
+}
+
 std::vector<std::string> package_notes(const Packages& packages) {
   std::vector<std::string> notes;
   if (packages.site_packages.empty()) return notes;
-  const InstalledPackage* sglang = packages.package("sglang");
-  if (sglang == nullptr) {
+  if (packages.package("sglang") == nullptr) {
     if (packages.named_by == "--python") notes.push_back(fmt::format("{} holds no sglang", packages.site_packages));
     return notes;
   }
   tell_of_doubles(packages, notes);
-  const bool kernel = packages.package("sgl-kernel") != nullptr || packages.package("sgl-kernel-xpu") != nullptr ||
-                      packages.package("sglang-kernel-xpu") != nullptr;
-  if (!kernel) {
-    notes.push_back("sglang is installed without sgl-kernel: attention on intel_xpu cannot be imported");
-  }
-  const InstalledPackage* torch = packages.package("torch");
-  if (torch == nullptr) {
-    notes.push_back("sglang is installed without torch");
-  } else if (torch->version.find('+') != std::string::npos && torch->version.find("+xpu") == std::string::npos) {
-    notes.push_back(
-        fmt::format("torch {} is no build for Intel GPUs (+xpu): torch.xpu finds no device", torch->version));
-  }
+  const std::vector<std::string> faults = package_faults(packages.found);
+  notes.insert(notes.end(), faults.begin(), faults.end());
   return notes;
 }
 

@@ -35,7 +35,12 @@ struct JudgedAs {
 };
 std::optional<JudgedAs> release_of_version(std::string_view version);
 
-// What is missing or does not go together in an environment that holds sglang; one line each.
+// The newest record of that name; null where there is none.
+const InstalledPackage* package_named(const std::vector<InstalledPackage>& found, std::string_view name);
+
+// What is missing or does not go together where sglang is among the packages; one line each.
+std::vector<std::string> package_faults(const std::vector<InstalledPackage>& found);
+// Those, and what is odd about the environment itself.
 std::vector<std::string> package_notes(const Packages& packages);
 
 }  // namespace preflight::facts

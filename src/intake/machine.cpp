@@ -58,11 +58,6 @@ std::optional<SourcedText> judged(std::string_view version, Origin origin, const
 
 std::string sglang_place(const MachineFacts& facts) { return "sglang in " + facts.environment.value; }
 
-const InstalledPackage* package(const MachineFacts& facts, std::string_view name) {
-  const auto it = std::ranges::find(facts.packages, name, &InstalledPackage::name);
-  return it == facts.packages.end() ? nullptr : &*it;
-}
-
 void differs(MachineFacts& facts, const SourcedText& other) {
   if (other.value.empty() || other.value == facts.release.value) return;
   facts.notes.push_back(
@@ -81,7 +76,7 @@ Result<bool> decide_release(const GivenMachine& given, const std::string* comman
     }
   }
   std::optional<SourcedText> installed;
-  if (const InstalledPackage* sglang = package(facts, "sglang")) {
+  if (const InstalledPackage* sglang = facts::package_named(facts.packages, "sglang")) {
     installed = judged(sglang->version, Origin::kPackage, sglang_place(facts), facts.notes);
     if (sglang->editable) {
       facts.notes.push_back(

@@ -212,6 +212,10 @@ std::int64_t loops_of(const ModelFacts& m) {
 
 }  // namespace
 
+std::int64_t token_bytes_of_layer(const LaunchView& view, const DecodeShape& shape) {
+  return bytes_of_layer(view, shape, !kept_layers(view).window.empty()).full;
+}
+
 // All stages agree on the tokens of the one with the least room.
 std::optional<CacheCost> cache_cost(const Launch& launch) {
   if (launch.model == nullptr) return std::nullopt;

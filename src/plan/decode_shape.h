@@ -26,6 +26,9 @@ struct DecodeShape {
 
 DecodeShape read_shape(const LaunchView& view);
 
+// What one token takes in one layer that keeps the whole context.
+std::int64_t token_bytes_of_layer(const LaunchView& view, const DecodeShape& shape);
+
 // KV heads of one rank: replicated when there are fewer heads than ranks.
 std::int64_t heads_per_rank(std::int64_t total, std::int64_t ranks);
 

@@ -306,16 +306,20 @@ std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
   return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
 }
 
+std::vector<std::int64_t> told_partition(const LaunchView& view) {
+  std::vector<std::int64_t> sizes;
+  const auto it = view.launch().env.find("SGLANG_PP_LAYER_PARTITION");
+  if (it == view.launch().env.end() || view.pp() <= 1) return sizes;
+  std::istringstream words(it->second);
+  for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
+  return sizes;
+}
+
 std::vector<Stage> stages_of(const LaunchView& view) {
   const std::int64_t layers = view.model().num_hidden_layers;
   const std::int64_t count = view.pp();
   if (count == 1) return {{0, counted_layers(view.model())}};
-  std::vector<std::int64_t> sizes;
-  const auto& env = view.launch().env;
-  if (const auto it = env.find("SGLANG_PP_LAYER_PARTITION"); it != env.end() && count > 1) {
-    std::istringstream words(it->second);
-    for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
-  }
+  std::vector<std::int64_t> sizes = told_partition(view);
   if (static_cast<std::int64_t>(sizes.size()) != count) {   // what does not divide goes to the last stages
     const std::int64_t told = std::min(count, layers + 1);  // of stages without a layer, one stands for all
     sizes.assign(static_cast<std::size_t>(told), layers / count);

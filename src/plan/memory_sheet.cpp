@@ -80,10 +80,7 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
                     .whole_encoder = launch[Field::mm_enable_dp_encoder].truthy(),
                     .whole_dense = view.integer(Field::moe_dense_tp_size, 0) == 1,
                     .extra_experts = std::max<std::int64_t>(0, field(launch, Field::ep_num_redundant_experts, 0))};
-  if (const auto it = launch.env.find("SGLANG_PP_LAYER_PARTITION"); it != launch.env.end() && split.pp > 1) {
-    std::istringstream words(it->second);
-    for (std::string word; std::getline(words, word, ',');) split.stages.push_back(std::atoll(word.c_str()));
-  }
+  split.stages = told_partition(view);
   return split;
 }
 

@@ -6,6 +6,7 @@
 
 #include "preflight/sizing.h"
 #include "src/launch/workspace.h"
+#include "src/plan/decode_shape.h"
 #include "src/plan/planners.h"
 
 namespace preflight {
@@ -26,13 +27,8 @@ PlanSizes derive_sizes(const LaunchView& view, const plan::DecodeShape& shape) {
   sizes.max_seqlen = model.context_len;
   sizes.page_table_columns = sizing::page_table_columns(model.context_len, shape.page_size);
   sizes.padded_columns = sizes.page_table_columns;
-  const std::int64_t element = size_of(shape.kv_dtype);
-  if (!model.is_mla()) {
-    const std::int64_t value_dim = model.v_head_dim == 0 ? model.head_dim : model.v_head_dim;
-    sizes.kv_bytes_per_token = shape.num_kv_heads * (model.head_dim + value_dim) * element;
-    return sizes;
-  }
-  sizes.kv_bytes_per_token = (model.kv_lora_rank + model.qk_rope_head_dim) * element;
+  sizes.kv_bytes_per_token = plan::token_bytes_of_layer(view, shape);
+  if (!model.is_mla()) return sizes;
   sizes.padded_columns = sizing::mla_padded_columns(sizes.page_table_columns, shape.page_size);
   if (const auto workspace = mla_workspace(view, shape.batch)) {
     sizes.batch = workspace->requests;

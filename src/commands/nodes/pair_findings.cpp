@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/nodes/nodes.h"
+#include "src/launch/launch_view.h"
 
 namespace preflight::commands {
 namespace {
@@ -11,14 +12,13 @@ constexpr Field kShared[] = {Field::page_size, Field::kv_cache_dtype, Field::dis
 
 std::string text_of(const Value& value) { return value.is_string() ? value.as_string() : value.repr(); }
 
-// Equal, or perhaps equal: what "auto" comes to is the checkpoint's dtype, and pages of a host pool are not the
-// device's.
+// Equal, or stored alike: "auto" comes to the checkpoint's own type, and pages of a host pool are not the device's.
 bool may_fit(Field field, const Launch& prefill, const Launch& decode) {
-  const std::string a = text_of(prefill[field]);
-  const std::string b = text_of(decode[field]);
-  if (a == b) return true;
-  if (field == Field::kv_cache_dtype)
-    return (a == "auto" && b.starts_with("bf")) || (b == "auto" && a.starts_with("bf"));
+  if (text_of(prefill[field]) == text_of(decode[field])) return true;
+  if (field == Field::kv_cache_dtype) {
+    const bool known = prefill.model != nullptr && decode.model != nullptr;
+    return known && LaunchView(prefill).kv_dtype() == LaunchView(decode).kv_dtype();
+  }
   const bool host_pool =
       field_exists(Field::enable_hisparse, decode.release()) && decode[Field::enable_hisparse].truthy();
   return field == Field::page_size && host_pool;
