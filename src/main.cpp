@@ -327,7 +327,7 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return print_help(app, e);
     return refuse({usage_error(e, app, asked_app)});
   }
-  if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes);
+  if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
   // Behind `exec --` stands a whole command, whose other programs have options of their own.
   if (const auto word = own_option_behind(*asked_app, launch); name != "exec" && !word.empty()) {
     return refuse(

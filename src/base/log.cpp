@@ -1,8 +1,8 @@
 // Tested by tests/log_test.cpp.
 #include "src/base/log.h"
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -23,13 +23,13 @@ spdlog::level::level_enum level_of(Detail detail) {
 
 }  // namespace
 
-void set_detail(Detail detail) {
+void set_detail(Detail detail, std::ostream& to) {
   if (detail == Detail::kSilent) {
     logger().reset();
     return;
   }
-  auto made = std::make_unique<spdlog::logger>("xpu-preflight",
-                                               std::make_shared<spdlog::sinks::ostream_sink_mt>(std::cerr, true));
+  auto made =
+      std::make_unique<spdlog::logger>("xpu-preflight", std::make_shared<spdlog::sinks::ostream_sink_mt>(to, true));
   made->set_pattern("%n: %v");
   made->set_level(level_of(detail));
   logger() = std::move(made);

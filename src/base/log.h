@@ -1,16 +1,18 @@
 // What the program did on the way, for -v and -vv: which files it read, what it took for granted, how long a stage
-// took. On standard error, through the gate that every byte passes; silent unless asked. Never a value of the user's
+// took. On the stream that main.cpp names; silent unless asked. Never a value of the user's
 // that may be a secret: names of files, numbers, and the program's own words.
 #pragma once
 
 #include <chrono>
+#include <iosfwd>
 #include <string_view>
 
 namespace preflight::log {
 
 enum class Detail { kSilent, kFiles, kTimes };  // ascending: -v, -vv
 
-void set_detail(Detail detail);
+// From here on, to that stream.
+void set_detail(Detail detail, std::ostream& to);
 // Whether such lines are written: for texts that cost something to make.
 bool enabled(Detail detail);
 void write(Detail detail, std::string_view text);

@@ -1,12 +1,10 @@
 // `check`: the flow of the whole tool, from arguments to verdict. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 #include <array>
-#include <iostream>
 
 #include <fmt/format.h>
 
 #include "src/base/log.h"
-#include "src/report/complaint.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/intake/conceal.h"
@@ -17,6 +15,8 @@
 #include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
 #include "src/launch/launch_view.h"
+#include "src/report/complaint.h"
+#include "src/report/print.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
 
@@ -42,15 +42,13 @@ void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
   choice.drafts = !LaunchView(report.launch).algorithm().empty();
   RunObserver observer;
   std::size_t done = 0;
-  if (options.progress) {
-    std::cerr << fmt::format("\rstarting {} …", choice.interpreter) << std::flush;
-    observer.finished = [&](const CaseReport&) {
-      std::cerr << fmt::format("\r\033[Kcases through {}: {}", choice.interpreter, ++done) << std::flush;
-    };
-  }
+  const report::ProgressLine line(options.progress);
+  line.say(fmt::format("starting {} …", choice.interpreter));
+  observer.finished = [&](const CaseReport&) {
+    line.say(fmt::format("cases through {}: {}", choice.interpreter, ++done));
+  };
   report.peer = run_cases_by_peer(plan.served_cases(), choice, observer);
   report.peer->skipped = plan.skipped;
-  if (options.progress) std::cerr << "\r\033[K" << std::flush;
 }
 
 void run_kernel(const KernelOptions& options, Report& report) {
@@ -83,16 +81,12 @@ void run_kernel(const KernelOptions& options, Report& report) {
   }
   RunObserver observer;
   std::size_t done = 0;
-  if (options.progress) {
-    std::cerr << "\ropening the OpenCL device …" << std::flush;
-    observer.opened = [&](const DeviceInfo&) { std::cerr << fmt::format("\r\033[Kkernel cases: 0 of {}", cases); };
-    observer.finished = [&](const CaseReport&) {
-      std::cerr << fmt::format("\r\033[Kkernel cases: {} of {}", ++done, cases) << std::flush;
-    };
-  }
+  const report::ProgressLine line(options.progress);
+  line.say("opening the OpenCL device …");
+  observer.opened = [&](const DeviceInfo&) { line.say(fmt::format("kernel cases: 0 of {}", cases)); };
+  observer.finished = [&](const CaseReport&) { line.say(fmt::format("kernel cases: {} of {}", ++done, cases)); };
   KernelReport kernel =
       run_plan_apart(plan, DeviceChoice{options.device.value_or("")}, RunOptions{}, options.limits, observer);
-  if (options.progress) std::cerr << "\r\033[K" << std::flush;
   keep_kernel(std::move(kernel), report);
 }
 
@@ -115,6 +109,7 @@ void run_injections(const KernelOptions& options, Report& report) {
   if (ids.empty()) {
     report.injections.push_back({.what = "none was planted", .reason = report.kernel_not_run});
   }
+  const report::ProgressLine line(options.progress);
   for (const int id : ids) {
     if (!report.kernel || report.kernel->worst() != VerdictWord::kPass) {
       report.injections.push_back({.defect = id,
@@ -122,10 +117,9 @@ void run_injections(const KernelOptions& options, Report& report) {
                                    .reason = report.kernel ? "the sound kernel does not pass" : report.kernel_not_run});
       continue;
     }
-    if (options.progress) std::cerr << fmt::format("\r\033[Kplanting defect {} …", id) << std::flush;
+    line.say(fmt::format("planting defect {} …", id));
     report.injections.push_back(defects::inject(id, cases, DeviceChoice{options.device.value_or("")}, options.limits));
   }
-  if (options.progress) std::cerr << "\r\033[K" << std::flush;
 }
 
 }  // namespace
@@ -279,7 +273,7 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
     prepared.unknown_model = c.unknown_model;
     conceal(prepared);
     const Report report = make_report(std::move(prepared), command);
-    std::cout << report::batch_line(report, c.id);
+    report::print(report::batch_line(report, c.id));
     worst = heavier(worst, exit_status(report, command));
   });
   if (!stopped) return worst;

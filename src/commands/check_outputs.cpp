@@ -2,7 +2,6 @@
 #include "src/commands/check_outputs.h"
 
 #include <algorithm>
-#include <iostream>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "src/commands/policy/finding_filter.h"
 #include "src/report/complaint.h"
 #include "src/report/output_file.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -72,7 +72,7 @@ Exit write_outputs(const report::CheckRun& run, const CheckCommand& command, Exi
     status = kInternalError;
   }
   for (const OutputRequest& request : command.outputs) {
-    if (request.file == "-") std::cout << report::output_text(run, request.format, options(true));
+    if (request.file == "-") report::print(report::output_text(run, request.format, options(true)));
   }
   return status;
 }

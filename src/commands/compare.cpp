@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 
 #include <fmt/format.h>
 #include "src/intake/conceal.h"
@@ -14,6 +13,7 @@
 #include "src/commands/fixing.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
+#include "src/report/print.h"
 #include "src/resolve/core/pipeline.h"
 
 namespace preflight::commands {
@@ -231,7 +231,7 @@ Difference difference(const Side& a, const Side& b) {
 }
 
 void report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {
-  std::cout << (output.format == Format::kJson ? report::comparison_json(d, a.name, b.name)
+  report::print(output.format == Format::kJson ? report::comparison_json(d, a.name, b.name)
                                                : report::comparison_text(d, a.name, b.name, output.colour));
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,32 +11,24 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
+#include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
 #include "src/plan/memory_sheet.h"
-#include "src/report/facts_text.h"
-#include "src/report/json_dump.h"
-#include "src/report/printable.h"
+#include "src/report/doctor_report.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// One thing that was to be looked at.
-enum class Finding : std::uint8_t { kOk, kFault, kNotChecked };
-struct Examined {
-  std::string_view rule;
-  Finding finding = Finding::kOk;
-  std::string message;  // what was seen, what is wrong, or why nothing could be said
-};
+using report::Examined;
+using Finding = Examined::Finding;
 
 Examined fine(std::string_view rule, std::string seen) { return {rule, Finding::kOk, std::move(seen)}; }
 Examined wrong(std::string_view rule, std::string fault) { return {rule, Finding::kFault, std::move(fault)}; }
-Examined not_checked(std::string_view rule, std::string why) { return {rule, Finding::kNotChecked, std::move(why)}; }
+Examined not_checked(std::string_view rule, std::string why) { return {rule, Finding::kUnknown, std::move(why)}; }
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr std::uint64_t kLeastSharedMemory = std::uint64_t{1} << 30;
@@ -137,9 +128,8 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));
   }
-  for (const std::string& note : input.machine.facts.notes) {
-    if (note.find("sglang is installed") != std::string::npos || note.find("torch ") == 0)
-      out.push_back(wrong("HO007", note));
+  for (std::string& fault : facts::package_faults(input.machine.facts.packages)) {
+    out.push_back(wrong("HO007", std::move(fault)));
   }
   std::sort(out.begin(), out.end(), [](const Examined& a, const Examined& b) { return a.rule < b.rule; });
   return out;
@@ -159,35 +149,16 @@ int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   }
   const auto examined = examine(*input, prepared ? &*prepared : nullptr, flags.sysroot.empty() ? "/" : flags.sysroot);
   const OutputOptions output = output_options(flags);
-  const report::Style style(output.colour);
-  Json list = Json::array();
-  std::string text;
-  Severity worst = Severity::kInfo;
-  for (const Examined& e : examined) {
-    const Rule* rule = find_rule(e.rule);
-    const bool wrong = e.finding == Finding::kFault;
-    const bool checked = e.finding != Finding::kNotChecked;
-    if (wrong) worst = std::max(worst, rule->severity);
-    list.push_back({{"rule", e.rule},
-                    {"what", rule->summary},
-                    {"checked", checked},
-                    {"severity", wrong ? Json(name_of(rule->severity)) : Json(nullptr)},
-                    {"message", e.message},
-                    {"fix", wrong ? Json(rule->fix) : Json(nullptr)}});
-    const std::string word = wrong     ? style.severity(rule->severity, std::string(name_of(rule->severity)))
-                             : checked ? style.green("ok")
-                                       : style.dim("not checked");
-    text += fmt::format("{}[{}]: {}\n", word, e.rule, report::printable(e.message));
-    if (wrong)
-      text += fmt::format("    {} {}\n    {} {}\n", style.bold("why:"), rule->why, style.bold("fix:"), rule->fix);
-  }
   if (output.format == Format::kJson) {
     const MachineFacts facts = prepared ? *prepared->machine : machine_for(input->machine, input->env);
-    std::cout << report::json_dump(Json{{"facts", report::facts_json(facts)}, {"examined", std::move(list)}}) << '\n';
+    report::print(report::doctor_json(examined, facts));
   } else {
-    std::cout << text;
+    report::print(report::doctor_text(examined, report::Style(output.colour)));
   }
-  return worst == Severity::kError ? kFindings : kOk;
+  const bool fails = std::ranges::any_of(examined, [](const Examined& e) {
+    return e.finding == Finding::kFault && find_rule(e.rule)->severity == Severity::kError;
+  });
+  return fails ? kFindings : kOk;
 }
 
 }  // namespace preflight::commands

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "src/base/shell_words.h"
 #include "src/report/complaint.h"
 #include "src/report/folding.h"
+#include "src/report/print.h"
 #include "src/report/report_text.h"
 #include "src/sources/launch_command.h"
 
@@ -40,8 +40,7 @@ int become(const std::vector<std::string>& words) {
   argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's type
   argv.push_back(nullptr);
-  std::cout.flush();
-  std::cerr.flush();
+  report::flush_all();
   execvp(argv.front(), argv.data());
   const int error = errno;
   report::complain(fmt::format("cannot run {}: {}", words.front(), std::strerror(error)));
@@ -61,7 +60,7 @@ void tell(const Report& report, const CheckCommand& command) {
   const report::TextOptions text = text_options(command.output);
   const std::string whole =
       command.output.details ? report::report_text(report, text) : report::findings_text(report, text);
-  std::cerr << (text.folded ? report::folded(whole, text.width) : whole);
+  report::print_error(text.folded ? report::folded(whole, text.width) : whole);
 }
 
 struct Outcome {

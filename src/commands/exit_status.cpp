@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "src/report/manual.h"
+
 namespace preflight::commands {
 namespace {
 
@@ -48,12 +50,12 @@ constexpr std::array kWeights{kOk,         kFindings,    kNotRun,       kNoDevic
 std::span<const ExitMeaning> exit_meanings() { return kMeanings; }
 
 std::string exit_help() {
-  std::string out = "Exit status:\n";
+  std::vector<report::ExitWords> rows;
   for (const ExitMeaning& row : kMeanings) {
     const bool word = row.fault || row.status == kNotRun || row.status == kMistrusted || row.status == kGateFailed;
-    out += fmt::format("{:>4}  {}{}\n", row.number, word ? fmt::format("{}: ", row.verdict) : "", row.meaning);
+    rows.push_back({row.number, fmt::format("{}{}", word ? fmt::format("{}: ", row.verdict) : "", row.meaning)});
   }
-  return out;
+  return report::exit_statuses_text(rows);
 }
 
 int exit_number(Exit status) {

@@ -1,17 +1,14 @@
 // Tested by tests/facts_command_test.cpp.
 #include "src/commands/facts.h"
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "src/commands/exit_status.h"
 #include "src/intake/launch_input.h"
 #include "src/report/facts_text.h"
-#include "src/report/json_dump.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 
@@ -26,11 +23,8 @@ int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
     facts = std::move(*prepared->machine);
   }
   const OutputOptions output = output_options(flags);
-  if (output.format == Format::kJson) {
-    std::cout << report::json_dump(report::facts_json(facts)) << '\n';
-  } else {
-    std::cout << report::facts_text(facts, report::Style(output.colour));
-  }
+  report::print(output.format == Format::kJson ? report::facts_document(facts)
+                                               : report::facts_text(facts, report::Style(output.colour)));
   return kOk;
 }
 

@@ -1,14 +1,12 @@
 // `check --case`, `check --list-devices`: the kernel side without a launch.
-#include <iostream>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "preflight/kernel.h"
-#include "src/report/json_dump.h"
-#include "src/report/complaint.h"
 #include "src/commands/commands.h"
 #include "src/kernels/inject.h"
+#include "src/report/complaint.h"
+#include "src/report/kernels_text.h"
+#include "src/report/print.h"
 #include "src/report/report_json.h"
 #include "src/report/report_text.h"
 
@@ -53,26 +51,23 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
     report.kernel_not_run = "--kernel-from names other kernels";
   }
   const Exit status = exit_of(report);
-  if (output.format == Format::kJson) {
-    std::cout << report::report_json(report, exit_number(status));
-  } else {
-    std::cout << report::kernel_text(report, {output.colour, output.width, true});
-  }
+  report::print(output.format == Format::kJson ? report::report_json(report, exit_number(status))
+                                               : report::kernel_text(report, {output.colour, output.width, true}));
   return status;
 }
 
 int list_defects(const KernelOptions& kernel, bool measure) {
   if (!measure) {
-    for (const int id : defects::all_ids()) std::cout << fmt::format("{:>4}  {}\n", id, defects::describe(id));
+    report::print(report::defects_text(defects::all_ids()));
     return kOk;
   }
-  const auto table = defects::measure_table(DeviceChoice{kernel.device.value_or("")}, kernel.limits,
-                                            [](const std::string& row) { std::cerr << row << '\n'; });
-  if (!table) {
-    report::complain(table.error().message);
-    return exit_of(table.error().kind);
+  const auto tell = [](const defects::MeasuredDefect& d) { report::print_error(report::measured_row(d)); };
+  const auto all = defects::measure_all(DeviceChoice{kernel.device.value_or("")}, kernel.limits, tell);
+  if (!all) {
+    report::complain(all.error().message);
+    return exit_of(all.error().kind);
   }
-  std::cout << *table;
+  report::print(report::measured_table(*all));
   return kOk;
 }
 
@@ -80,28 +75,10 @@ int list_opencl_devices(const KernelOptions& kernel, const OutputOptions& output
   const auto devices = list_devices_apart(kernel.limits);
   if (!devices) {
     const DeviceError& error = devices.error();
-    report::complain(error.message);
-    std::cerr << error.log << (error.log.empty() ? "" : "\n");
+    report::complain(error.message, error.log);
     return exit_of(error.kind);
   }
-  if (output.format == Format::kJson) {
-    auto rows = nlohmann::ordered_json::array();
-    for (const auto& d : *devices) {
-      rows.push_back({{"index", d.index},
-                      {"name", d.name},
-                      {"platform", d.platform},
-                      {"driver", d.driver},
-                      {"version", d.version},
-                      {"compute_units", d.compute_units},
-                      {"global_memory_bytes", d.global_memory_bytes}});
-    }
-    std::cout << report::json_dump(rows) << '\n';
-    return kOk;
-  }
-  for (const auto& d : *devices) {
-    std::cout << fmt::format("{}  {} ({}, driver {}, {} compute units, {} MiB)\n", d.index, d.name, d.platform,
-                             d.driver, d.compute_units, d.global_memory_bytes >> 20);
-  }
+  report::print(output.format == Format::kJson ? report::devices_json(*devices) : report::devices_text(*devices));
   return kOk;
 }
 

@@ -1,12 +1,10 @@
 // `kernels`: the kernel table; with --programs DIR, every program that the built-in cases build on an Intel GPU, for
 // compiling and reading it without one.
-#include "src/report/complaint.h"
 #include "src/commands/kernel_programs.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +12,9 @@
 #include "src/commands/commands.h"
 #include "src/kernels/program.h"
 #include "src/base/read_text.h"
+#include "src/report/complaint.h"
+#include "src/report/kernels_text.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -55,10 +56,11 @@ int list_kernels(const std::string& programs, const std::string& case_file) {
     return kBadInput;
   }
   if (programs.empty()) {
+    std::vector<report::KernelRow> rows;
     for (const Kernel& kernel : kernel_table()) {
-      const auto count = std::ranges::count(*cases, kernel.name, &KernelCase::kernel);
-      std::cout << fmt::format("{:18} {:22} {} cases\n", kernel.name, kernel.source, count);
+      rows.push_back({kernel.name, kernel.source, std::ranges::count(*cases, kernel.name, &KernelCase::kernel)});
     }
+    report::print(report::kernels_text(rows));
     return kOk;
   }
   const auto written = write_programs(programs, *cases);
@@ -66,7 +68,7 @@ int list_kernels(const std::string& programs, const std::string& case_file) {
     report::complain(fmt::format("--programs: {}", written.error().text()));
     return kBadInput;
   }
-  std::cout << fmt::format("{} programs in {}/programs.tsv\n", *written, programs);
+  report::print(report::programs_text(*written, programs));
   return kOk;
 }
 

@@ -1,18 +1,18 @@
 // Tested by tests/memory_sheet_test.cpp.
-#include "src/report/json_dump.h"
 #include "src/report/complaint.h"
 #include "src/commands/memory.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include <fmt/format.h>
 #include "src/commands/findings.h"
 #include "src/report/memory_report.h"
+#include "src/report/print.h"
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/weight_files.h"
+#include "src/launch/launch_view.h"
 #include "src/plan/stored_weights.h"
 
 namespace preflight::commands {
@@ -20,6 +20,8 @@ namespace {
 
 using plan::MemoryInputs;
 using plan::MemorySheet;
+using report::MemoryReport;
+using report::MemoryRow;
 
 constexpr std::string_view kWeightsOverBudget = "PL002";
 
@@ -116,9 +118,8 @@ std::vector<MemoryRow> changes_that_fit(const PreparedLaunch& prepared, const Me
   }
   attempt({Field::chunked_prefill_size}, {"--chunked-prefill-size", "2048"});
   if (given.weights_gib) return rows;  // measured weights do not shrink with more ranks
-  const std::int64_t tp = launch[Field::tp_size].is_int() ? launch[Field::tp_size].as_int() : 1;
   int told = 0;
-  for (std::int64_t wider = std::max<std::int64_t>(tp, 1) + 1; wider <= launch.device.count && told < 2; ++wider) {
+  for (std::int64_t wider = LaunchView(launch).tp() + 1; wider <= launch.device.count && told < 2; ++wider) {
     if (attempt({Field::tp_size}, {"--tp-size", std::to_string(wider)})) ++told;
   }
   return rows;
@@ -136,7 +137,7 @@ int memory(const MemoryCommand& command) {
   const bool json = command.output.format == Format::kJson;
   const auto refuse = [&](const std::string& why) {
     report::complain(fmt::format("no memory sheet: {}", why));
-    if (json) std::cout << report::json_dump(unavailable_json(why)) << '\n';
+    if (json) report::print(report::no_memory_json(why));
     return kFindings;
   };
   if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);
@@ -145,15 +146,12 @@ int memory(const MemoryCommand& command) {
   std::string why;
   const auto sheet = sheet_of(prepared->inputs, prepared->inputs.argv, command.given, why);
   if (!sheet) return refuse(why);
-  MemoryReport report{.sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
-  if (!sheet->fits()) report.changes = changes_that_fit(*prepared, command.given, *sheet);
-  report.devices = on_other_devices(prepared->inputs, command.given);
-  if (json) {
-    std::cout << report::json_dump(memory_json(report)) << '\n';
-  } else {
-    std::cout << memory_text(report, launch, report::Style(command.output.colour));
-  }
-  return sheet->fits() && report.errors.empty() ? kOk : kFindings;
+  MemoryReport sheets{.sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
+  if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
+  sheets.devices = on_other_devices(prepared->inputs, command.given);
+  report::print(json ? report::memory_json(sheets)
+                     : report::memory_text(sheets, launch, report::Style(command.output.colour)));
+  return sheet->fits() && sheets.errors.empty() ? kOk : kFindings;
 }
 
 std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {

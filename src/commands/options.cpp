@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 #include <map>
 #include <optional>
 
@@ -16,6 +15,7 @@
 #include "src/commands/variation.h"
 #include "src/report/output_file.h"
 #include "src/report/pages_report.h"
+#include "src/report/print.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 #include "src/rules/change_reasons.h"
@@ -241,7 +241,7 @@ int pages(const PagesCommand& command) {
     report.reason = reason(*best, rows);
   }
   if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
-  std::cout << (command.output.format == Format::kJson ? report::pages_json(report)
+  report::print(command.output.format == Format::kJson ? report::pages_json(report)
                                                        : report::pages_text(report, text_options(command.output)));
   // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
   const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;

@@ -1,7 +1,6 @@
 #include "src/commands/program_words.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "src/report/completions.h"
 #include "src/report/manual.h"
 #include "src/report/outputs/outputs.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -193,14 +193,14 @@ report::ProgramWords program_words(std::vector<report::CommandWords> commands) {
 }
 
 int print_completions(const std::string& shell, const report::ProgramWords& program) {
-  if (shell == "bash") std::cout << report::bash_completion(program);
-  if (shell == "zsh") std::cout << report::zsh_completion(program);
-  if (shell == "fish") std::cout << report::fish_completion(program);
+  if (shell == "bash") report::print(report::bash_completion(program));
+  if (shell == "zsh") report::print(report::zsh_completion(program));
+  if (shell == "fish") report::print(report::fish_completion(program));
   return kOk;
 }
 
 int print_manual(const report::ProgramWords& program) {
-  std::cout << report::manual_page(program);
+  report::print(report::manual_page(program));
   return kOk;
 }
 

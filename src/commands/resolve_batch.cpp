@@ -1,11 +1,9 @@
 // `resolve --batch`: case lines in, outcome lines out.
-#include <iostream>
-
-#include "src/intake/case_file.h"
 #include "src/commands/commands.h"
-
+#include "src/intake/case_file.h"
 #include "src/report/complaint.h"
 #include "src/report/outcome_json.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -19,19 +17,18 @@ class Lines {
   ~Lines() { write(); }
   void flush() {
     write();
-    std::cout.flush();
+    report::flush_all();
   }
   void add(const ResolvedCase& c) {
     report::OutcomeRemarks remarks;
     if (c.unknown_model) remarks.unknown_model = c.unknown_model->path;
-    report::append_outcome_json(text_, c.launch, c.id, c.names, remarks);
-    text_.raw('\n');
+    report::append_outcome_line(text_, c.launch, c.id, c.names, remarks);
     if (text_.view().size() >= kPiece) write();
   }
 
  private:
   void write() {
-    std::cout.write(text_.view().data(), static_cast<std::streamsize>(text_.view().size()));
+    report::print(text_.view());
     text_.clear();
   }
 

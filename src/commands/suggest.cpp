@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iostream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,36 +12,24 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "src/base/ascii_case.h"
 #include "src/commands/suggest_search.h"
 #include "src/facts/known_models.h"
 #include "src/intake/conceal.h"
-#include "src/report/facts_text.h"
-#include "src/report/json_dump.h"
-#include "src/report/printable.h"
-#include "src/base/shell_words.h"
+#include "src/report/print.h"
+#include "src/report/suggest_report.h"
 
 namespace preflight::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kMostCards = 16;  // of one kind that a remedy counts with
 constexpr std::int64_t kLeastContext = 1024;
-
-// What would do where nothing fits: a shorter context, the checkpoint in another form, more cards.
-struct Remedy {
-  std::string what;
-  Words arguments;
-  std::int64_t tokens = 0;
-};
 
 struct Answer {
   Search search;
   std::string condition = {};  // of every remedy
-  std::vector<Remedy> remedies = {};
+  std::vector<report::WayOut> remedies = {};
 };
 
 // The same search under another condition; its plainest launch is the remedy.
@@ -130,82 +117,33 @@ void conceal_all(Answer& a) {
   Search& s = a.search;
   const auto hide = [&](Words& words) { words = concealed(s.inputs.release, std::move(words)); };
   for (Suggestion& c : s.found) hide(c.arguments);
-  for (Remedy& r : a.remedies) hide(r.arguments);
+  for (report::WayOut& r : a.remedies) hide(r.arguments);
   if (!s.nearest) return;
   hide_in(s.nearest->why, s.inputs);
   hide(s.nearest->arguments);
 }
 
-std::string nothing_found(const Answer& a) {
+// What of it is told.
+report::Suggestions told(const Answer& a, int most) {
   const Search& s = a.search;
-  std::string out = fmt::format("No launch was found in {} that were tried.\n", s.attempts);
-  if (s.nearest) {
-    out += fmt::format("Nearest: {}\n         {}\n", report::printable(shell_words(s.nearest->arguments)),
-                       report::printable(s.nearest->why));
-  }
-  for (const Remedy& r : a.remedies) {
-    out += fmt::format("With {}: {} ({} tokens)\n", r.what, report::printable(shell_words(r.arguments)), r.tokens);
-  }
-  if (!a.remedies.empty()) return out;
-  return out + fmt::format(
-                   "No shorter context, no other form of it that is known and no count of up to {} such cards "
-                   "was found to do.\n",
-                   kMostCards);
-}
-
-std::string described(const Suggestion& c, std::int64_t context) {
-  const char* each = c.replicas > 1 ? " each" : "";
-  std::string out = fmt::format(
-      "   {} card{}; weights {:.2f} of {:.2f} GiB{}; fraction {:.3f}; {} tokens, {} requests at once, {} of {} "
-      "tokens\n",
-      c.cards, c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)",
-      c.memory.fraction, c.tokens(), c.requests(), c.held(context), context);
-  if (c.replicas > 1) out += fmt::format("   {} replicas with {} tokens{}\n", c.replicas, c.memory.tokens, each);
-  if (c.warnings > 0) out += fmt::format("   {} warning{}: `check` tells\n", c.warnings, c.warnings == 1 ? "" : "s");
-  for (const std::string& cost : c.gives_up) out += fmt::format("   gives up: {}\n", report::printable(cost));
-  return out;
-}
-
-std::string text_of(const Answer& a, int most, const MachineFacts& facts, const report::Style& style) {
-  const Search& s = a.search;
-  std::string out = report::facts_head(facts, style);
-  if (s.found.empty()) return out + nothing_found(a);
-  int number = 0;
+  report::Suggestions out{.context = s.wish.context,
+                          .found = s.found.size(),
+                          .remedies = a.remedies,
+                          .attempts = s.attempts,
+                          .most_cards = kMostCards};
+  if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments};
   for (const Suggestion& c : s.found) {
-    if (++number > most) break;
-    out += fmt::format("{}. python -m sglang.launch_server {}\n", number, report::printable(shell_words(c.arguments)));
-    out += described(c, s.wish.context);
+    if (static_cast<int>(out.launches.size()) >= most) break;
+    out.launches.push_back({.arguments = c.arguments,
+                            .cards = c.cards,
+                            .replicas = c.replicas,
+                            .tokens = c.tokens(),
+                            .requests = c.requests(),
+                            .held = c.held(s.wish.context),
+                            .memory = c.memory,
+                            .warnings = c.warnings,
+                            .gives_up = c.gives_up});
   }
-  return out +
-         fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found.size());
-}
-
-Json json_of(const Answer& a, int most, const MachineFacts& facts) {
-  const Search& s = a.search;
-  Json list = Json::array();
-  for (const Suggestion& c : s.found) {
-    if (static_cast<int>(list.size()) >= most) break;
-    list.push_back({{"arguments", c.arguments},
-                    {"cards", c.cards},
-                    {"replicas", c.replicas},
-                    {"tokens", c.memory.tokens},
-                    {"requests", c.memory.requests},
-                    {"requests_at_context", c.held(s.wish.context)},
-                    {"weights_gib", c.memory.weights},
-                    {"weights_exact", c.memory.exact},
-                    {"mem_fraction_static", c.memory.fraction},
-                    {"warnings", c.warnings},
-                    {"gives_up", c.gives_up}});
-  }
-  Json out = {{"facts", report::facts_json(facts)},
-              {"context", s.wish.context},
-              {"attempts", s.attempts},
-              {"suggestions", std::move(list)}};
-  if (s.found.empty() && s.nearest) out["nearest"] = {{"arguments", s.nearest->arguments}, {"why", s.nearest->why}};
-  Json remedies = Json::array();
-  for (const Remedy& r : a.remedies)
-    remedies.push_back({{"with", r.what}, {"arguments", r.arguments}, {"tokens", r.tokens}});
-  out["remedies"] = std::move(remedies);
   return out;
 }
 
@@ -224,7 +162,9 @@ CLI::Validator positive_whole() {
 
 void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
   app.add_option("MODEL", flags.model, "A directory, or a Hugging Face id")->type_name("DIR")->required();
-  add_launch_options(app, flags.launch);
+  add_output_options(app, flags.launch);
+  add_release_option(app, flags.launch);
+  add_target_options(app, flags.launch);
   app.add_option("--context", flags.context, "Tokens of one request (default: the model's own limit)")
       ->check(positive_whole());
   app.add_option("--concurrency", flags.concurrency, "Requests at once, each of that many tokens (default: 1)")
@@ -278,11 +218,10 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   std::ranges::stable_sort(s.found, [&](const Suggestion& a, const Suggestion& b) { return better(flags.goal, a, b); });
   conceal_all(answer);
   const OutputOptions output = output_options(flags.launch);
-  if (output.format == Format::kJson) {
-    std::cout << report::json_dump(json_of(answer, flags.most, *prepared->machine)) << '\n';
-  } else {
-    std::cout << text_of(answer, flags.most, *prepared->machine, report::Style(output.colour));
-  }
+  const report::Suggestions answers = told(answer, flags.most);
+  report::print(output.format == Format::kJson
+                    ? report::suggestions_json(answers, *prepared->machine)
+                    : report::suggestions_text(answers, *prepared->machine, report::Style(output.colour)));
   return s.found.empty() ? kFindings : kOk;
 }
 

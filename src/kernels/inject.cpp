@@ -183,39 +183,56 @@ Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoic
   return injection;
 }
 
-tl::expected<std::string, DeviceError> measure_table(const DeviceChoice& device, const ProcessLimits& limits,
-                                                     const std::function<void(const std::string&)>& progress) {
-  constexpr std::array kRegimes{Inputs::kPeaked, Inputs::kFlat, Inputs::kMid, Inputs::kDrift};
-  std::string table =
-      "| defect | kernel | what is wrong | peaked | flat | mid | drift | its own |\n"
-      "|---|---|---|---|---|---|---|---|\n";
-  for (const Defect& defect : defect_table()) {
-    const auto own = parse_case(defect.case_line);
-    if (!own) return tl::make_unexpected(DeviceError{DeviceErrorKind::kInternal, own.error().text()});
-    std::vector<KernelCase> cases{*own};
-    for (const Inputs inputs : kRegimes) {
-      KernelCase c = *own;
-      c.inputs = inputs;
-      cases.push_back(std::move(c));
-    }
-    // Kernels that only move data have no regimes: their cases print the same whatever the inputs.
-    const bool has_regimes = print_case(cases[1]) != print_case(cases[2]);
-    if (!has_regimes) cases.resize(1);
-    const KernelReport sound = run_cases_apart(cases, device, {}, limits);
-    if (sound.error) return tl::make_unexpected(*sound.error);
-    const KernelReport planted = run_cases_apart(cases, device, {.defect = defect.id}, limits);
-    std::string row = fmt::format("| {} | {} | {} |", defect.id, kernel_of(defect), defect.what);
-    const auto cell = [&](std::size_t i) {
-      if (sound.cases[i].verdict.word != VerdictWord::kPass) return " ? |";
-      return shows_a_defect(planted.cases[i]) ? " caught |" : " – |";
-    };
-    for (std::size_t i = 1; i <= kRegimes.size(); ++i) row += has_regimes ? cell(i) : " |";
-    const bool repeats = has_regimes && std::ranges::find(kRegimes, own->inputs) != kRegimes.end();
-    row += repeats ? " |" : cell(0);
-    progress(row);
-    table += row + "\n";
+namespace {
+
+constexpr std::array kRegimes{Inputs::kPeaked, Inputs::kFlat, Inputs::kMid, Inputs::kDrift};
+
+// The defect's own case, and the same under each regime; kernels that only move data have none: their cases print the
+// same whatever the inputs.
+std::vector<KernelCase> cases_to_measure(const KernelCase& own) {
+  std::vector<KernelCase> cases{own};
+  for (const Inputs inputs : kRegimes) {
+    KernelCase c = own;
+    c.inputs = inputs;
+    cases.push_back(std::move(c));
   }
-  return table;
+  if (print_case(cases[1]) == print_case(cases[2])) cases.resize(1);
+  return cases;
+}
+
+tl::expected<MeasuredDefect, DeviceError> measure(const Defect& defect, const DeviceChoice& device,
+                                                  const ProcessLimits& limits) {
+  const auto own = parse_case(defect.case_line);
+  if (!own) return tl::make_unexpected(DeviceError{DeviceErrorKind::kInternal, own.error().text()});
+  const std::vector<KernelCase> cases = cases_to_measure(*own);
+  const KernelReport sound = run_cases_apart(cases, device, {}, limits);
+  if (sound.error) return tl::make_unexpected(*sound.error);
+  const KernelReport planted = run_cases_apart(cases, device, {.defect = defect.id}, limits);
+  const auto shown = [&](std::size_t i) {
+    if (sound.cases[i].verdict.word != VerdictWord::kPass) return Shows::kUnsound;
+    return shows_a_defect(planted.cases[i]) ? Shows::kCaught : Shows::kNot;
+  };
+  MeasuredDefect out{.id = defect.id, .kernel = kernel_of(defect), .what = defect.what};
+  const bool has_regimes = cases.size() > 1;
+  for (std::size_t i = 0; has_regimes && i < kRegimes.size(); ++i) out.regimes[i] = shown(i + 1);
+  const bool repeats = has_regimes && std::ranges::find(kRegimes, own->inputs) != kRegimes.end();
+  if (!repeats) out.own = shown(0);
+  return out;
+}
+
+}  // namespace
+
+tl::expected<std::vector<MeasuredDefect>, DeviceError> measure_all(
+    const DeviceChoice& device, const ProcessLimits& limits,
+    const std::function<void(const MeasuredDefect&)>& progress) {
+  std::vector<MeasuredDefect> all;
+  for (const Defect& defect : defect_table()) {
+    auto measured = measure(defect, device, limits);
+    if (!measured) return tl::make_unexpected(measured.error());
+    progress(*measured);
+    all.push_back(*measured);
+  }
+  return all;
 }
 
 }  // namespace defects

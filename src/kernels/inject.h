@@ -4,7 +4,11 @@
 // Tested by tests/kernels/inject_test.cpp.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/kernel_run.h"
@@ -23,8 +27,24 @@ std::string describe(int id);
 // Runs the cases it applies to, until one catches it.
 Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoice& device, const ProcessLimits& limits);
 
-// Every defect under every input regime, as a Markdown table; `progress` is told each row when it is done.
-tl::expected<std::string, DeviceError> measure_table(const DeviceChoice& device, const ProcessLimits& limits,
-                                                     const std::function<void(const std::string&)>& progress);
+// Whether a defect shows under one input regime.
+enum class Shows : std::uint8_t {
+  kNotTried,  // the kernel has no regimes, or its own case is one of them
+  kCaught,
+  kNot,
+  kUnsound,  // the sound kernel does not pass there: nothing can be said
+};
+struct MeasuredDefect {
+  int id = 0;
+  std::string_view kernel = {};
+  std::string_view what = {};
+  std::array<Shows, 4> regimes = {};  // peaked, flat, mid, drift
+  Shows own = Shows::kNotTried;       // in the defect's own case
+};
+
+// Every defect under every input regime; `progress` is told each when it is done.
+tl::expected<std::vector<MeasuredDefect>, DeviceError> measure_all(
+    const DeviceChoice& device, const ProcessLimits& limits,
+    const std::function<void(const MeasuredDefect&)>& progress);
 
 }  // namespace preflight::defects

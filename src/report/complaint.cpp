@@ -21,6 +21,11 @@ void complain(std::string_view why) {
   std::cerr << "xpu-preflight: " << printable(why) << '\n';
 }
 
+void complain(std::string_view why, std::string_view log) {
+  complain(why);
+  if (!log.empty()) std::cerr << log << '\n';
+}
+
 std::string_view last_complaint() { return last(); }
 
 }  // namespace preflight::report

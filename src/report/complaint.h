@@ -7,6 +7,8 @@ namespace preflight::report {
 
 // "xpu-preflight: WHY", with line ends and other control characters of WHY made visible.
 void complain(std::string_view why);
+// And what a driver or a compiler said under it, as it came.
+void complain(std::string_view why, std::string_view log);
 // The last one; "" while there was none.
 std::string_view last_complaint();
 

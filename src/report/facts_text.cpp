@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/report/json_dump.h"
 #include "src/report/printable.h"
 
 namespace preflight::report {
@@ -112,5 +113,7 @@ nlohmann::ordered_json facts_json(const MachineFacts& f) {
               {"notes", f.notes}};
   return out;
 }
+
+std::string facts_document(const MachineFacts& f) { return json_dump(facts_json(f)) + "\n"; }
 
 }  // namespace preflight::report

@@ -16,5 +16,7 @@ std::string facts_head(const MachineFacts& facts, const Style& style);
 std::string facts_text(const MachineFacts& facts, const Style& style);
 // {"release": {"value", "origin", "place"}, "model": …, "device": {…}, "host": …, "packages": […], "notes": […]}
 nlohmann::ordered_json facts_json(const MachineFacts& facts);
+// The same as a document of its own.
+std::string facts_document(const MachineFacts& facts);
 
 }  // namespace preflight::report

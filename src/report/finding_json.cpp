@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/report/json_dump.h"
+
 namespace preflight::report {
 namespace {
 
@@ -82,6 +84,15 @@ Json ignored_json(const std::vector<Ignored>& ignored) {
     out.back()["ignored"] = {{"by", i.by}, {"reason", i.reason}};
   }
   return out;
+}
+
+std::string baseline_json(const std::vector<BaselineEntry>& entries) {
+  Json findings = Json::array();
+  for (const BaselineEntry& e : entries) {
+    findings.push_back(
+        {{"rule", e.rule}, {"file", e.file}, {"launch", e.launch}, {"message", e.message}, {"count", e.count}});
+  }
+  return json_dump(Json{{"baseline", kBaselineVersion}, {"findings", std::move(findings)}}) + "\n";
 }
 
 }  // namespace preflight::report

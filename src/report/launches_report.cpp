@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/shell_words.h"
+#include "src/report/json_dump.h"
 #include "src/report/printable.h"
 
 namespace preflight::report {
@@ -62,6 +63,12 @@ std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote>
     out += fmt::format("  {}: {}:{}: {}\n", note.rule, note.open.line, note.open.column, printable(note.open.what));
   }
   return out;
+}
+
+std::string launches_json(std::span<const ToldLaunch> launches) {
+  Json all = Json::array();
+  for (const ToldLaunch& told : launches) all.push_back(read_launch_json(told.launch, told.notes));
+  return json_dump(all) + "\n";
 }
 
 }  // namespace preflight::report

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,5 +22,12 @@ nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
 // As above, and "notes": [{"rule", "what", "where"}].
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes);
 std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes);
+
+// A launch with what was said while it was read.
+struct ToldLaunch {
+  ReadLaunch launch;
+  std::vector<ReadNote> notes;
+};
+std::string launches_json(std::span<const ToldLaunch> launches);
 
 }  // namespace preflight::report

@@ -223,4 +223,10 @@ std::string manual_page(const ProgramWords& program) {
   return out + ".SH SEE ALSO\n.BR clinfo (1)\n";
 }
 
+std::string exit_statuses_text(const std::vector<ExitWords>& statuses) {
+  std::string out = "Exit status:\n";
+  for (const ExitWords& status : statuses) out += fmt::format("{:>4}  {}\n", status.number, status.meaning);
+  return out;
+}
+
 }  // namespace preflight::report

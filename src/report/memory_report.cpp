@@ -2,13 +2,15 @@
 #include "src/report/memory_report.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "src/launch/launch_view.h"
 #include "src/report/finding_json.h"
+#include "src/report/json_dump.h"
 #include "src/report/printable.h"
 #include "src/report/report_json.h"
 
-namespace preflight::commands {
+namespace preflight::report {
 namespace {
 
 using plan::MemorySheet;
@@ -23,7 +25,7 @@ std::string thousands(std::int64_t n) {
 }
 
 std::string line(std::string_view label, double gib, std::string_view note) {
-  return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, preflight::report::printable(note));
+  return fmt::format("  {:<22}{:>8.2f} GiB  {}\n", label, gib, printable(note));
 }
 
 // How far the figure can be trusted.
@@ -125,15 +127,15 @@ Json rows_json(const std::vector<MemoryRow>& rows) {
 
 }  // namespace
 
-std::string memory_text(const MemoryReport& report, const Launch& launch, const report::Style& style) {
+std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style) {
   const MemorySheet& s = report.sheet;
   std::string out;
   for (const Diagnostic& d : report.errors) {
     out += style.red("fails whatever the memory: ") +
-           fmt::format("{} {}; check tells more\n", d.rule, report::printable(d.message));
+           fmt::format("{} {}; check tells more\n", d.rule, printable(d.message));
   }
-  out += style.bold(fmt::format("Memory of one GPU ({}, SGLang {})\n", report::printable(launch.device.name),
-                                launch.release().text()));
+  out += style.bold(
+      fmt::format("Memory of one GPU ({}, SGLang {})\n", printable(launch.device.name), launch.release().text()));
   out += line(
       "device", s.device_gib,
       s.free_is_given ? fmt::format("{:.2f} GiB free before loading", s.free_gib) : "taken as free before loading");
@@ -184,17 +186,17 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   return out;
 }
 
-nlohmann::ordered_json unavailable_json(const std::string& why) {
-  return {{"format_version", preflight::report::kJsonFormatVersion}, {"sheet", nullptr}, {"why", why}};
+std::string no_memory_json(const std::string& why) {
+  return json_dump(Json{{"format_version", kJsonFormatVersion}, {"sheet", nullptr}, {"why", why}}) + "\n";
 }
 
-nlohmann::ordered_json memory_json(const MemoryReport& report) {
-  Json out = {{"format_version", preflight::report::kJsonFormatVersion}};
+std::string memory_json(const MemoryReport& report) {
+  Json out = {{"format_version", kJsonFormatVersion}};
   out.update(sheet_json(report.sheet));
-  out["other_errors"] = preflight::report::findings_json(report.errors);
+  out["other_errors"] = findings_json(report.errors);
   out["changes_that_fit"] = rows_json(report.changes);
   out["devices"] = rows_json(report.devices);
-  return out;
+  return json_dump(out) + "\n";
 }
 
-}  // namespace preflight::commands
+}  // namespace preflight::report

@@ -4,14 +4,12 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "preflight/diagnostic.h"
 #include "preflight/launch.h"
 #include "src/plan/memory_sheet.h"
 #include "src/report/style.h"
 
-namespace preflight::commands {
+namespace preflight::report {
 
 struct MemoryRow {
   std::string name;
@@ -25,8 +23,9 @@ struct MemoryReport {
   std::vector<MemoryRow> devices;  // the same arguments on every card
 };
 
-std::string memory_text(const MemoryReport& report, const Launch& launch, const report::Style& style);
-nlohmann::ordered_json unavailable_json(const std::string& why);
-nlohmann::ordered_json memory_json(const MemoryReport& report);
+std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style);
+std::string memory_json(const MemoryReport& report);
+// In place of a sheet: why there is none.
+std::string no_memory_json(const std::string& why);
 
-}  // namespace preflight::commands
+}  // namespace preflight::report

@@ -237,16 +237,8 @@ void append_remarks(Writer& w, const OutcomeRemarks& remarks) {
   w.out.raw(']');
 }
 
-}  // namespace
-
-std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names, const OutcomeRemarks& remarks) {
-  JsonText out(std::size_t{8} << 10);
-  append_outcome_json(out, launch, id, names, remarks);
-  return std::move(out).take();
-}
-
-void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,
-                         const OutcomeRemarks& remarks) {
+void append_outcome(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,
+                    const OutcomeRemarks& remarks) {
   Writer w(out, names);
   w.out.raw("{\"id\":");
   if (id.is_int()) {
@@ -272,6 +264,24 @@ void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, c
   }
   append_remarks(w, remarks);
   w.out.raw('}');
+}
+
+}  // namespace
+
+std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names, const OutcomeRemarks& remarks) {
+  JsonText out(std::size_t{8} << 10);
+  append_outcome(out, launch, id, names, remarks);
+  return std::move(out).take();
+}
+
+std::string outcome_line(const Launch& launch, const Value& id, const OutcomeRemarks& remarks) {
+  return outcome_json(launch, id, {}, remarks) + "\n";
+}
+
+void append_outcome_line(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,
+                         const OutcomeRemarks& remarks) {
+  append_outcome(out, launch, id, names, remarks);
+  out.raw('\n');
 }
 
 }  // namespace preflight::report

@@ -21,7 +21,9 @@ struct OutcomeRemarks {
 // resolved (what differs from the release's defaults), writes and trace, unmodelled.
 std::string outcome_json(const Launch& launch, const Value& id, const PathNames& names = {},
                          const OutcomeRemarks& remarks = {});
-void append_outcome_json(JsonText& out, const Launch& launch, const Value& id, const PathNames& names = {},
-                         const OutcomeRemarks& remarks = {});
+// The same as a line of its own.
+std::string outcome_line(const Launch& launch, const Value& id, const OutcomeRemarks& remarks);
+void append_outcome_line(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,
+                         const OutcomeRemarks& remarks);
 
 }  // namespace preflight::report

@@ -1,12 +1,11 @@
 // Tested by tests/nodes_test.cpp.
 #include "src/commands/nodes/nodes.h"
 
-#include <iostream>
-
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/report/complaint.h"
 #include "src/report/nodes_report.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
@@ -83,7 +82,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   look_at_all(*nodes, launches, report);
   report::TextOptions text = text_options(output);
   text.details = false;
-  std::cout << (output.format == Format::kJson ? report::nodes_json(report) : report::nodes_text(report, text));
+  report::print(output.format == Format::kJson ? report::nodes_json(report) : report::nodes_text(report, text));
   return report.good() ? kOk : kFindings;
 }
 

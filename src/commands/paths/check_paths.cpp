@@ -1,10 +1,8 @@
 // `check PATH…` and `launches PATH…`: every launch of many files. Tested by tests/launches_test.cpp.
 #include <algorithm>
-#include <iostream>
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
@@ -13,13 +11,11 @@
 #include "src/commands/policy/finding_filter.h"
 #include "src/intake/secret_text.h"
 #include "src/report/complaint.h"
-#include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
+#include "src/report/print.h"
 
 namespace preflight::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Launches of one group: they meet at one address.
 struct Member {
@@ -61,7 +57,7 @@ class PathCheck {
 
  private:
   void skip(const ReadFile& file) {
-    if (!file.named && file.why_none.starts_with(sources::kNoLaunch)) return;
+    if (file.tells_nothing()) return;
     run_.skipped.push_back({file.name, file.why_none, file.named});
     if (file.named) worst_ = heavier(worst_, kFindings);
   }
@@ -191,24 +187,20 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
     report::complain(files.error().text());
     return kBadInput;
   }
-  Json all = Json::array();
+  const bool json = output.format == Format::kJson;
+  std::vector<report::ToldLaunch> all;
   bool unread = false;
   for (const ReadFile& file : *files) {
     for (const sources::LaunchCommand& launch : file.launches) {
-      const ReadLaunch read = shown_launch(launch, file.name, input.release);
-      const auto notes = notes_of(launch, file.text);
-      if (output.format == Format::kJson)
-        all.push_back(report::read_launch_json(read, notes));
-      else
-        std::cout << report::read_launch_text(read, notes);
+      all.push_back({shown_launch(launch, file.name, input.release), notes_of(launch, file.text)});
+      if (!json) report::print(report::read_launch_text(all.back().launch, all.back().notes));
     }
-    if (!file.launches.empty()) continue;
-    if (!file.named && file.why_none.starts_with(sources::kNoLaunch)) continue;
+    if (!file.launches.empty() || file.tells_nothing()) continue;
     unread = true;
     report::complain(fmt::format("{}: {}", file.name, file.why_none));
   }
   // Where nothing could be read, JSON is the object that says so (docs/outputs.md): no list of none.
-  if (output.format == Format::kJson && !(unread && all.empty())) std::cout << report::json_dump(all) << '\n';
+  if (json && !(unread && all.empty())) report::print(report::launches_json(all));
   return unread ? kBadInput : kOk;
 }
 

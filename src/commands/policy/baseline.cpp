@@ -7,14 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/read_text.h"
-#include "src/report/json_dump.h"
+#include "src/report/finding_json.h"
 
 namespace preflight::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kVersion = 1;
 
 const std::string* text_in(const Json& object, const char* name) {
   const auto it = object.find(name);
@@ -37,7 +35,8 @@ Result<Baseline> Baseline::read(const std::string& file) {
 Result<Baseline> Baseline::parse(const std::string& text, const std::string& file) {
   const Json json = Json::parse(text, nullptr, false);
   const auto bad = [&] { return failure("this is no baseline; --write-baseline FILE writes one", file); };
-  if (!json.is_object() || json.value("baseline", Json()) != kVersion || !json.contains("findings")) return bad();
+  if (!json.is_object() || json.value("baseline", Json()) != report::kBaselineVersion || !json.contains("findings"))
+    return bad();
   if (!json["findings"].is_array()) return bad();
   Baseline out;
   for (const Json& entry : json["findings"]) {
@@ -74,12 +73,9 @@ std::int64_t Baseline::left() const {
 }
 
 std::string Baseline::text() const {
-  Json findings = Json::array();
-  for (const auto& [key, count] : counts_) {
-    findings.push_back(
-        {{"rule", key.rule}, {"file", key.file}, {"launch", key.launch}, {"message", key.message}, {"count", count}});
-  }
-  return report::json_dump(Json{{"baseline", kVersion}, {"findings", std::move(findings)}}) + "\n";
+  std::vector<report::BaselineEntry> entries;
+  for (const auto& [key, count] : counts_) entries.push_back({key.rule, key.file, key.launch, key.message, count});
+  return report::baseline_json(entries);
 }
 
 }  // namespace preflight::commands

@@ -1,0 +1,88 @@
+// Tested by tests/suggest_test.cpp.
+#include "src/report/suggest_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "src/base/shell_words.h"
+#include "src/report/facts_text.h"
+#include "src/report/json_dump.h"
+#include "src/report/printable.h"
+
+namespace preflight::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string words_text(const std::vector<std::string>& words) { return printable(shell_words(words)); }
+
+std::string nothing_text(const Suggestions& s) {
+  std::string out = fmt::format("No launch was found in {} that were tried.\n", s.attempts);
+  if (s.nearest) {
+    out += fmt::format("Nearest: {}\n         {}\n", words_text(s.nearest->arguments), printable(s.nearest->why));
+  }
+  for (const WayOut& r : s.remedies) {
+    out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments), r.tokens);
+  }
+  if (!s.remedies.empty()) return out;
+  return out + fmt::format(
+                   "No shorter context, no other form of it that is known and no count of up to {} such cards "
+                   "was found to do.\n",
+                   s.most_cards);
+}
+
+std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
+  const char* each = c.replicas > 1 ? " each" : "";
+  std::string out = fmt::format(
+      "   {} card{}; weights {:.2f} of {:.2f} GiB{}; fraction {:.3f}; {} tokens, {} requests at once, {} of {} "
+      "tokens\n",
+      c.cards, c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)",
+      c.memory.fraction, c.tokens, c.requests, c.held, context);
+  if (c.replicas > 1) out += fmt::format("   {} replicas with {} tokens{}\n", c.replicas, c.memory.tokens, each);
+  if (c.warnings > 0) out += fmt::format("   {} warning{}: `check` tells\n", c.warnings, c.warnings == 1 ? "" : "s");
+  for (const std::string& cost : c.gives_up) out += fmt::format("   gives up: {}\n", printable(cost));
+  return out;
+}
+
+Json launch_json(const SuggestedLaunch& c) {
+  return {{"arguments", c.arguments},
+          {"cards", c.cards},
+          {"replicas", c.replicas},
+          {"tokens", c.memory.tokens},
+          {"requests", c.memory.requests},
+          {"requests_at_context", c.held},
+          {"weights_gib", c.memory.weights},
+          {"weights_exact", c.memory.exact},
+          {"mem_fraction_static", c.memory.fraction},
+          {"warnings", c.warnings},
+          {"gives_up", c.gives_up}};
+}
+
+}  // namespace
+
+std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, const Style& style) {
+  std::string out = facts_head(facts, style);
+  if (s.found == 0) return out + nothing_text(s);
+  int number = 0;
+  for (const SuggestedLaunch& c : s.launches) {
+    out += fmt::format("{}. python -m sglang.launch_server {}\n", ++number, words_text(c.arguments));
+    out += launch_text(c, s.context);
+  }
+  return out + fmt::format("\n{} launches were resolved and checked, {} hold what is asked.\n", s.attempts, s.found);
+}
+
+std::string suggestions_json(const Suggestions& s, const MachineFacts& facts) {
+  Json list = Json::array();
+  for (const SuggestedLaunch& c : s.launches) list.push_back(launch_json(c));
+  Json out = {
+      {"facts", facts_json(facts)}, {"context", s.context}, {"attempts", s.attempts}, {"suggestions", std::move(list)}};
+  if (s.found == 0 && s.nearest) out["nearest"] = {{"arguments", s.nearest->arguments}, {"why", s.nearest->why}};
+  Json remedies = Json::array();
+  for (const WayOut& r : s.remedies) {
+    remedies.push_back({{"with", r.what}, {"arguments", r.arguments}, {"tokens", r.tokens}});
+  }
+  out["remedies"] = std::move(remedies);
+  return json_dump(out) + "\n";
+}
+
+}  // namespace preflight::report

@@ -1,0 +1,53 @@
+// What `suggest` found: launches that hold what is asked, best first, else the nearest miss and what would do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preflight/report.h"
+#include "src/report/style.h"
+
+namespace preflight::report {
+
+// One launch that was resolved and checked.
+struct SuggestedLaunch {
+  std::vector<std::string> arguments;
+  std::int64_t cards = 1;
+  std::int64_t replicas = 1;  // data-parallel: each holds the tokens of `memory`
+  std::int64_t tokens = 0;    // of all replicas
+  std::int64_t requests = 0;  // at once
+  std::int64_t held = 0;      // of the context asked for
+  MemorySummary memory = {};
+  int warnings = 0;
+  std::vector<std::string> gives_up = {};
+};
+
+struct NearestMiss {
+  std::string why;
+  std::vector<std::string> arguments;
+};
+
+// What would do where nothing fits: a shorter context, the checkpoint in another form, more cards.
+struct WayOut {
+  std::string what;
+  std::vector<std::string> arguments;
+  std::int64_t tokens = 0;
+};
+
+struct Suggestions {
+  std::int64_t context = 0;                    // tokens of one request
+  std::size_t found = 0;                       // launches that hold it
+  std::vector<SuggestedLaunch> launches = {};  // of these, told
+  std::optional<NearestMiss> nearest = {};
+  std::vector<WayOut> remedies = {};
+  int attempts = 0;
+  int most_cards = 0;  // that a way out counts with
+};
+
+std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, const Style& style);
+std::string suggestions_json(const Suggestions& s, const MachineFacts& facts);
+
+}  // namespace preflight::report
