@@ -146,8 +146,10 @@ std::vector<Subcommand> subcommands(Flags& f) {
        [&f](Words launch) { return run_explain(f.explain, f.subject, std::move(launch)); }},
       {"defects", "List the defects that --inject can plant",
        [&f](CLI::App& app) {
-         app.add_flag("--measure", f.measure, "Plant each under every input regime: a table, which takes a minute");
-         app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name");
+         auto* measure =
+             app.add_flag("--measure", f.measure, "Plant each under every input regime: a table, which takes a minute");
+         app.add_option("--opencl-device", f.defects.device, "OpenCL device: index, or part of its name")
+             ->needs(measure);
        },
        [&f](const Words&) { return list_defects(f.defects, f.measure); }, report::Behind::kNothing},
       {"kernels", "List the kernels; write the programs that Intel GPUs build",

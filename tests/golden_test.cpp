@@ -108,7 +108,7 @@ TEST(Golden, EveryCommandPrintsWhatItPrinted) {
     EXPECT_GE(compared, 2) << file;
   }
   for (const char* command : {"check", "resolve", "memory", "pages", "upgrade", "nodes", "launches", "facts", "suggest",
-                              "rules", "explain", "defects", "kernels", "releases"}) {
+                              "rules", "explain", "defects", "kernels", "releases", "doctor", "exec"}) {
     EXPECT_TRUE(shown_commands.contains(command)) << command << " has no golden output";
   }
 }

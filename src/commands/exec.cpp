@@ -104,8 +104,7 @@ void add_exec_options(CLI::App& app, ExecFlags& flags) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   add_release_option(app, launch);
   add_target_options(app, launch);
-  // The command and its environment are the real ones: there is nothing to choose or to give.
-  for (const char* name : {"--launch", "--set", "--use-environment"}) app.remove_option(app.get_option(name));
+  app.remove_option(app.get_option("--use-environment"));  // it is the real one
   add_gate_options(app, flags.check);
   add_finding_options(app, flags.check);
   app.add_flag("--kernel", flags.check.kernel, "Run the decode kernel on a sample batch, too");

@@ -64,6 +64,7 @@ void add_pages_options(CLI::App& app, PagesFlags& flags) {
 void add_nodes_options(CLI::App& app, NodesFlags& flags) {
   add_output_options(app, flags.launch);
   add_release_option(app, flags.launch);
+  add_variable_option(app, flags.launch);
   add_target_options(app, flags.launch);
   app.add_option("FILE", flags.files, "One command per node, or a LeaderWorkerSet manifest")
       ->type_name("FILE")

@@ -187,6 +187,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments, const Policy& policy) {
   LaunchInput input;
   const bool pasted = !flags.command.empty() || !flags.command_file.empty();
+  const bool words_given = !arguments.empty();
   if (pasted && !arguments.empty()) return failure("give the launch either behind -- or with --command, not both");
   if (is_whole_command(arguments)) {
     input.command = shell_words(arguments);
@@ -207,6 +208,12 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     auto setting = sources::variable_setting(word);
     if (!setting) return tl::make_unexpected(setting.error());
     input.variables.insert_or_assign(std::move(setting->first), std::move(setting->second));
+  }
+  if (words_given) {  // a shell has read them already
+    for (const auto& [given, name] :
+         {std::pair(!flags.launch.empty(), "--launch"), std::pair(!flags.variables.empty(), "--set")}) {
+      if (given) return failure(fmt::format("{} is about a command's text: give the launch with --command", name));
+    }
   }
   auto env = pairs("--env", flags.env);
   auto facts = pairs("--fact", flags.facts);
@@ -335,13 +342,17 @@ void add_source_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--command-file", flags.command_file, "Read the pasted command from a file; - is standard input")
       ->type_name("FILE")
       ->excludes(command);
+  app.add_option("--launch", flags.launch, "Which of several launches: its number from 1, or its name");
+  add_variable_option(app, flags);
 }
 
-void add_target_options(CLI::App& app, LaunchFlags& flags) {
-  app.add_option("--launch", flags.launch, "Which of several launches: its number from 1, or its name");
+void add_variable_option(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--set", flags.variables,
                  "NAME=VALUE of a shell variable in the command; '$(nproc)=8' of a substitution")
       ->allow_extra_args(false);
+}
+
+void add_target_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--env", flags.env, "NAME=VALUE of an environment variable of the launch")->allow_extra_args(false);
   app.add_flag("--use-environment", flags.use_environment, "Take SGLANG_* from this environment, too");
   app.add_option("--model-config", flags.model_config, "config.json to use for the launch's model")->type_name("FILE");
@@ -500,6 +511,7 @@ std::optional<Error> misplaced(const CheckFlags& flags, const LaunchInput& input
   if (flags.paths.empty()) return std::nullopt;
   const bool one = input.command || !input.arguments.empty() || !flags.launch.batch.empty();
   if (one) return Error{"give paths, or one launch behind -- or with --command, not both"};
+  if (!flags.launch.launch.empty()) return Error{"--launch chooses in one command: name it with --command-file"};
   if (flags.fix) return Error{"--fix writes into one launch's file: name it with --command-file"};
   if (!flags.inject.empty() || !flags.case_line.empty()) {
     return Error{"--inject and --case look at one launch: name it with --command-file"};

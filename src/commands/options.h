@@ -81,7 +81,9 @@ struct CheckFlags {
 
 void add_output_options(CLI::App& app, LaunchFlags& flags);
 // The launch that a command looks at, in groups, so that each command offers what it acts on and nothing else:
-// where its arguments stand (source), what it runs on and with (target), and the release.
+// where its arguments stand (source), variables of a text that it is read from, what it runs on and with (target), and
+// the release.
+void add_variable_option(CLI::App& app, LaunchFlags& flags);
 void add_source_options(CLI::App& app, LaunchFlags& flags);
 void add_target_options(CLI::App& app, LaunchFlags& flags);
 void add_release_option(CLI::App& app, LaunchFlags& flags);
