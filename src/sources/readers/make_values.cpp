@@ -32,6 +32,8 @@ ShellText hole_of(const ShellText& text) {
   return unknown_text(text.unknowns.front().message, text.unknowns.front().offset);
 }
 
+ShellText too_long(std::size_t at) { return unknown_text("a value of make is longer than is followed", at); }
+
 std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
 std::string_view trimmed(std::string_view text) {
@@ -50,28 +52,39 @@ std::string with_all_replaced(std::string_view text, std::string_view from, std:
     } else {
       out += text[i++];
     }
+    if (out.size() > kLongest) return out;  // function() tells it
   }
   return out;
 }
 
-std::string pattern_replaced(std::string_view pattern, std::string_view replacement, std::string_view text) {
-  Words out = make_words(text);
-  for (std::string& word : out) {
-    std::string stem;
-    if (!fits_pattern(pattern, word, &stem)) continue;
-    const auto percent = replacement.find('%');
-    const bool takes_stem = percent != std::string_view::npos && pattern.find('%') != std::string_view::npos;
-    word = takes_stem ? fmt::format("{}{}{}", replacement.substr(0, percent), stem, replacement.substr(percent + 1))
-                      : std::string(replacement);
+// One value in the place of each word. Words multiply what they are replaced by: the first that make a text longer than
+// is followed are enough, function() tells it.
+template <typename Change>
+std::string changed_words(std::string_view text, const Change& change) {
+  Words out;
+  std::size_t size = 0;
+  for (std::string& word : make_words(text)) {
+    out.push_back(change(std::move(word)));
+    size += out.back().size() + 1;
+    if (size > 2 * kLongest) break;
   }
   return joined(out);
 }
 
+std::string pattern_replaced(std::string_view pattern, std::string_view replacement, std::string_view text) {
+  return changed_words(text, [&](std::string word) {
+    std::string stem;
+    if (!fits_pattern(pattern, word, &stem)) return word;
+    const auto percent = replacement.find('%');
+    const bool takes_stem = percent != std::string_view::npos && pattern.find('%') != std::string_view::npos;
+    return takes_stem ? fmt::format("{}{}{}", replacement.substr(0, percent), stem, replacement.substr(percent + 1))
+                      : std::string(replacement);
+  });
+}
+
 template <typename Change>
 std::string each_word(std::string_view text, const Change& change) {
-  Words out = make_words(text);
-  for (std::string& word : out) word = change(std::string_view(word));
-  return joined(out);
+  return changed_words(text, [&](const std::string& word) { return std::string(change(std::string_view(word))); });
 }
 
 std::string filtered(std::string_view patterns, std::string_view text, bool fitting) {
@@ -286,9 +299,17 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
     after = {unknown_text(fmt::format("{} holds what a command prints; give it with {}", name, how_to_set(name)), at),
              true, overrides};
   } else if (how == "+=" && before != nullptr) {
-    after = {before->text, before->simple, overrides};
+    const ShellText more = before->simple ? expand(value) : value;  // an $(eval) inside it may move what it stands in
+    if (const auto own = scopes_.back().find(name); own != scopes_.back().end()) {
+      after = std::move(own->second);  // in its place: thousands of lines may add to one variable
+    } else {
+      const MakeVariable* const outer = find(name);
+      after = outer != nullptr ? *outer : MakeVariable{};
+    }
+    after.overrides = overrides;
     append(after.text, plain(" ", at));
-    append(after.text, before->simple ? expand(value) : value);
+    append(after.text, more);
+    if (after.text.text.size() > kLongest) after = {too_long(at), true, overrides};
   } else if (how.find(':') != std::string_view::npos) {
     after = {expand(value), true, overrides};
   }
@@ -304,13 +325,14 @@ void MakeValues::doubt(const std::string& why) {
 
 ShellText MakeValues::expand(const ShellText& text) {
   if (text.text.find('$') == std::string::npos) return text;
+  if (text.text.size() > kLongest) return too_long(text.origin.front());
   ShellText out;
   for (std::size_t i = 0; i < text.text.size();) {
     const std::size_t dollar = std::min(text.text.find('$', i), text.text.size());
     append(out, slice(text, i, dollar));
     if (dollar >= text.text.size()) break;
     const std::size_t at = text.origin[dollar];
-    if (out.text.size() > kLongest) return unknown_text("a value of make is longer than is followed", at);
+    if (out.text.size() > kLongest) return too_long(at);
     const char next = dollar + 1 < text.text.size() ? text.text[dollar + 1] : '$';
     if (next == '$') {
       append(out, slice(text, dollar, dollar + 1));
@@ -393,6 +415,7 @@ ShellText MakeValues::function(std::string_view name, const ShellText& inside, s
   std::optional<std::string> value;
   if (texts.size() == known.arguments) value = known.value(texts);
   if (!value) return unknown_text(fmt::format("make refuses $({})", inside.text), at);
+  if (value->size() > kLongest) return too_long(at);
   return plain(*value, at);
 }
 
@@ -407,6 +430,9 @@ ShellText MakeValues::for_each(const std::vector<ShellText>& arguments, std::siz
     set_text(std::string(trimmed(name.text)), plain(word, at));
     if (!out.text.empty()) append(out, plain(" ", at));
     append(out, expand(arguments[2]));
+    if (out.text.size() <= kLongest) continue;
+    out = too_long(at);
+    break;
   }
   leave();
   return out;

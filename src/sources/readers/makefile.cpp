@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostWork = 2'000'000;
 constexpr int kDeepestMake = 8;
+constexpr std::size_t kMostConditions = 200;  // one in another
 
 enum class Met { kNo, kYes, kUnknown };
 
@@ -172,10 +173,12 @@ class Makefile {
 
   Result<bool> run() {
     read(piece(source_.text, 0, source_.text.size()));
+    if (error_) return tl::make_unexpected(*error_);
     index();
     for (const auto& [target, stem] : goals()) {
       asked_ = target;
       if (auto ran = goal(target, stem, {}, 0); !ran) return ran;
+      if (error_) return tl::make_unexpected(*error_);
     }
     return true;
   }
@@ -184,7 +187,7 @@ class Makefile {
   // ---- the lines of the file
 
   void read(const ShellText& text) {
-    for (std::size_t from = 0; from < text.text.size();) {
+    for (std::size_t from = 0; from < text.text.size() && !error_;) {
       const std::size_t end = line_end(text.text, from);
       const ShellText line = slice(text, from, end);
       from = end + 1;
@@ -257,6 +260,10 @@ class Makefile {
     for (const std::string_view word : {"ifeq", "ifneq", "ifdef", "ifndef"}) {
       ShellText rest = line;
       if (!takes_word(rest, word) && !line.text.starts_with(std::string(word) + "(")) continue;
+      if (conditions_.size() >= kMostConditions) {
+        error_ = Error{"conditions are nested deeper in this Makefile than is followed"};
+        return true;
+      }
       conditions_.push_back({asked ? met(line).value_or(Met::kUnknown) : Met::kNo, Met::kNo, at});
       return true;
     }
@@ -696,6 +703,7 @@ class Makefile {
   LaunchFinder& finder_;
   MakeValues values_;
   std::vector<Condition> conditions_;
+  std::optional<Error> error_;
   std::optional<Assignment> define_;
   int defines_ = 0;
   std::vector<Rule> rules_;

@@ -74,6 +74,7 @@ void ManifestReader::document(const YamlNode& root) {
   services_ = is_map(&root) ? value_of(root, "services") : nullptr;
   if (is_map(services_)) {
     around.dialect = Dialect::kCompose;
+    name_all(*services_);
     read_dotenv();
     return walk(*services_, around, 1, "services");
   }
@@ -112,7 +113,7 @@ ShellWord ManifestReader::without_templates(const ShellWord& word) const {
 }
 
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
-  if (depth > kDeepest || ++seen_ > kMostNodes || error_) return;
+  if (depth > kDeepest || ++seen_ > kMostNodes || stopped()) return;
   if (node.kind == YamlNode::kSequence) {
     if (list_that_starts(node, around, key)) return;
     if (around.dialect == Dialect::kWorkflow && key == "steps") return steps(node, std::move(around), depth);

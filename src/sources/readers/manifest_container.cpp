@@ -150,6 +150,19 @@ void ManifestReader::built_image(const YamlNode& node) {
                 tree_.offset(*build)});
 }
 
+// Looked up again and again: what a service extends may extend another one, and so on.
+void ManifestReader::name_all(const YamlNode& map) {
+  named_.clear();
+  for (const auto& [name, value] : pairs_of(map)) {
+    if (is_scalar(name)) named_.emplace(name->text, value);
+  }
+}
+
+const YamlNode* ManifestReader::named(const std::string& name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ? nullptr : found->second;
+}
+
 // The service of this file that a compose service extends; nullptr where there is none.
 const YamlNode* ManifestReader::extended(const YamlNode& node) {
   const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
@@ -162,7 +175,7 @@ const YamlNode* ManifestReader::extended(const YamlNode& node) {
     }
     return nullptr;
   }
-  const YamlNode* base = value_of(*services_, is_map(extends) ? text_of(*extends, "service") : extends->text);
+  const YamlNode* base = named(is_map(extends) ? text_of(*extends, "service") : extends->text);
   return is_map(base) ? base : nullptr;
 }
 

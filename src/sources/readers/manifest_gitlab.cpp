@@ -31,6 +31,7 @@ bool ManifestReader::is_gitlab(const YamlNode& root) {
 
 void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around) {
   pipeline_ = &root;
+  name_all(root);
   for (const auto& [name, value] : pairs_of(root)) {
     if (is_map(value)) note_templates(*value, 0);
   }
@@ -38,6 +39,7 @@ void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around)
     const bool job = is_scalar(name) && is_map(value) &&
                      (name->text == "pages" || std::find(kNoJobs.begin(), kNoJobs.end(), name->text) == kNoJobs.end());
     if (!job || (name->text.starts_with('.') && templates_.contains(value))) continue;
+    if (stopped()) return;
     gitlab_job(*value, around);
   }
 }
@@ -53,7 +55,7 @@ void ManifestReader::note_templates(const YamlNode& node, int depth) {
     }
     for (const YamlNode* item : value->items) {
       if (item->tag != "!reference" || item->items.empty()) continue;
-      if (const YamlNode* base = value_of(*pipeline_, item->items.front()->text)) templates_.insert(base);
+      if (const YamlNode* base = named(item->items.front()->text)) templates_.insert(base);
     }
     if (is_map(value)) note_templates(*value, depth + 1);
   }
@@ -65,7 +67,7 @@ std::vector<const YamlNode*> ManifestReader::extended_jobs(const YamlNode& job, 
   const YamlNode* extends = value_of(job, "extends");
   if (extends == nullptr) return out;
   for (const ShellWord& word : tree_.words(*extends)) {
-    if (const YamlNode* base = value_of(*pipeline_, word.text); is_map(base)) {
+    if (const YamlNode* base = named(word.text); is_map(base)) {
       out.push_back(base);
     } else if (tells && told_.insert(word.begin).second) {
       finder_.note({"SH002", fmt::format("{}, which this job extends, is not in this file", word.text), word.begin});

@@ -85,6 +85,8 @@ class ManifestReader {
   void take_image(const YamlNode& node, Around& around);
   static void set_image(const std::string& written, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
+  void name_all(const YamlNode& map);
+  [[nodiscard]] const YamlNode* named(const std::string& name) const;
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
@@ -109,11 +111,13 @@ class ManifestReader {
   std::map<std::string, Values> maps_;        // ConfigMaps by name
   std::map<std::string, ShellText> scripts_;  // their scripts by file name
   std::set<std::string> used_;
-  const YamlNode* services_ = nullptr;   // of a compose file
-  const YamlNode* pipeline_ = nullptr;   // of GitLab
-  std::set<const YamlNode*> templates_;  // its jobs that others are made of
+  const YamlNode* services_ = nullptr;            // of a compose file
+  const YamlNode* pipeline_ = nullptr;            // of GitLab
+  std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others
+  std::set<const YamlNode*> templates_;           // its jobs that others are made of
   std::set<std::size_t> told_;
   std::optional<Error> error_;
+  [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }
 };
 
 // Whether a text may start a server.

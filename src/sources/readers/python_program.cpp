@@ -530,7 +530,7 @@ ShellWord PythonProgram::word(Span value) const {
 
 // The items of a list, or of a name that a list is assigned to; anything else is one word that is not known.
 void PythonProgram::add_values(Span value, Words& out, int depth) const {
-  if (value.begin >= value.end) return;
+  if (value.begin >= value.end || !has_room(out)) return;
   const bool bracket = is_sign(value.begin, "[") || is_sign(value.begin, "(");
   if (bracket && close_of_[value.begin] == value.end - 1) return add_list(value.begin, out, depth + 1);
   if (const Span copied = copied_list(value); copied.end > copied.begin) return add_values(copied, out, depth + 1);
@@ -568,9 +568,15 @@ PythonProgram::Span PythonProgram::copied_list(Span value) const {
   return whole && chain_at(inner.begin).end == inner.end ? inner : none;
 }
 
+// A list that doubles itself line by line has no end: more words than any launch has end the program's reading.
+bool PythonProgram::has_room(const Words& out) const {
+  if (out.words.size() >= kMostWords) steps_ = 0;
+  return spend(1);
+}
+
 void PythonProgram::add_list(std::size_t open, Words& out, int depth) const {
   for (const Span& item : items(open)) {
-    if (out.words.size() >= kMostWords || depth > kDeepest) return;
+    if (depth > kDeepest || !has_room(out)) return;
     if (is_sign(item.begin, "*"))
       add_values({item.begin + 1, item.end}, out, depth);
     else
@@ -600,7 +606,7 @@ std::size_t PythonProgram::add_changes(std::size_t first, const std::string& nam
   if (!spend(lines_.size())) return kNone;
   for (const Span& line : lines_) {
     if (line.begin <= first) continue;
-    if (line.begin >= use) break;
+    if (line.end > use) break;  // the line of the use itself: NAME += NAME takes what it was before
     const std::size_t indent = tokens_[line.begin].indent;
     same_block = same_block && indent >= tokens_[first].indent;
     const bool conditional = !same_block || indent != tokens_[first].indent;

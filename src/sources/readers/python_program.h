@@ -91,6 +91,7 @@ class PythonProgram {
   [[nodiscard]] ShellWord word(Span value) const;
   [[nodiscard]] std::string shown(Span value) const;
   void add_list(std::size_t open, Words& out, int depth) const;
+  [[nodiscard]] bool has_room(const Words& out) const;
   void add_values(Span value, Words& out, int depth) const;
   void add_sum(Span value, Words& out) const;
   std::size_t add_changes(std::size_t first, const std::string& name, std::size_t use, Words& out) const;
