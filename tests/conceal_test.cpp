@@ -54,6 +54,8 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {R"({"auth": {"x": "S1"}})", R"({"auth": {***}})"},
       {R"({"api\u005fkey": "S1"})", R"({"api\u005fkey": "***"})"},
       {R"({"x": "{\"token\": \"S123\"}"})", R"({"x": "{\"token\": \"***\"}"})"},
+      {"api-key:S123", "api-key:***"},
+      {"--api-key S123 --tp 2", "--api-key *** --tp 2"},
       {"AccountName=a;AccountKey=S123==;Suffix=b", "AccountName=a;AccountKey=***;Suffix=b"},
       {"https://hooks.slack.com/services/T/B/S123", "https://hooks.slack.com/***"},
       {"https://discord.com/api/webhooks/1/S123 x", "https://discord.com/*** x"},
@@ -122,6 +124,15 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--json-model-override-args", R"({"token":"topsecret"})"},
       {"--model-loader-extra-config", R"({"a": {"auth_token": "topsecret"}})"},
       {"--token", "topsecret"},
+      {"--token=topsecret=x"},
+      {"--jwt", "topsecret"},
+      {"\xe2\x80\x94"
+       "api-key",
+       "topsecret"},
+      {"--config", "redis://:topsecret@h:6379/0"},
+      {"--model-path", "https://x.blob.core.windows.net/a?sv=1&sig=topsecret"},
+      {"--served-model-name", "--api-key topsecret"},
+      {"--served-model-name", "api-key:topsecret"},
       {"--key", "topsecret"},
       {"--auth=topsecret"},
       {"--pass", "topsecret"},
@@ -178,6 +189,25 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
         expect_hidden(words);
       }
     }
+  }
+}
+
+// A batch tells launches by the thousand, and hides what each of them holds.
+TEST(Conceal, NoLineOfABatchHoldsASecret) {
+  const std::string lines =
+      R"({"id":"a","args":["--model-path","Qwen/Qwen3-0.6B","--api-key","topsecret","--served-model-name","topsecret"]}
+{"id":"b","args":["--model-path","Qwen/Qwen3-0.6B","--api-keey","topsecret"]}
+{"id":"c","args":["--model-path","Qwen/Qwen3-0.6B","--otlp-traces-endpoint","http://u:topsecret@h:1"]}
+{"id":"d","args":["--model-path","https://h/x?token=topsecret"]}
+{"id":"e","args":["--model-path","Qwen/Qwen3-0.6B","--tp","3","--served-model-name","topsecret"],"env":{"HF_TOKEN":"topsecret"}}
+{"id":"f","args":["--config","{config}"],"config":"model-path: Qwen/Qwen3-0.6B\napi-key: topsecret\n"}
+)";
+  for (const char* command : {"check", "resolve"}) {
+    const ToolRun run = run_tool({command, "--batch", "-"}, lines);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 6);
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << command;
+    EXPECT_THAT(run.out, HasSubstr("***")) << command;
   }
 }
 

@@ -1,6 +1,9 @@
 // `resolve --batch`: case lines in, outcome lines out.
+#include <optional>
+
 #include "src/commands/commands.h"
 #include "src/intake/case_file.h"
+#include "src/intake/conceal.h"
 #include "src/report/complaint.h"
 #include "src/report/outcome_json.h"
 #include "src/report/print.h"
@@ -22,7 +25,9 @@ class Lines {
   void add(const ResolvedCase& c) {
     report::OutcomeRemarks remarks;
     if (c.unknown_model) remarks.unknown_model = c.unknown_model->path;
-    report::append_outcome_line(text_, c.launch, c.id, c.names, remarks);
+    if (!remarks.unknown_model.empty()) hide_in(remarks.unknown_model, c.inputs);
+    const std::optional<Launch> shown = concealed(c.launch, c.inputs);
+    report::append_outcome_line(text_, shown ? *shown : c.launch, c.id, c.names, remarks);
     if (text_.view().size() >= kPiece) write();
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/args/argument_groups.h"
+#include "src/args/config_file.h"
 #include "src/intake/secret_text.h"
 
 namespace preflight::commands {
@@ -83,6 +84,15 @@ struct SecretWord {
 // Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
 std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
   std::vector<SecretWord> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    // A dash that a document made of two: the parser takes it for a word, and its user for an option.
+    if (!words[i].starts_with("\xE2\x80") && !words[i].starts_with("\xE2\x88\x92")) continue;
+    if (!looks_secret(words[i])) continue;
+    const auto equals = words[i].find('=');
+    if (equals != std::string::npos) out.push_back({i, equals + 1});
+    for (std::size_t next = i + 1; next < words.size() && !words[next].starts_with('-'); ++next)
+      out.push_back({next, 0});
+  }
   std::size_t index = 0;
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
@@ -206,11 +216,10 @@ std::optional<Value> hidden_in(const Value& value, const Secrets& secrets) {
 
 }  // namespace
 
-void conceal(PreparedLaunch& prepared) {
-  const std::vector<std::string>& argv = prepared.inputs.argv;
-  const std::vector<SecretWord> words = secret_words(prepared.inputs.release, argv);
-  Launch& launch = prepared.launch;
-  Secrets secrets = secrets_of(prepared.inputs.release, argv, prepared.inputs.env);
+namespace {
+
+// The launch itself: its fields, their chain, its words, variables and messages.
+void conceal(Launch& launch, Secrets& secrets) {
   // Whole fields first: what they hold is looked for in all others.
   const auto each_value =
       [&](const std::function<void(Field, const Value&, const std::function<void(Value)>&)>& visit) {
@@ -236,8 +245,6 @@ void conceal(PreparedLaunch& prepared) {
       if (auto shown = hidden_in(value, secrets)) show(std::move(*shown));
     });
   }
-  hide_in_source(words, secrets, prepared.source);
-  for (auto& [path, text] : prepared.source.files) secrets.hide_in(text, true);
   for (std::string& word : launch.args.argv) secrets.hide_in(word);
   hide_variables(launch.env);
   if (launch.usage) {
@@ -246,6 +253,39 @@ void conceal(PreparedLaunch& prepared) {
   }
   if (launch.refusal) secrets.hide_in(launch.refusal->message);
   for (LogLine& line : launch.log) secrets.hide_in(line.message);
+}
+
+std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
+  if (std::ranges::find(argv, "--config") == argv.end()) return argv;
+  args::CommandLine line{argv, std::vector<SourceRange>(argv.size()), 0};
+  return args::merge_config_file(release, line) ? argv : std::move(line.words);
+}
+
+bool has_secret_field(const Launch& launch) {
+  bool has = false;
+  launch.args.raw.for_each_set([&](Field f, const Value& value) {
+    has = has || (value.is_string() && !value.as_string().empty() && is_secret(field_name(f)));
+  });
+  return has;
+}
+
+}  // namespace
+
+void conceal(PreparedLaunch& prepared) {
+  const std::vector<std::string>& argv = prepared.inputs.argv;
+  const std::vector<SecretWord> words = secret_words(prepared.inputs.release, argv);
+  // What its --config file gives are words of the launch, too.
+  const std::vector<std::string> all = with_config_words(prepared.inputs.release, argv);
+  Secrets secrets = secrets_of(prepared.inputs.release, all, prepared.inputs.env);
+  conceal(prepared.launch, secrets);
+  hide_in_source(words, secrets, prepared.source);
+  for (auto& [path, text] : prepared.source.files) secrets.hide_in(text, true);
+  if (prepared.unknown_model) {
+    for (std::string* text : {&prepared.unknown_model->path, &prepared.unknown_model->why}) {
+      secrets.hide_in(*text);
+      hide_parts(*text);
+    }
+  }
   for (Diagnostic& note : prepared.notes) secrets.hide_in(note.message);
   if (prepared.machine) {
     for (std::string* text : {&prepared.machine->model.value, &prepared.machine->model.place}) {
@@ -254,6 +294,14 @@ void conceal(PreparedLaunch& prepared) {
     }
     for (std::string& line : prepared.machine->notes) secrets.hide_in(line);
   }
+}
+
+std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs) {
+  Secrets secrets = secrets_of(inputs.release, inputs.argv, inputs.env);
+  if (!secrets.any() && !has_secret_field(launch)) return std::nullopt;
+  Launch shown = launch;
+  conceal(shown, secrets);
+  return shown;
 }
 
 void conceal(ReadLaunch& launch, Release release) {
@@ -292,21 +340,22 @@ void conceal(FixSearch& search, const LaunchInputs& inputs) {
   for (Diagnostic& d : search.remaining) given.hide_in(d.message);
   for (CheckedFix& fix : search.fixes) {
     const Secrets secrets = secrets_of(release, fix.arguments, fix.env);
-    hide_words(release, fix.arguments);
-    hide_variables(fix.env);
-    for (std::string& word : fix.arguments) {
-      given.hide_in(word);  // what was a secret under another name still is
-      secrets.hide_in(word);
-    }
-    for (auto& [name, value] : fix.env) secrets.hide_in(value);
-    for (ArgumentChange& change : fix.changes) {
-      for (std::vector<std::string>* words : {&change.before, &change.after}) {
-        hide_words(release, *words);
-        for (std::string& word : *words) {
-          given.hide_in(word);
-          secrets.hide_in(word);
-        }
+    const auto hide = [&](std::vector<std::string>& words) {
+      for (std::string& word : words) {
+        given.hide_in(word);  // what was a secret under another name still is, and whole
+        secrets.hide_in(word);
       }
+      hide_words(release, words);
+    };
+    hide(fix.arguments);
+    for (auto& [name, value] : fix.env) {
+      given.hide_in(value);
+      secrets.hide_in(value);
+    }
+    hide_variables(fix.env);
+    for (ArgumentChange& change : fix.changes) {
+      hide(change.before);
+      hide(change.after);
     }
   }
 }

@@ -2,6 +2,7 @@
 // that no report, excerpt or JSON made from it can tell them; the arguments kept for resolving again stay as given.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace preflight::commands {
 void conceal(PreparedLaunch& prepared);
 // A launch as it was read.
 void conceal(ReadLaunch& launch, Release release);
+// A launch of a batch without its secrets; none where it holds none, which is nearly always.
+std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs);
 // Corrected arguments, after the first one was written back.
 void conceal(FixSearch& search, const LaunchInputs& inputs);
 // A sentence about them.

@@ -68,10 +68,10 @@ bool is_secret_plain(std::string_view plain) {
 }
 
 bool is_secret_by_anybody(std::string_view plain) {
-  constexpr std::array<std::string_view, 20> kEndings = {
-      "key",       "keys",       "auth",   "authorization", "pass",        "pwd",     "passphrase",
-      "pat",       "credential", "cookie", "cookies",       "dsn",         "sas",     "bearer",
-      "signature", "sig",        "tokens", "passwords",     "credentials", "passcode"};
+  constexpr std::array<std::string_view, 21> kEndings = {
+      "key",       "keys",       "auth",   "authorization", "pass",        "pwd",      "passphrase",
+      "pat",       "credential", "cookie", "cookies",       "dsn",         "sas",      "bearer",
+      "signature", "sig",        "tokens", "passwords",     "credentials", "passcode", "jwt"};
   constexpr std::array<std::string_view, 5> kNear = {"token", "password", "passwd", "secret", "credential"};
   if (is_of_text(plain)) return false;
   if (is_secret_plain(plain) || plain.find("webhook") != std::string::npos || plain.ends_with("token") ||
@@ -103,7 +103,7 @@ void add_before_hosts(std::string_view text, Parts& parts) {
 }
 
 // What stands behind a name and its sign, up to where the value ends.
-TextPart value_at(std::string_view text, std::size_t at, char sign) {
+TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain) {
   const std::size_t from = at;
   while (at < text.size() && is_space(text[at])) ++at;
   std::size_t slashes = 0;
@@ -126,8 +126,9 @@ TextPart value_at(std::string_view text, std::size_t at, char sign) {
     }
     return {at + 1, text.size() - at - 1};
   }
-  // Without quotes: of a query or a setting, or of a header, which has a blank behind its colon.
-  if (sign == ':' && at == from) return {at, 0};
+  // Without quotes: of a query or a setting, or of a header, which has a blank behind its colon unless its name leaves
+  // no doubt.
+  if (sign == ':' && at == from && !certain) return {at, 0};
   if (sign == '=' && at != from) return {from, 0};
   const std::string_view ends = sign == '=' ? "&#; \t\r\n\"'" : ",}\r\n\"'";
   return {at, std::min(text.find_first_of(ends, at), text.size()) - at};
@@ -144,7 +145,7 @@ void add_named(std::string_view text, Parts& parts) {
       std::string_view name = text.substr(begin, size);
       while (name.ends_with('\\')) name.remove_suffix(1);
       if (!name.empty() && is_secret_variable(name)) {
-        const TextPart value = value_at(text, at + 1, c);
+        const TextPart value = value_at(text, at + 1, c, is_secret(name));
         if (value.size > 0 && !is_count(name, text.substr(value.begin, value.size))) {
           parts.push_back(value);
           at = value.begin + value.size - 1;
@@ -165,6 +166,18 @@ void add_named(std::string_view text, Parts& parts) {
       size = 0;
       open = false;
     }
+  }
+}
+
+// An option and its value inside a longer text: "--api-key SECRET".
+void add_options(std::string_view text, Parts& parts) {
+  for (std::size_t at = text.find("--"); at != text.npos; at = text.find("--", at + 2)) {
+    std::size_t end = at + 2;
+    while (end < text.size() && is_in_name(text[end])) ++end;
+    if (end == text.size() || !is_blank(text[end]) || !is_secret_variable(text.substr(at + 2, end - at - 2))) continue;
+    const std::size_t begin = std::min(text.find_first_not_of(" \t", end), text.size());
+    if (begin == text.size() || text[begin] == '-') continue;
+    parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
   }
 }
 
@@ -235,6 +248,7 @@ std::vector<TextPart> secret_parts(std::string_view text) {
   if (text.find('@') != text.npos) add_before_hosts(text, parts);
   if (text.find("://") != text.npos) add_webhooks(text, parts);
   if (text.find_first_of("=:") != text.npos) add_named(text, parts);
+  if (text.find("--") != text.npos) add_options(text, parts);
   add_schemes(text, parts);
   std::ranges::sort(parts, {}, &TextPart::begin);
   Parts apart;

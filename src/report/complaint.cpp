@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string>
 
+#include "src/intake/secret_text.h"
 #include "src/report/printable.h"
 
 namespace preflight::report {
@@ -17,8 +18,10 @@ std::string& last() {
 }  // namespace
 
 void complain(std::string_view why) {
-  last() = why;
-  std::cerr << "xpu-preflight: " << printable(why) << '\n';
+  std::string shown(why);
+  commands::hide_parts(shown);  // names of files and addresses are the user's own
+  last() = shown;
+  std::cerr << "xpu-preflight: " << printable(shown) << '\n';
 }
 
 void complain(std::string_view why, std::string_view log) {
