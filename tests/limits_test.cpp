@@ -130,6 +130,66 @@ TEST(Limits, YamlThatMultiplies) {
                  "a list holds more text than is followed");
 }
 
+TEST(Limits, ServicesThatExtendOneAnother) {
+  const TemporaryDirectory dir;
+  const std::string chain =
+      many(20'000, [](int i) { return fmt::format("  s{}: {{extends: {{service: s{}}}}}\n", i, i + 1); });
+  expect_bounded("check --no-kernel " +
+                     dir.file("compose.yaml", fmt::format("services:\n{}  s20000:\n    command: {}\n", chain, kServe)),
+                 "launches checked");
+}
+
+TEST(Limits, ValuesOfMakeThatGrow) {
+  const TemporaryDirectory dir;
+  const std::string goal = fmt::format("serve:\n\t{} $(X)\n", kServe);
+  std::string replaced = "aaaaaaaaaa";
+  for (int i = 0; i < 9; ++i) replaced = "$(subst a,aaaaaaaaaa," + replaced + ")";
+  const std::string longer = "a value of make is longer than is followed";
+  expect_bounded("launches " + dir.file("a/Makefile", "X = " + replaced + "\n" + goal), longer);
+  expect_bounded("launches " + dir.file("b/Makefile", "X = " + many(300'000, [](int) { return std::string("$("); }) +
+                                                          std::string(300'000, ')') + "\n" + goal),
+                 longer);
+  expect_bounded("launches " + dir.file("c/Makefile",
+                                        "X := a\n" + many(100'000, [](int) { return std::string("X += b\n"); }) + goal),
+                 longer);
+  const std::string words =
+      "X = $(addsuffix " + std::string(60'000, 'a') + "," + many(30'000, [](int) { return std::string("b "); }) + ")\n";
+  expect_bounded("launches " + dir.file("d/Makefile", words + goal), longer);
+  expect_bounded(
+      "launches " + dir.file("e/Makefile", many(100'000, [](int) { return std::string("ifdef A\n"); }) + goal),
+      "nested deeper in this Makefile than is followed");
+}
+
+TEST(Limits, ListsOfPythonThatHoldThemselves) {
+  const TemporaryDirectory dir;
+  const auto program = [&](const std::string& lines) {
+    return dir.file("serve.py",
+                    "import subprocess\nx = ['--tp=2']\n" + lines +
+                        "subprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', 'm', *x])\n");
+  };
+  expect_bounded("launches " + program("x += x\nx.extend(x)\n"), "--model-path m --tp=2 --tp=2 --tp=2 --tp=2");
+  expect_bounded("launches " + program(many(64, [](int) { return std::string("x += x\n"); })),
+                 "more steps than are followed");
+}
+
+// However many launches a run is given, fixes and remedies are tried for so many.
+TEST(Limits, LaunchesThatFailOneByOne) {
+  const TemporaryDirectory dir;
+  const std::string script = many(999, [](int i) { return fmt::format("{} --tp 3 --port {}\n", kServe, 3000 + i); });
+  expect_bounded("check --no-kernel " + dir.file("run.sh", script), "remedies of the last");
+  expect_bounded(
+      "launches " + dir.file("many.json", "{\"configurations\": [" +
+                                              many(8'000,
+                                                   [](int i) {
+                                                     return fmt::format(
+                                                         "{}{{\"module\": \"sglang.launch_server\", \"args\": "
+                                                         "[\"--model-path\", \"m\"]}}",
+                                                         i ? "," : "");
+                                                   }) +
+                                              "]}"),
+      "more than 1,000 launches");
+}
+
 // What a limit left out is told as such.
 TEST(Limits, AProgramThatIsTooLongIsSaidToBe) {
   const TemporaryDirectory dir;
@@ -191,6 +251,15 @@ TEST(Limits, NumbersThatNoModelHas) {
                                R"("{\"num_experts\":1000000000000}"]})"
                                "\n");
   EXPECT_EQ(run.out.find("\"verdict\":\"clean\""), std::string::npos) << run.out;
+  for (const char* part :
+       {"num_hidden_layers\\\":-3", "num_attention_heads\\\":0", "head_dim\\\":-16", "vocab_size\\\":-1"}) {
+    const ToolRun line =
+        run_tool({"check", "--batch", "-"},
+                 R"({"id":"a","args":["--model-path","Qwen/Qwen3-8B","--json-model-override-args","{\")" +
+                     std::string(part) + "}\"]}\n");
+    EXPECT_EQ(line.out.find("\"verdict\":\"clean\""), std::string::npos) << line.out;
+    EXPECT_EQ(line.status, 0) << line.err;
+  }
 }
 
 }  // namespace

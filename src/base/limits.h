@@ -11,6 +11,10 @@ namespace preflight::limits {
 // Any text that is read as a whole: longer than any configuration; a device file never ends.
 inline constexpr std::size_t kTextBytes = std::size_t{64} << 20U;
 
+// A file of the system's own, of which the list of connections is the longest; and a line of a batch.
+inline constexpr std::size_t kSystemBytes = std::size_t{16} << 20U;
+inline constexpr std::size_t kLineBytes = std::size_t{16} << 20U;
+
 // Layers of a model: lists and weights are counted layer by layer, many times over.
 inline constexpr std::int64_t kLayers = 1'024;
 // Names of classes, entries of a list by layer, and settings that a model's configuration may have: each is looked up
@@ -51,6 +55,8 @@ inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;
 // The search for fixes: argument lists longer than that are not searched, and the lists that it keeps in mind may hold
 // so many bytes in all.
 inline constexpr std::size_t kFixWords = 1'000;
+// Launches that one run resolves to find fixes and to try remedies, whatever number of launches it was given.
+inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kFixBytes = std::size_t{32} << 20U;
 
 }  // namespace preflight::limits

@@ -1,6 +1,10 @@
 #include "src/base/read_text.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -29,12 +33,40 @@ Result<std::string> read_whole(std::istream& in, const std::string& name) {
   return text;
 }
 
+std::string system_text(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1U << 12U> block{};
+  while (text.size() < limits::kSystemBytes && (in.read(block.data(), block.size()) || in.gcount() > 0)) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return text;
+}
+
+namespace {
+
+// What looks like a file may still wait for whoever writes it, as /proc/kmsg does.
+bool would_wait(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;  // told by who opens it in earnest
+  char first = 0;
+  const bool waits = pread(file, &first, 1, 0) < 0 && (errno == EAGAIN || errno == ESPIPE) &&
+                     read(file, &first, 1) < 0 && errno == EAGAIN;
+  close(file);
+  return waits;
+}
+
+}  // namespace
+
 Result<std::string> read_text(const std::string& path, bool allow_stdin) {
   if (allow_stdin && path == "-") return read_whole(std::cin, "standard input");
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) return failure("a directory, not a file", path);
   if (std::filesystem::is_other(status) && !is_opened_for_us(path)) return failure("no regular file", path);
+  if (!is_opened_for_us(path) && would_wait(path)) return failure("cannot be read", path);
   std::ifstream in(path, std::ios::binary);
   if (!in) return failure("cannot be read", path);
   auto text = read_whole(in, path);

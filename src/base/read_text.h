@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <istream>
 #include <string>
 
@@ -12,6 +13,10 @@ namespace preflight {
 // Standard input and process substitution, `<(command)`, by their names. Other pipes and devices are not read: nobody
 // may ever write to a pipe that has a name, and a device never ends.
 bool is_opened_for_us(const std::string& path);
+
+// Of the system's own small files, or of a tree that stands in for them: "" for a pipe, a device or what is not there,
+// and no more than anything there ever holds.
+std::string system_text(const std::filesystem::path& path);
 
 Result<std::string> read_whole(std::istream& in, const std::string& name);
 // "-" is standard input when `allow_stdin`. Errors name the path and say what it is instead of a readable file.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/base/log.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
@@ -162,7 +163,11 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   report.read = std::move(prepared.read);
   const log::Stage stage("fixes, plan and kernels");
   const bool changeable = prepared.mended.empty() && !prepared.refused_by_serve;
-  if (command.fixes && changeable && has_errors_of_sglang(report)) report.fixes = search_fixes(prepared, command.rules);
+  const bool wanted = changeable && (command.fixes || command.proves) &&
+                      std::ranges::any_of(report.findings, [](const Diagnostic& d) { return !d.fix.empty(); });
+  if (wanted && command.tries->left == 0) ++command.tries->launches;
+  if (command.fixes && changeable && has_errors_of_sglang(report))
+    report.fixes = search_fixes(prepared, command.rules, *command.tries);
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());
     report.fixed = written.has_value();
@@ -170,7 +175,8 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
   conceal(report.fixes, prepared.inputs);
-  if (command.proves && changeable) prove_remedies(prepared, command.rules, report.fixes, report.findings);
+  if (command.proves && changeable)
+    prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries);
   report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);
@@ -264,18 +270,26 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run) {
   run.policy_file = command.filter->policy_file();
 }
 
+void tell_untried(const CheckCommand& command) {
+  if (command.tries->launches == 0) return;
+  report::complain(fmt::format(
+      "remedies of the last {} launches were not tried: one run tries {} launches at most; check them apart",
+      command.tries->launches, limits::kTries));
+}
+
 int check_batch(const CheckCommand& command, const CaseFile& file) {
   Exit worst = kOk;
   const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
     PreparedLaunch prepared;
     prepared.launch = c.launch;
     prepared.inputs = c.inputs;
-    prepared.unknown_model = c.unknown_model;
+    prepared.unknown_model = c.unknown_model ? c.unknown_model : absurd_model(c.inputs, c.launch);
     conceal(prepared);
     const Report report = make_report(std::move(prepared), command);
     report::print(report::batch_line(report, c.id));
     worst = heavier(worst, exit_status(report, command));
   });
+  tell_untried(command);
   if (!stopped) return worst;
   report::complain(stopped->text());
   return kBadInput;

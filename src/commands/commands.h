@@ -11,6 +11,7 @@
 #include "preflight/rule.h"
 #include "src/intake/case_file.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/fixing.h"
 #include "src/commands/requirements.h"
 #include "src/intake/launch_input.h"
 #include "src/report/outputs/outputs.h"
@@ -59,12 +60,13 @@ struct CheckCommand {
   bool fixes = true;       // search for corrected arguments when there are errors
   bool proves = true;      // try remedies before they are told
   bool write_fix = false;  // --fix: write the first one back to where the arguments came from
-  std::optional<Severity> fail_on = Severity::kError;  // none: findings never fail
-  Requirements required = {};                          // --require
-  GivenFacts given = {};                               // what it may ask for
-  std::vector<OutputRequest> outputs = {};             // --output; of what --format says where none is given
-  std::shared_ptr<FindingFilter> filter = {};          // which findings are told; none: all
-  std::string baseline_to_write = {};                  // --write-baseline
+  std::optional<Severity> fail_on = Severity::kError;        // none: findings never fail
+  Requirements required = {};                                // --require
+  GivenFacts given = {};                                     // what it may ask for
+  std::vector<OutputRequest> outputs = {};                   // --output; of what --format says where none is given
+  std::shared_ptr<FindingFilter> filter = {};                // which findings are told; none: all
+  std::string baseline_to_write = {};                        // --write-baseline
+  std::shared_ptr<Tries> tries = std::make_shared<Tries>();  // of the run, shared by its launches
 };
 
 int check(const CheckCommand& command);
@@ -81,6 +83,8 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run);
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given);
 // What was understood of them.
 int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output);
+// On standard error, where the run's tries were used up.
+void tell_untried(const CheckCommand& command);
 int check_batch(const CheckCommand& command, const CaseFile& file);
 // A report of kernels that ran, or the reason why there was no device to run them on.
 void keep_kernel(KernelReport kernel, Report& report);

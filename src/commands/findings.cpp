@@ -58,10 +58,19 @@ std::string how_to_get(const std::string& path, bool draft) {
 }
 
 Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
-  const auto& [path, draft] = model;
+  const auto& [path, draft, absurd] = model;
   const Rule* rule = find_rule("MD001");
   const Field field = draft ? Field::speculative_draft_model_path : Field::model_path;
   const GivenOption* given = launch.args.last_given(field);
+  if (!absurd.empty()) {
+    return {.rule = std::string(rule->id),
+            .severity = rule->severity,
+            .field = field,
+            .message = absurd,
+            .why = "Nothing about this launch can be judged by a configuration that no model has.",
+            .fix = "Give the configuration as the model's authors published it.",
+            .where = given != nullptr ? given->where : SourceRange{}};
+  }
   const std::vector<std::string> nearest = facts::nearest_models(path);
   const std::string alike = nearest.empty() ? "" : fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
   return {.rule = std::string(rule->id),

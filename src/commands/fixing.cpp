@@ -179,12 +179,14 @@ bool is_long(const fix::Question& question) {
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
-                    std::vector<Diagnostic>& findings) {
+                    std::vector<Diagnostic>& findings, Tries& tries) {
   CheckOptions all = rules;
   all.changes = true;
   all.log_lines = false;
   Variants variants(prepared);
+  const int proofs = std::min(kProofs, static_cast<int>(tries.left));
   const auto look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
+    tries.left -= std::min<std::size_t>(tries.left, 1);
     std::string why_not;
     auto other = variants.resolved(tried, why_not);
     if (!other) return std::nullopt;
@@ -199,15 +201,18 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, c
     whole.remedies.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
     if (whole.remedies.size() == kWholeFixes) break;
   }
-  fix::prove_remedies(question, prepared.launch, findings, whole, look, kProofs);
+  fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
 }
 
-FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules) {
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries) {
+  if (tries.left == 0)
+    return {.none_because = "not searched: the launches before this one took all tries of a run; check it by itself"};
   CheckOptions quick = rules;
   quick.changes = false;
   quick.log_lines = false;
   Variants variants(prepared);
   const auto attempt = [&](const fix::Attempt& tried) {
+    tries.left -= std::min<std::size_t>(tries.left, 1);
     fix::Trial trial;
     std::string why_not;
     auto other = variants.resolved(tried, why_not);
@@ -227,6 +232,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   const fix::Question question = question_of(prepared.inputs);
   fix::Limits limits;
   if (is_long(question)) limits.attempts = 5;  // no launch anybody wrote; time matters more
+  limits.attempts = std::min(limits.attempts, static_cast<int>(tries.left));
   FixSearch found = fix::find_fixes(question, attempt, limits);
   for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
     auto& words = fix.arguments;
@@ -240,9 +246,10 @@ void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std
   if (!prepared.mended.empty() || prepared.refused_by_serve) return;
   const bool fails = std::ranges::any_of(findings, [](const auto& d) { return d.severity == Severity::kError; });
   FixSearch found;
-  if (fails) found = search_fixes(prepared, rules);
+  Tries tries;
+  if (fails) found = search_fixes(prepared, rules, tries);
   conceal(found, prepared.inputs);
-  prove_remedies(prepared, rules, found, findings);
+  prove_remedies(prepared, rules, found, findings, tries);
 }
 
 }  // namespace preflight::commands

@@ -8,17 +8,25 @@
 #include "preflight/fix.h"
 #include "preflight/result.h"
 #include "preflight/rule.h"
+#include "src/base/limits.h"
 #include "src/intake/launch_input.h"
 
 namespace preflight::commands {
 
+// Launches that are resolved and checked again to find fixes and to try remedies: so many in one run of the program,
+// however many launches its files and batches hold.
+struct Tries {
+  std::size_t left = limits::kTries;
+  std::size_t launches = 0;  // for which there were none left
+};
+
 // Only launches with errors have fixes to find. Every fix returned was resolved and checked again without an error.
-FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules);
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries);
 
 // Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences; an
 // error without any is told by the fixes `found`, concealed already, else by another release that is without it.
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
-                    std::vector<Diagnostic>& findings);
+                    std::vector<Diagnostic>& findings, Tries& tries);
 
 // The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.
 void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings);

@@ -7,11 +7,13 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "src/base/read_text.h"
 
 namespace preflight::facts {
 namespace {
@@ -42,7 +44,7 @@ fs::path existing(fs::path path) {
 bool listens_on(std::int64_t port, const fs::path& sysroot) {
   constexpr std::string_view kListening = "0A";
   for (const char* name : {"proc/net/tcp", "proc/net/tcp6"}) {
-    std::ifstream in(sysroot / name);
+    std::istringstream in(system_text(sysroot / name));
     std::string line;
     while (std::getline(in, line)) {
       //   0: 00000000:7530 00000000:0000 0A …

@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include "src/base/read_text.h"
 
 namespace preflight::facts {
 namespace {
 
 // /proc/meminfo, or a node's meminfo, where "Node 0" stands before each name.
 std::uint64_t total_bytes(const std::filesystem::path& meminfo) {
-  std::ifstream file(meminfo);
+  std::istringstream file(system_text(meminfo));
   std::string word;
   while (file >> word) {
     std::uint64_t kib = 0;
@@ -24,7 +26,7 @@ std::uint64_t total_bytes(const std::filesystem::path& meminfo) {
 
 // "max", or no such file: no limit.
 std::uint64_t container_limit(const std::filesystem::path& root) {
-  std::ifstream file(root / "sys/fs/cgroup/memory.max");
+  std::istringstream file(system_text(root / "sys/fs/cgroup/memory.max"));
   std::uint64_t bytes = 0;
   return file >> bytes ? bytes : UINT64_MAX;
 }
@@ -38,7 +40,7 @@ std::vector<std::filesystem::path> numa_nodes(const std::filesystem::path& root)
     if (!name.starts_with("node") || name.size() == 4 || std::isdigit(static_cast<unsigned char>(name[4])) == 0) {
       continue;
     }
-    std::ifstream file(entry.path() / "cpulist");
+    std::istringstream file(system_text(entry.path() / "cpulist"));
     std::string cpus;
     if (file >> cpus) nodes.push_back(entry.path());
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
 #include "src/base/limits.h"
+#include "src/base/read_text.h"
 #include "src/base/replaced.h"
 #include "src/python/json_text.h"
 
@@ -220,13 +222,26 @@ class CaseReader {
     return false;
   }
 
+  // As std::getline, but for a line that never ends.
+  bool next_line(std::string& line) {
+    line.clear();
+    while (line.size() <= limits::kLineBytes) {
+      const int c = in_.rdbuf()->sbumpc();
+      if (c == std::char_traits<char>::eof()) return !line.empty();
+      if (c == '\n') return true;
+      line += static_cast<char>(c);
+    }
+    return true;
+  }
+
   // What stands in the file, or came through the pipe so far; false after the last line and after one that is no case.
   bool read_group() {
     std::string line;
     while (open_.size() < kAbreast) {
       if (!open_.empty() && in_.rdbuf()->in_avail() <= 0) return true;  // nobody waits for the next line's answer
-      if (!std::getline(in_, line)) return false;
+      if (!next_line(line)) return false;
       ++lines_;
+      if (line.size() > limits::kLineBytes) return stop(lines_, "longer than any case");
       if (lines_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       std::string repeated;
@@ -276,6 +291,10 @@ std::optional<Error> for_each_case(const CaseFile& options, const std::function<
                                    const std::function<void()>& idle) {
   std::ifstream file;
   if (options.cases != "-") {
+    std::error_code ignored;
+    // A pipe with a name is a way to hand cases over; a device never ends.
+    if (std::filesystem::is_character_file(options.cases, ignored) && !is_opened_for_us(options.cases))
+      return Error{fmt::format("cannot read cases from {}: a device", options.cases)};
     file.open(options.cases, std::ios::binary);
     // A directory opens and cannot be read; an empty file holds no cases, as an empty standard input does.
     if (!file || (file.peek() == std::ifstream::traits_type::eof() && file.bad())) {

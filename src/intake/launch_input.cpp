@@ -357,6 +357,13 @@ std::string path_given(Release release, const std::vector<std::string>& argv, Fi
 
 namespace {
 
+std::optional<Error> absurd_overrides(const ServerArgs& args) {
+  const Value& given = args[Field::json_model_override_args];
+  if (!given.is_string()) return std::nullopt;
+  const auto overrides = Value::parse_json(given.as_string());
+  return overrides && overrides->is_dict() ? absurd_part(*overrides, "--json-model-override-args") : std::nullopt;
+}
+
 // Models whose facts nobody knows here, where that leaves a launch open; "" where there is none.
 struct OpenModels {
   std::string model;
@@ -372,14 +379,8 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
     if (auto error = unusable_model(inputs.release, *inputs.models, path))
       return tl::make_unexpected(std::move(*error));
   }
-  if (const Value& given = args[Field::json_model_override_args];
-      given.is_string() && inputs.unusable_files_are_errors) {
-    const auto overrides = Value::parse_json(given.as_string());
-    if (overrides && overrides->is_dict()) {
-      if (auto error = absurd_part(*overrides, "--json-model-override-args")) {
-        return tl::make_unexpected(std::move(*error));
-      }
-    }
+  if (inputs.unusable_files_are_errors) {
+    if (auto error = absurd_overrides(args)) return tl::make_unexpected(std::move(*error));
   }
   // What no hub and no other machine can hold is refused wherever it is launched: that is known.
   const auto settled = [&](const std::string& path) {
@@ -448,6 +449,19 @@ Result<ResolvedWords> resolve_words(const LaunchInputs& inputs, const std::vecto
                                     const std::vector<SourceRange>& positions, const Environment& env) {
   const LaunchWords words{inputs, argv, positions, env};
   return std::move(resolve_words(std::span(&words, 1)).front());
+}
+
+std::optional<UnknownModel> absurd_model(const LaunchInputs& inputs, const Launch& launch) {
+  if (!launch.accepted() || launch.args.raw.empty()) return std::nullopt;
+  for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
+    const std::string path = path_in(launch.args, field);
+    if (path.empty() || inputs.models == nullptr) continue;
+    if (auto error = unusable_model(inputs.release, *inputs.models, path))
+      return UnknownModel{path, field != Field::model_path, error->text()};
+  }
+  if (auto error = absurd_overrides(launch.args))
+    return UnknownModel{path_in(launch.args, Field::model_path), false, error->text()};
+  return std::nullopt;
 }
 
 bool model_is_known(facts::ModelFiles& models, const std::string& path) {

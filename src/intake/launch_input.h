@@ -57,6 +57,7 @@ struct LaunchInputs {
 struct UnknownModel {
   std::string path;
   bool is_draft = false;
+  std::string why = {};  // known, and no model: what is wrong in its configuration
 };
 
 struct ResolvedWords {
@@ -102,6 +103,10 @@ std::string path_given(Release release, const std::vector<std::string>& argv, Fi
 
 // A launch for reports and for `launches`, secrets hidden.
 ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string& file, Release release);
+
+// Of a launch whose files are no bad input (a line of a batch): numbers in its model's configuration, or in what
+// overrides it, that no model has. Nothing can be judged by them.
+std::optional<UnknownModel> absurd_model(const LaunchInputs& inputs, const Launch& launch);
 
 // What the launch's model path means here.
 bool model_is_known(facts::ModelFiles& models, const std::string& path);

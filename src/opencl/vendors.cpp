@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "src/base/read_text.h"
 
 namespace preflight::opencl {
 namespace {
@@ -38,7 +40,7 @@ std::string drivers_that_do_not_load() {
   std::string text;
   for (const fs::path& file : icd_files()) {
     std::string library;
-    std::ifstream in(file);
+    std::istringstream in(system_text(file));
     std::getline(in, library);
     library.erase(library.find_last_not_of(" \t\r") + 1);
     if (library.empty() || dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) continue;

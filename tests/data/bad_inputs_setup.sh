@@ -20,6 +20,8 @@ printf "python -m sglang.launch_server --model-path 'x\n" > $D/unclosed.sh
 printf 'while true; do python -m sglang.launch_server --model-path x; done\n' > $D/loop.sh
 { printf 'A=aaaaaaaaaa\n'; for i in $(seq 40); do printf 'A="$A$A$A$A"\n'; done; printf 'python -m sglang.launch_server --model-path $A\n'; } > $D/double.sh
 { printf 'python -m sglang.launch_server --model-path '; for i in $(seq 30); do printf '{a,b,c,d}'; done; printf '\n'; } > $D/braces.sh
+mkdir -p $D/pipes/proc $D/pipes/sys/fs/cgroup $D/devices/proc/net; mkfifo $D/pipes/proc/meminfo $D/pipes/sys/fs/cgroup/memory.max
+ln -s /dev/zero $D/devices/proc/meminfo; ln -s /dev/zero $D/devices/proc/net/tcp; ln -s loop $D/loop
 head -c 4096 /dev/zero | tr '\0' '\377' > $D/binary; printf ',\nservices:' > $D/bad_manifest.yaml
 { printf 'services:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n'; p=a; for n in b c d e f g h i j; do printf "  $n: &$n [*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p,*$p]\n"; p=$n; done; } > $D/bomb_manifest.yaml
 { for i in $(seq 20000); do printf '$('; done; } > $D/deep.sh

@@ -50,6 +50,7 @@ class PathCheck {
       for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);
     }
     together();
+    tell_untried(command_);
     run_.exit_status = exit_number(worst_);
     keep_ignores(command_, run_);
     return write_outputs(run_, command_, worst_);
