@@ -10,9 +10,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace preflight::sources;
   if (size == 0) return -1;
-  static constexpr std::array<const char*, 12> kNames = {
-      "",         "run.sh",    "Dockerfile", "compose.yaml", "pod.yaml", "sglang.service",
-      "Makefile", "README.md", "serve.py",   "argv.json",    "job.hcl",  "sglang.container"};
+  static constexpr std::array<const char*, 18> kNames = {
+      "",          "run.sh",   "Dockerfile", "compose.yaml", "pod.yaml",         "sglang.service", "Makefile",
+      "README.md", "serve.py", "argv.json",  "job.hcl",      "sglang.container", ".gitlab-ci.yml", "serve.ipynb",
+      "play.yaml", "Procfile", "guide.rst",  "server.log"};
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto launches = read_launches(text, {{"A", "b c"}}, kNames.at(data[0] % kNames.size()));
   if (!launches) return 0;

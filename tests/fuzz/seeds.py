@@ -17,7 +17,8 @@ RELEASES = (ROOT / "configs/releases.txt").read_text().split()
 
 def launch_files():
     """The shapes of files that launches are kept in, each behind the byte that picks its reader."""
-    names = {"dockerfile": 2, "compose": 3, "kubernetes": 4, "unit": 5, "makefile": 6, "markdown": 7, "python": 8, "json": 9}
+    names = {"dockerfile": 2, "compose": 3, "kubernetes": 4, "unit": 5, "makefile": 6, "markdown": 7, "python": 8, "json": 9,
+             "nomad": 10, "quadlet": 11, "gitlab": 12, "notebook": 13, "ansible": 14, "procfile": 15, "restructured": 16, "log": 17}
     for path in sorted((TESTS / "data/sources").glob("*.txt")):
         for shape in re.split(r"^=== ", path.read_text(), flags=re.M)[1:]:
             head, _, rest = shape.partition("\n")
@@ -90,7 +91,16 @@ def policies():
     yield b'{"baseline": 1, "findings": [{"rule": "PL003", "file": "a.sh", "launch": "", "message": "m", "count": 2}]}'
 
 
+def facts_files():
+    """What `facts --format json` prints, and what people write by hand."""
+    yield b'{"device": {"name": "Intel(R) Arc(TM) Pro B60 Graphics", "count": 4, "memory_mib": 24480, "has_fp64": true}}'
+    yield b'{"release": {"value": "0.5.20", "origin": "package", "place": "x"}, "host": {"memory_mib": 65536}, "notes": ["a"]}'
+    yield b'{"facts": {"packages": [{"name": "torch", "version": "2.9.0+xpu"}], "environment": {"value": "/opt/venv"}}}'
+    yield b'MemTotal:       65836728 kB\n'
+
+
 SEEDS = {
+    "facts_file_fuzz": facts_files,
     "launch_file_fuzz": launch_files,
     "shell_fuzz": lambda: (seed[1:] for seed in launch_files()),
     "program_fuzz": words,
