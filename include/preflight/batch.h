@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,6 +118,7 @@ struct SampleBatch {
   KernelCase kernel_case;
   std::vector<Tensor> inputs;
   std::vector<OutputSpec> outputs;
+  std::map<std::string, std::int64_t> in_front;  // bytes of a device's buffer before the input that nobody may touch
   std::vector<std::string> in_place;  // inputs the kernel updates (state pools): read back and judged as outputs
 
   [[nodiscard]] const Tensor* find_input(std::string_view name) const {

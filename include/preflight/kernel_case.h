@@ -53,6 +53,8 @@ struct KernelCase {
   std::vector<std::int64_t> cache_seqlens;  // --cache-seqlens, one per request, current token included
   std::int64_t table_columns = 0;           // --table-columns, page-table width; 0 = ceil(longest / page_size)
   PageOrder page_order = PageOrder::kShuffled;
+  std::int64_t first_page =
+      0;  // --first-page: ids of the pool's pages begin here; those before exist and are not touched
   std::int64_t kv_splits = 1;
 
   // Score modifiers.

@@ -50,7 +50,11 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
       guard_bytes_(session.is_simulator() ? 0 : kGuardBytes),
       device_(tile_device(session, options)),
       program_(program_of(kernel, batch.kernel_case, device_, options)) {
-  for (const Tensor& input : batch.inputs) add(input.name, static_cast<std::int64_t>(input.bytes.size()), &input.bytes);
+  for (const Tensor& input : batch.inputs) {
+    const auto front = batch.in_front.find(input.name);
+    const std::int64_t in_front = front == batch.in_front.end() ? 0 : front->second;
+    add(input.name, in_front + static_cast<std::int64_t>(input.bytes.size()), &input.bytes, in_front);
+  }
   for (const OutputSpec& output : batch.outputs) {
     add(output.name, Tensor(output.name, output.dtype, output.shape).count() * size_of(output.dtype), nullptr);
   }
@@ -58,19 +62,21 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
   add(std::string(kWorkspace), kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(sized_for), nullptr);
 }
 
-void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content) {
+// What is in front of the content stays as the device gives it: it is not touched, and may be larger than memory.
+void KernelRun::add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content,
+                    std::int64_t in_front) {
   if (guard_bytes_ == 0) {
     const opencl::Buffer whole = session_.allocate(std::max<std::int64_t>(bytes, 1));
-    session_.fill(whole, kUnwritten);
-    if (content != nullptr) session_.write(whole, *content);
-    buffers_.push_back({std::move(name), bytes, whole, whole});
+    session_.fill(whole, kUnwritten, in_front);
+    if (content != nullptr) session_.write(whole, *content, in_front);
+    buffers_.push_back({std::move(name), bytes, whole, whole, in_front});
     return;
   }
   // Bytes up to the alignment of the view belong to the guard behind.
   Guarded guarded{
-      std::move(name), bytes, session_.allocate(2 * kGuardBytes + sizing::align_up(bytes, kGuardBytes)), {}};
-  session_.fill(guarded.whole, kUnwritten);
-  if (content != nullptr) session_.write(guarded.whole, *content, kGuardBytes);
+      std::move(name), bytes, session_.allocate(2 * kGuardBytes + sizing::align_up(bytes, kGuardBytes)), {}, in_front};
+  session_.fill(guarded.whole, kUnwritten, in_front);
+  if (content != nullptr) session_.write(guarded.whole, *content, kGuardBytes + in_front);
   guarded.inner = session_.view(guarded.whole, kGuardBytes, std::max<std::int64_t>(bytes, 1));
   buffers_.push_back(std::move(guarded));
 }
@@ -122,7 +128,8 @@ std::vector<std::string> KernelRun::broken_canaries() {
   };
   for (const Guarded& guarded : buffers_) {
     const std::int64_t behind = kGuardBytes + guarded.bytes;
-    if (!intact(guarded, 0, kGuardBytes) || !intact(guarded, behind, guarded.whole.bytes() - behind)) {
+    const bool has_front = guarded.in_front == 0;
+    if ((has_front && !intact(guarded, 0, kGuardBytes)) || !intact(guarded, behind, guarded.whole.bytes() - behind)) {
       broken.push_back(guarded.name);
     }
   }

@@ -42,8 +42,9 @@ class KernelRun {
     std::int64_t bytes = 0;
     opencl::Buffer whole;
     opencl::Buffer inner;
+    std::int64_t in_front = 0;
   };
-  void add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content);
+  void add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content, std::int64_t in_front = 0);
   [[nodiscard]] const Guarded& find(std::string_view name) const;
 
   opencl::Session& session_;

@@ -101,7 +101,7 @@ class Session {
   static constexpr std::int64_t kViewAlignment = 4096;
   Buffer view(const Buffer& whole, std::int64_t offset, std::int64_t bytes);
   void write(const Buffer& to, std::span<const std::byte> data, std::int64_t offset = 0);
-  void fill(const Buffer& buffer, std::byte value);
+  void fill(const Buffer& buffer, std::byte value, std::int64_t offset = 0);  // from there to its end
   void read(const Buffer& from, std::span<std::byte> data, std::int64_t offset = 0);
 
   KernelObject kernel(const std::string& source, const std::string& options, const std::string& name);

@@ -144,10 +144,10 @@ void Session::write(const Buffer& to, std::span<const std::byte> data, std::int6
               state_->launched, "copying to the device");
 }
 
-void Session::fill(const Buffer& buffer, std::byte value) {
-  if (buffer.bytes() == 0) return;
-  check_queue(api().EnqueueFillBuffer(state_->queue.get(), buffer.get(), &value, 1, 0,
-                                      static_cast<std::size_t>(buffer.bytes()), 0, nullptr, nullptr),
+void Session::fill(const Buffer& buffer, std::byte value, std::int64_t offset) {
+  if (buffer.bytes() == offset) return;
+  check_queue(api().EnqueueFillBuffer(state_->queue.get(), buffer.get(), &value, 1, static_cast<std::size_t>(offset),
+                                      static_cast<std::size_t>(buffer.bytes() - offset), 0, nullptr, nullptr),
               state_->launched, "filling a buffer");
 }
 

@@ -16,11 +16,12 @@ namespace preflight::reference {
 // MLA models scale by the head dims before absorption: 128 without position, plus the rotary ones.
 inline constexpr std::int64_t kMlaNopeDim = 128;
 
-// Cache row of token t of request b, by the page table.
+// Row of token t of request b in the tensor that holds the cache, by the page table.
 inline std::int64_t token_slot(const SampleBatch& batch, std::int64_t b, std::int64_t t) {
   const Tensor& table = batch.input("page_table");
   const std::int64_t page_size = batch.kernel_case.page_size;
-  return table.get_int(b * table.shape[1] + t / page_size) * page_size + t % page_size;
+  const std::int64_t page = table.get_int(b * table.shape[1] + t / page_size) - batch.kernel_case.first_page;
+  return page * page_size + t % page_size;
 }
 
 inline std::vector<double> read_row(const Tensor& cache, std::int64_t row, std::int64_t width) {

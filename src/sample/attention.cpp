@@ -101,6 +101,12 @@ Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_
   return pool;
 }
 
+// The pages before the first that is made, in a cache of [pages, page_size, ...].
+void keep_in_front(SampleBatch& batch, const Tensor& cache) {
+  const std::int64_t page_bytes = static_cast<std::int64_t>(cache.bytes.size()) / cache.shape.front();
+  if (batch.kernel_case.first_page > 0) batch.in_front[cache.name] = batch.kernel_case.first_page * page_bytes;
+}
+
 }  // namespace
 
 Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
@@ -126,6 +132,7 @@ Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
       for (std::int64_t d = latent; d < row; ++d) cache.set(base + d, fill.steered(base + d, d - latent, steer));
     }
   }
+  keep_in_front(batch, cache);
   batch.inputs.push_back(std::move(cache));
   batch.inputs.push_back(pool->page_table());
   batch.inputs.push_back(pool->cache_seqlens());
@@ -169,6 +176,8 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
       }
     });
   }
+  keep_in_front(batch, keys);
+  keep_in_front(batch, values);
   batch.inputs.push_back(std::move(keys));
   batch.inputs.push_back(std::move(values));
   batch.inputs.push_back(pool->page_table());

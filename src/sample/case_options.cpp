@@ -33,6 +33,7 @@ const std::array kOptions{
     CaseOption{"--padded", &KernelCase::padded},
     CaseOption{"--table-columns", &KernelCase::table_columns},
     CaseOption{"--page-order", &KernelCase::page_order},
+    CaseOption{"--first-page", &KernelCase::first_page},
     CaseOption{"--window", &KernelCase::window, 0},
     CaseOption{"--softcap", &KernelCase::softcap},
     CaseOption{"--sinks", &KernelCase::sinks},
@@ -66,11 +67,12 @@ struct KernelOptions {
 constexpr std::array kKernels{
     KernelOptions{"mla_decode",
                   "--dtype --heads --tp --latent --rope --scale --page --kv-splits --cache-seqlens --table-columns "
-                  "--page-order --inputs"},
-    KernelOptions{"paged_decode",
-                  "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
-                  "--cache-seqlens --table-columns --page-order --window --softcap --sinks --k-scale --v-scale "
-                  "--inputs"},
+                  "--page-order --first-page --inputs"},
+    KernelOptions{
+        "paged_decode",
+        "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
+        "--cache-seqlens --table-columns --page-order --first-page --window --softcap --sinks --k-scale --v-scale "
+        "--inputs"},
     KernelOptions{"local_decode",
                   "--dtype --kv-dtype --heads --kv-heads --tp --head-dim --v-head-dim --scale --page --kv-splits "
                   "--cache-seqlens --table-columns --page-order --softcap --sinks --k-scale --v-scale --chunk --table "

@@ -30,6 +30,7 @@ Result<PagePool> PagePool::make(const KernelCase& kernel_case) {
   PagePool pool;
   pool.page_size_ = kernel_case.page_size;
   pool.columns_ = kernel_case.columns();
+  pool.first_page_ = kernel_case.first_page;
   pool.seqlens_ = kernel_case.cache_seqlens;
   if (pool.seqlens_.empty()) return failure("--cache-seqlens names no request");
   if (kernel_case.max_seqlen() > std::numeric_limits<std::int32_t>::max()) {
@@ -79,7 +80,7 @@ Tensor PagePool::page_table() const {
     const auto& own = pages_[static_cast<std::size_t>(b)];
     for (std::int64_t c = 0; c < columns_; ++c) {
       const bool used = c < static_cast<std::int64_t>(own.size());
-      table.set_int(b * columns_ + c, used ? own[static_cast<std::size_t>(c)] : kUnusedPage);
+      table.set_int(b * columns_ + c, used ? first_page_ + own[static_cast<std::size_t>(c)] : kUnusedPage);
     }
   }
   return table;

@@ -1,7 +1,8 @@
 // The paged cache of a sample batch: which physical page holds which tokens of which request.
 //
 // Page 0 belongs to nobody (SGLang pads with it, so a zeroed table shows), and so do two pages at the end. Shared
-// order: requests share the full pages of their common prefix.
+// order: requests share the full pages of their common prefix. With --first-page the ids begin there; the pages before
+// are a part of the device's buffer (SampleBatch::in_front) and of no tensor.
 #pragma once
 
 #include <vector>
@@ -15,7 +16,7 @@ class PagePool {
   static Result<PagePool> make(const KernelCase& kernel_case);
 
   [[nodiscard]] std::int64_t num_pages() const { return num_pages_; }
-  // Row of token t of request b in a cache of [num_pages * page_size] rows.
+  // Row of token t of request b in a tensor of [num_pages * page_size] rows.
   [[nodiscard]] std::int64_t slot(std::int64_t b, std::int64_t t) const;
   [[nodiscard]] bool first_owner(std::int64_t b,
                                  std::int64_t t) const;  // false where an earlier request shares the page
@@ -27,6 +28,7 @@ class PagePool {
   std::int64_t page_size_ = 1;
   std::int64_t columns_ = 1;
   std::int64_t num_pages_ = 0;
+  std::int64_t first_page_ = 0;
   std::int64_t shared_pages_ = 0;
   std::vector<std::int64_t> seqlens_;
   std::vector<std::vector<std::int64_t>> pages_;  // per request

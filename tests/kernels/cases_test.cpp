@@ -1,5 +1,6 @@
 // Every case line of every kernel, on whatever OpenCL device there is.
 #include "tests/kernels/device.h"
+#include "tests/kernels/far_pages.h"
 
 #include "preflight/kernel.h"
 
@@ -44,6 +45,25 @@ TEST(DecodeKernels, PassWithWorkGroupsChosenAsForAGpu) {
       ASSERT_TRUE(report.has_value()) << report.error().text();
       EXPECT_EQ(name_of(report->worst()), "pass")
           << line << (tiles ? " (tiles)" : "") << "\n  " << report->cases.front().verdict.reason;
+    }
+  }
+}
+
+TEST(DecodeKernels, FindRowsBehindTheEndOf32Bits) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const auto devices = list_devices();
+  if (!devices || devices->front().max_allocation_bytes < kFarPagesBytes) {
+    GTEST_SKIP() << "the device gives no buffer of " << kFarPagesBytes << " bytes";
+  }
+  for (const std::string_view line : kFarPages) {
+    for (const RunOptions& form :
+         {RunOptions{}, RunOptions{.as_gpu = true}, RunOptions{.as_gpu = true, .plain_tiles = true},
+          RunOptions{.as_gpu = true, .emulated_lanes = 16}}) {
+      const auto report = run_case(line, {}, form);
+      ASSERT_TRUE(report.has_value()) << report.error().text();
+      EXPECT_EQ(name_of(report->worst()), "pass")
+          << line << ' ' << form.as_gpu << form.plain_tiles << form.emulated_lanes << "\n  "
+          << report->cases.front().verdict.reason;
     }
   }
 }

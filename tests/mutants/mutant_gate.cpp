@@ -13,6 +13,7 @@
 #include "preflight/kernel_case.h"
 #include "preflight/kernel_run.h"
 #include "src/plan/planners.h"
+#include "tests/kernels/far_pages.h"
 
 namespace preflight {
 namespace {
@@ -50,6 +51,14 @@ std::vector<KernelCase> cases_of_its_file(std::string_view kernel) {
   return *cases;
 }
 
+std::vector<KernelCase> far_pages(std::string_view kernel) {
+  std::vector<KernelCase> cases;
+  for (const std::string_view line : kFarPages) {
+    if (const auto c = parse_case(line); c && c->kernel == kernel) cases.push_back(*c);
+  }
+  return cases;
+}
+
 bool dies(std::string_view gate, const std::vector<KernelCase>& cases, const RunOptions& options) {
   const KernelReport report = run_cases(cases, {}, options);
   for (const CaseReport& c : report.cases) {
@@ -73,7 +82,10 @@ int run(std::span<char*> words) {
   options.as_gpu = form != "plain";
   options.plain_tiles = form == "tiles";
   options.emulated_lanes = form == "sub-groups" ? 16 : 0;
-  if (dies("check", cases_of_check(kernel), options) || dies("cases", cases_of_its_file(kernel), options)) return 1;
+  if (dies("check", cases_of_check(kernel), options) || dies("cases", cases_of_its_file(kernel), options) ||
+      dies("far pages", far_pages(kernel), options)) {
+    return 1;
+  }
   std::cout << "survived\n";
   return 0;
 }
