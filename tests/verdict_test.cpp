@@ -208,6 +208,9 @@ TEST(Tolerance, IsWhatItsDerivationSays) {
   EXPECT_NEAR(attention_tolerance(DType::kF16, 10.0).rel_rms, 6e-4 + 160.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(attention_tolerance(DType::kF32, 10.0).rel_rms, 1e-5 + 160.0 * kFp32Rounding, 1e-12);
   EXPECT_EQ(attention_tolerance(DType::kF32, 10.0).cosine, 5e-6);
+  EXPECT_NEAR(attention_tolerance(DType::kBf16, 10.0).bias, 4e-3 / 3.0 + 160.0 * kFp32Rounding, 1e-12);
+  EXPECT_NEAR(delta_tolerance(DType::kF16, 64).bias, 2e-4 + 256.0 * kFp32Rounding, 1e-12);
+  EXPECT_LT(attention_tolerance(DType::kF32, 10.0).bias, 0.0);
   EXPECT_NEAR(lse_tolerance(100.0).abs, 1e-6 + 1600.0 * kFp32Rounding, 1e-12);
   EXPECT_NEAR(lse_tolerance(100.0).rel, 1.2222290039e-4, 1e-12);
   EXPECT_NEAR(delta_tolerance(DType::kBf16, 1).rel_rms, 4e-3 + 32.0 * kFp32Rounding, 1e-12);
@@ -233,6 +236,27 @@ TEST(Judge, ADirectionThatIsOffFailsWhereTheSizeOfTheErrorWouldPass) {
   };
   EXPECT_EQ(word_of(3.8e-3), std::pair(VerdictWord::kFail, true));
   EXPECT_EQ(word_of(2.4e-3), std::pair(VerdictWord::kPass, false));
+}
+
+// Rounding to the nearest is as often up as down. What is cut off stays below the limit of every row, and is seen in
+// all.
+TEST(Judge, NumbersThatAreCutOffWhereTheyShouldBeRoundedFail) {
+  for (const DType type : {DType::kBf16, DType::kF16}) {
+    Tensor got("out", type, {32, 128});
+    std::vector<double> want;
+    for (std::int64_t i = 0; i < got.count(); ++i) {
+      want.push_back(std::sin(static_cast<double>(i)) * (1.0 + static_cast<double>(i % 7)));
+      got.set(i, want.back());
+      // To the neighbour that is nearer to zero, where it was rounded away from it.
+      const int mantissa = type == DType::kBf16 ? 7 : 10;
+      const double step = std::ldexp(1.0, std::ilogb(want.back()) - mantissa);
+      if (std::fabs(got.get(i)) > std::fabs(want.back())) got.set(i, got.get(i) - std::copysign(step, want.back()));
+    }
+    Tolerance limit = attention_tolerance(type, 0.0);
+    EXPECT_EQ(judge_output(got, want, limit).reason.find("out is too small by"), 0U);
+    limit.bias = -1.0;
+    EXPECT_EQ(judge_output(got, want, limit).word, VerdictWord::kPass) << "nothing else sees it";
+  }
 }
 
 TEST(Judge, NothingButZerosCannotTellEvenWhereThereIsOneRow) {

@@ -26,6 +26,8 @@ struct Tolerance {
   double cosine = -1.0;   // 1 - cos(got, want)
   double abs = -1.0;      // an element passes when |got-want| <= abs or <= rel*|want|
   double rel = -1.0;
+  double bias =
+      -1.0;  // how far all values are too large or too small together: sum of sign(want) (got - want) / sum |want|
 };
 
 // Output tolerance of a kernel whose result is one weighted mean, rounded once to `out`: from the output type's epsilon
@@ -45,6 +47,7 @@ struct OutputVerdict {
   double rel_rms = 0.0;  // the worst row's
   double cosine = 0.0;
   double max_abs = 0.0;
+  double bias = 0.0;
   std::int64_t worst = -1;  // flat index of the largest difference
   Tolerance limit;
 };

@@ -80,11 +80,15 @@ DeviceInfo device_info(const Json& json) {
 }
 
 Json of(const OutputVerdict& o) {
-  return {
-      {"name", o.name},         {"word", of_enum(o.word)},
-      {"reason", o.reason},     {"rel_rms", of(o.rel_rms)},
-      {"cosine", of(o.cosine)}, {"max_abs", of(o.max_abs)},
-      {"worst", o.worst},       {"limit", {of(o.limit.rel_rms), of(o.limit.cosine), of(o.limit.abs), of(o.limit.rel)}}};
+  return {{"name", o.name},
+          {"word", of_enum(o.word)},
+          {"reason", o.reason},
+          {"rel_rms", of(o.rel_rms)},
+          {"cosine", of(o.cosine)},
+          {"max_abs", of(o.max_abs)},
+          {"worst", o.worst},
+          {"limit", {of(o.limit.rel_rms), of(o.limit.cosine), of(o.limit.abs), of(o.limit.rel), of(o.limit.bias)}},
+          {"bias", o.bias}};
 }
 
 OutputVerdict output_verdict(const Json& json) {
@@ -95,9 +99,10 @@ OutputVerdict output_verdict(const Json& json) {
   o.rel_rms = number(json.at("rel_rms"));
   o.cosine = number(json.at("cosine"));
   o.max_abs = number(json.at("max_abs"));
+  o.bias = number(json.at("bias"));
   json.at("worst").get_to(o.worst);
   const Json& limit = json.at("limit");
-  o.limit = {number(limit.at(0)), number(limit.at(1)), number(limit.at(2)), number(limit.at(3))};
+  o.limit = {number(limit.at(0)), number(limit.at(1)), number(limit.at(2)), number(limit.at(3)), number(limit.at(4))};
   return o;
 }
 

@@ -33,6 +33,8 @@ struct Sums {
   double got = 0.0;
   double want = 0.0;
   double product = 0.0;
+  double outwards = 0.0;  // differences, those away from zero less those towards it
+  double magnitude = 0.0;
 
   void add(double g, double w) {
     if (std::fabs(g) < kVanishing && std::fabs(w) < kVanishing) return;
@@ -41,6 +43,8 @@ struct Sums {
     got += g * g;
     want += w * w;
     product += g * w;
+    outwards += w < 0.0 ? w - g : g - w;
+    magnitude += std::fabs(w);
   }
   // Relative to what is expected, or to a larger size that errors come from.
   [[nodiscard]] double rel_rms(double size = 0.0) const {
@@ -48,12 +52,18 @@ struct Sums {
     const double square = std::max(want, size * size);
     return square == 0.0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / square);
   }
+  [[nodiscard]] double bias() const { return magnitude == 0.0 ? 0.0 : outwards / magnitude; }
   [[nodiscard]] double cosine_distance() const {
     if (difference == 0.0 || (got == 0.0 && want == 0.0)) return 0.0;
     if (got == 0.0 || want == 0.0) return 1.0;
     return std::max(0.0, 1.0 - product / std::sqrt(got * want));
   }
 };
+
+// Half of a row's own limit for one row, and less the more there are: what they have of their own cancels.
+double bias_allowed(const Tolerance& limit, std::int64_t rows) {
+  return limit.bias + limit.rel_rms / 2.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, rows)));
+}
 
 std::string position(const Tensor& tensor, std::int64_t index) {
   std::string text;
@@ -146,12 +156,18 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
                      want[static_cast<std::size_t>(outside)], worst_outside));
   }
   verdict.cosine = whole.cosine_distance();
+  verdict.bias = whole.bias();
   if (limit.rel_rms >= 0.0 && whole.rel_rms() > limit.rel_rms) {
     fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got.name, whole.rel_rms(), limit.rel_rms));
   }
   if (limit.cosine >= 0.0 && verdict.cosine > limit.cosine) {
     fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got.name, verdict.cosine,
                      limit.cosine));
+  }
+  const double allowed = bias_allowed(limit, width == 0 ? 0 : got.count() / width);
+  if (limit.bias >= 0.0 && std::fabs(verdict.bias) > allowed) {
+    fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got.name,
+                     verdict.bias < 0.0 ? "small" : "large", std::fabs(verdict.bias), allowed));
   }
   if (verdict.word == VerdictWord::kPass) {
     verdict.reason = blindness(want, width);

@@ -8,6 +8,11 @@
 //   the factor sqrt(terms) is small; 16 covers rows of up to 576 products.
 //   fp32 sums of n weights add less than 1e-6 for the lengths a case can have. Hence 1e-5 + 16 * 2^-24 * S.
 // Cosine: 1 - cos is half the square of the relative error: 4e-3 gives 8e-6 at most, 1e-6 in RMS; 5e-6 is FlashMLA's.
+// Bias: an error of rounding to the nearest is as often up as down, and over many values nothing is left of it. What is
+//   cut off is always off the same way, by half of the step between two numbers in the mean, 2.7e-3 of a value in bf16
+//   and 3.4e-4 in fp16: less than the worst single row may be off, so that nothing else would show it. Allowed is a
+//   third of the rounding, and for few rows more: a matrix engine rounds weights to the type, too, which a row has in
+//   common.
 // Log-sum-exp (fp32): FlashMLA accepts abs 1e-6 or rel 8.01/65536. A score error of 16 * 2^-24 * S moves it as much.
 // Gated delta rule: a step S -> e^g S (I - beta k k^T) + beta v k^T never enlarges an error that the state carries.
 //   The decay is at most 1, |k| = 1, beta in [0, 2], so the eigenvalue along k is in [-1, 1]. It adds one error, of a
@@ -33,6 +38,11 @@ double delta_error(std::int64_t steps) {
   return 32.0 * kFp32Epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, steps)));
 }
 
+// Of values that are rounded to 16 bits; in fp32 what drivers' functions leave is as large as a rounding.
+double bias_of(DType out, double rounding, double scores) {
+  return out == DType::kBf16 || out == DType::kF16 ? rounding / 3.0 + scores : -1.0;
+}
+
 double rounding(DType out) {
   switch (out) {
     case DType::kBf16:
@@ -50,6 +60,7 @@ Tolerance attention_tolerance(DType out, double score_bound) {
   Tolerance limit;
   limit.rel_rms = rounding(out) + score_error(score_bound);
   limit.cosine = 5e-6;
+  limit.bias = bias_of(out, rounding(out), score_error(score_bound));
   return limit;
 }
 
@@ -64,6 +75,7 @@ Tolerance delta_tolerance(DType out, std::int64_t steps) {
   Tolerance limit;
   limit.rel_rms = rounding(out) + delta_error(steps);
   limit.cosine = 5e-6;
+  limit.bias = bias_of(out, rounding(out), delta_error(steps));
   return limit;
 }
 

@@ -28,7 +28,7 @@ constexpr std::array kJudged{
     Judged{"mla_decode", {"out"}},
     Judged{"merge_state", {"out", "lse"}},
     Judged{"kv_indices", {"kv_indices"}},
-    Judged{"local_decode", {"out"}},
+    Judged{"local_decode", {"local_seqlens", "local_page_table"}},
     Judged{"gated_delta_step", {"o", "state"}},
     Judged{"gated_delta_chunk", {"o", "state"}},
 };
@@ -76,6 +76,7 @@ std::string why_not(const Kernel* kernel, const KernelCase& c, const PeerChoice&
                        choice.from == "torch" ? "PyTorch" : "SGLang");
   }
   if (c.must_fail) return "it plants a mistake into our own kernel";
+  if (c.first_page > 0) return "its tensors begin in the middle of a pool";
   return tensor_parallel::why_not(c);
 }
 
@@ -129,6 +130,7 @@ Tolerance tolerance_of(const Kernel& kernel, const KernelCase& c, std::string_vi
   const int rounded = rounded_between(c);
   if (rounded == 0) return limit;
   limit.rel_rms += rounded * attention_tolerance(c.dtype, 0.0).rel_rms;
+  if (limit.bias >= 0.0) limit.bias += rounded * attention_tolerance(c.dtype, 0.0).bias;
   limit.cosine = std::max(limit.cosine, limit.rel_rms * limit.rel_rms / 2.0);
   return limit;
 }
