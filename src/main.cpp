@@ -68,6 +68,8 @@ struct Flags {
   bool measure = false;
   std::string programs;
   std::string kernel_cases;
+  CheckFlags kernels;
+  bool conformance = false;
   std::string shell;
   int verbose = 0;
 };
@@ -152,14 +154,25 @@ std::vector<Subcommand> subcommands(Flags& f) {
              ->needs(measure);
        },
        [&f](const Words&) { return list_defects(f.defects, f.measure); }, report::Behind::kNothing},
-      {"kernels", "List the kernels; write the programs that Intel GPUs build",
+      {"kernels", "List the kernels; judge others' by our cases; write the programs that Intel GPUs build",
        [&f](CLI::App& app) {
-         app.add_option("--programs", f.programs, "Write sources and build options to this directory")
-             ->type_name("DIR");
-         app.add_option("--cases", f.kernel_cases, "Of the case lines in this file, not of the built-in ones")
+         auto* programs = app.add_option("--programs", f.programs, "Write sources and build options to this directory")
+                              ->type_name("DIR");
+         app.add_option("--cases", f.kernel_cases,
+                        "Of the case lines in this file (- is standard input), not of the built-in ones")
              ->type_name("FILE");
+         auto* conformance = app.add_flag("--conformance", f.conformance,
+                                          "Run the case lines and judge them: a JSON object a line, the sum last")
+                                 ->excludes(programs);
+         add_kernel_options(app, f.kernels);
+         for (const char* name : {"--opencl-device", "--kernel-timeout", "--kernel-from"}) {
+           app.get_option(name)->needs(conformance);
+         }
        },
-       [&f](const Words&) { return list_kernels(f.programs, f.kernel_cases); }, report::Behind::kNothing},
+       [&f](const Words&) {
+         return f.conformance ? run_conformance(f.kernels, f.kernel_cases) : list_kernels(f.programs, f.kernel_cases);
+       },
+       report::Behind::kNothing},
       {"completions", "Write the completions of a shell, SGLang's options behind -- among them",
        [&f](CLI::App& app) {
          app.add_option("SHELL", f.shell, "bash, zsh or fish")

@@ -23,6 +23,7 @@
 #include "src/facts/device_profiles.h"
 #include "src/facts/model_cache.h"
 #include "src/facts/stored_as.h"
+#include "src/commands/kernel_conformance.h"
 #include "src/kernels/inject.h"
 #include "src/base/shell_words.h"
 #include "src/base/read_text.h"
@@ -408,6 +409,19 @@ void add_batch_options(CLI::App& app, LaunchFlags& flags) {
       ->needs(batch);
 }
 
+void add_kernel_options(CLI::App& app, CheckFlags& flags) {
+  app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
+      ->each([&flags](const std::string&) { flags.device_given = true; });
+  app.add_option(
+         "--kernel-timeout", flags.kernel_timeout,
+         "Seconds without an answer after which the kernel process is ended (default: 60; 300 of --kernel-from)")
+      ->each([&flags](const std::string&) { flags.timeout_given = true; });
+  app.add_option("--kernel-from", flags.kernel_from,
+                 "Whose kernels run: opencl (ours); python[:EXE], SGLang's own as installed there; both[:EXE]; "
+                 "torch[:EXE], PyTorch's attention")
+      ->type_name("WHOSE");
+}
+
 void add_gate_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--fail-on", flags.fail_on,
                  "Lowest severity that fails: error, warning, change, info, never (default: error; with "
@@ -421,16 +435,7 @@ void add_gate_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--require", flags.require,
                  "For a gate, what has to be known: model, release, device, rules, kernel, or complete for all of them")
       ->allow_extra_args(false);
-  app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
-      ->each([&flags](const std::string&) { flags.device_given = true; });
-  app.add_option(
-         "--kernel-timeout", flags.kernel_timeout,
-         "Seconds without an answer after which the kernel process is ended (default: 60; 300 of --kernel-from)")
-      ->each([&flags](const std::string&) { flags.timeout_given = true; });
-  app.add_option("--kernel-from", flags.kernel_from,
-                 "Whose kernels run: opencl (ours); python[:EXE], SGLang's own as installed there; both[:EXE]; "
-                 "torch[:EXE], PyTorch's attention")
-      ->type_name("WHOSE");
+  add_kernel_options(app, flags);
 }
 
 void add_finding_options(CLI::App& app, CheckFlags& flags) {
@@ -683,6 +688,11 @@ int run_check(const CheckFlags& flags, std::vector<std::string> arguments) {
          "sglang.launch_server …'"});
   }
   return check(*command);
+}
+
+int run_conformance(const CheckFlags& flags, const std::string& case_file) {
+  const auto kernel = kernel_options(flags, true);
+  return kernel ? judge_conformance(case_file, *kernel) : refuse(kernel.error());
 }
 
 int run_launches(const LaunchFlags& flags, const std::vector<std::string>& paths) {

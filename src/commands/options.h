@@ -96,6 +96,8 @@ void add_check_options(CLI::App& app, CheckFlags& flags);
 void add_finding_options(CLI::App& app, CheckFlags& flags);
 // What decides whether a check fails, and on which device it runs: of `check` and of `exec`.
 void add_gate_options(CLI::App& app, CheckFlags& flags);
+// The OpenCL device, and whose kernels run.
+void add_kernel_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);
@@ -113,6 +115,7 @@ int refuse(const Error& error);
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run);
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all);
 int run_check(const CheckFlags& flags, std::vector<std::string> arguments);
+int run_conformance(const CheckFlags& flags, const std::string& case_file);
 int run_launches(const LaunchFlags& flags, const std::vector<std::string>& paths);
 
 }  // namespace preflight::commands

@@ -2,6 +2,8 @@
 #include "src/report/json_dump.h"
 #include "src/report/report_json.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "src/report/facts_text.h"
@@ -101,28 +103,31 @@ Json error_json(const DeviceError& error) {
   return {{"kind", name_of(error.kind)}, {"message", error.message}, {"log", error.log}};
 }
 
+Json case_json(const CaseReport& c, bool theirs) {
+  Json outputs = Json::array();
+  for (const auto& o : c.verdict.outputs) {
+    outputs.push_back({{"name", o.name},
+                       {"verdict", name_of(o.word)},
+                       {"rel_rms", o.rel_rms},
+                       {"cosine", o.cosine},
+                       {"max_abs", o.max_abs}});
+  }
+  Json out = {{"case", c.case_line},
+              {"verdict", name_of(c.verdict.word)},
+              {"reason", c.verdict.reason},
+              {"outputs", std::move(outputs)}};
+  if (c.fault) out["error"] = error_json(*c.fault);
+  if (theirs) {
+    out["function"] = c.function;
+    out["imported"] = c.imported;
+    out["notes"] = c.notes;
+  }
+  return out;
+}
+
 Json cases_json(const KernelReport& k) {
   Json cases = Json::array();
-  for (const auto& c : k.cases) {
-    Json outputs = Json::array();
-    for (const auto& o : c.verdict.outputs) {
-      outputs.push_back({{"name", o.name},
-                         {"verdict", name_of(o.word)},
-                         {"rel_rms", o.rel_rms},
-                         {"cosine", o.cosine},
-                         {"max_abs", o.max_abs}});
-    }
-    cases.push_back({{"case", c.case_line},
-                     {"verdict", name_of(c.verdict.word)},
-                     {"reason", c.verdict.reason},
-                     {"outputs", std::move(outputs)}});
-    if (c.fault) cases.back()["error"] = error_json(*c.fault);
-    if (k.peer) {
-      cases.back()["function"] = c.function;
-      cases.back()["imported"] = c.imported;
-      cases.back()["notes"] = c.notes;
-    }
-  }
+  for (const auto& c : k.cases) cases.push_back(case_json(c, k.peer.has_value()));
   return cases;
 }
 
@@ -132,18 +137,29 @@ Json skips_json(const KernelReport& k) {
   return skipped;
 }
 
+Json whose_json(const KernelPeer& peer) {
+  Json versions = Json::object();
+  for (const auto& [name, version] : peer.versions) versions[name] = version;
+  return {{"from", peer.from},
+          {"interpreter", peer.interpreter},
+          {"device", {{"kind", peer.device}, {"name", peer.device_name}, {"interpreted", peer.interpreted}}},
+          {"versions", std::move(versions)}};
+}
+
+Json device_json(const DeviceInfo& device) {
+  Json out = {
+      {"name", device.name}, {"platform", device.platform}, {"driver", device.driver}, {"version", device.version}};
+  if (const std::string engine = matrix_engine(device); !engine.empty()) out["matrix_engine"] = engine;
+  return out;
+}
+
 // Kernels that are not ours.
 Json peer_json(const Report& report) {
   if (!report.peer) return {{"verdict", "skipped"}, {"reason", report.peer_not_run}};
   const KernelReport& k = *report.peer;
   Json out = {{"verdict", name_of(k.worst())}, {"reason", k.peer_gone}};
   if (k.peer) {
-    Json versions = Json::object();
-    for (const auto& [name, version] : k.peer->versions) versions[name] = version;
-    out["from"] = k.peer->from;
-    out["interpreter"] = k.peer->interpreter;
-    out["device"] = {{"kind", k.peer->device}, {"name", k.peer->device_name}, {"interpreted", k.peer->interpreted}};
-    out["versions"] = std::move(versions);
+    out.update(whose_json(*k.peer));
     out["shows"] = scope_of(report);
   }
   out["cases"] = cases_json(k);
@@ -159,13 +175,7 @@ Json kernel_json(const Report& report) {
   }
   const KernelReport& k = *report.kernel;
   Json out = {{"verdict", name_of(k.worst())}};
-  if (k.device) {
-    out["device"] = {{"name", k.device->name},
-                     {"platform", k.device->platform},
-                     {"driver", k.device->driver},
-                     {"version", k.device->version}};
-    if (const std::string engine = matrix_engine(*k.device); !engine.empty()) out["device"]["matrix_engine"] = engine;
-  }
+  if (k.device) out["device"] = device_json(*k.device);
   if (k.error) out["error"] = error_json(*k.error);
   out["cases"] = cases_json(k);
   out["skipped"] = skips_json(k);
@@ -349,6 +359,25 @@ std::string batch_line(const Report& report, const Value& id) {
   }
   if (const DeviceError* fault = report.device_fault()) out["kernel_error"] = error_json(*fault);
   return json_dump(out, -1) + "\n";
+}
+
+std::string conformance_line(const CaseReport& c, std::string_view from) {
+  Json line = {{"from", from}};
+  line.update(case_json(c, from != "opencl"));
+  return json_dump(line, -1);
+}
+
+std::string conformance_end(const KernelReport& k, std::string_view from) {
+  Json line = {{"from", from}, {"verdict", name_of(k.worst())}, {"cases", k.cases.size()}};
+  for (const auto word :
+       {VerdictWord::kPass, VerdictWord::kFail, VerdictWord::kMistrusted, VerdictWord::kSkipped, VerdictWord::kError}) {
+    line[name_of(word)] = std::ranges::count_if(k.cases, [&](const CaseReport& c) { return c.verdict.word == word; });
+  }
+  if (k.peer) line.update(whose_json(*k.peer));
+  if (k.device) line["device"] = device_json(*k.device);
+  if (k.error) line["error"] = error_json(*k.error);
+  if (!k.peer_gone.empty()) line["reason"] = k.peer_gone;
+  return json_dump(line, -1);
 }
 
 }  // namespace preflight::report

@@ -21,5 +21,8 @@ nlohmann::ordered_json ignores_json(const CheckRun& run);
 std::string error_report(std::string_view message, int exit_status);
 // One line of `check --batch`: id, verdict, outcome, findings.
 std::string batch_line(const Report& report, const Value& id);
+// One line of `kernels --conformance`: a judged case, and the last: how many there were of each verdict, and where.
+std::string conformance_line(const CaseReport& c, std::string_view from);
+std::string conformance_end(const KernelReport& k, std::string_view from);
 
 }  // namespace preflight::report

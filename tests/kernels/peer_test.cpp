@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 
 #include "preflight/kernel_run.h"
@@ -287,6 +288,34 @@ TEST(KernelPeer, ALaunchThatAskedForItAndDidNotGetItIsNotRun) {
                              "--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"});
   EXPECT_EQ(run.status, 1) << run.out << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("\"verdict\": \"not-run\""), HasSubstr("cannot start /nonexistent/python")));
+}
+
+// Case lines in, a line of JSON for each, one for all of them.
+TEST(KernelConformance, JudgesWhatAPeerAnswersAndEndsWithTheHeaviest) {
+  const TemporaryDirectory directory;
+  const std::string other = "merge_state --dtype fp32 --tokens 4 --heads 3 --head-dim 32 --empty 0";
+  const std::string cases = directory.file("cases", std::string(kMerge) + "\n" + other + "\n");
+  const std::vector<Ending> endings{
+      {"", 0, R"("verdict":"pass","cases":2,"pass":2,)"},
+      {twisted("results['out'][20] += 0.01 * (len(results['lse']) > 6)"), 4, R"("verdict":"fail","cases":2,"pass":1,)"},
+      {twisted("answer.clear(); answer['error'] = 'ValueError: odd'"), 6, R"("error":2,"interpreter")"},
+      {twisted("os.kill(os.getpid(), 9)"), 1, R"("verdict":"skipped","cases":2,"pass":0,)"},
+  };
+  for (const Ending& ending : endings) {
+    const StandIn python(ending.twist);
+    const auto run =
+        run_tool({"kernels", "--conformance", "--cases", cases, "--kernel-from", "python:" + python.path()});
+    EXPECT_EQ(run.status, ending.status) << ending.twist << run.out << run.err;
+    EXPECT_EQ(std::ranges::count(run.out, '\n'), 3) << run.out;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("\"case\":\"" + other), HasSubstr(ending.words))) << ending.twist;
+  }
+}
+
+TEST(KernelConformance, RefusesWhatIsNoCaseAndNothingAtAll) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(run_tool({"kernels", "--conformance", "--cases", directory.file("empty", "# nothing\n")}).status, 2);
+  EXPECT_EQ(run_tool({"kernels", "--conformance", "--cases", directory.file("bad", "merge_state --no 1\n")}).status, 2);
+  EXPECT_EQ(run_tool({"kernels", "--kernel-from", "torch"}).status, 2) << "only with --conformance";
 }
 
 TEST(KernelPeer, WordsThatNameNobody) {
