@@ -76,15 +76,16 @@ TEST(Plan, LatentAttentionRunsUnsplitWithTheModelsScaleAndHeadsPerRank) {
 TEST(Plan, SGLangsOwnKernelsGetNoRequestWithoutTokensAndZerosInEmptySides) {
   Plan plan;
   plan.decode_backend = "triton";
-  for (const std::string_view line : {"paged_decode --window 9 --cache-seqlens 1,0,4", "mla_decode --cache-seqlens 0",
-                                      "merge_state --tokens 9", "kv_indices --cache-seqlens 0,3"}) {
+  for (const std::string_view line :
+       {"paged_decode --window 9 --cache-seqlens 1,0,4", "mla_decode --cache-seqlens 0",
+        "local_decode --chunk 64 --cache-seqlens 0,65", "merge_state --tokens 9", "kv_indices --cache-seqlens 0,3"}) {
     plan.kernels.push_back({"", "", {*parse_case(line)}});
   }
   std::vector<std::string> lines;
   for (const KernelCase& c : plan.served_cases()) lines.push_back(print_case(c));
-  EXPECT_THAT(
-      lines, ElementsAre(AllOf(HasSubstr("--cache-seqlens 1,1,4"), HasSubstr("--window 8")),
-                         HasSubstr("--cache-seqlens 1"), HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("--cache-seqlens 1,1,4"), HasSubstr("--window 8")),
+                                 HasSubstr("--cache-seqlens 1"), HasSubstr("--cache-seqlens 1,65"),
+                                 HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
 }
 
 TEST(Plan, AnOddPageCountNeedsAPaddedTable) {

@@ -43,7 +43,7 @@ PlanSizes derive_sizes(const LaunchView& view, const plan::DecodeShape& shape) {
 std::vector<KernelCase> Plan::served_cases() const {
   std::vector<KernelCase> cases = all_cases();
   for (KernelCase& c : cases) {
-    if (c.kernel == "paged_decode" || c.kernel == "mla_decode") {
+    if (c.kernel == "paged_decode" || c.kernel == "mla_decode" || c.kernel == "local_decode") {
       std::ranges::replace(c.cache_seqlens, std::int64_t{0}, std::int64_t{1});
       if (decode_backend == "triton" && c.window > 0) --c.window;  // update_sliding_window_buffer counts the last
     }

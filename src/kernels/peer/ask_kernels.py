@@ -50,6 +50,8 @@ PLACES = {
         (13, "sglang.srt.hardware_backend.xpu.kernels.fla.fused_sigmoid_gating_recurrent")),
     "fused_recurrent_gated_delta_rule_packed_decode": ((11, "sglang.srt.layers.attention.fla.fused_recurrent"),
                                                        (16, NEW + "fla.fused_recurrent")),
+    "make_local_attention_virtual_batches": ((11, "sglang.srt.layers.attention.flashattention_backend"),
+                                             (22, "sglang.srt.layers.attention.local_attention")),
     "chunk_gated_delta_rule": ((11, "sglang.srt.layers.attention.fla.chunk"), (16, NEW + "fla.chunk")),
 }
 # --triton-attention-num-kv-splits where nobody gives it.
@@ -319,6 +321,26 @@ def kv_indices(room, case, inputs, outputs):
     return fill, []
 
 
+def local_tables(room, case, inputs, outputs):
+    """Lengths and tables of the virtual batches, asked for as the backend for Intel GPUs does: it does not ask that the chunk
+    be kept. Computed on the host, whatever the device."""
+    torch, build = room.torch, room.sglang.function("make_local_attention_virtual_batches")
+    lengths, table = inputs["cache_seqlens"].cpu(), inputs["block_table"].cpu()
+    if bool((lengths == 0).any()):
+        raise Skipped("SGLang's server has no request without tokens")
+    starts = torch.arange(lengths.shape[0] + 1, dtype=torch.int32)
+    _, _, seen, built = build(case["chunk"], starts.numpy(), lengths.numpy(), table, case["page"])
+    seen = torch.from_numpy(seen)
+    outputs.keep("local_seqlens", seen)
+    # A chunk that was cut has fewer columns. Those that nobody follows are taken from the request's own pages.
+    columns = torch.arange(case["chunk"] // case["page"])
+    first = (lengths - seen)[:, None] // case["page"]
+    wide = torch.gather(table, 1, (first + columns).clamp(max=table.shape[1] - 1))
+    wide[:, :built.shape[1]] = built[:, :wide.shape[1]]
+    outputs.keep("local_page_table", wide)
+    return build, []
+
+
 def packed_decode(room, case, inputs, outputs):
     run = room.sglang.function("fused_recurrent_gated_delta_rule_packed_decode")
     if bool((inputs["state_indices"] < 0).any()):
@@ -439,7 +461,7 @@ TORCH_OPS = {"paged_decode": attend_by_torch, "mla_decode": attend_by_torch}
 
 # What decodes with SGLang's backend for Intel GPUs: compiled kernels of sgl_kernel, which run there and nowhere else.
 INTEL_OPS = {"paged_decode": "flash_attn_with_kvcache", "mla_decode": "flash_mla_decode",
-             "local_decode": "flash_attn_with_kvcache", "merge_state": "merge_state_v2"}
+             "merge_state": "merge_state_v2"}
 
 
 def delta_step_of(request):
@@ -453,11 +475,11 @@ def delta_step_of(request):
 
 def op_of(room, request):
     kernel = request["kernel"]
+    if room.sglang is not None and kernel == "local_decode":
+        return local_tables
     if room.sglang is not None and request["backend"] == "intel_xpu" and kernel in INTEL_OPS:
         if room.device != "xpu":
             raise Skipped(f"the launch decodes with {INTEL_OPS[kernel]} of sgl_kernel, which runs on an Intel GPU only")
-        if kernel not in INTEL_RUNS:
-            raise Skipped(f"{INTEL_OPS[kernel]} is not called in this way here")
         return INTEL_RUNS[kernel]
     if room.sglang is None:
         if kernel not in TORCH_OPS:
