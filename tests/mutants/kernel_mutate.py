@@ -77,6 +77,29 @@ CHANGES = [
     ("left out", r"^(\s*)[a-z_]\w*(?:\[[^\]]*\])? = .*;$", r"\1;"),
     ("left out", r"^(\s*)(?:v?store\w*|store_\w+|[a-z_]+_tile|find_\w+|load_\w+)\(.*\);$", r"\1;"),
 ]
+# Names that stand for something of the same kind, so that one is easily written for the other. A word's own neighbours.
+MIXED_UP = [("num_heads", "num_kv_heads"), ("HEAD_DIM", "VALUE_DIM"), ("KEY_DIM", "VALUE_DIM"), ("K_DIM", "V_DIM"),
+            ("HEADS", "V_HEADS"), ("HEADS", "KV_HEADS"), ("LATENT", "ROPE"), ("KEY_STEPS", "VALUE_STEPS"),
+            ("KEY_CHUNKS", "VALUE_CHUNKS"), ("KEY_PITCH", "VALUE_PITCH"), ("columns", "page_size"), ("split", "splits"),
+            ("split", "b"), ("t_begin", "t_end"), ("q_nope", "q_rope"), ("keys", "values"), ("k_cache", "v_cache"),
+            ("v_a", "v_b"), ("s_a", "s_b"), ("a", "b"), ("SECTION0", "SECTION1"), ("SECTION1", "SECTION2"), ("k_scale", "v_scale"),
+            ("scale", "softcap"), ("group", "num_kv_heads"), ("first_row", "row"), ("maximum", "new_maximum"),
+            ("most", "maximum"), ("sum", "total"), ("h", "hv"), ("q", "k"), ("w", "u"), ("key", "query"), ("c", "s"),
+            ("first", "second"), ("seqlen", "t_end"), ("window", "page_size"), ("tokens", "TOKEN_TILE"), ("here", "next"),
+            ("partial_max", "partial_sum"), ("start", "chunk"), ("row", "other"), ("i", "j"), ("entries", "pitch")]
+CPP_MIXED_UP = [("num_q_heads", "num_kv_heads"), ("head_dim", "value_dim"), ("k_scale", "v_scale"), ("page_size", "columns"),
+                ("window", "page_size"), ("rows", "lanes"), ("kv_tiles", "group_tiles"), ("kv_splits", "page_size"),
+                ("tokens", "chunks"), ("chunks", "heads"), ("kv_lora_rank", "qk_rope_head_dim"), ("num_requests", "columns")]
+CHANGES += [
+    ("operands", r"(?<=[=(] )(\w+) - (\w+)(?=[;,)])", r"\2 - \1"), ("operands", r"\b(exp2?\()(\w+) - (\w+)", r"\1\3 - \2"),
+    ("axis", r"get_group_id\(0\)", "get_group_id(1)"), ("axis", r"get_group_id\(2\)", "get_group_id(1)"),
+    ("axis", r"get_num_groups\(1\)", "get_num_groups(2)"), ("axis", r"get_num_groups\(2\)", "get_num_groups(1)"),
+    ("type", r"\bsize_t\b(?= \w+ =)", "ushort"), ("type", r"\blong\b(?= \w+ =)", "ushort"), ("type", r"\bint\b(?= \w+ =)", "short"),
+    ("scale", r" \* (\w*scale)\b", ""), ("scale", r" \* (\w*scale)\b", r" * \1 * \1"), ("sign", r"(?<=[=(,] )-(?=\w)", ""),
+    ("sign", r"(?<=return )-(?=\w)", ""), ("left out", r" \* rescale(\[[^\]]*\])?", ""), ("left out", r" \* factor\b", ""),
+    ("left out", r" - (?:new_)?maximum\b", ""), ("left out", r" % (\w+)", ""), ("rounding", r"vstore_half(4?)_rte", r"vstore_half\1_rtz"),
+    ("rounding", r" \+ 0x7FFFu \+ \(\(bits >> 16\) & 1u\)", ""),
+]
 CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "left out")] + [
     ("constant", r"\b(\d\.\d*e-\d+)\b", r"100 * \1"), ("constant", r"\b16\.0\b", "32.0"), ("constant", r"\b32\.0\b", "64.0"),
     ("constant", r"= 1e-6\b", "= 1e-5"), ("operator", r"ceil_div\(", "floor_div("), ("operator", r"std::max", "std::min"),
@@ -143,6 +166,14 @@ def mutants_of(name):
             for match in re.finditer(pattern, code):
                 changed = code[:match.start()] + match.expand(replacement) + code[match.end():]
                 add(kind, number, changed)
+        for one, two in MIXED_UP if is_kernel else CPP_MIXED_UP:
+            for wrong, right in ((one, two), (two, one)):
+                # Both have to be in sight, or the mutant would not compile.
+                if not re.search(rf"\b{right}\b", "\n".join(lines[max(0, number - 40):number + 1])):
+                    continue
+                for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if is_kernel else rf"(?<=\.){wrong}\b", code):
+                    if not re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code):
+                        add("mixed up", number, code[:match.start()] + right + code[match.end():])
         if number + 1 < len(lines) and is_kernel:
             after = lines[number + 1]
             plain = re.compile(r"^(\s+)(?!return|break|continue|const |local |global |int |float |size_t )[a-z_][^{}]*;$")
