@@ -196,6 +196,8 @@ class ArgumentParser {
       case ActionKind::kDeprecated:
         deprecated(option, name);
         return true;
+      case ActionKind::kRetired:
+        return stop("other", "", fmt::format("{} is no option of this release any more; drop it", name), at(start));
       case ActionKind::kDeprecatedStoreTrue:
         deprecated(option, name);
         return store(option, true);

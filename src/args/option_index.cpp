@@ -22,6 +22,7 @@ constexpr Words<ActionKind> kActions[] = {
     {"BooleanOptionalAction", ActionKind::kBooleanOptional},
     {"LoRAPathAction", ActionKind::kLoraPaths},
     {"DeprecatedAction", ActionKind::kDeprecated},
+    {"RetiredAction", ActionKind::kRetired},
     {"DeprecatedStoreTrueAction", ActionKind::kDeprecatedStoreTrue},
     {"DeprecatedStoreConstAction", ActionKind::kDeprecatedStoreConst},
     {"DeprecatedAliasStoreAction", ActionKind::kDeprecatedAliasStore},

@@ -19,6 +19,7 @@ enum class ActionKind : std::uint8_t {
   kBooleanOptional,
   kLoraPaths,
   kDeprecated,  // warns, stores nothing
+  kRetired,     // ends the parser
   kDeprecatedStoreTrue,
   kDeprecatedStoreConst,
   kDeprecatedAliasStore,

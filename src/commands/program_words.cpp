@@ -161,7 +161,7 @@ OptionWords words_of(const args::Option& option) {
 
 bool is_retired(const args::Option& option) {
   using enum args::ActionKind;
-  return option.action == kDeprecated || option.action == kDeprecatedStoreTrue ||
+  return option.action == kDeprecated || option.action == kRetired || option.action == kDeprecatedStoreTrue ||
          option.action == kDeprecatedStoreConst || option.action == kDeprecatedAliasStore;
 }
 

@@ -104,6 +104,8 @@ def options():
                "const": sglang_peer.plain(action.const), "default": sglang_peer.plain(action.default), "dest": action.dest,
                "flags": list(action.option_strings), "nargs": action.nargs, "replaced_by": None, "required": action.required or None,
                "type": getattr(action.type, "__name__", None) if action.type else None}
+        if getattr(action, "error_message", None):  # one class stands for options that warn and for those that end the parser
+            row["action"] = "RetiredAction"
         if getattr(action, "new_flag", None):
             row["replaced_by"] = sglang_peer.plain(action.new_flag)
         table[row["flags"][0]] = {k: v for k, v in row.items() if v is not None}
