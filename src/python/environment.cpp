@@ -10,9 +10,8 @@
 namespace preflight::python {
 namespace {
 
-// Read by get_bool_env_var wherever they decide something here: is_in_ci(), use_intel_xpu_backend(), MORI's setup.
-constexpr std::array<std::string_view, 3> kReadAsOneOrTrue = {"MORI_ENABLE_SDMA", "SGLANG_IS_IN_CI",
-                                                              "SGLANG_USE_SGL_XPU"};
+// Read by get_bool_env_var wherever they decide something here: use_intel_xpu_backend(), MORI's setup.
+constexpr std::array<std::string_view, 2> kReadAsOneOrTrue = {"MORI_ENABLE_SDMA", "SGLANG_USE_SGL_XPU"};
 
 }  // namespace
 
