@@ -22,5 +22,6 @@ void handle_environment_variables(Resolution& r);
 void handle_crash_dump_env(Resolution& r);
 void handle_debug_utils(Resolution& r);
 void handle_other_validations(Resolution& r);
+void validate_chat_template_kwargs(Resolution& r);
 
 }  // namespace preflight::resolve

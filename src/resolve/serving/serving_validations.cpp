@@ -233,14 +233,20 @@ void check_sampling_params(Resolution& r, std::string_view function) {
   normalize_sampling_params(r, params);
 }
 
+void check_chat_template_kwargs(Resolution& r, std::string_view function) {
+  const Value& given = r[Field::default_chat_template_kwargs];
+  if (given.is_none() || given.is_dict()) return;
+  r.refuse(RF::kOther, "ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");
+}
+
 }  // namespace
+
+// 0.5.16 and 0.5.17 ask at the start; later releases among the other validations.
+void validate_chat_template_kwargs(Resolution& r) { check_chat_template_kwargs(r, "__post_init__"); }
 
 void handle_other_validations(Resolution& r) {
   const std::string_view function = kSource;
-  const Value& template_kwargs = r[Field::default_chat_template_kwargs];
-  if (!template_kwargs.is_none() && !template_kwargs.is_dict()) {
-    r.refuse(RF::kOther, "ValueError", function, "--default-chat-template-kwargs has to be a JSON object.");
-  }
+  check_chat_template_kwargs(r, function);
   check_optimistic_prefill(r, function);
   if (!r.none(Field::debug_tensor_dump_output_folder)) {
     r.warn(function, "--debug-tensor-dump-output-folder turns graphs and the warm-up off.");
