@@ -109,9 +109,6 @@ void handle_environment_variables(Resolution& r) {
   if (!r.none(Field::mamba_ssm_dtype)) r.env()["SGLANG_MAMBA_SSM_DTYPE"] = r.text(Field::mamba_ssm_dtype);
   r.env()["SGLANG_DISABLE_OUTLINES_DISK_CACHE"] = flag(Field::disable_outlines_disk_cache);
   r.env()["SGLANG_ENABLE_DETERMINISTIC_INFERENCE"] = flag(Field::enable_deterministic_inference);
-  if (r.since(v0_5(18)) && r.on(Field::enable_deterministic_inference)) {
-    r.env()["SGLANG_FLASHINFER_MOE_FUSED_FINALIZE"] = "0";
-  }
   disable_custom_all_reduce_v2(r, function);
   if (r.on(Field::debug_cuda_graph)) {
     r.warn(function, "--debug-cuda-graph works on NVIDIA and AMD devices only and is ignored.");

@@ -124,7 +124,6 @@ constexpr SamplingParam kSamplingParams[] = {
     {"logit_bias"},
     {"sampling_seed"},
     {"custom_params"},
-    {"watermark", v0_5(22)},
     {"stop_strs", v0_5(15)},
     {"stop_regex_strs", v0_5(15)},
     {"stop_str_max_len", v0_5(15)},
