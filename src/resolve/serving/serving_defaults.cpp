@@ -69,14 +69,6 @@ void replace_nan_detection(Resolution& r, std::string_view function) {
 constexpr Field kAttentionBackends[] = {Field::attention_backend, Field::decode_attention_backend,
                                         Field::prefill_attention_backend, Field::speculative_draft_attention_backend};
 
-void rename_attention_backends_by_assignment(Resolution& r, std::string_view function) {
-  for (const Field field : kAttentionBackends) {
-    if (!r.is(field, "compressed")) continue;
-    r.warn(function, fmt::format("{} compressed is an old name of dsv4.", dashed(field)));
-    r.set(kDeprecated, field, "dsv4");
-  }
-}
-
 // One declaration for all renamed backends, and for what the old name tokenspeed_mla implied besides.
 void rename_attention_backends(Resolution& r, std::string_view function) {
   std::vector<FieldValue> renamed;
@@ -179,11 +171,11 @@ void resolve_grpc(Resolution& r, std::string_view function) {
   if (!r.none(Field::grpc_port) && !legacy) check_native_grpc(r, function);
 }
 
-// get_device(): the first accelerator torch offers. Without any, later releases (known for 0.5.23) get an object from
-// the platform in place of a name, which the next statement cannot split at its colon.
+// get_device(): the first accelerator torch offers. Without any, releases with a platform for XPU (0.5.17) get an
+// object from it in place of a name, which the next statement cannot split at its colon.
 std::string default_device(Resolution& r) {
   if (r.device().count > 0) return "xpu";
-  const bool by_platform = r.since(v0_5(15));
+  const bool by_platform = r.since(v0_5(17));
   r.refuse(RF::kOther, by_platform ? "AttributeError" : "RuntimeError",
            by_platform ? kDefaults : std::string_view("get_device"),
            "torch sees no accelerator and --device is not given; check the driver and ONEAPI_DEVICE_SELECTOR.");
@@ -191,9 +183,7 @@ std::string default_device(Resolution& r) {
 
 // `unquant` is no method: the model is read unquantized, whatever its checkpoint says.
 void leave_unquantized(Resolution& r, StepName step) {
-  const bool unquantized = r.is(Field::quantization, "unquant");
-  if (unquantized) r.change(step, Field::quantization, nullptr);
-  r.set_attribute("_quantization_explicitly_unset", unquantized);
+  if (r.is(Field::quantization, "unquant")) r.change(step, Field::quantization, nullptr);
 }
 
 // The draft model is quantized as the target unless its own option says otherwise.
@@ -201,10 +191,9 @@ void resolve_draft_quantization(Resolution& r) {
   constexpr Field kDraft = Field::speculative_draft_model_quantization;
   constexpr Field kExplicit = Field::_speculative_draft_quantization_explicitly_set;
   if (field_exists(kExplicit, r.release()) && r.none(kExplicit)) r.change(kDefaults, kExplicit, !r.none(kDraft));
-  const bool own = !r.none(kDraft);
-  if (!own) r.change(kDefaults, kDraft, r[Field::quantization]);
-  if (r.since(v0_5(15))) leave_unquantized(r, kDefaults);
-  if ((own || r.since(v0_5(15))) && r.is(kDraft, "unquant")) r.change(kDefaults, kDraft, nullptr);
+  if (r.none(kDraft)) r.change(kDefaults, kDraft, r[Field::quantization]);
+  leave_unquantized(r, kDefaults);  // up to 0.5.14 the step before has done it
+  if (r.is(kDraft, "unquant")) r.change(kDefaults, kDraft, nullptr);
 }
 
 }  // namespace
@@ -215,11 +204,7 @@ void handle_deprecated_args(Resolution& r) {
   rename_tool_call_parser(r, function);
   replace_nan_detection(r, function);
   rename_allreduce_fusion(r, function);
-  if (r.before(v0_5(15))) {
-    if (r.since(v0_5(12))) rename_attention_backends_by_assignment(r, function);
-  } else {
-    rename_attention_backends(r, function);
-  }
+  rename_attention_backends(r, function);
   if (field_exists(Field::grpc_port, r.release())) {
     resolve_grpc(r, function);
   } else {
@@ -236,7 +221,7 @@ void handle_missing_default_values(Resolution& r) {
   if (r.none(Field::device)) r.change(kDefaults, Field::device, default_device(r));
   r.change(kDefaults, Field::device, python::split(r.text(Field::device), ':').front());  // "xpu:1" is "xpu"
   // Drawn anew by every launch, so there is no value to predict: the entry stands for the draw.
-  if (r.none(Field::random_seed) && r.since(v0_5(15))) r.declare(kDefaults, {});
+  if (r.none(Field::random_seed)) r.declare(kDefaults, {});
   if (r.none(Field::mm_process_config)) r.change(kDefaults, Field::mm_process_config, Value::dict({}));
   if (r.env_bool("SGLANG_USE_MODELSCOPE", false)) handle_modelscope_paths(r);
   // 0.5.14 and later resolve the strategy with the model.
