@@ -6,6 +6,8 @@
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/model_files.h"
 #include "src/facts/model_source.h"
+#include "tests/support/example_launch.h"
+#include "tests/support/release_ranges.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::facts {
@@ -242,6 +244,29 @@ TEST(Gguf, LengthsBeyondTheFileAreNoTrap) {
       EXPECT_FALSE(read_gguf(root.file("cut.gguf", good.substr(0, at)), readers)) << at;
     }
   }
+}
+
+// Read off 0.5.14, where loading assigns the quantization, and 0.5.15, where a pass of its own does.
+TEST(Gguf, IsAQuantizationThatAPassSetsSince0515) {
+  const testing::TemporaryDirectory root;
+  root.file("model.gguf", Writer("llama").sizes().file());
+  const std::string path = root.path() + "/model.gguf";
+  const auto sets = [&](std::string_view step) {
+    return testing::release_ranges([&](Release release) -> long {
+      ModelFiles models(KnownModels::kNo);
+      const ParseOutcome parsed = args::parse(release, {"--model-path", path});
+      const Launch launch = resolve::resolve({std::get<ServerArgs>(parsed), models, testing::device_of("b60"), {}});
+      long times = 0;
+      for (const Change& change : launch.chain) {
+        for (const auto& [field, value] : change.fields) {
+          times += field == Field::quantization && change.step == step ? 1 : 0;
+        }
+      }
+      return times;
+    });
+  };
+  EXPECT_EQ(sets("_gguf_quantization"), "15-23");
+  EXPECT_EQ(sets("_handle_load_format"), "11-14");
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// Files beside config.json that decide what a launch is, by release: recorded with the real releases, whose model
+// folders here hold more than the config.json of the recorded launches.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/facts/model_files.h"
+#include "tests/support/example_launch.h"
+#include "tests/support/release_ranges.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight::testing {
+namespace {
+
+std::string known_config(const std::string& model) {
+  std::ifstream file(models_root() + "/" + model + "/config.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Launch launch_from(Release release, const std::string& folder, std::vector<std::string> words) {
+  facts::ModelFiles models(facts::KnownModels::kNo);
+  words.insert(words.begin(), {"--model-path", folder});
+  const ParseOutcome parsed = args::parse(release, words);
+  return resolve::resolve({std::get<ServerArgs>(parsed), models, device_of("b60"), {}});
+}
+
+// The releases that read the folder NAME with FILES beside its config.json in Mistral's own format.
+std::string read_as_mistral(const std::string& name, const std::vector<std::string>& files) {
+  const TemporaryDirectory root;
+  root.file(name + "/config.json", known_config("qwen3-8b"));
+  for (const std::string& file : files) root.file(name + "/" + file, file == "params.json" ? "{}" : "");
+  return release_ranges([&](Release release) -> long {
+    return launch_from(release, root.path() + "/" + name, {}).resolved[Field::load_format] == Value("mistral") ? 1 : 0;
+  });
+}
+
+TEST(ModelFolder, IsMistralsByItsNameAndFilesAsEachReleaseLooksAtThem) {
+  EXPECT_EQ(read_as_mistral("plain", {}), "none");
+  EXPECT_EQ(read_as_mistral("plain", {"params.json"}), "none");
+  EXPECT_EQ(read_as_mistral("mistral-large-3-x", {"params.json"}), "11-23");
+  EXPECT_EQ(read_as_mistral("plain", {"consolidated.safetensors"}), "12-23");
+  EXPECT_EQ(read_as_mistral("plain", {"consolidated.safetensors", "model-00001-of-00001.safetensors"}), "none");
+  EXPECT_EQ(read_as_mistral("plain", {"consolidated.safetensors", "model.safetensors"}), "12-17");
+}
+
+TEST(ModelFolder, WithAJointHeadIsAnEmbeddingModelOfOneCard) {
+  const TemporaryDirectory root;
+  root.file("joint/config.json", known_config("qwen3.5-9b"));
+  root.file("joint/joint_head_config.json", "{}");
+  const std::string folder = root.path() + "/joint";
+  EXPECT_EQ(release_ranges([&](Release release) -> long {
+              const Launch launch = launch_from(release, folder, {});
+              return launch.accepted() && launch.resolved[Field::is_embedding] == Value(true) ? 1 : 0;
+            }),
+            "22-23");
+  EXPECT_EQ(release_ranges([&](Release release) -> long {
+              const Launch launch = launch_from(release, folder, {"--tp-size", "2"});
+              return launch.refusal && launch.refusal->function == "handle_model_capability_adjustments" ? 1 : 0;
+            }),
+            "22-23");
+}
+
+}  // namespace
+}  // namespace preflight::testing
