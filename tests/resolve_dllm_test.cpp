@@ -97,6 +97,21 @@ TEST(Dllm, TheAlgorithmsFileMaySetTheBlock) {
   }
 }
 
+// Recorded with 0.5.20 and 0.5.21: up to then what is no mapping has no get(), whatever it is.
+TEST(Dllm, SettingsThatAreNoMappingEndOtherwiseUpTo0520) {
+  const auto result = [](Release release, const char* text) {
+    Midway m = diffusing(release, "LowConfidence");
+    m.set(Field::dllm_algorithm_config, "settings.yaml").file("settings.yaml", text);
+    return m.run(handle_dllm_inference);
+  };
+  for (const char* text : {"- a\n- b\n", "abc\n", ""}) {
+    EXPECT_EQ(result(v0_5(20), text), "AttributeError in from_server_args") << text;
+  }
+  EXPECT_EQ(result(v0_5(21), "- a\n- b\n"), "ValueError in from_server_args");
+  EXPECT_EQ(result(v0_5(21), "abc\n"), "ValueError in from_server_args");
+  EXPECT_EQ(result(v0_5(21), ""), "ok");
+}
+
 TEST(Dllm, OtherFeaturesAreTurnedOff) {
   Midway m = diffusing(kNew, "LowConfidence");
   m.set(Field::page_size, 4).set(Field::enable_hierarchical_cache, true).set(Field::pp_size, 2);
