@@ -280,6 +280,7 @@ void tell_untried(const CheckCommand& command) {
 int check_batch(const CheckCommand& command, const CaseFile& file) {
   Exit worst = kOk;
   const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
+    *command.tries = {};  // a line is a run of its own, as much as the others are
     PreparedLaunch prepared;
     prepared.launch = c.launch;
     prepared.inputs = c.inputs;
@@ -289,7 +290,6 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
     report::print(report::batch_line(report, c.id));
     worst = heavier(worst, exit_status(report, command));
   });
-  tell_untried(command);
   if (!stopped) return worst;
   report::complain(stopped->text());
   return kBadInput;

@@ -2,11 +2,9 @@
 // service for kernels that somebody else wrote. Tested by tests/kernels/peer_test.cpp.
 #include "src/commands/kernel_conformance.h"
 
-#include <algorithm>
-#include <iostream>
-
 #include "src/base/read_text.h"
 #include "src/report/complaint.h"
+#include "src/report/print.h"
 #include "src/report/report_json.h"
 
 namespace preflight::commands {
@@ -46,14 +44,18 @@ Exit status_of(const KernelReport& done) {
   return status;
 }
 
+void say(const std::string& line) {
+  report::print(line);
+  report::flush_all();
+}
+
 // Prints each verdict as it comes.
 RunObserver printer(std::string_view from) {
-  return {.opened = {},
-          .finished = [from](const CaseReport& c) { std::cout << report::conformance_line(c, from) << std::endl; }};
+  return {.opened = {}, .finished = [from](const CaseReport& c) { say(report::conformance_line(c, from)); }};
 }
 
 Exit finished(const KernelReport& done, std::string_view from) {
-  std::cout << report::conformance_end(done, from) << std::endl;
+  say(report::conformance_end(done, from));
   return status_of(done);
 }
 

@@ -11,6 +11,10 @@
 namespace preflight::commands {
 namespace {
 
+// An outcome is compared with what SGLang did, value by value. A few letters ("auto", "x") stand in for a key there,
+// and hidden wherever they occur they would hide what is compared.
+constexpr std::size_t kShortestKey = 8;
+
 // Lines of output in large pieces: a line each would be a system call for every second launch.
 class Lines {
  public:
@@ -26,7 +30,7 @@ class Lines {
     report::OutcomeRemarks remarks;
     if (c.unknown_model) remarks.unknown_model = c.unknown_model->path;
     if (!remarks.unknown_model.empty()) hide_in(remarks.unknown_model, c.inputs);
-    const std::optional<Launch> shown = concealed(c.launch, c.inputs);
+    const std::optional<Launch> shown = concealed(c.launch, c.inputs, kShortestKey);
     report::append_outcome_line(text_, shown ? *shown : c.launch, c.id, c.names, remarks);
     if (text_.view().size() >= kPiece) write();
   }

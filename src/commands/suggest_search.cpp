@@ -11,6 +11,7 @@
 
 #include "src/args/argument_groups.h"
 #include "src/fix/prose.h"
+#include "src/launch/launch_view.h"
 
 namespace preflight::commands {
 namespace {
@@ -142,7 +143,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
     return refused(s, c, findings_of(prepared, s.rules, coverage), demands);
   }
   const auto width = [&](Field f) { return prepared.launch[f].is_int() ? prepared.launch[f].as_int() : 1; };
-  c.replicas = prepared.launch[Field::enable_dp_attention].truthy() ? 1 : width(Field::dp_size);
+  c.replicas = LaunchView(prepared.launch).ordinary_dp();
   c.cards = width(Field::tp_size) * width(Field::pp_size) * c.replicas;
   if (const Outcome room = weighed(s, c, prepared); room != Outcome::kFound) return room;
   const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);

@@ -23,17 +23,14 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 class Secrets {
  public:
   void add(std::string_view secret) {
-    if (secret.size() < kShortest || secret == kHidden) {
-      any_ = any_ || !secret.empty();
-      return;
-    }
-    any_ = true;
+    longest_ = std::max(longest_, secret.size());
+    if (secret.size() < kShortest || secret == kHidden) return;
     auto& same = by_start_[std::string(secret.substr(0, kShortest))];
     if (std::ranges::find(same, secret) != same.end()) return;
     same.emplace_back(secret);
     std::ranges::sort(same, std::ranges::greater{}, &std::string::size);  // the longest hides the others in it
   }
-  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] std::size_t longest() const { return longest_; }
 
   // Where they stand as whole words. One look-up a word, however many secrets there are.
   [[nodiscard]] std::vector<TextPart> found_in(std::string_view text) const {
@@ -69,7 +66,7 @@ class Secrets {
   }
 
  private:
-  bool any_ = false;
+  std::size_t longest_ = 0;
   std::unordered_map<std::string, std::vector<std::string>> by_start_;
 };
 
@@ -240,7 +237,7 @@ void conceal(Launch& launch, Secrets& secrets) {
     secrets.add(value.as_string());
     show(kHidden);
   });
-  if (secrets.any()) {
+  if (secrets.longest() > 0) {
     each_value([&](Field, const Value& value, const auto& show) {
       if (auto shown = hidden_in(value, secrets)) show(std::move(*shown));
     });
@@ -261,12 +258,12 @@ std::vector<std::string> with_config_words(Release release, const std::vector<st
   return args::merge_config_file(release, line) ? argv : std::move(line.words);
 }
 
-bool has_secret_field(const Launch& launch) {
-  bool has = false;
+std::size_t longest_secret_field(const Launch& launch) {
+  std::size_t longest = 0;
   launch.args.raw.for_each_set([&](Field f, const Value& value) {
-    has = has || (value.is_string() && !value.as_string().empty() && is_secret(field_name(f)));
+    if (value.is_string() && is_secret(field_name(f))) longest = std::max(longest, value.as_string().size());
   });
-  return has;
+  return longest;
 }
 
 }  // namespace
@@ -296,9 +293,9 @@ void conceal(PreparedLaunch& prepared) {
   }
 }
 
-std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs) {
+std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs, std::size_t shortest) {
   Secrets secrets = secrets_of(inputs.release, inputs.argv, inputs.env);
-  if (!secrets.any() && !has_secret_field(launch)) return std::nullopt;
+  if (std::max(secrets.longest(), longest_secret_field(launch)) < shortest) return std::nullopt;
   Launch shown = launch;
   conceal(shown, secrets);
   return shown;

@@ -364,7 +364,7 @@ std::string batch_line(const Report& report, const Value& id) {
 std::string conformance_line(const CaseReport& c, std::string_view from) {
   Json line = {{"from", from}};
   line.update(case_json(c, from != "opencl"));
-  return json_dump(line, -1);
+  return json_dump(line, -1) + "\n";
 }
 
 std::string conformance_end(const KernelReport& k, std::string_view from) {
@@ -377,7 +377,7 @@ std::string conformance_end(const KernelReport& k, std::string_view from) {
   if (k.device) line["device"] = device_json(*k.device);
   if (k.error) line["error"] = error_json(*k.error);
   if (!k.peer_gone.empty()) line["reason"] = k.peer_gone;
-  return json_dump(line, -1);
+  return json_dump(line, -1) + "\n";
 }
 
 }  // namespace preflight::report
