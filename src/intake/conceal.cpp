@@ -255,7 +255,8 @@ void conceal(Launch& launch, Secrets& secrets) {
 std::vector<std::string> with_config_words(Release release, const std::vector<std::string>& argv) {
   if (std::ranges::find(argv, "--config") == argv.end()) return argv;
   args::CommandLine line{argv, std::vector<SourceRange>(argv.size()), 0};
-  return args::merge_config_file(release, line) ? argv : std::move(line.words);
+  if (args::merge_config_file(release, line)) return argv;  // a file that cannot be read gives none
+  return std::move(line.words);
 }
 
 std::size_t longest_secret_field(const Launch& launch) {
