@@ -117,6 +117,10 @@ TEST(Limits, YamlThatMultiplies) {
   expect_bounded("check --no-kernel -- --config " +
                      dir.file("list.yaml", "model-path: Qwen/Qwen3-8B\ncuda-graph-bs: [1" +
                                                many(200'000, [](int) { return std::string(",1"); }) + "]\n"),
+                 "more entries than any launch has");
+  expect_bounded("check --no-kernel -- --config " +
+                     dir.file("words.yaml", "model-path: Qwen/Qwen3-8B\ncuda-graph-bs: [1" +
+                                                many(30'000, [](int) { return std::string(",1"); }) + "]\n"),
                  "more words than any launch has");
   expect_bounded("check --no-kernel " + dir.file("services.yaml", keys + service + "    environment:\n      " + merged),
                  "followed");

@@ -45,7 +45,9 @@ inline constexpr std::size_t kConfigWords = 20'000;
 inline constexpr std::size_t kVariables = 512;
 inline constexpr std::size_t kVariableBytes = std::size_t{1} << 20U;
 
-// Documents of a YAML file, and pairs that its merges come to.
+// Nodes of a file of options (a list that is longer has more words than any launch has), documents of a YAML file, and
+// pairs that its merges come to.
+inline constexpr std::size_t kYamlNodes = 50'000;
 inline constexpr std::size_t kYamlDocuments = 1'000;
 inline constexpr std::size_t kYamlPairs = 100'000;
 

@@ -2,9 +2,11 @@
 #include "src/python/yaml_document.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/python/text.h"
 
 namespace preflight::python {
@@ -42,7 +44,8 @@ std::u32string yaml_text(const std::string& bytes) {
   return text;
 }
 
-YamlDocument::YamlDocument(std::u32string text, YamlDocuments documents) : scanner_(std::move(text)) {
+YamlDocument::YamlDocument(std::u32string text, YamlDocuments documents)
+    : scanner_(std::move(text)), most_nodes_(documents == YamlDocuments::kOne ? limits::kYamlNodes : SIZE_MAX) {
   tag_handles_ = {{"!", "!"}, {"!!", std::string(kStandard)}};
   if (!next_is(YamlToken::kDirective, YamlToken::kDocumentStart, YamlToken::kStreamEnd)) {
     roots_.push_back(node(true));
@@ -196,6 +199,7 @@ YamlNode* YamlDocument::add(YamlNode node, const Properties& found) {
   if (!found.anchor.empty() && anchors_.contains(found.anchor)) {
     fail("ComposerError", "the anchor " + found.anchor + " is set twice", node.mark);
   }
+  if (nodes_.size() >= most_nodes_) fail("MemoryError", "more entries than any launch has", node.mark);
   nodes_.push_back(std::move(node));
   if (!found.anchor.empty()) anchors_[found.anchor] = &nodes_.back();
   return &nodes_.back();

@@ -67,6 +67,7 @@ class YamlDocument {
   void flow_mapping(YamlNode& node, YamlMark mark);
 
   YamlScanner scanner_;
+  std::size_t most_nodes_;
   std::deque<YamlNode> nodes_;
   std::map<std::string, YamlNode*> anchors_;
   std::map<std::string, std::string> tag_handles_;
