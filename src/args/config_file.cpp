@@ -244,7 +244,8 @@ std::optional<ParseRefusal> merge_config_file(Release release, CommandLine& line
   }
   Conversion conversion(release, path);
   try {
-    const python::YamlDocument document(is_at_hand ? python::yaml_text(at_hand->text) : read_text(path));
+    const python::YamlDocument document(is_at_hand ? python::yaml_text(at_hand->text) : read_text(path),
+                                        python::YamlDocuments::kOne, limits::kYamlNodes);
     const python::YamlObjects objects(document);
     const python::YamlObject* root = objects.root();
     if (root != nullptr && root->kind != python::YamlObject::kNone) {

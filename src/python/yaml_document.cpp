@@ -2,11 +2,9 @@
 #include "src/python/yaml_document.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include <fmt/format.h>
 
-#include "src/base/limits.h"
 #include "src/python/text.h"
 
 namespace preflight::python {
@@ -44,8 +42,8 @@ std::u32string yaml_text(const std::string& bytes) {
   return text;
 }
 
-YamlDocument::YamlDocument(std::u32string text, YamlDocuments documents)
-    : scanner_(std::move(text)), most_nodes_(documents == YamlDocuments::kOne ? limits::kYamlNodes : SIZE_MAX) {
+YamlDocument::YamlDocument(std::u32string text, YamlDocuments documents, std::size_t most_nodes)
+    : scanner_(std::move(text)), most_nodes_(most_nodes) {
   tag_handles_ = {{"!", "!"}, {"!!", std::string(kStandard)}};
   if (!next_is(YamlToken::kDirective, YamlToken::kDocumentStart, YamlToken::kStreamEnd)) {
     roots_.push_back(node(true));

@@ -1,6 +1,7 @@
 // YamlDocument: the node tree of a YAML file, as PyYAML's parser and composer build it.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -30,7 +31,8 @@ enum class YamlDocuments : std::uint8_t { kOne, kAll };  // a second document is
 class YamlDocument {
  public:
   // Throws YamlFault.
-  explicit YamlDocument(std::u32string text, YamlDocuments documents = YamlDocuments::kOne);
+  explicit YamlDocument(std::u32string text, YamlDocuments documents = YamlDocuments::kOne,
+                        std::size_t most_nodes = SIZE_MAX);
 
   // nullptr for a file without content.
   [[nodiscard]] YamlNode* root() const { return roots_.empty() ? nullptr : roots_.front(); }
