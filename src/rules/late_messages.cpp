@@ -124,6 +124,10 @@ constexpr LateMessage kTable[] = {
     {"cannot import name gdn_attention", "", "", "", {"KR007"}},
     {"unexpected keyword argument out", "TypeError", "", "", {"KR003"}},
     {"flash_mla_get_workspace_size", "TypeError", "", "", {"KR002", "KR001"}},
+    // Another vendor's device.
+    {"found no nvidia driver", "RuntimeError", "", "", {"VA007"}},
+    {"torch not compiled with cuda enabled", "AssertionError", "", "", {"VA007", "RF017"}},
+    {"has no attribute _cuda_setdevice", "AttributeError", "", "", {"VA007"}},
 };
 
 }  // namespace

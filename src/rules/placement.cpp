@@ -66,6 +66,7 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
 }
 
 std::optional<Finding> device_count(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
   const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
   const std::int64_t step = std::max<std::int64_t>(1, f.integer(Field::gpu_id_step, 1));
   const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
@@ -169,6 +170,7 @@ std::vector<Remedy> room_for_weights(const LaunchFacts& f, double need, double d
 }
 
 std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu")) return std::nullopt;  // the budget is of another memory
   const auto weights = loaded_on_rank(f);
   const auto fraction = f.static_share();
   if (!weights || !fraction || f.is(Field::load_format, "dummy_zero")) return std::nullopt;
@@ -199,6 +201,7 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
 // FP8 made from an unquantised checkpoint: every layer is created as it is stored, filled, and only then quantised.
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
+  if (!f.is(Field::device, "xpu")) return std::nullopt;
   const bool made_here = f.given(Field::quantization) && has_quantization(m, "fp8") && m.quant_config.is_none();
   if (!made_here || f.is(Field::load_format, "layered") || f.integer(Field::cpu_offload_gb, 0) > 0) return std::nullopt;
   ModelFacts stored = m;
@@ -302,8 +305,8 @@ const Rule kRules[] = {
      .check = device_count,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 8", .device = "b60x4"},
                    {.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 7 --tp-size 2"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4", .device = "b60x4"},
-                   {.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 6 --tp-size 2"}}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --base-gpu-id 6 --tp-size 2"},
+                   {.model = "qwen3-8b", .args = "--device cpu --tp-size 8", .device = "b60x4"}}}},
     {.id = "PL002",
      .refs = {"MEM-1"},
      .field = Field::mem_fraction_static,
@@ -320,7 +323,7 @@ const Rule kRules[] = {
      .check = weights_over_budget,
      .fires_on = {{{.model = "llama-3.1-70b-instruct", .args = "--device xpu --tp-size 2"},
                    {.model = "gemma-2-9b-it", .args = "--device xpu", .since = v0_5(20)}}},
-     .quiet_on = {{{.model = "llama-3.2-1b-instruct", .args = "--device xpu"},
+     .quiet_on = {{{.model = "llama-3.1-70b-instruct", .args = "--device cpu --tp-size 2"},
                    {.model = "llama-3.1-70b-instruct",
                     .args = "--device xpu --tp-size 8 --mem-fraction-static 0.85"}}}},
     {.id = "PL008",
@@ -333,7 +336,7 @@ const Rule kRules[] = {
      .need = RuleNeed::kWholeModel,
      .check = unquantised_while_loading,
      .fires_on = {{{.model = "qwen3-14b", .args = "--device xpu --quantization fp8"}}},
-     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"},
+     .quiet_on = {{{.model = "qwen3-14b", .args = "--device cpu --quantization fp8"},
                    {.model = "qwen3-14b", .args = "--device xpu --tp-size 2 --quantization fp8"}}}},
     {.id = "PL003",
      .refs = {"TP-1"},

@@ -80,6 +80,13 @@ std::optional<Finding> no_such_device(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--device {}: torch has no such device", f.text(Field::device))};
 }
 
+// Resolution takes the word; torch for Intel GPUs has none of the other vendors' devices.
+std::optional<Finding> device_of_another_vendor(const LaunchFacts& f) {
+  if (!f.one_of(Field::device, {"cuda", "hpu", "npu", "musa", "mps", "tpu"})) return std::nullopt;
+  return Finding{.message = fmt::format("--device {}: the cards are Intel's ({}), which torch calls xpu",
+                                        f.text(Field::device), f.device().name)};
+}
+
 // Backends that exist for one family of models.
 struct FamilyBackend {
   std::string_view name;
@@ -200,6 +207,18 @@ const Rule kRules[] = {
      .check = experts_wider_than_ranks,
      .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 8"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --ep-size 4"}}}},
+    {.id = "VA007",
+     .refs = {},
+     .field = Field::device,
+     .summary = "another vendor's device on Intel cards",
+     .why = "Resolution goes on with it; the scheduler's process ends where torch is told to use the device, which a "
+            "torch for Intel GPUs does not have.",
+     .remedies = {give("--device", "xpu")},
+     .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
+     .need = RuleNeed::kNothing,
+     .check = device_of_another_vendor,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device cuda"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}, {.model = "qwen3-0.6b", .args = "--device cpu"}}}},
 };
 
 }  // namespace
