@@ -148,6 +148,12 @@ std::int64_t linear_attention_heads(const ModelFacts& m) {
   return 0;
 }
 
+bool heads_divide(const ModelFacts& model, std::int64_t tp) {
+  const std::int64_t kv = total_kv_heads(model);
+  if (model.num_attention_heads % tp != 0 || linear_attention_heads(model) % tp != 0) return false;
+  return model.is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
+}
+
 bool is_deepseek_sparse(const ModelFacts& m, Release release) {
   return !m.architectures.empty() && facts::has_trait(m.architectures.front(), facts::ArchTrait::kDsa, release) &&
          !m.root("index_topk").is_none();

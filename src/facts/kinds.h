@@ -36,6 +36,10 @@ std::int64_t linear_attention_heads(const ModelFacts& m);
 // without attention layers. ModelFacts::num_key_value_heads is upstream's field of that name, which some models lack.
 std::int64_t total_kv_heads(const ModelFacts& model);
 
+// Whether each of `tp` ranks has whole heads of its own: query and linear-attention heads divide by them, and of
+// key/value heads and ranks one divides the other (heads are repeated where ranks are more). MLA has one latent head.
+bool heads_divide(const ModelFacts& model, std::int64_t tp);
+
 // DeepSeek-V3.2 and relatives: an architecture that the release reads so, whose configuration has index_topk.
 bool is_deepseek_sparse(const ModelFacts& m, Release release);
 

@@ -42,20 +42,12 @@ std::string where_tp(const LaunchFacts& f) {
                                                   f.attention_tp(), f.tp(), f.tp() / f.attention_tp());
 }
 
-bool heads_allow(const LaunchFacts& f, std::int64_t tp) {
-  const std::int64_t heads = f.model().num_attention_heads;
-  const std::int64_t kv = total_kv_heads(f.model());
-  const std::int64_t linear = linear_attention_heads(f.model());
-  if (heads % tp != 0 || (linear > 0 && linear % tp != 0)) return false;
-  return f.model().is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
-}
-
 // The widest tensor parallelism that this machine has GPUs for, then less of everything else.
 std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
   std::vector<Remedy> list;
   const std::int64_t others = std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
   for (std::int64_t tp = std::min<std::int64_t>(f.tp() - 1, f.device().count / others); tp >= 1; --tp) {
-    if (f.has_model() && !heads_allow(f, tp)) continue;
+    if (f.has_model() && !heads_divide(f.model(), tp)) continue;
     list.push_back(to_give("--tp-size", {std::to_string(tp)}));
     break;
   }
@@ -119,7 +111,7 @@ std::optional<Remedy> more_ranks(const LaunchFacts& f, double device, std::int64
       f.device().count / std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
   widest = f.tp();
   for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= gpus; tp *= 2) {
-    if (!heads_allow(f, tp)) continue;
+    if (!heads_divide(f.model(), tp)) continue;
     widest = tp;
     const auto weights = loaded_on_rank(f, tp);
     if (!weights || weights->all() > kShare * device) continue;
@@ -217,7 +209,8 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   std::int64_t widest = f.tp();
   for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= f.device().count; tp *= 2) {
     const auto wider = plan::estimate_weights(stored, plan::weight_split(f.launch(), tp));
-    if (!heads_allow(f, tp) || !wider || static_cast<double>(wider->per_rank_bytes) > kShare * device) continue;
+    if (!heads_divide(f.model(), tp) || !wider || static_cast<double>(wider->per_rank_bytes) > kShare * device)
+      continue;
     widest = tp;
     break;
   }
