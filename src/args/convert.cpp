@@ -85,25 +85,25 @@ Converted human_readable_int(std::string_view text) {
     const auto number = decimal(s.substr(0, s.size() - suffix.text.size()));
     if (!number) break;
     if (suffix.power_of_two == 0) return times_power_of_ten(*number, suffix.power_of_ten);
-    if (number->has_point) return fault("a number with decimals, which binary suffixes such as Ki do not take");
+    if (number->has_point) return fault("is a number with decimals, which binary suffixes such as Ki do not take");
     return Value(integer::times(Value::integer(number->whole), std::int64_t{1} << suffix.power_of_two));
   }
   if (const auto v = python::to_integer(s)) return Value::integer(*v);
-  return fault("not an integer; suffixes are k, M, G, T (decimal) and Ki, Mi, Gi, Ti (binary)");
+  return fault("is not an integer; suffixes are k, M, G, T (decimal) and Ki, Mi, Gi, Ti (binary)");
 }
 
 Converted json(std::string_view text) {
   auto value = python::json_loads(text);
   if (value) return std::move(*value);
   if (value.error().kind == python::JsonFault::kTooDeep)
-    return fault("JSON nested too deeply", "RecursionError", "prepare_server_args");
-  return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
+    return fault("is JSON nested too deeply", "RecursionError", "prepare_server_args");
+  return fault("is not valid JSON at character " + std::to_string(value.error().offset + 1));
 }
 
 Converted json_list(std::string_view text) {
   auto value = python::json_loads(text, python::JsonReader::kOrjson);
   if (value) return std::move(*value);
-  return fault("not valid JSON at character " + std::to_string(value.error().offset + 1));
+  return fault("is not valid JSON at character " + std::to_string(value.error().offset + 1));
 }
 
 // The settings that each phase of --cuda-graph-config takes.
@@ -132,24 +132,27 @@ bool has_graph_setting(std::string_view phase, std::string_view name, Release re
 }
 
 Converted cuda_graph_backend(std::string_view text) {
-  if (text == "tc_piecewise") return fault("no backend any more; choose breakable, full or disabled");
+  if (text == "tc_piecewise") return fault("is no backend any more; choose breakable, full or disabled");
   return Value(text);
 }
 
 Converted cuda_graph_config(std::string_view text, Release release) {
   auto parsed = json(text);
   if (!parsed) return parsed;
-  if (!parsed->is_dict()) return fault("not a JSON object");
+  if (!parsed->is_dict()) return fault("is not a JSON object");
   for (const auto& [phase, settings] : parsed->as_dict()) {
     if (phase != "prefill" && phase != "decode")
-      return fault("no such phase: " + phase + "; phases are decode and prefill");
-    if (!settings.is_dict()) return fault("the settings of " + phase + " are not a JSON object");
+      return fault("names " + phase + ", which is no phase: phases are decode and prefill");
+    if (!settings.is_dict()) return fault("has settings of " + phase + " that are no JSON object");
     const Value* backend = settings.find("backend");
     if (release >= v0_5(22) && backend != nullptr && backend->is_string()) {
-      if (auto checked = cuda_graph_backend(backend->as_string()); !checked) return checked;
+      if (const auto checked = cuda_graph_backend(backend->as_string()); !checked) {
+        return fault("names " + backend->as_string() + " for " + phase + ", which " + checked.error().reason);
+      }
     }
     for (const auto& [key, value] : settings.as_dict()) {
-      if (!has_graph_setting(phase, key, release)) return fault(phase + " has no setting " + key);
+      if (!has_graph_setting(phase, key, release))
+        return fault("has a setting of " + phase + " that this release does not know: " + key);
     }
   }
   return parsed;
@@ -163,10 +166,10 @@ Converted convert(Converter converter, std::string_view text, Release release) {
       return Value(text);
     case Converter::kInt:
       if (const auto v = python::to_integer(text)) return Value::integer(*v);
-      return fault("not an integer");
+      return fault("is not an integer");
     case Converter::kFloat:
       if (const auto v = python::to_float(text)) return Value(*v);
-      return fault("not a number");
+      return fault("is not a number");
     case Converter::kHumanReadableInt:
       return human_readable_int(text);
     case Converter::kJson:
@@ -180,7 +183,7 @@ Converted convert(Converter converter, std::string_view text, Release release) {
     case Converter::kCudaGraphConfig:
       return cuda_graph_config(text, release);
   }
-  return fault("unknown type");
+  return fault("is of an unknown type");
 }
 
 }  // namespace preflight::args

@@ -369,7 +369,8 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--attention-backend torch_native"}}}},
     {.id = "US004",
      .summary = "the argument parser refuses the launch",
-     .why = "A missing value, a value of the wrong kind, or a missing required option: status 2.",
+     .why = "A value that is missing or that the option does not take, or a required option that is missing, ends the "
+            "launch with status 2.",
      .fix = "a value of the kind the message names, or without the option",
      .source = "Python's argparse over SGLang's options",
      .need = RuleNeed::kNothing,
