@@ -124,6 +124,15 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   return Outcome::kMissed;
 }
 
+// A launch that works but for a warning: with what the warning's remedy gives it may have none.
+void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
+  const auto warning =
+      std::ranges::find_if(findings, [](const Diagnostic& d) { return d.severity == Severity::kWarning; });
+  if (warning == findings.end() || demands <= 0) return;
+  auto next = with_demand(c, *warning, s.inputs.release);
+  if (next && attempt(s, *next, demands - 1) == Outcome::kFound && next->warnings < c.warnings) c = std::move(*next);
+}
+
 // Resolves and checks exactly these words, and those that they turn out to need.
 Outcome attempt(Search& s, Suggestion& c, int demands) {
   if (!s.tried.insert(c.arguments).second) return Outcome::kMissed;
@@ -152,6 +161,7 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
   };
   if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
   c.warnings = static_cast<int>(count(Severity::kWarning));
+  without_warning(s, c, findings, demands);
   return Outcome::kFound;
 }
 
