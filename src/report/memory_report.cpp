@@ -178,10 +178,10 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   }
   out += style.bold("On other cards") + style.dim(" (same arguments)") + "\n";
   for (const MemoryRow& r : report.devices) {
-    out +=
-        fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<6.4g} least {:<6} {}\n", r.name, r.sheet.device_gib,
-                    r.sheet.fraction, r.sheet.least < 1.0 ? fmt::format("{:.3f}", r.sheet.least) : std::string("none"),
-                    r.sheet.fits() ? thousands(r.sheet.tokens) + " tokens" : std::string("does not fit"));
+    out += fmt::format("  {:<8} {:>6.1f} GiB  fraction {:<6} least {:<6} {}\n", r.name, r.sheet.device_gib,
+                       r.sheet.fraction > 0 ? fmt::format("{:.4g}", r.sheet.fraction) : std::string("none"),
+                       r.sheet.least < 1.0 ? fmt::format("{:.3f}", r.sheet.least) : std::string("none"),
+                       r.sheet.fits() ? thousands(r.sheet.tokens) + " tokens" : std::string("does not fit"));
   }
   return out;
 }
