@@ -80,6 +80,8 @@ TEST(PastedMessage, OfALateFailureLeadsToItsRule) {
       {frames({{"sglang/srt/model_loader/loader.py", "load_model"}}, "torch.OutOfMemoryError: XPU out of memory."),
        "PL002"},
       {"AssertionError: 20 is not divisible by 8", "PL003"},
+      {"AttributeError: '_OpNamespace' 'sgl_kernel' object has no attribute 'gelu_quick'", "KR005"},
+      {"AttributeError: 'Foo' object has no attribute 'bar'", "nothing"},
       {"RuntimeError: Found no NVIDIA driver on your system. Please check", "VA007"},
       {"AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'", "VA007"},
       {frames({{"sglang/srt/layers/linear.py", "__init__"}, {"sglang/srt/distributed/utils.py", "ensure_divisibility"}},

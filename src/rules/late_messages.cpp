@@ -112,6 +112,7 @@ constexpr LateMessage kTable[] = {
     {"no module named torch_memory_saver", "", "", "", {"SA006"}},
     // The kernel package and SGLang are of different times.
     {"cannot import name flash_mla_decode_get_workspace_size", "", "", "", {"KR004"}},
+    {"_opnamespace sgl_kernel object has no attribute", "AttributeError", "", "", {"KR005", "KR007"}},
     {"cannot import name store_cache_xpu", "", "", "", {"KR005"}},
     {"cannot import name min_p_sampling_from_probs", "", "", "", {"KR005"}},
     {"cannot import name top_k_renorm_prob", "", "", "", {"KR005"}},

@@ -76,6 +76,9 @@ std::string_view bare(std::string_view function) {
   return function;
 }
 
+// What every exception of that kind says: a place is told by it where the traceback names its function.
+constexpr std::string_view kPythonsOwn = "has no attribute";
+
 bool is_word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string words_of(std::string_view text) {
@@ -330,7 +333,7 @@ PastedMessage read_message(std::string_view pasted) {
     out.is_parsers = out.is_parsers || is_argument_frame(line);
     for (auto at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 2)) {
       std::size_t end = at + 2;
-      while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '-')) ++end;
+      while (end < line.size() && (is_word_letter(line[end]) || line[end] == '-')) ++end;
       std::string option(line.substr(at, end - at));
       while (option.ends_with('-')) option.pop_back();
       if (option.size() > 3 && std::ranges::find(out.options, option) == out.options.end()) {
@@ -345,6 +348,7 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
   if (Places parsers = parsers_places(m); !parsers.empty()) return parsers;
   Places found = foreign_places(m);
   for (const MessagePlace& row : table()) {
+    if (row.marker == kPythonsOwn && !names(m, row.function)) continue;
     if (takes(m, row.kind) && holds(m.words, row.marker)) found.push_back(row);
   }
   const auto in_traceback = [&](const MessagePlace& p) { return names(m, p.function); };
