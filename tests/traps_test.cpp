@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -30,7 +31,7 @@ constexpr char kEnd = '\x1e';
 constexpr std::string_view kPython = R"(#!/bin/bash
 while [ "$1" != sglang.launch_server ]; do shift || exit 1; done
 shift
-launch=$(printf '%s\x1f' "$@"; printf '|'; env -0 | grep -z ^SGLANG_ | sort -z | tr '\0' '\037')
+launch=$([ $# -eq 0 ] || printf '%s\x1f' "$@"; printf '|'; env -0 | grep -z ^SGLANG_ | sort -z | tr '\0' '\037')
 printf '%s\x1e' "$launch" >> "$LAUNCHES"  # at once: two may run beside each other
 )";
 
@@ -67,6 +68,14 @@ std::vector<std::string> started(const std::string& launches) {
   return out;
 }
 
+// Whether it may not run, and says so. A turn of a loop that is followed runs.
+bool is_conditional(const sources::LaunchCommand& launch) {
+  constexpr std::array<std::string_view, 6> kWords = {"branch at",     "unless ",    "loop at",
+                                                      "which nothing", "where what", "as @"};
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view word) { return launch.when.find(word) != std::string::npos; });
+}
+
 struct Judge {
   std::string traps;  // file
   std::string program;
@@ -90,12 +99,17 @@ void judge(const Judge& by) {
   for (std::size_t i = 0; i < traps.size(); ++i) {
     const auto read = sources::read_launches(traps[i], {}, "run" + by.suffix);
     if (!read) continue;  // refused with a reason
-    const bool asked = std::ranges::any_of(*read, [](const auto& launch) { return !launch.unknown.empty(); });
-    if (asked) continue;
     std::vector<std::string> launches;
-    for (const auto& launch : *read) launches.push_back(as_text(launch));
+    for (const auto& launch : *read) {
+      if (launch.unknown.empty() && !is_conditional(launch)) launches.push_back(as_text(launch));
+    }
     std::ranges::sort(launches);
-    EXPECT_EQ(launches, started(fmt::format("{}/{}.out", dir.path(), i))) << traps[i];
+    const auto ran = started(fmt::format("{}/{}.out", dir.path(), i));
+    if (launches.size() < read->size()) {  // what is sure runs, whatever else does
+      EXPECT_TRUE(std::ranges::includes(ran, launches)) << traps[i];
+      continue;
+    }
+    EXPECT_EQ(launches, ran) << traps[i];
     ++exact;
   }
   EXPECT_GE(exact, by.exact);
@@ -105,7 +119,7 @@ TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_t
 
 TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
   // The interpreter itself: what pyenv puts in its place sets another PATH.
-  judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 36});
+  judge({"python_traps.txt", "$(python3 -c 'import sys; print(sys.executable)')", ".py", 190});
 }
 
 // Every goal by itself: what is read of it runs, and nothing runs that is read of no goal.

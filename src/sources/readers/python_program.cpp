@@ -60,8 +60,8 @@ constexpr std::array<std::string_view, 8> kBranches = {"if", "elif", "else", "fo
 
 }  // namespace
 
-PythonProgram::PythonProgram(const SourceText& source, LaunchFinder& finder)
-    : source_(source), finder_(finder), tokens_(python_tokens(source.text)) {
+PythonProgram::PythonProgram(const SourceText& source, LaunchFinder& finder, std::string doubt)
+    : source_(source), doubt_(std::move(doubt)), finder_(finder), tokens_(python_tokens(source.text)) {
   std::vector<std::size_t> open;
   close_of_.assign(tokens_.size(), kNone);
   std::size_t line = 0;
@@ -740,6 +740,7 @@ void PythonProgram::apply(const Setting& setting, RunContext& context) {
 
 RunContext PythonProgram::context_at(std::size_t token) const {
   RunContext context;
+  if (!doubt_.empty()) context.unknown.push_back({doubt_, tokens_[token].begin, {}});
   if (source_.environment != nullptr) context.env = *source_.environment;
   context.when = branch_at(token);
   for (const Setting& setting : settings_) {

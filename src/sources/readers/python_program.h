@@ -20,7 +20,8 @@ namespace preflight::sources {
 
 class PythonProgram {
  public:
-  PythonProgram(const SourceText& source, LaunchFinder& finder);
+  // `doubt`: why none of its launches is sure; "" where they are.
+  PythonProgram(const SourceText& source, LaunchFinder& finder, std::string doubt = {});
 
   Result<bool> run();
   // A Nomad job: its lists and texts are written as Python's, in blocks of NAME = VALUE.
@@ -155,6 +156,7 @@ class PythonProgram {
   [[nodiscard]] bool is_sign(std::size_t token, std::string_view sign) const;
 
   const SourceText& source_;
+  std::string doubt_;
   LaunchFinder& finder_;
   std::vector<PythonToken> tokens_;
   std::vector<std::size_t> open_of_;   // the bracket a token stands in; npos at the top

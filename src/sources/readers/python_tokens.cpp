@@ -142,7 +142,11 @@ class Tokenizer {
     std::size_t end = at_;
     while (end < text_.size() && name_char(text_[end])) ++end;
     if (c >= '0' && c <= '9') {
-      while (end < text_.size() && (name_char(text_[end]) || text_[end] == '.')) ++end;
+      const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
+      const auto exponent = [&] {
+        return !hex && (text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
+      };
+      while (end < text_.size() && (name_char(text_[end]) || text_[end] == '.' || exponent())) ++end;
       add(PythonToken::Kind::kNumber, end);
     } else if (end > at_) {
       add(PythonToken::Kind::kName, end);

@@ -49,6 +49,7 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_makefile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_restructured(const SourceText& source, LaunchFinder& finder);
+Result<bool> read_program(const SourceText& source, LaunchFinder& finder);  // of Python
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_config(const SourceText& source, LaunchFinder& finder);

@@ -2,6 +2,9 @@
 // by tests/sources_test.cpp.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "src/sources/program/follower.h"
 #include "src/sources/readers/python_program.h"
 #include "src/sources/readers/readers.h"
 
@@ -29,6 +32,14 @@ std::string plain_json(std::string_view text) {
   return out;
 }
 
+// A text that is no Python as far as it is understood is looked through for lists and calls, and none is sure.
+Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
+  const program::Program tree = program::parse_program(source.text);
+  if (tree.fault == std::string_view::npos) return program::Follower(source, finder, tree).run();
+  const auto line = finder.place(tree.fault).line;
+  return PythonProgram(source, finder, fmt::format("line {} is not understood as Python", line)).run();
+}
+
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   std::vector<ShellWord> words;
@@ -49,7 +60,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   } else if (text.find("task \"") != std::string_view::npos && text.find("driver") != std::string_view::npos) {
     return PythonProgram(source, finder).run_job();
   } else {
-    return PythonProgram(source, finder).run();
+    return read_program(source, finder);
   }
   if (!words.empty() && words.front().text.starts_with("--"))
     finder.arguments(words, {});

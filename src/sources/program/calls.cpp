@@ -1,0 +1,355 @@
+// Calls of functions and classes of the program, and of what nothing is known of. Tested by tests/traps_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+using Kind = Val::Kind;
+
+constexpr int kDeepest = 30;  // calls inside calls
+
+// Last names of calls that only tell of what they are given.
+constexpr std::array<std::string_view, 16> kSpeaking = {
+    "print", "info",   "debug",  "warning",   "log",  "error", "critical",        "write",
+    "echo",  "pprint", "rprint", "exception", "dump", "warn",  "print_highlight", "sleep"};
+
+bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
+
+std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+Val Follower::call(const Val& callee, Arguments& a) {
+  spend(2);
+  switch (callee.kind) {
+    case Kind::kFunction: {
+      a.values.insert(a.values.begin(), callee.object->bound.begin(), callee.object->bound.end());
+      for (const auto& [name, v] : callee.object->keys) {
+        if (!name.starts_with('=') && a.key(name) == nullptr) a.keys.emplace_back(name, v);
+      }
+      return call_function(callee.object, a);
+    }
+    case Kind::kClass:
+      return instantiate(callee.object, a);
+    case Kind::kNative:
+      return call_native(callee.object->name, *callee.object, a);
+    case Kind::kInstance:
+      if (callee.object->of != nullptr) {
+        bool open = false;
+        const Val* own = class_member(callee.object->of, "__call__", open);
+        if (own != nullptr && own->is(Kind::kFunction)) {
+          a.values.insert(a.values.begin(), callee);
+          return call(*own, a);
+        }
+      }
+      return call_unknown(callee, a);
+    default:
+      return call_unknown(callee, a);
+  }
+}
+
+// --- functions ---
+
+void Follower::bind_parameters(const std::vector<Parameter>& parameters, Arguments& a, Object* function,
+                               Object* locals) {
+  std::size_t next = 0;
+  std::set<std::string> named;
+  const auto lost = std::find_if(a.values.begin(), a.values.end(), is_many);
+  const auto known = static_cast<std::size_t>(lost - a.values.begin());
+  const auto given = [&](const Parameter& one) {
+    Val out = unknown(fmt::format("{} is given by whoever calls {}", one.name, function->name), a.at);
+    auto mystery = std::make_shared<Mystery>(*out.mystery);
+    mystery->name = one.name;
+    out.mystery = mystery;
+    return given_or(out, one.name);
+  };
+  for (const Parameter& one : parameters) {
+    Val& into = locals->now.names[one.name];
+    if (one.stars == 1) {
+      std::vector<Val> rest;
+      for (; next < a.values.size(); ++next) rest.push_back(a.values[next]);
+      if (a.call == nullptr && !a.more.empty())
+        rest.push_back(unknown(one.name + " is given by whoever calls " + function->name, a.at, true));
+      into = list_of(std::move(rest), Kind::kTuple);
+    } else if (one.stars == 2) {
+      into.kind = Kind::kDict;
+      into.object = make();
+      for (const auto& [name, v] : a.keys) {
+        if (!named.contains(name)) set_entry(into.object, text(name, a.at), v, a.at);
+      }
+      if (!a.more.empty()) into.object->now.open = "arguments that are not known here are handed over";
+    } else if (const Val* key = a.key(one.name)) {
+      into = *key;
+      named.insert(one.name);
+    } else if (!one.keyword_only && next < known) {
+      into = a.values[next++];
+    } else if (lost != a.values.end() || !a.more.empty()) {
+      into = given(one);
+    } else if (const auto fallback = function->keys.find("=" + one.name); fallback != function->keys.end()) {
+      into = fallback->second;
+    } else {
+      throw Thrown{instance("TypeError"), a.at};
+    }
+  }
+  const bool rest = std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.stars == 1; });
+  if (!rest && next < known) throw Thrown{instance("TypeError"), a.at};
+}
+
+Val Follower::body_value(Object* function, Object* locals, Object* owner) {
+  Object* outer_locals = std::exchange(locals_, locals);
+  Object* outer_function = std::exchange(function_, owner);
+  auto outer_names = std::exchange(global_names_, {});
+  std::vector<Val> yielded;
+  const bool generates = function->statement != nullptr && function->statement->generates;
+  auto* outer_yields = std::exchange(yields_, generates ? &yielded : nullptr);
+  const auto back = [&] {
+    locals_ = outer_locals;
+    function_ = outer_function;
+    global_names_ = std::move(outer_names);
+    yields_ = outer_yields;
+    --calls_;
+  };
+  ++calls_;
+  Val out;
+  Flow flow;
+  try {
+    if (function->lambda != nullptr)
+      out = value(*function->lambda->kids[0]);
+    else
+      flow = run(function->statement->body);
+  } catch (...) {
+    back();
+    throw;
+  }
+  back();
+  bool first = !flow.on;
+  for (const Left& left : flow.left) {
+    if (left.way != Way::kReturn) continue;
+    const std::string why = fmt::format("depends on what line {} returns", line(left.at));
+    if (!flow.on) {
+      turn_to(left.state);
+      drop(left.state);
+      flow.on = true;
+    } else {
+      merge(left.state, why, left.at);
+    }
+    out = first ? left.value : merged(out, left.value, "a value here", why, left.at);
+    first = false;
+  }
+  std::vector<Left> raised;
+  for (Left& left : flow.left) {
+    if (left.way == Way::kRaise) raised.push_back(std::move(left));
+  }
+  if (!flow.on) {
+    if (raised.empty()) throw Thrown{instance("SystemExit"), ended_at_};
+    turn_to(raised.back().state);
+    drop(raised.back().state);
+    const Thrown last{raised.back().value, raised.back().at};
+    raised.pop_back();
+    std::move(raised.begin(), raised.end(), std::back_inserter(pending_));
+    throw last;
+  }
+  std::move(raised.begin(), raised.end(), std::back_inserter(pending_));
+  if (!generates) return out;
+  if (function->altered.starts_with("contextlib") || function->altered.starts_with("contextmanager") ||
+      function->altered.starts_with("asynccontextmanager"))
+    return yielded.empty() ? none() : yielded.front();
+  return list_of(std::move(yielded));
+}
+
+Val Follower::call_function(Object* function, Arguments& a) {
+  Object* original = function->bases.empty() ? function : function->bases[0];
+  original->called = true;
+  if (calls_ >= kDeepest) {
+    ++doubts_;
+    for (const Val& v : a.values) handed_over(v, function->name, a.at);
+    return unknown(fmt::format("{} calls itself deeper than is followed", function->name), a.at);
+  }
+  Object* locals = make();
+  locals->scope = original->scope;
+  while (locals->scope != nullptr && locals->scope->statement != nullptr) locals->scope = locals->scope->scope;
+  const auto& parameters = function->lambda != nullptr ? function->lambda->parameters : function->statement->parameters;
+  bind_parameters(parameters, a, original, locals);
+  const bool unclear = !original->altered.empty() && !original->altered.starts_with("context") &&
+                       !original->altered.starts_with("asynccontext");
+  if (unclear) conditions_.push_back(fmt::format("as @{} calls {}", original->altered, original->name));
+  const std::size_t depth = conditions_.size();
+  try {
+    Val out = body_value(original, locals, original);
+    conditions_.resize(depth - (unclear ? 1 : 0));
+    return out;
+  } catch (const Thrown&) {
+    conditions_.resize(depth - (unclear ? 1 : 0));
+    throw;
+  }
+}
+
+// --- classes ---
+
+void Follower::dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth) {
+  if (depth > 10) return;
+  for (Object* base : type->bases) dataclass_fields(base, out, depth + 1);
+  for (const Val& field : type->now.items) {
+    if (!field.known_text()) continue;
+    const std::string& name = field.text->text;
+    const auto fallback = type->now.names.find(name);
+    Val v = {.kind = Kind::kGone};
+    if (fallback != type->now.names.end()) v = fallback->second;
+    const auto it = std::find_if(out.begin(), out.end(), [&](const auto& one) { return one.first == name; });
+    if (it != out.end())
+      it->second = v;
+    else
+      out.emplace_back(name, v);
+  }
+}
+
+Val Follower::instantiate(Object* type, Arguments& a) {
+  Val self = {.kind = Kind::kInstance, .object = make()};
+  self.object->of = type;
+  self.object->name = type->name;
+  bool open = false;
+  for (const Object* base : type->bases) {
+    if (!base->name.ends_with("Enum") || a.values.size() != 1) continue;
+    for (const auto& [name, member] : type->now.names) {
+      if (equal(member, a.values[0]) != std::optional(true)) continue;
+      self.object->now.names = {{"value", member}, {"name", text(name, a.at)}};
+      return self;
+    }
+    return unknown("a value of this Enum is not known here", a.at);
+  }
+  const Val* init = class_member(type, "__init__", open);
+  const bool fields =
+      type->way == "dataclass" || std::any_of(type->bases.begin(), type->bases.end(), [](const Object* b) {
+        return b->name.ends_with("BaseModel") || b->name.ends_with("NamedTuple") || b->way == "dataclass";
+      });
+  if (init != nullptr && init->is(Kind::kFunction)) {
+    Arguments inner = a;
+    inner.values.insert(inner.values.begin(), self);
+    (void)call(*init, inner);
+    return self;
+  }
+  if (!fields) {
+    for (const Val& v : a.values) handed_over(v, type->name, a.at);
+    for (const auto& [key, v] : a.keys) handed_over(v, type->name, a.at);
+    return self;
+  }
+  std::vector<std::pair<std::string, Val>> all;
+  dataclass_fields(type, all);
+  std::size_t next = 0;
+  for (auto& [name, fallback] : all) {
+    Val v = fallback;
+    if (v.is(Kind::kInstance) && v.object->name == "dataclasses.field") {
+      const auto plain = v.object->keys.find("default");
+      const auto factory = v.object->keys.find("default_factory");
+      Arguments nothing;
+      nothing.at = a.at;
+      v = plain != v.object->keys.end()     ? plain->second
+          : factory != v.object->keys.end() ? call(factory->second, nothing)
+                                            : Val{.kind = Kind::kGone};
+    }
+    if (const Val* key = a.key(name))
+      v = *key;
+    else if (next < a.values.size() && !is_many(a.values[next]))
+      v = a.values[next++];
+    else if (!a.more.empty() || next < a.values.size())
+      v = unknown(name + " is given where the program runs", a.at);
+    if (v.is(Kind::kGone)) throw Thrown{instance("TypeError"), a.at};
+    self.object->now.names[name] = v;
+  }
+  if (const Val* after = class_member(type, "__post_init__", open); after != nullptr && after->is(Kind::kFunction)) {
+    Arguments inner;
+    inner.at = a.at;
+    inner.values = {self};
+    (void)call(*after, inner);
+  }
+  return self;
+}
+
+// --- what is not known ---
+
+// What nothing is known of may change what it is given.
+void Follower::handed_over(const Val& v, const std::string& to, std::size_t at, int depth) {
+  if (v.object == nullptr || depth > 4 || v.object == environ_) return;
+  const std::string why = fmt::format("a list is handed to {} at line {}, which may change it", to, line(at));
+  if (v.is(Kind::kList)) {
+    const auto& items = v.object->now.items;
+    if (!items.empty() && is_many(items.back())) return;
+    touch(v.object);
+    v.object->now.items.push_back(unknown(why, at, true));
+  } else if (v.is(Kind::kDict)) {
+    touch(v.object);
+    if (v.object->now.open.empty()) v.object->now.open = why;
+  } else if (v.is(Kind::kTuple)) {
+    for (const Val& item : v.object->now.items) handed_over(item, to, at, depth + 1);
+  } else if (v.is(Kind::kInstance)) {
+    touch(v.object);
+    v.object->now.open = why;
+  }
+}
+
+Val Follower::call_unknown(const Val& callee, Arguments& a) {
+  std::string name = callee.object != nullptr ? callee.object->name : std::string();
+  if (a.call != nullptr) name = shown(a.call->kids[0]->begin, a.call->kids[0]->end);
+  const std::string_view last = last_name(name);
+  const bool speaks = std::find(kSpeaking.begin(), kSpeaking.end(), last) != kSpeaking.end();
+  Val out = a.call != nullptr ? unclear(*a.call) : unknown(fmt::format("what {} gives is not known here", name), a.at);
+  if (speaks) return out;
+  ++doubts_;
+  const auto each = [&](const Val& v) {
+    if (!names_server(v)) return handed_over(v, name, a.at);
+    Arguments words = a;
+    words.values = {v};
+    words.keys.clear();
+    if (const Val* env = a.key("env")) words.keys.emplace_back("env", *env);
+    start_words(v, words);
+  };
+  for (const Val& v : a.values) each(v);
+  for (const auto& [key, v] : a.keys) each(v);
+  if (name.ends_with("load_dotenv") && quiet_ == 0) {
+    touch(environ_);
+    environ_->now.open =
+        fmt::format("what load_dotenv() at line {} puts into the environment is not known here", line(a.at));
+  }
+  return out;
+}
+
+// The items of what can be gone through; none where they are not known.
+std::optional<std::vector<Val>> Follower::items_of(const Val& v, std::size_t at) {
+  if (v.sequence()) {
+    if (names_server(v)) used_.insert(v.object);
+    const auto& items = v.object->now.items;
+    spend(items.size() + 1);
+    if (v.is(Kind::kSet) && items.size() > 1) return std::nullopt;  // in an order that is not known
+    return items;
+  }
+  if (v.is(Kind::kDict)) {
+    if (!v.object->now.open.empty() || v.object->now.inherits) return std::nullopt;
+    std::vector<Val> out;
+    for (const auto& [key, entry] : v.object->now.pairs) {
+      if (entry.is(Kind::kUnknown) && entry.mystery->what.ends_with("…")) return std::nullopt;
+      if (!entry.is(Kind::kGone)) out.push_back(key);
+    }
+    return out;
+  }
+  if (v.known_text()) {
+    const bool plain = std::all_of(v.text->text.begin(), v.text->text.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    if (!plain || v.text->text.size() > 2'000) return std::nullopt;
+    std::vector<Val> out;
+    for (std::size_t i = 0; i < v.text->text.size(); ++i) out.push_back(text(sources::slice(*v.text, i, i + 1)));
+    return out;
+  }
+  if (v.is(Kind::kClass)) {  // of an Enum
+    std::vector<Val> out;
+    return std::nullopt;
+  }
+  (void)at;
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources::program

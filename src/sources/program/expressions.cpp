@@ -1,0 +1,833 @@
+// Expressions of a Python program. Tested by tests/traps_test.cpp, with Python as the judge.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "src/python/text.h"
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+constexpr std::array<std::string_view, 68> kBuiltins = {"abs",
+                                                        "all",
+                                                        "any",
+                                                        "bool",
+                                                        "bytes",
+                                                        "callable",
+                                                        "chr",
+                                                        "classmethod",
+                                                        "dict",
+                                                        "dir",
+                                                        "enumerate",
+                                                        "eval",
+                                                        "exec",
+                                                        "exit",
+                                                        "filter",
+                                                        "float",
+                                                        "format",
+                                                        "frozenset",
+                                                        "getattr",
+                                                        "globals",
+                                                        "hasattr",
+                                                        "hash",
+                                                        "id",
+                                                        "input",
+                                                        "int",
+                                                        "isinstance",
+                                                        "issubclass",
+                                                        "iter",
+                                                        "len",
+                                                        "list",
+                                                        "locals",
+                                                        "map",
+                                                        "max",
+                                                        "min",
+                                                        "next",
+                                                        "object",
+                                                        "open",
+                                                        "ord",
+                                                        "pow",
+                                                        "print",
+                                                        "property",
+                                                        "quit",
+                                                        "range",
+                                                        "repr",
+                                                        "reversed",
+                                                        "round",
+                                                        "set",
+                                                        "setattr",
+                                                        "slice",
+                                                        "sorted",
+                                                        "staticmethod",
+                                                        "str",
+                                                        "sum",
+                                                        "super",
+                                                        "tuple",
+                                                        "type",
+                                                        "vars",
+                                                        "zip",
+                                                        "__import__",
+                                                        "BaseException",
+                                                        "Exception",
+                                                        "SystemExit",
+                                                        "KeyboardInterrupt",
+                                                        "NotImplemented",
+                                                        "bin",
+                                                        "hex",
+                                                        "divmod",
+                                                        "ascii"};
+
+bool is_builtin(std::string_view name) {
+  return std::find(kBuiltins.begin(), kBuiltins.end(), name) != kBuiltins.end() || name.ends_with("Error") ||
+         name.ends_with("Warning");
+}
+
+bool is_many(const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; }
+
+}  // namespace
+
+Val none() { return {}; }
+Val boolean(bool b) { return {.kind = Val::Kind::kBool, .integer = b ? 1 : 0}; }
+Val whole(std::int64_t i) { return {.kind = Val::Kind::kInt, .integer = i}; }
+Val real(double d) { return {.kind = Val::Kind::kFloat, .number = d}; }
+Val unknown(std::string what, std::size_t at, bool many) {
+  Val out;
+  out.kind = Val::Kind::kUnknown;
+  out.mystery = std::make_shared<Mystery>(Mystery{std::move(what), at, {}, many});
+  return out;
+}
+
+const Val* Arguments::key(std::string_view name) const {
+  for (const auto& [key, value] : keys) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+const Val* Arguments::argument(std::size_t place, std::string_view name) const {
+  if (const Val* out = key(name)) return out;
+  return place < values.size() ? &values[place] : nullptr;
+}
+
+// An expression as it is written, for a message.
+std::string Follower::shown(std::size_t begin, std::size_t end) const {
+  constexpr std::size_t kMost = 60;
+  std::string out;
+  for (const char c : source_.text.substr(begin, std::min(end - begin, kMost + 1)))
+    if (c != '\n' && c != '\r' && (c != ' ' || (!out.empty() && out.back() != ' '))) out += c;
+  if (out.size() > kMost) out = out.substr(0, kMost) + "…";
+  return out;
+}
+
+Val Follower::unclear(std::size_t begin, std::size_t end) const {
+  return unknown(fmt::format("{} is computed where the program runs", shown(begin, end)), begin);
+}
+Val Follower::unclear(const Expr& e) const { return unclear(e.begin, e.end); }
+
+Val Follower::value(const Expr& e) {
+  spend(1);
+  Val out = value_of(e);
+  out.begin = e.begin;
+  out.end = e.end;
+  const bool literal = e.kind == Expr::Kind::kText && e.parts.size() == 1 && e.parts[0].field == nullptr;
+  if (literal && !out.text->origin.empty()) {  // without its quotes, so that an edit keeps them
+    out.begin = out.text->origin.front();
+    out.end = out.text->origin.back() + 1;
+  }
+  return out;
+}
+
+Val Follower::value_of(const Expr& e) {
+  switch (e.kind) {
+    case Expr::Kind::kName:
+      return name_value(e);
+    case Expr::Kind::kNumber:
+      return number(e);
+    case Expr::Kind::kText:
+      return text_value(e);
+    case Expr::Kind::kBytes:
+      return unclear(e);
+    case Expr::Kind::kConstant:
+      return e.name == "True" ? boolean(true) : e.name == "False" ? boolean(false) : none();
+    case Expr::Kind::kList:
+    case Expr::Kind::kTuple:
+    case Expr::Kind::kSet:
+      return display(e);
+    case Expr::Kind::kDict:
+      return dictionary(e);
+    case Expr::Kind::kAttribute: {
+      const Val base = value(*e.kids[0]);
+      Val out = attribute(base, e.name, e);
+      return out.is(Val::Kind::kUnknown) ? given_or(std::move(out), shown(e.begin, e.end)) : out;
+    }
+    case Expr::Kind::kSubscript:
+      return subscript(e);
+    case Expr::Kind::kCall:
+      return call(e);
+    case Expr::Kind::kUnary:
+      return unary(e.name, value(*e.kids[0]), e);
+    case Expr::Kind::kBinary: {
+      const Val left = value(*e.kids[0]);
+      return binary(e.name, left, value(*e.kids[1]), e.begin, e.end);
+    }
+    case Expr::Kind::kCompare: {
+      Val left = value(*e.kids[0]);
+      bool known = true;
+      for (std::size_t i = 0; i < e.names.size(); ++i) {
+        Val right = value(*e.kids[i + 1]);
+        const auto holds = compare(e.names[i], left, right);
+        if (holds == std::optional(false)) return boolean(false);
+        known = known && holds;
+        left = std::move(right);
+      }
+      return known ? boolean(true) : unclear(e);
+    }
+    case Expr::Kind::kBoolean:
+      return boolean_value(e, 0);
+    case Expr::Kind::kChoice:
+      return choice(e);
+    case Expr::Kind::kLambda:
+      return lambda(e);
+    case Expr::Kind::kComprehension:
+      return comprehension(e);
+    case Expr::Kind::kWalrus: {
+      const Val v = value(*e.kids[1]);
+      bind(*e.kids[0], v);
+      return v;
+    }
+    case Expr::Kind::kAwait:
+    case Expr::Kind::kStar:
+      return value(*e.kids[0]);
+    case Expr::Kind::kYield: {
+      Val v = e.kids.empty() ? none() : value(*e.kids[0]);
+      if (yields_ == nullptr) return none();
+      if (e.name.empty()) {
+        yields_->push_back(std::move(v));
+      } else if (auto items = items_of(v, e.begin)) {
+        yields_->insert(yields_->end(), items->begin(), items->end());
+      } else {
+        yields_->push_back(
+            unknown(fmt::format("{} is computed where the program runs", shown(e.begin, e.end)), e.begin, true));
+      }
+      return none();
+    }
+    case Expr::Kind::kSlice:
+      return unclear(e);
+  }
+  return unclear(e);
+}
+
+// What --set says of a name that is not known.
+Val Follower::given_or(Val found, const std::string& name) {
+  const auto given = source_.given.find(name);
+  if (given != source_.given.end()) {
+    std::int64_t i = 0;
+    const std::string& s = given->second;
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), i);
+    if (error == std::errc{} && end == s.data() + s.size() && std::to_string(i) == s) return whole(i);
+    return text(s, found.mystery->at);
+  }
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return c == '.' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
+  if (found.mystery->name.empty() && plain && !found.mystery->many) {
+    auto mystery = std::make_shared<Mystery>(*found.mystery);
+    mystery->name = name;
+    found.mystery = mystery;
+  }
+  return found;
+}
+
+Val Follower::name_value(const Expr& e) {
+  for (const Object* scope = locals_; scope != nullptr; scope = scope->scope) {
+    spend(1);
+    const auto it = scope->now.names.find(e.name);
+    if (it == scope->now.names.end()) continue;
+    if (it->second.is(Val::Kind::kGone)) return given_or(unclear(e), e.name);
+    return it->second.is(Val::Kind::kUnknown) ? given_or(it->second, e.name) : it->second;
+  }
+  if (is_builtin(e.name)) return native(e.name);
+  // Pieces of programs leave their imports out.
+  if (e.name == "popen_launch_server" || e.name == "launch_server_cmd" || e.name == "execute_shell_command" ||
+      e.name == "ServerArgs" || e.name == "prepare_server_args" || e.name == "os" || e.name == "subprocess" ||
+      e.name == "sys" || e.name == "shlex" || e.name == "json" || e.name == "asyncio")
+    return native(e.name);
+  if (e.name == "sgl" || e.name == "sglang") return native("sglang");
+  if (e.name == "Engine" && source_.text.find("sglang") != std::string_view::npos) return native("sglang.Engine");
+  return given_or(unclear(e), e.name);
+}
+
+Val Follower::number(const Expr& e) const {
+  std::string digits = e.name;
+  std::erase(digits, '_');
+  const bool hex = digits.size() > 2 && digits[0] == '0' && std::isalpha(static_cast<unsigned char>(digits[1])) != 0;
+  std::int64_t i = 0;
+  const char second = hex ? static_cast<char>(std::tolower(static_cast<unsigned char>(digits[1]))) : '\0';
+  const int base = second == 'x' ? 16 : second == 'o' ? 8 : second == 'b' ? 2 : 10;
+  const char* from = digits.data() + (base == 10 ? 0 : 2);
+  const char* to = digits.data() + digits.size();
+  if (const auto [end, error] = std::from_chars(from, to, i, base); error == std::errc{} && end == to) return whole(i);
+  if (const auto d = base == 10 ? python::to_float(digits) : std::nullopt) {
+    if (digits.find_first_of(".eE") != std::string::npos) return real(*d);
+  }
+  return unclear(e);
+}
+
+// --- texts ---
+
+Val Follower::text(std::string s, std::size_t at) const {
+  ShellText out;
+  out.origin.assign(s.size(), at);
+  out.text = std::move(s);
+  return text(std::move(out));
+}
+Val Follower::text(ShellText t) const {
+  Val out;
+  out.kind = Val::Kind::kText;
+  out.text = std::make_shared<const ShellText>(std::move(t));
+  return out;
+}
+
+void Follower::add_parts(const std::vector<TextPart>& parts, ShellText& out, std::size_t at) {
+  for (const TextPart& part : parts) {
+    spend(part.text.text.size() / 8 + 1);
+    append(out, part.text);
+    if (part.field == nullptr) continue;
+    Val v = value(*part.field);
+    const std::size_t place = part.field->begin;
+    if (part.conversion == 'r' || part.conversion == 'a') {
+      const auto written = repr(v);
+      v = written ? text(*written, place) : unclear(*part.field);
+    } else if (part.conversion == 's') {
+      v = str(v, place);
+    }
+    ShellText format;
+    add_parts(part.format, format, at);
+    if (!format.text.empty() && !v.is(Val::Kind::kUnknown))
+      v = format.unknowns.empty() ? formatted(v, format.text, place) : unclear(*part.field);
+    const ShellText field = text_or_hole(v, place);
+    spend(field.text.size() / 8 + 1);
+    append(out, field);
+  }
+}
+
+Val Follower::text_value(const Expr& e) {
+  ShellText out;
+  add_parts(e.parts, out, e.begin);
+  return text(std::move(out));
+}
+
+// --- displays ---
+
+void Follower::add_item(const Expr& e, std::vector<Val>& out) {
+  if (e.kind != Expr::Kind::kStar) {
+    out.push_back(value(e));
+    return;
+  }
+  const Val all = value(*e.kids[0]);
+  if (names_server(all)) used_.insert(all.object);
+  if (auto items = items_of(all, e.begin)) {
+    spend(items->size());
+    out.insert(out.end(), items->begin(), items->end());
+  } else {
+    Val many = unclear(*e.kids[0]);
+    auto mystery = std::make_shared<Mystery>(*many.mystery);
+    mystery->many = true;
+    many.mystery = mystery;
+    many.begin = e.begin;
+    many.end = e.end;
+    out.push_back(many);
+  }
+}
+
+Val Follower::display(const Expr& e) {
+  std::vector<Val> items;
+  for (const Expr* kid : e.kids) add_item(*kid, items);
+  const auto kind = e.kind == Expr::Kind::kList    ? Val::Kind::kList
+                    : e.kind == Expr::Kind::kTuple ? Val::Kind::kTuple
+                                                   : Val::Kind::kSet;
+  if (kind == Val::Kind::kSet) {
+    std::vector<Val> once;
+    for (Val& item : items) {
+      if (std::none_of(once.begin(), once.end(), [&](const Val& v) { return equal(v, item) == std::optional(true); }))
+        once.push_back(std::move(item));
+    }
+    items = std::move(once);
+  }
+  return list_of(std::move(items), kind);
+}
+
+Val Follower::list_of(std::vector<Val> items, Val::Kind kind) {
+  spend(items.size());
+  Val out;
+  out.kind = kind;
+  out.object = make();
+  out.object->now.items = std::move(items);
+  if (quiet_ == 0 && names_server(out)) named_lists_.emplace_back(out.object, conditions_.size());
+  return out;
+}
+
+Val Follower::dictionary(const Expr& e) {
+  Val out;
+  out.kind = Val::Kind::kDict;
+  out.object = make();
+  for (std::size_t i = 0; i + 1 < e.kids.size(); i += 2) {
+    if (e.kids[i] == nullptr) {
+      update(out.object, value(*e.kids[i + 1]), e.kids[i + 1]->begin);
+      continue;
+    }
+    const Val key = value(*e.kids[i]);
+    set_entry(out.object, key, value(*e.kids[i + 1]), e.kids[i]->begin);
+  }
+  return out;
+}
+
+// --- attributes ---
+
+Val Follower::native(const std::string& name) {
+  Val out;
+  out.kind = Val::Kind::kNative;
+  out.object = make();
+  out.object->name = name;
+  return out;
+}
+
+Val Follower::method(const std::string& name, const Val& self) {
+  Val out = native(name);
+  out.object->bound = {self};
+  return out;
+}
+
+Val Follower::instance(const std::string& name) {
+  Val out = native(name);
+  out.kind = Val::Kind::kInstance;
+  return out;
+}
+
+// nullptr where no class that is known has it; `unclear` where one that is not may.
+const Val* Follower::class_member(const Object* type, const std::string& name, bool& unclear, int depth) const {
+  if (depth > 20) return nullptr;
+  const auto it = type->now.names.find(name);
+  if (it != type->now.names.end()) return &it->second;
+  for (const Object* base : type->bases) {
+    if (base->statement == nullptr) {
+      static const std::set<std::string, std::less<>> kPlain = {
+          "object",       "enum.Enum",          "abc.ABC",         "typing.NamedTuple", "Exception", "typing.Protocol",
+          "enum.IntEnum", "pydantic.BaseModel", "threading.Thread"};
+      if (!kPlain.contains(base->name)) unclear = true;
+      continue;
+    }
+    if (const Val* found = class_member(base, name, unclear, depth + 1)) return found;
+  }
+  return nullptr;
+}
+
+Val Follower::bound_member(const Val& member, const Val& self, Object* type, const Expr& e) {
+  if (!member.is(Val::Kind::kFunction)) return member;
+  if (member.object->way == "staticmethod") return member;
+  Val out = member;
+  out.object = make();
+  *out.object = *member.object;
+  out.object->bases = {member.object};  // the function itself
+  Val first = self;
+  if (member.object->way == "classmethod") {
+    first = Val{};
+    first.kind = Val::Kind::kClass;
+    first.object = type;
+  }
+  out.object->bound.insert(out.object->bound.begin(), first);
+  if (member.object->way != "property") return out;
+  Arguments a;
+  a.at = e.begin;
+  a.end = e.end;
+  return call(out, a);
+}
+
+Val Follower::instance_attribute(const Val& base, const std::string& name, const Expr& e) {
+  Object* object = base.object;
+  const auto it = object->now.names.find(name);
+  if (it != object->now.names.end()) return it->second.is(Val::Kind::kGone) ? unclear(e) : it->second;
+  if (object->of == nullptr) {
+    if (object->name == "pathlib.Path") {
+      Arguments none_given;
+      none_given.at = e.begin;
+      if (auto out = path_method("." + name, base, none_given)) return *out;
+    }
+    return method(object->name + "." + name, base);
+  }
+  if (name == "__class__") return {.kind = Val::Kind::kClass, .object = object->of};
+  bool open = false;
+  if (const Val* member = class_member(object->of, name, open)) return bound_member(*member, base, object->of, e);
+  if (name == "__dict__") return unclear(e);
+  ++doubts_;
+  return unclear(e);
+}
+
+Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
+  switch (base.kind) {
+    case Val::Kind::kInstance:
+      return instance_attribute(base, name, e);
+    case Val::Kind::kClass: {
+      if (name == "__name__") return text(base.object->name, e.begin);
+      bool open = false;
+      const Val* member = class_member(base.object, name, open);
+      if (member == nullptr) return unclear(e);
+      const bool enumerated = std::any_of(base.object->bases.begin(), base.object->bases.end(),
+                                          [](const Object* one) { return one->name.ends_with("Enum"); });
+      if (enumerated && !member->is(Val::Kind::kFunction)) {
+        Val out = {.kind = Val::Kind::kInstance, .object = make()};
+        out.object->of = base.object;
+        out.object->now.names = {{"value", *member}, {"name", text(name, e.begin)}};
+        return out;
+      }
+      if (member->is(Val::Kind::kFunction) && member->object->way == "classmethod")
+        return bound_member(*member, base, base.object, e);
+      return *member;
+    }
+    case Val::Kind::kNative: {
+      if (!base.object->bound.empty()) return unclear(e);
+      const std::string full = base.object->name + "." + name;
+      const auto changed = globals_->now.names.find("." + full);
+      if (changed != globals_->now.names.end()) return changed->second;
+      return imported(full, e.begin);
+    }
+    case Val::Kind::kText:
+      return method("str." + name, base);
+    case Val::Kind::kList:
+    case Val::Kind::kTuple: {
+      const auto it = base.object->now.names.find(name);  // of a named tuple
+      if (it != base.object->now.names.end()) return it->second;
+      return method("list." + name, base);
+    }
+    case Val::Kind::kDict:
+      return method("dict." + name, base);
+    case Val::Kind::kSet:
+      return method("set." + name, base);
+    case Val::Kind::kFunction: {
+      const auto it = base.object->now.names.find(name);
+      if (it != base.object->now.names.end()) return it->second;
+      if (name == "__name__") return text(base.object->name, e.begin);
+      return method("function." + name, base);
+    }
+    default:
+      ++doubts_;
+      return unclear(e);
+  }
+}
+
+// --- subscripts ---
+
+Val Follower::item_at(const Val& base, const Val& index, const Expr& e) {
+  if (base.is(Val::Kind::kDict)) return dict_item(base, index, e.begin);
+  if (base.is(Val::Kind::kText)) {
+    const auto size = base.known_text() ? static_cast<std::int64_t>(base.text->text.size()) : -1;
+    const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+    const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
+                                                        [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    if (!plain || !index.whole()) return unclear(e);
+    if (i < 0 || i >= size) throw Thrown{instance("IndexError"), e.begin};
+    return text(sources::slice(*base.text, static_cast<std::size_t>(i), static_cast<std::size_t>(i) + 1));
+  }
+  if (!base.is(Val::Kind::kList) && !base.is(Val::Kind::kTuple)) {
+    ++doubts_;
+    return unclear(e);
+  }
+  const auto& items = base.object->now.items;
+  if (!index.whole()) {
+    ++doubts_;
+    return unclear(e);
+  }
+  const auto size = static_cast<std::int64_t>(items.size());
+  const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+  const bool many = std::any_of(items.begin(), items.end(), is_many);
+  if (many) {
+    const auto first = std::find_if(items.begin(), items.end(), is_many) - items.begin();
+    const auto last = items.rend() - std::find_if(items.rbegin(), items.rend(), is_many) - 1;
+    const bool fits = i >= 0 && i < size && (index.integer < 0 ? i > last : i < first);
+    if (fits) return items[static_cast<std::size_t>(i)];
+    ++doubts_;
+    return unclear(e);
+  }
+  if (i < 0 || i >= size) throw Thrown{instance("IndexError"), e.begin};
+  return items[static_cast<std::size_t>(i)];
+}
+
+Val Follower::subscript(const Expr& e) {
+  const Val base = value(*e.kids[0]);
+  if (e.kids[1]->kind == Expr::Kind::kSlice) return slice(base, *e.kids[1]);
+  const Val index = value(*e.kids[1]);
+  if (base.is(Val::Kind::kNative) && base.object->bound.empty()) return base;  // list[str]
+  if (base.is(Val::Kind::kClass)) {
+    if (index.known_text()) {
+      bool open = false;
+      const Val* member = class_member(base.object, index.text->text, open);
+      Expr named = e;
+      if (member != nullptr) return attribute(base, index.text->text, named);
+    }
+    return unclear(e);
+  }
+  return item_at(base, index, e);
+}
+
+Val Follower::slice(const Val& base, const Expr& e) {
+  std::array<std::optional<std::int64_t>, 3> bounds;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (e.kids[i] == nullptr) continue;
+    const Val v = value(*e.kids[i]);
+    if (!v.whole() && !v.is(Val::Kind::kNone)) return unclear(e);
+    if (v.whole()) bounds[i] = v.integer;
+  }
+  const bool list = base.is(Val::Kind::kList) || base.is(Val::Kind::kTuple);
+  const bool plain = base.known_text() && std::all_of(base.text->text.begin(), base.text->text.end(),
+                                                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (!list && !plain) return unclear(e);
+  const auto size = static_cast<std::int64_t>(list ? base.object->now.items.size() : base.text->text.size());
+  const std::int64_t step = bounds[2].value_or(1);
+  if (step == 0 || (step != 1 && !list)) return unclear(e);
+  const auto place = [&](std::int64_t i, std::int64_t least, std::int64_t most) {
+    return std::clamp(i < 0 ? i + size : i, least, most);
+  };
+  const std::int64_t from =
+      bounds[0] ? place(*bounds[0], step < 0 ? -1 : 0, step < 0 ? size - 1 : size) : (step < 0 ? size - 1 : 0);
+  const std::int64_t to =
+      bounds[1] ? place(*bounds[1], step < 0 ? -1 : 0, step < 0 ? size - 1 : size) : (step < 0 ? -1 : size);
+  if (!list) {
+    if (from >= to) return text("", e.begin);
+    return text(sources::slice(*base.text, static_cast<std::size_t>(from), static_cast<std::size_t>(to)));
+  }
+  const auto& items = base.object->now.items;
+  const auto first = static_cast<std::int64_t>(std::find_if(items.begin(), items.end(), is_many) - items.begin());
+  if (first < size) {
+    const bool kept =
+        step == 1 && bounds[0].value_or(0) >= 0 && from <= first && (!bounds[1] || (to <= first && *bounds[1] >= 0));
+    if (!kept)
+      return list_of(
+          {unknown(fmt::format("{} is computed where the program runs", shown(e.begin, e.end)), e.begin, true)});
+  }
+  std::vector<Val> out;
+  for (std::int64_t i = from; step > 0 ? i < to : i > to; i += step) out.push_back(items[static_cast<std::size_t>(i)]);
+  const bool named = names_server(base);
+  Val result = list_of(std::move(out), base.kind);
+  if (named) used_.insert(base.object);
+  return result;
+}
+
+Val Follower::environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at) {
+  for (const auto& [key, v] : dict.object->now.pairs) {
+    if (!key.known_text() || key.text->text != name) continue;
+    if (!v.is(Val::Kind::kGone)) return v;
+    if (fallback != nullptr) return *fallback;
+    throw Thrown{instance("KeyError"), at};
+  }
+  if (const auto given = source_.given.find(name); given != source_.given.end()) return text(given->second, at);
+  if (source_.environment != nullptr) {
+    const auto it = source_.environment->find(name);
+    if (it != source_.environment->end()) return text(it->second);
+  }
+  if (fallback != nullptr && !fallback->is(Val::Kind::kNone)) return *fallback;
+  Val out = unknown(name + " is a variable of where the program runs", at);
+  auto mystery = std::make_shared<Mystery>(*out.mystery);
+  mystery->name = name;
+  out.mystery = mystery;
+  return out;
+}
+
+Val Follower::dict_item(const Val& base, const Val& key, std::size_t at) {
+  if (!key.known_text() && !key.whole() && !key.is(Val::Kind::kTuple)) {
+    ++doubts_;
+    return unknown("the entry that is asked for is not known here", at);
+  }
+  if (base.object->now.inherits && key.known_text()) return environment_variable(base, key.text->text, nullptr, at);
+  if (const Val* found = entry(base.object, key)) {
+    if (!found->is(Val::Kind::kGone)) return *found;
+  }
+  if (base.object->name == "defaultdict" && !base.object->bound.empty()) {
+    Arguments a;
+    a.at = at;
+    Val made = call(base.object->bound[0], a);
+    set_entry(base.object, key, made, at);
+    return made;
+  }
+  if (base.object->now.open.empty() && base.object->bases.empty()) throw Thrown{instance("KeyError"), at};
+  ++doubts_;
+  return unknown(base.object->now.open, at);
+}
+
+// --- calls ---
+
+Arguments Follower::arguments_of(const Expr& e) {
+  Arguments out;
+  out.at = e.begin;
+  out.end = e.end;
+  out.call = &e;
+  for (const Argument& one : e.arguments) {
+    const Val v = value(*one.value);
+    if (one.stars == 0 && one.name.empty()) {
+      out.values.push_back(v);
+    } else if (one.stars == 0) {
+      out.keys.emplace_back(one.name, v);
+    } else if (one.stars == 1) {
+      if (names_server(v)) used_.insert(v.object);
+      if (auto items = items_of(v, one.value->begin)) {
+        out.values.insert(out.values.end(), items->begin(), items->end());
+      } else {
+        Val many =
+            unknown(fmt::format("{} is computed where the program runs", shown(one.value->begin, one.value->end)),
+                    one.value->begin, true);
+        many.begin = one.value->begin;
+        many.end = one.value->end;
+        out.values.push_back(many);
+      }
+    } else if (v.is(Val::Kind::kDict) && v.object->now.open.empty() && !v.object->now.inherits) {
+      for (const auto& [key, entry] : v.object->now.pairs) {
+        if (key.known_text() && !entry.is(Val::Kind::kGone)) out.keys.emplace_back(key.text->text, entry);
+      }
+    } else {
+      out.more.push_back(v);
+    }
+  }
+  return out;
+}
+
+Val Follower::call(const Expr& e) {
+  const Val callee = value(*e.kids[0]);
+  const bool super = callee.is(Val::Kind::kNative) && callee.object->name == "super" && callee.object->bound.empty();
+  if (super && function_ != nullptr && function_->of != nullptr && !function_->of->bases.empty()) {
+    Val out = {.kind = Val::Kind::kInstance, .object = make()};
+    out.object->of = function_->of->bases[0];
+    out.object->name = "super";
+    const Stmt* statement = function_->statement;
+    if (statement != nullptr && !statement->parameters.empty()) {
+      const auto self = locals_->now.names.find(statement->parameters[0].name);
+      if (self != locals_->now.names.end()) out.object->bound = {self->second};
+    }
+    return out;
+  }
+  // super().NAME(…): the base's method, of this object.
+  if (e.kids[0]->kind == Expr::Kind::kAttribute && callee.is(Val::Kind::kFunction) && !callee.object->bound.empty()) {
+    const Val& self = callee.object->bound[0];
+    if (self.is(Val::Kind::kInstance) && self.object->name == "super" && !self.object->bound.empty()) {
+      const Val own = self.object->bound[0];
+      callee.object->bound[0] = own;
+    }
+  }
+  Arguments a = arguments_of(e);
+  return call(callee, a);
+}
+
+// --- choices ---
+
+Val Follower::either(const std::function<Val()>& a, const std::function<Val()>& b, std::size_t at) {
+  Val first;
+  Val second;
+  const StatePtr other = take();
+  conditions_.push_back(fmt::format("in a branch at line {}", line(at)));
+  first = a();
+  turn_to(other);
+  second = b();
+  conditions_.pop_back();
+  const std::string why = fmt::format("depends on a branch at line {}", line(at));
+  merge(other, why, at);
+  if (first.is(Val::Kind::kUnknown) && !second.is(Val::Kind::kUnknown)) std::swap(first, second);
+  Val out = merged(first, second, "", why, at);
+  if (out.is(Val::Kind::kUnknown) && !same(first, second)) {
+    auto mystery = std::make_shared<Mystery>(*out.mystery);
+    mystery->what = "a value here " + why;
+    out.mystery = mystery;
+  }
+  return out;
+}
+
+Val Follower::choice(const Expr& e) {
+  const auto test = truth(value(*e.kids[0]));
+  if (test) return value(*e.kids[*test ? 1 : 2]);
+  return either([&] { return value(*e.kids[1]); }, [&] { return value(*e.kids[2]); }, e.begin);
+}
+
+Val Follower::boolean_value(const Expr& e, std::size_t from) {
+  const Val first = value(*e.kids[from]);
+  if (from + 1 == e.kids.size()) return first;
+  const auto test = truth(first);
+  if (test) return *test == (e.name == "or") ? first : boolean_value(e, from + 1);
+  return either([&] { return first; }, [&] { return boolean_value(e, from + 1); }, e.begin);
+}
+
+// --- functions and comprehensions ---
+
+Val Follower::lambda(const Expr& e) {
+  Val out;
+  out.kind = Val::Kind::kFunction;
+  out.object = make();
+  out.object->name = "lambda";
+  out.object->lambda = &e;
+  out.object->scope = locals_;
+  for (const Parameter& parameter : e.parameters) {
+    if (parameter.fallback != nullptr) out.object->keys["=" + parameter.name] = value(*parameter.fallback);
+  }
+  return out;
+}
+
+void Follower::clause(const Expr& e, std::size_t from, Object* out) {
+  if (from == e.clauses.size()) {
+    if (e.name == "dict") {
+      const Val key = value(*e.kids[0]);
+      set_entry(out, key, value(*e.kids[1]), e.begin);
+    } else {
+      out->now.items.push_back(value(*e.kids[0]));
+      spend(1);
+    }
+    return;
+  }
+  const Clause& one = e.clauses[from];
+  const Val all = value(*one.items);
+  const auto items = items_of(all, one.items->begin);
+  const auto lose = [&] {
+    if (e.name == "dict")
+      out->now.open = fmt::format("{} is computed where the program runs", shown(e.begin, e.end));
+    else
+      out->now.items.push_back(
+          unknown(fmt::format("{} is computed where the program runs", shown(e.begin, e.end)), e.begin, true));
+  };
+  if (!items || std::any_of(items->begin(), items->end(), is_many)) {
+    conditions_.push_back(fmt::format("in a loop at line {}", line(e.begin)));
+    bind(*one.target, unclear(*one.target));
+    Object* aside = make();
+    clause(e, from + 1, aside);
+    conditions_.pop_back();
+    return lose();
+  }
+  for (const Val& item : *items) {
+    bind(*one.target, item);
+    std::optional<bool> kept = true;
+    for (const Expr* test : one.tests) {
+      const auto holds = truth(value(*test));
+      kept = holds ? (*holds ? kept : holds) : std::nullopt;
+      if (kept != std::optional(true)) break;
+    }
+    if (kept == std::optional(true)) clause(e, from + 1, out);
+    if (!kept) lose();
+  }
+}
+
+Val Follower::comprehension(const Expr& e) {
+  Object* scope = make();
+  scope->scope = locals_;
+  Val out;
+  out.kind = e.name == "dict" ? Val::Kind::kDict : e.name == "set" ? Val::Kind::kSet : Val::Kind::kList;
+  out.object = make();
+  Object* outer = std::exchange(locals_, scope);
+  try {
+    clause(e, 0, out.object);
+  } catch (...) {
+    locals_ = outer;
+    throw;
+  }
+  locals_ = outer;
+  if (quiet_ == 0 && names_server(out)) named_lists_.emplace_back(out.object, conditions_.size());
+  return out;
+}
+
+}  // namespace preflight::sources::program

@@ -1,0 +1,912 @@
+// Statements of a Python program, one after the other. Tested by tests/traps_test.cpp, with Python as the judge.
+#include "src/sources/program/follower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace preflight::sources::program {
+namespace {
+
+constexpr int kMostTurns = 2'000;
+constexpr int kMostRounds = 4;
+constexpr std::size_t kMostEndings = 3;
+
+}  // namespace
+
+Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program)
+    : source_(source), finder_(finder), program_(program) {
+  globals_ = make();
+  globals_->now.names["__name__"] = text("__main__", 0);
+  globals_->now.names["__file__"] = unknown("__file__ is where the program stands", 0);
+  locals_ = globals_;
+  environ_ = make();
+  environ_->now.inherits = true;
+}
+
+void Follower::spend(std::size_t steps) {
+  if (steps > steps_) throw Exhausted{};
+  steps_ -= steps;
+}
+
+Object* Follower::make() {
+  spend(3);
+  objects_.push_back(std::make_unique<Object>());
+  return objects_.back().get();
+}
+
+Result<bool> Follower::run() {
+  try {
+    (void)run(program_.body);
+    unfinished();
+    left_lists();
+  } catch (const Exhausted&) {
+    return failure("this program needs more steps than are followed; give its launch as a command");
+  }
+  if (error_) return tl::make_unexpected(*error_);
+  return true;
+}
+
+// --- blocks ---
+
+std::string Follower::leaves(const Left& left) const {
+  const int n = line(left.at);
+  if (left.way == Way::kRaise) return fmt::format("unless the program ends at line {}", n);
+  if (left.way == Way::kReturn) return fmt::format("unless its function returns at line {}", n);
+  return fmt::format("unless its loop is left at line {}", n);
+}
+
+Follower::Flow Follower::run(const Block& block) {
+  Flow out;
+  const std::size_t outer = conditions_.size();
+  for (const Stmt* one : block) {
+    Flow flow = run(*one);
+    if (flow.on && !flow.left.empty()) conditions_.push_back(leaves(flow.left.back()));
+    std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
+    if (flow.on) continue;
+    out.on = false;
+    break;
+  }
+  conditions_.resize(outer);
+  return out;
+}
+
+Follower::Flow Follower::run(const Stmt& one) {
+  spend(2);
+  const auto outer = std::exchange(pending_, {});
+  Flow out;
+  try {
+    out = run_one(one);
+  } catch (const Thrown& thrown) {
+    out = leave(Way::kRaise, thrown.value, thrown.at);
+  }
+  std::move(pending_.begin(), pending_.end(), std::back_inserter(out.left));
+  pending_ = outer;
+  return out;
+}
+
+// A program that ends behind no try needs no state; what follows is told of it.
+Follower::Flow Follower::leave(Way way, Val value, std::size_t at) {
+  Flow out;
+  out.on = false;
+  Left left{way, std::move(value), nullptr, at};
+  if (way == Way::kRaise && tries_ == 0) {
+    ended_at_ = at;
+    const std::string what = leaves(left);
+    const bool told = std::find(endings_.begin(), endings_.end(), what) != endings_.end();
+    if (!told && endings_.size() < kMostEndings) endings_.push_back(what);
+    return out;
+  }
+  left.state = take();
+  out.left.push_back(std::move(left));
+  return out;
+}
+
+Follower::Flow Follower::run_one(const Stmt& one) {
+  switch (one.kind) {
+    case Stmt::Kind::kExpr:
+      (void)value(*one.value);
+      return {};
+    case Stmt::Kind::kAssign:
+      assign(one);
+      return {};
+    case Stmt::Kind::kGrow:
+      grow(one);
+      return {};
+    case Stmt::Kind::kReturn:
+      return leave(Way::kReturn, one.value == nullptr ? none() : value(*one.value), one.begin);
+    case Stmt::Kind::kRaise:
+      return leave(Way::kRaise, one.value == nullptr ? unknown("an exception", one.begin) : value(*one.value),
+                   one.begin);
+    case Stmt::Kind::kBreak:
+      return leave(Way::kBreak, {}, one.begin);
+    case Stmt::Kind::kContinue:
+      return leave(Way::kContinue, {}, one.begin);
+    case Stmt::Kind::kDelete:
+      for (const Expr* target : one.targets) remove(*target);
+      return {};
+    case Stmt::Kind::kGlobal:
+    case Stmt::Kind::kNonlocal:
+      for (const std::string& name : one.names) global_names_.insert(name);
+      return {};
+    case Stmt::Kind::kImport:
+      import(one);
+      return {};
+    case Stmt::Kind::kImportFrom:
+      import_from(one);
+      return {};
+    case Stmt::Kind::kIf:
+      return if_statement(one);
+    case Stmt::Kind::kWhile:
+      return while_statement(one);
+    case Stmt::Kind::kFor:
+      return for_statement(one);
+    case Stmt::Kind::kTry:
+      return try_statement(one);
+    case Stmt::Kind::kWith:
+      return with_statement(one);
+    case Stmt::Kind::kFunction:
+      define_function(one);
+      return {};
+    case Stmt::Kind::kClass:
+      define_class(one);
+      return {};
+    case Stmt::Kind::kMatch:
+      return match_statement(one);
+    case Stmt::Kind::kAssert: {
+      const auto held = truth(value(*one.value));
+      if (held == std::optional(false)) return leave(Way::kRaise, instance("AssertionError"), one.begin);
+      if (held) return {};
+      return branch([&] { return Flow{}; }, [&] { return leave(Way::kRaise, instance("AssertionError"), one.begin); },
+                    one.begin);
+    }
+    case Stmt::Kind::kPass:
+      return {};
+  }
+  return {};
+}
+
+// --- names ---
+
+void Follower::assign(const Stmt& one) {
+  if (one.value == nullptr) {  // NAME: TYPE
+    if (one.targets[0]->kind == Expr::Kind::kName) {
+      touch(locals_);
+      locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
+    }
+    return;
+  }
+  const Val v = value(*one.value);
+  for (const Expr* target : one.targets) bind(*target, v);
+  if (!one.annotated || one.targets[0]->kind != Expr::Kind::kName) return;
+  touch(locals_);
+  locals_->now.items.push_back(text(one.targets[0]->name, one.begin));
+}
+
+void Follower::bind(const Expr& target, Val v) {
+  if (target.kind == Expr::Kind::kTuple || target.kind == Expr::Kind::kList) return bind_each(target, v);
+  if (target.kind == Expr::Kind::kSubscript) return bind_item(target, std::move(v));
+  if (target.kind == Expr::Kind::kAttribute)
+    return bind_attribute(value(*target.kids[0]), target.name, std::move(v), target.begin);
+  if (target.kind != Expr::Kind::kName) return;
+  if (v.is(Val::Kind::kUnknown) && v.mystery->name.empty() && !v.mystery->many) {
+    auto mystery = std::make_shared<Mystery>(*v.mystery);
+    mystery->name = target.name;
+    v.mystery = mystery;
+  }
+  Object* scope = locals_;
+  if (global_names_.contains(target.name)) {
+    scope = globals_;
+    for (Object* around = locals_->scope; around != nullptr; around = around->scope) {
+      if (around->now.names.contains(target.name)) scope = around;
+      if (around->now.names.contains(target.name)) break;
+    }
+  }
+  touch(scope);
+  scope->now.names[target.name] = std::move(v);
+}
+
+void Follower::bind_each(const Expr& target, const Val& v) {
+  auto items = items_of(v, target.begin);
+  const auto star = std::find_if(target.kids.begin(), target.kids.end(),
+                                 [](const Expr* kid) { return kid->kind == Expr::Kind::kStar; });
+  const bool fits = items && (star == target.kids.end() ? items->size() == target.kids.size()
+                                                        : items->size() + 1 >= target.kids.size());
+  if (!fits) {
+    ++doubts_;
+    for (const Expr* kid : target.kids) {
+      const Expr& one = kid->kind == Expr::Kind::kStar ? *kid->kids[0] : *kid;
+      bind(one, unclear(one));
+    }
+    return;
+  }
+  const auto before = static_cast<std::size_t>(star - target.kids.begin());
+  const std::size_t extra = star == target.kids.end() ? 0 : items->size() + 1 - target.kids.size();
+  for (std::size_t i = 0, k = 0; i < target.kids.size(); ++i) {
+    if (i != before || star == target.kids.end()) {
+      bind(*target.kids[i], (*items)[k++]);
+      continue;
+    }
+    const auto from = items->begin() + static_cast<std::ptrdiff_t>(k);
+    bind(*target.kids[i]->kids[0], list_of({from, from + static_cast<std::ptrdiff_t>(extra)}));
+    k += extra;
+  }
+}
+
+void Follower::bind_attribute(const Val& base, const std::string& name, Val v, std::size_t at) {
+  if (base.is(Val::Kind::kInstance) || base.is(Val::Kind::kClass) || base.is(Val::Kind::kFunction)) {
+    touch(base.object);
+    base.object->now.names[name] = std::move(v);
+  } else if (base.is(Val::Kind::kNative)) {
+    (void)at;
+    touch(globals_);  // a library's own name: sys.argv
+    globals_->now.names["." + base.object->name + "." + name] = std::move(v);
+  }
+}
+
+void Follower::bind_item(const Expr& target, Val v) {
+  const Val base = value(*target.kids[0]);
+  const bool sliced = target.kids[1]->kind == Expr::Kind::kSlice;
+  if (base.is(Val::Kind::kDict)) {
+    const Val key = value(*target.kids[1]);
+    return set_entry(base.object, key, std::move(v), target.begin);
+  }
+  if (!base.is(Val::Kind::kList)) return;
+  touch(base.object);
+  auto& items = base.object->now.items;
+  const Val index = sliced ? Val{} : value(*target.kids[1]);
+  const bool many = std::any_of(items.begin(), items.end(),
+                                [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
+  const auto size = static_cast<std::int64_t>(items.size());
+  const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+  if (sliced || !index.whole() || many || i < 0 || i >= size) {
+    items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
+                     true)};
+    return;
+  }
+  v.begin = v.begin == v.end ? target.begin : v.begin;
+  items[static_cast<std::size_t>(i)] = std::move(v);
+}
+
+void Follower::grow(const Stmt& one) {
+  const Expr& target = *one.targets[0];
+  const Val old = value(target);
+  const Val more = value(*one.value);
+  const bool list = old.is(Val::Kind::kList) && one.name == "+";
+  if (list) {
+    auto items = items_of(more, one.value->begin);
+    touch(old.object);
+    auto& into = old.object->now.items;
+    if (!items) items = {{unclear(*one.value)}};
+    spend(items->size());
+    if (names_server(more)) used_.insert(more.object);
+    into.insert(into.end(), items->begin(), items->end());
+    return;
+  }
+  if (old.is(Val::Kind::kDict) && one.name == "|") {
+    touch(old.object);
+    return update(old.object, more, one.begin);
+  }
+  Val out = binary(one.name, old, more, one.begin, one.end);
+  bind(target, std::move(out));
+}
+
+void Follower::remove(const Expr& target) {
+  if (target.kind == Expr::Kind::kTuple || target.kind == Expr::Kind::kList) {
+    for (const Expr* kid : target.kids) remove(*kid);
+  } else if (target.kind == Expr::Kind::kName) {
+    touch(locals_);
+    locals_->now.names.erase(target.name);
+  } else if (target.kind == Expr::Kind::kAttribute) {
+    const Val base = value(*target.kids[0]);
+    if (base.object == nullptr) return;
+    touch(base.object);
+    base.object->now.names.erase(target.name);
+  } else if (target.kind == Expr::Kind::kSubscript) {
+    remove_item(target);
+  }
+}
+
+void Follower::remove_item(const Expr& target) {
+  const Val base = value(*target.kids[0]);
+  if (base.is(Val::Kind::kDict)) {
+    const Val key = value(*target.kids[1]);
+    if (base.object->now.inherits) return set_entry(base.object, key, {.kind = Val::Kind::kGone}, target.begin);
+    touch(base.object);
+    if (!key.known_text() && !key.whole()) {
+      base.object->now.open = fmt::format("an entry is taken out at line {}", line(target.begin));
+      return;
+    }
+    std::erase_if(base.object->now.pairs, [&](const auto& one) { return same(one.first, key); });
+    return;
+  }
+  if (!base.is(Val::Kind::kList)) return;
+  touch(base.object);
+  auto& items = base.object->now.items;
+  if (target.kids[1]->kind == Expr::Kind::kSlice) {
+    const Val gone = slice(base, *target.kids[1]);
+    const bool step = target.kids[1]->kids[2] != nullptr;
+    const Expr* from = target.kids[1]->kids[0];
+    const Val first = from == nullptr ? whole(0) : value(*from);
+    const auto size = static_cast<std::int64_t>(items.size());
+    const std::int64_t i = std::clamp(first.integer < 0 ? first.integer + size : first.integer, std::int64_t{0}, size);
+    if (!step && first.whole() && gone.is(Val::Kind::kList) &&
+        static_cast<std::size_t>(i) + gone.object->now.items.size() <= items.size()) {
+      const auto at = items.begin() + static_cast<std::ptrdiff_t>(i);
+      items.erase(at, at + static_cast<std::ptrdiff_t>(gone.object->now.items.size()));
+      return;
+    }
+  } else if (const Val index = value(*target.kids[1]); index.whole()) {
+    const auto size = static_cast<std::int64_t>(items.size());
+    const std::int64_t i = index.integer < 0 ? index.integer + size : index.integer;
+    const bool many = std::any_of(items.begin(), items.end(),
+                                  [](const Val& one) { return one.is(Val::Kind::kUnknown) && one.mystery->many; });
+    if (i >= 0 && i < size && !many) {
+      items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+  items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(target.begin)), target.begin,
+                   true)};
+}
+
+// --- branches ---
+
+Follower::Flow Follower::branch(const Step& yes, const Step& no, std::size_t at) {
+  const StatePtr other = take();
+  const auto endings = endings_;
+  conditions_.push_back(fmt::format("in a branch at line {}", line(at)));
+  Flow first = yes();
+  turn_to(other);
+  auto ended = std::exchange(endings_, endings);
+  Flow second = no();
+  conditions_.pop_back();
+  for (std::string& one : ended) {
+    if (std::find(endings_.begin(), endings_.end(), one) == endings_.end()) endings_.push_back(std::move(one));
+  }
+  Flow out;
+  out.left = std::move(first.left);
+  std::move(second.left.begin(), second.left.end(), std::back_inserter(out.left));
+  out.on = first.on || second.on;
+  if (first.on && second.on) {
+    merge(other, fmt::format("depends on a branch at line {}", line(at)), at);
+  } else {
+    if (first.on) turn_to(other);
+    drop(other);
+  }
+  return out;
+}
+
+Follower::Flow Follower::if_statement(const Stmt& one) {
+  const auto test = truth(value(*one.value));
+  if (test) return run(*test ? one.body : one.other);
+  return branch([&] { return run(one.body); }, [&] { return run(one.other); }, one.begin);
+}
+
+// Takes what left in this way out of `left`, into the state that is followed.
+void Follower::settle(std::vector<Left>& left, Way way, Flow& out, const std::string& why, std::size_t at) {
+  std::vector<Left> rest;
+  for (Left& one : left) {
+    if (one.way != way) {
+      rest.push_back(std::move(one));
+    } else if (out.on) {
+      merge(one.state, why, at);
+    } else {
+      turn_to(one.state);
+      drop(one.state);
+      out.on = true;
+    }
+  }
+  left = std::move(rest);
+}
+
+// One turn of a loop is over: false when the loop is.
+bool Follower::turn(const Flow& body, Flow& out, std::vector<Left>& broken) {
+  Flow now = body;
+  settle(now.left, Way::kContinue, now, "depends on a continue", 0);
+  for (Left& one : now.left) (one.way == Way::kBreak ? broken : out.left).push_back(std::move(one));
+  out.on = now.on;
+  return now.on;
+}
+
+Follower::Flow Follower::while_statement(const Stmt& one) {
+  const bool endless = one.value->kind == Expr::Kind::kConstant || one.value->kind == Expr::Kind::kNumber;
+  Flow out;
+  std::vector<Left> broken;
+  const std::size_t outer = conditions_.size();
+  bool follows_else = false;
+  forever_ += endless ? 1 : 0;
+  for (int turns = 0; out.on; ++turns) {
+    const auto test = truth(value(*one.value));
+    if (test == std::optional(false)) {
+      follows_else = true;
+      break;
+    }
+    // A loop that may go on, or that does and is not left, is followed as one of which nothing is known.
+    const bool unclear = !test || !broken.empty() || turns >= (endless ? 3 : kMostTurns);
+    if (unclear) {
+      Flow rest = unknown_loop(one, [&] { (void)value(*one.value); });
+      if (endless && broken.empty() && rest.left.empty()) rest.on = true;
+      std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+      break;
+    }
+    if (!turn(run(one.body), out, broken)) break;
+    if (!broken.empty()) conditions_.push_back(leaves(broken.back()));
+  }
+  forever_ -= endless ? 1 : 0;
+  conditions_.resize(outer);
+  if (follows_else && !one.other.empty()) {
+    Flow rest = run(one.other);
+    out.on = rest.on;
+    std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+  }
+  settle(broken, Way::kBreak, out, fmt::format("depends on a loop at line {}", line(one.begin)), one.begin);
+  return out;
+}
+
+Follower::Flow Follower::for_statement(const Stmt& one) {
+  const Val all = value(*one.value);
+  const auto items = items_of(all, one.value->begin);
+  const bool many = items && std::any_of(items->begin(), items->end(),
+                                         [](const Val& v) { return v.is(Val::Kind::kUnknown) && v.mystery->many; });
+  const auto unclear_target = [&] {
+    const Expr& target = *one.targets[0];
+    if (target.kind == Expr::Kind::kTuple)
+      bind_each(target, unclear(target));
+    else
+      bind(target, unclear(target));
+  };
+  if (!items || many || items->size() > kMostTurns) return unknown_loop(one, unclear_target);
+  Flow out;
+  std::vector<Left> broken;
+  const std::size_t outer = conditions_.size();
+  for (const Val& item : *items) {
+    bind(*one.targets[0], item);
+    if (!turn(run(one.body), out, broken)) break;
+    if (!broken.empty()) conditions_.push_back(leaves(broken.back()));
+  }
+  conditions_.resize(outer);
+  if (out.on && !one.other.empty()) {
+    Flow rest = run(one.other);
+    out.on = rest.on;
+    std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+  }
+  settle(broken, Way::kBreak, out, fmt::format("depends on a loop at line {}", line(one.begin)), one.begin);
+  return out;
+}
+
+// Rounds until nothing changes any more, then one that counts.
+Follower::Flow Follower::unknown_loop(const Stmt& one, const std::function<void()>& begin) {
+  const std::string why = fmt::format("depends on a loop at line {}", line(one.begin));
+  const auto round = [&](Flow& out) {
+    const StatePtr before = take();
+    begin();
+    Flow flow = run(one.body);
+    settle(flow.left, Way::kContinue, flow, why, one.begin);
+    settle(flow.left, Way::kBreak, flow, why, one.begin);
+    out.left = std::move(flow.left);
+    if (flow.on) return merge(before, why, one.begin);
+    turn_to(before);
+    drop(before);
+    return false;
+  };
+  Flow out;
+  const auto endings = endings_;
+  ++quiet_;
+  for (int i = 0; i < kMostRounds; ++i) {
+    Flow tried;
+    const bool changed = round(tried);
+    for (const Left& left : tried.left) {
+      if (left.state) drop(left.state);
+    }
+    if (!changed) break;
+  }
+  --quiet_;
+  endings_ = endings;
+  conditions_.push_back(fmt::format("in a loop at line {}", line(one.begin)));
+  (void)round(out);
+  conditions_.pop_back();
+  return out;
+}
+
+// --- exceptions ---
+
+Follower::Flow Follower::try_statement(const Stmt& one) {
+  const StatePtr before = take();
+  const std::size_t doubts = doubts_;
+  ++tries_;
+  Flow body = run(one.body);
+  --tries_;
+  const bool doubtful = doubts_ > doubts && !one.handlers.empty();
+  Flow out;
+  std::vector<Left> raised;
+  for (Left& left : body.left) (left.way == Way::kRaise ? raised : out.left).push_back(std::move(left));
+  const bool sure = !body.on && raised.size() == 1 && out.left.empty();
+  std::vector<StatePtr> ends;
+  StatePtr after = doubtful && body.on ? take() : nullptr;
+  if (body.on) {
+    Flow rest = run(one.other);
+    std::move(rest.left.begin(), rest.left.end(), std::back_inserter(out.left));
+    if (rest.on) ends.push_back(take());
+  }
+  catch_left(one, std::move(raised), ends, out, sure);
+  if (after) {
+    turn_to(before);
+    merge(after, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+    catch_unsure(one, ends, out);
+  }
+  drop(before);
+  out.on = !ends.empty();
+  if (out.on) {
+    turn_to(ends[0]);
+    drop(ends[0]);
+    for (std::size_t i = 1; i < ends.size(); ++i)
+      merge(ends[i], fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+  }
+  if (one.last.empty()) return out;
+  const bool over = !out.on;
+  if (over && (out.left.empty() || !out.left[0].state)) return out;
+  if (over) turn_to(out.left[0].state);
+  Flow last = run(one.last);
+  if (over && last.on) {
+    drop(out.left[0].state);
+    out.left[0].state = take();
+    out.on = false;
+  } else {
+    out.on = last.on && !over;
+  }
+  std::move(last.left.begin(), last.left.end(), std::back_inserter(out.left));
+  return out;
+}
+
+int Follower::is_exception(const Val& exception, const Val& type) const {
+  const Object* of = exception.object;
+  const std::string raised = of == nullptr ? "" : of->of != nullptr ? of->of->name : of->name;
+  const std::string wanted = type.object == nullptr ? "" : type.object->name;
+  if (raised.empty() || wanted.empty()) return -1;
+  const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  if (last(raised) == last(wanted) || wanted == "BaseException") return 1;
+  const bool system = raised == "SystemExit" || raised == "KeyboardInterrupt" || raised == "GeneratorExit";
+  if (wanted == "Exception") return system ? 0 : 1;
+  if (system) return 0;
+  const bool own = exception.is(Val::Kind::kInstance) && of->of != nullptr;
+  if (own) {
+    for (const Object* base : of->of->bases) {
+      if (base->name == wanted) return 1;
+    }
+    return -1;
+  }
+  return wanted == "OSError" || wanted == "LookupError" || wanted == "ArithmeticError" || wanted == "RuntimeError" ||
+                 wanted == "EnvironmentError" || wanted == "IOError"
+             ? -1
+             : 0;
+}
+
+int Follower::catches(const Handler& handler, const Val& exception) {
+  if (handler.what == nullptr) return 1;
+  const Val type = value(*handler.what);
+  if (!type.is(Val::Kind::kTuple)) return is_exception(exception, type);
+  int out = 0;
+  for (const Val& one : type.object->now.items) {
+    const int fits = is_exception(exception, one);
+    if (fits == 1) return 1;
+    if (fits == -1) out = -1;
+  }
+  return out;
+}
+
+Follower::Flow Follower::handle(const Handler& handler, const Val& exception) {
+  if (!handler.name.empty()) {
+    touch(locals_);
+    locals_->now.names[handler.name] = exception;
+  }
+  Flow out = run(handler.body);
+  if (out.on && !handler.name.empty()) {
+    touch(locals_);
+    locals_->now.names.erase(handler.name);
+  }
+  return out;
+}
+
+void Follower::catch_left(const Stmt& one, std::vector<Left> raised, std::vector<StatePtr>& ends, Flow& out,
+                          bool sure) {
+  for (Left& left : raised) {
+    bool caught = false;
+    for (const Handler& handler : one.handlers) {
+      const int fits = catches(handler, left.value);
+      if (fits == 0) continue;
+      turn_to(left.state);
+      StatePtr again = fits == 1 ? nullptr : take();
+      const bool conditional = !sure || fits == -1;
+      if (conditional) conditions_.push_back(fmt::format("in a branch at line {}", line(one.begin)));
+      Flow flow = handle(handler, left.value);
+      if (conditional) conditions_.pop_back();
+      std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
+      if (flow.on) ends.push_back(take());
+      if (again) {
+        turn_to(again);
+        drop(again);
+        drop(left.state);
+        left.state = take();
+        continue;
+      }
+      caught = true;
+      break;
+    }
+    if (caught) {
+      drop(left.state);
+    } else if (tries_ == 0) {
+      drop(left.state);
+      left.state = nullptr;
+      const std::string what = leaves(left);
+      if (endings_.size() < kMostEndings) endings_.push_back(what);
+    } else {
+      out.left.push_back(std::move(left));
+    }
+  }
+}
+
+// Something in the body may have failed, at a place that is not known.
+void Follower::catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& out) {
+  const StatePtr base = take();
+  for (const Handler& handler : one.handlers) {
+    conditions_.push_back(fmt::format("in a branch at line {}", line(one.begin)));
+    Flow flow = handle(handler, unknown("what was raised is not known", one.begin));
+    conditions_.pop_back();
+    std::move(flow.left.begin(), flow.left.end(), std::back_inserter(out.left));
+    if (flow.on) ends.push_back(take());
+    turn_to(base);
+    base->other.clear();
+  }
+  drop(base);
+}
+
+Follower::Flow Follower::with_statement(const Stmt& one) {
+  bool suppresses = false;
+  for (std::size_t i = 0; i < one.values.size(); ++i) {
+    Val manager = value(*one.values[i]);
+    suppresses = suppresses || (manager.is(Val::Kind::kInstance) && manager.object->name == "contextlib.suppress");
+    if (manager.is(Val::Kind::kInstance) && manager.object->of != nullptr) {
+      bool unclear = false;
+      if (const Val* enter = class_member(manager.object->of, "__enter__", unclear); enter != nullptr) {
+        Arguments a;
+        a.at = one.begin;
+        manager = call(bound_member(*enter, manager, manager.object->of, *one.values[i]), a);
+      }
+    }
+    if (one.targets[i] != nullptr) bind(*one.targets[i], manager);
+  }
+  if (!suppresses) return run(one.body);
+  ++tries_;
+  const StatePtr before = take();
+  const std::size_t doubts = doubts_;
+  Flow out = run(one.body);
+  --tries_;
+  settle(out.left, Way::kRaise, out, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+  if (doubts_ > doubts && out.on)
+    merge(before, fmt::format("depends on what fails at line {}", line(one.begin)), one.begin);
+  else
+    drop(before);
+  return out;
+}
+
+// --- match ---
+
+// 1, 0, or -1 where it is not known.
+int Follower::matches(const Expr& pattern, const Val& v) {
+  if (pattern.kind == Expr::Kind::kName) {
+    if (pattern.name != "_") bind(pattern, v);
+    return 1;
+  }
+  if (pattern.kind == Expr::Kind::kBinary && pattern.name == "|") {
+    const int left = matches(*pattern.kids[0], v);
+    if (left == 1) return 1;
+    const int right = matches(*pattern.kids[1], v);
+    return right == 1 ? (left == -1 ? -1 : 1) : std::min(left, right);
+  }
+  const bool plain = pattern.kind == Expr::Kind::kText || pattern.kind == Expr::Kind::kNumber ||
+                     pattern.kind == Expr::Kind::kConstant || pattern.kind == Expr::Kind::kAttribute;
+  if (!plain) return -1;
+  const auto fits = equal(v, value(pattern));
+  return fits ? (*fits ? 1 : 0) : -1;
+}
+
+Follower::Flow Follower::match_cases(const Stmt& one, const Val& v, std::size_t from) {
+  for (std::size_t i = from; i < one.handlers.size(); ++i) {
+    const Handler& handler = one.handlers[i];
+    int fits = matches(*handler.what, v);
+    if (fits == 1 && !handler.name.empty()) {
+      touch(locals_);
+      locals_->now.names[handler.name] = v;
+    }
+    if (fits != 0 && handler.guard != nullptr) {
+      const auto holds = truth(value(*handler.guard));
+      if (holds == std::optional(false)) fits = 0;
+      if (!holds) fits = -1;
+    }
+    if (fits == 0) continue;
+    if (fits == 1) return run(handler.body);
+    return branch([&] { return run(handler.body); }, [&] { return match_cases(one, v, i + 1); }, one.begin);
+  }
+  return {};
+}
+
+Follower::Flow Follower::match_statement(const Stmt& one) { return match_cases(one, value(*one.value), 0); }
+
+// --- definitions ---
+
+void Follower::define_function(const Stmt& one) {
+  Val f;
+  f.kind = Val::Kind::kFunction;
+  f.object = make();
+  f.object->name = one.name;
+  f.object->statement = &one;
+  f.object->scope = locals_;
+  // Defaults are what they are now.
+  for (const Parameter& parameter : one.parameters) {
+    if (parameter.fallback != nullptr) f.object->keys["=" + parameter.name] = value(*parameter.fallback);
+  }
+  if (quiet_ == 0) functions_.push_back(f.object);
+  Val v = decorated(one, f);
+  touch(locals_);
+  locals_->now.names[one.name] = v;
+}
+
+// Decorators that leave a function what it is, or that are followed; others are told of what it starts.
+Val Follower::decorated(const Stmt& one, Val v) {
+  for (auto it = one.values.rbegin(); it != one.values.rend(); ++it) {
+    const Val decorator = value(**it);
+    const std::string name =
+        decorator.is(Val::Kind::kNative) || decorator.is(Val::Kind::kInstance) ? decorator.object->name : std::string();
+    if (name == "property" || name == "functools.cached_property" || name == "staticmethod" || name == "classmethod") {
+      v.object->way = name == "functools.cached_property" ? "property" : name;
+    } else if (name.starts_with("dataclasses.dataclass")) {
+      v.object->way = "dataclass";
+    } else if (name == "functools.lru_cache" || name == "functools.cache" || name == "functools.wraps" ||
+               name == "contextlib.contextmanager" || name == "abc.abstractmethod" || name == "typing.overload" ||
+               name == "atexit.register" || name == "enum.unique") {
+      if (name == "contextlib.contextmanager") v.object->altered = shown((*it)->begin, (*it)->end);
+    } else if (decorator.is(Val::Kind::kFunction) && v.is(Val::Kind::kFunction)) {
+      Arguments a;
+      a.values = {v};
+      a.at = one.begin;
+      v = call(decorator, a);
+    } else if (v.object != nullptr) {
+      v.object->altered = shown((*it)->begin, (*it)->end);
+    }
+  }
+  return v;
+}
+
+void Follower::define_class(const Stmt& one) {
+  Val c;
+  c.kind = Val::Kind::kClass;
+  c.object = make();
+  c.object->name = one.name;
+  c.object->statement = &one;
+  c.object->scope = locals_;
+  for (const Argument& base : one.arguments) {
+    if (!base.name.empty()) continue;
+    const Val v = value(*base.value);
+    Object* of = v.is(Val::Kind::kClass) || v.is(Val::Kind::kNative) ? v.object : make();
+    if (v.is(Val::Kind::kUnknown)) of->name = shown(base.value->begin, base.value->end);
+    c.object->bases.push_back(of);
+  }
+  Object* outer = std::exchange(locals_, c.object);
+  const std::size_t before = functions_.size();
+  (void)run(one.body);
+  locals_ = outer;
+  for (std::size_t i = before; i < functions_.size(); ++i) {
+    if (functions_[i]->scope == c.object) functions_[i]->of = c.object;
+  }
+  for (auto& [name, member] : c.object->now.names) {
+    if (member.is(Val::Kind::kFunction) && member.object->scope == c.object) member.object->of = c.object;
+  }
+  if (quiet_ == 0) classes_.push_back(c.object);
+  const Val v = decorated(one, c);
+  touch(locals_);
+  locals_->now.names[one.name] = v;
+}
+
+void Follower::import(const Stmt& one) {
+  for (std::size_t i = 0; i + 1 < one.names.size(); i += 2) {
+    const std::string& name = one.names[i];
+    const bool renamed = !one.names[i + 1].empty();
+    const std::string known = renamed ? one.names[i + 1] : name.substr(0, name.find('.'));
+    touch(locals_);
+    locals_->now.names[known] = native(renamed ? name : known);
+    ++doubts_;
+  }
+}
+
+void Follower::import_from(const Stmt& one) {
+  for (std::size_t i = 0; i + 1 < one.names.size(); i += 2) {
+    const std::string& name = one.names[i];
+    if (name == "*") continue;
+    touch(locals_);
+    const std::string known = one.names[i + 1].empty() ? name : one.names[i + 1];
+    locals_->now.names[known] = imported(one.name + "." + name, one.begin);
+    ++doubts_;
+  }
+}
+
+Val Follower::imported(const std::string& name, std::size_t) {
+  if (auto constant = library_constant(name)) return *constant;
+  return native(name);
+}
+
+// --- what nothing here calls ---
+
+void Follower::unfinished() {
+  endings_.clear();  // they are of the program that is run, not of one that imports it
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    Object* function = functions_[i];
+    const Stmt* statement = function->statement;
+    const std::string_view body = source_.text.substr(statement->begin, statement->end - statement->begin);
+    const bool names =
+        body.find("sglang") != std::string_view::npos || body.find("Engine") != std::string_view::npos ||
+        body.find("ServerArgs") != std::string_view::npos || body.find("launch_server") != std::string_view::npos ||
+        body.find("subprocess") != std::string_view::npos || body.find("Popen") != std::string_view::npos;
+    if (!function->called && names) follow_alone(function, function->of);
+  }
+}
+
+// An object of a class that nothing here makes.
+Val Follower::made_alone(Object* owner) {
+  Val self;
+  self.kind = Val::Kind::kInstance;
+  self.object = make();
+  self.object->of = owner;
+  bool unclear = false;
+  const Val* init = class_member(owner, "__init__", unclear);
+  if (init == nullptr || !init->is(Val::Kind::kFunction) || init->object->statement == nullptr) {
+    for (const Val& field : owner->now.items) {
+      if (field.known_text() && !owner->now.names.contains(field.text->text))
+        self.object->now.names[field.text->text] =
+            unknown(field.text->text + " is given where the program runs", field.text->origin.front());
+    }
+    return self;
+  }
+  ++quiet_;
+  Arguments a;
+  a.at = init->object->statement->begin;
+  a.call = nullptr;
+  a.values = {self};
+  a.more = {unknown("", a.at)};
+  try {
+    (void)call_function(init->object, a);
+  } catch (const Thrown&) {
+  }
+  --quiet_;
+  return self;
+}
+
+void Follower::follow_alone(Object* function, Object* owner) {
+  const bool test = owner != nullptr && (function->name.starts_with("setUp") || function->name.starts_with("test"));
+  const std::string when = fmt::format("in {}, which nothing here calls", function->name);
+  const std::size_t outer = conditions_.size();
+  if (!test) conditions_.push_back(when);
+  Arguments a;
+  a.at = function->statement->begin;
+  a.more = {unknown("", a.at)};
+  if (owner != nullptr && function->way != "staticmethod") {
+    Val self;
+    if (function->way == "classmethod") {
+      self.kind = Val::Kind::kClass;
+      self.object = owner;
+    } else {
+      self = made_alone(owner);
+    }
+    a.values = {self};
+  }
+  try {
+    (void)call_function(function, a);
+  } catch (const Thrown&) {
+  }
+  pending_.clear();
+  conditions_.resize(outer);
+  endings_.clear();
+}
+
+}  // namespace preflight::sources::program

@@ -1,0 +1,257 @@
+// Follows a Python program without running it. Every value is known, or is not with a reason; a branch whose test is
+// not known is followed both ways and what they leave different is not known from there on. What a program may end
+// or skip is told with each launch behind it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/sources/launch_finder.h"
+#include "src/sources/program/value.h"
+#include "src/sources/readers/readers.h"
+
+namespace preflight::sources::program {
+
+class Follower {
+ public:
+  Follower(const SourceText& source, LaunchFinder& finder, const Program& program);
+  Result<bool> run();
+
+ private:
+  // --- states (states.cpp) ---
+  // Another state of the program: what differs in it from the one that is followed now.
+  struct State {
+    std::map<Object*, Content> other = {};
+  };
+  using StatePtr = std::shared_ptr<State>;
+  StatePtr take();
+  void drop(const StatePtr& state);
+  void touch(Object* object);
+  void turn_to(const StatePtr& state);
+  bool merge(const StatePtr& state, const std::string& why, std::size_t at);
+  Content merged(const Content& a, const Content& b, const std::string& why, std::size_t at, bool& changed);
+  Val merged(const Val& a, const Val& b, const std::string& name, const std::string& why, std::size_t at);
+  std::vector<Val> merged_items(const std::vector<Val>& a, const std::vector<Val>& b, const std::string& why,
+                                std::size_t at);
+  bool same(const Val& a, const Val& b, int depth = 0) const;
+
+  // --- statements (follower.cpp) ---
+  enum class Way { kReturn, kRaise, kBreak, kContinue };
+  struct Left {
+    Way way = Way::kReturn;
+    Val value = {};
+    StatePtr state = {};
+    std::size_t at = 0;
+  };
+  struct Flow {
+    bool on = true;
+    std::vector<Left> left = {};
+  };
+  struct Thrown {
+    Val value;
+    std::size_t at;
+  };
+  struct Exhausted {};
+  using Step = std::function<Flow()>;
+
+  Flow run(const Block& block);
+  Flow run(const Stmt& one);
+  Flow run_one(const Stmt& one);
+  Flow leave(Way way, Val value, std::size_t at);
+  Flow branch(const Step& yes, const Step& no, std::size_t at);
+  [[nodiscard]] std::string leaves(const Left& left) const;
+  void assign(const Stmt& one);
+  void grow(const Stmt& one);
+  void bind(const Expr& target, Val value);
+  void bind_each(const Expr& target, const Val& value);
+  void bind_item(const Expr& target, Val value);
+  void bind_attribute(const Val& base, const std::string& name, Val value, std::size_t at);
+  void remove(const Expr& target);
+  void remove_item(const Expr& target);
+  Flow if_statement(const Stmt& one);
+  Flow while_statement(const Stmt& one);
+  Flow for_statement(const Stmt& one);
+  Flow unknown_loop(const Stmt& one, const std::function<void()>& begin);
+  bool turn(const Flow& body, Flow& out, std::vector<Left>& broken);
+  void settle(std::vector<Left>& left, Way way, Flow& out, const std::string& why, std::size_t at);
+  Flow try_statement(const Stmt& one);
+  void catch_left(const Stmt& one, std::vector<Left> raised, std::vector<StatePtr>& ends, Flow& out, bool sure);
+  void catch_unsure(const Stmt& one, std::vector<StatePtr>& ends, Flow& out);
+  Flow handle(const Handler& handler, const Val& exception);
+  int catches(const Handler& handler, const Val& exception);  // 1, 0, or -1: not known
+  int is_exception(const Val& exception, const Val& type) const;
+  Flow with_statement(const Stmt& one);
+  Flow match_statement(const Stmt& one);
+  Flow match_cases(const Stmt& one, const Val& value, std::size_t from);
+  int matches(const Expr& pattern, const Val& value);
+  void define_function(const Stmt& one);
+  void define_class(const Stmt& one);
+  Val decorated(const Stmt& one, Val value);
+  void import(const Stmt& one);
+  void import_from(const Stmt& one);
+  Val imported(const std::string& name, std::size_t at);
+  void unfinished();
+  void follow_alone(Object* function, Object* owner);
+  Val made_alone(Object* owner);
+
+  // --- expressions (expressions.cpp) ---
+  Val value(const Expr& e);
+  Val value_of(const Expr& e);
+  Val name_value(const Expr& e);
+  Val given_or(Val found, const std::string& name);
+  Val number(const Expr& e) const;
+  Val text_value(const Expr& e);
+  void add_parts(const std::vector<TextPart>& parts, ShellText& out, std::size_t at);
+  Val display(const Expr& e);
+  void add_item(const Expr& e, std::vector<Val>& out);
+  Val dictionary(const Expr& e);
+  Val attribute(const Val& base, const std::string& name, const Expr& e);
+  Val instance_attribute(const Val& base, const std::string& name, const Expr& e);
+  const Val* class_member(const Object* type, const std::string& name, bool& unclear, int depth = 0) const;
+  Val bound_member(const Val& member, const Val& self, Object* type, const Expr& e);
+  Val subscript(const Expr& e);
+  Val item_at(const Val& base, const Val& index, const Expr& e);
+  Val slice(const Val& base, const Expr& e);
+  Val dict_item(const Val& base, const Val& key, std::size_t at);
+  Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
+  Val call(const Expr& e);
+  Arguments arguments_of(const Expr& e);
+  Val choice(const Expr& e);
+  Val both(const Expr& e, const Step& dummy);
+  Val either(const std::function<Val()>& a, const std::function<Val()>& b, std::size_t at);
+  Val boolean_value(const Expr& e, std::size_t from);
+  Val comprehension(const Expr& e);
+  void clause(const Expr& e, std::size_t from, Object* out);
+  Val lambda(const Expr& e);
+  Val unclear(const Expr& e) const;
+  Val unclear(std::size_t begin, std::size_t end) const;
+  [[nodiscard]] std::string shown(std::size_t begin, std::size_t end) const;
+
+  // --- operators (operators.cpp) ---
+  Val unary(const std::string& op, const Val& v, const Expr& e);
+  Val binary(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end);
+  Val arithmetic(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end);
+  Val whole_arithmetic(const std::string& op, std::int64_t a, std::int64_t b, std::size_t begin, std::size_t end);
+  Val repeated(const Val& a, const Val& times, std::size_t begin, std::size_t end);
+  Val percent(const ShellText& format, const Val& values, std::size_t at);
+  std::optional<bool> compare(const std::string& op, const Val& a, const Val& b);
+  std::optional<bool> equal(const Val& a, const Val& b, int depth = 0) const;
+  std::optional<bool> less(const Val& a, const Val& b) const;
+  std::optional<bool> contains(const Val& all, const Val& one);
+  std::optional<bool> truth(const Val& v);
+  Val str(const Val& v, std::size_t at);
+  std::optional<std::string> repr(const Val& v, int depth = 0) const;
+  Val formatted(const Val& v, const std::string& spec, std::size_t at);
+  Val text(std::string s, std::size_t at) const;
+  Val text(ShellText t) const;
+  ShellText text_or_hole(const Val& v, std::size_t at);
+  ShellText hole(const Val& v, std::size_t at) const;
+
+  // --- calls (calls.cpp, methods.cpp, libraries.cpp) ---
+  Val call(const Val& callee, Arguments& arguments);
+  Val call_function(Object* function, Arguments& arguments);
+  void bind_parameters(const std::vector<Parameter>& parameters, Arguments& arguments, Object* function,
+                       Object* locals);
+  Val body_value(Object* function, Object* locals, Object* frame_owner);
+  Val instantiate(Object* type, Arguments& arguments);
+  void dataclass_fields(Object* type, std::vector<std::pair<std::string, Val>>& out, int depth = 0);
+  Val call_unknown(const Val& callee, Arguments& arguments);
+  void handed_over(const Val& v, const std::string& to, std::size_t at, int depth = 0);
+  std::optional<std::vector<Val>> items_of(const Val& v, std::size_t at);  // none: not known
+  Val list_of(std::vector<Val> items, Val::Kind kind = Val::Kind::kList);
+  Val native(const std::string& name);
+  Val method(const std::string& name, const Val& self);
+  Val instance(const std::string& name);
+  Object* make();
+
+  Val call_native(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> builtin(const std::string& name, Arguments& a);
+  std::optional<Val> builtin_of_items(const std::string& name, Arguments& a);
+  std::optional<Val> conversion(const std::string& name, Arguments& a);
+  std::optional<Val> type_question(const std::string& name, Arguments& a);
+  Val range(const Arguments& a);
+  Val text_method(const std::string& name, const Val& self, Arguments& a);
+  std::optional<Val> text_pieces(const std::string& name, const Val& self, Arguments& a);
+  std::optional<Val> text_changed(const std::string& name, const Val& self, Arguments& a);
+  std::optional<Val> text_asked(const std::string& name, const Val& self, Arguments& a);
+  Val joined(const Val& self, Arguments& a);
+  Val format_call(const ShellText& format, Arguments& a);
+  Val list_method(const std::string& name, const Val& self, Arguments& a);
+  Val dict_method(const std::string& name, const Val& self, Arguments& a);
+  Val set_method(const std::string& name, const Val& self, Arguments& a);
+  void update(Object* dict, const Val& more, std::size_t at);
+  void set_entry(Object* dict, const Val& key, Val value, std::size_t at);
+  Val* entry(Object* dict, const Val& key);
+  std::optional<Val> library(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> library_constant(const std::string& name);
+  std::optional<Val> paths(const std::string& name, Arguments& a);
+  Val path_of(ShellText text);
+  std::optional<Val> path_method(const std::string& name, const Val& self, Arguments& a);
+  std::optional<Val> json(const std::string& name, Arguments& a);
+  bool json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth);
+  std::optional<Val> iteration(const std::string& name, Arguments& a);
+  std::optional<Val> workers(const std::string& name, const Object& callee, Arguments& a);
+  std::optional<Val> parser_call(const std::string& name, const Object& callee, Arguments& a);
+  void add_option(Object* parser, Arguments& a);
+  Val parsed_options(Object* parser, std::size_t at);
+  Val option_default(Arguments& a, bool positional, const std::string& name);
+
+  // --- launches (starts.cpp) ---
+  std::optional<Val> start(const std::string& name, Arguments& a);
+  std::optional<Val> start_process(const std::string& name, Arguments& a);
+  std::optional<Val> start_by_words(const std::string& name, Arguments& a);
+  std::optional<Val> start_server(const std::string& name, Arguments& a);
+  void start_shell(const Val& text, Arguments& a);
+  void start_words(const Val& words, Arguments& a, std::size_t drop = 0);
+  void test_server(Arguments& a);
+  void engine(Arguments& a);
+  void option(const std::string& name, const Val& v, std::size_t at, std::vector<ShellWord>& words,
+              RunContext& context);
+  void add_word(const Val& v, std::vector<ShellWord>& out, RunContext& context, bool texts_alone);
+  [[nodiscard]] ShellWord word(const ShellText& text, const Val& v, std::size_t at) const;
+  RunContext context(Arguments& a);
+  void environment(const Val& dict, RunContext& context, bool inherits_program);
+  [[nodiscard]] bool names_server(const Val& v, int depth = 0) const;
+  void left_lists();
+
+  // --- what is known of everything ---
+  [[nodiscard]] int line(std::size_t at) const { return finder_.place(at).line; }
+  void spend(std::size_t steps);
+
+  const SourceText& source_;
+  LaunchFinder& finder_;
+  const Program& program_;
+  std::vector<std::unique_ptr<Object>> objects_;
+  std::vector<State*> alive_;
+  std::vector<StatePtr> held_;
+  Object* globals_ = nullptr;
+  Object* locals_ = nullptr;
+  Object* function_ = nullptr;
+  std::set<std::string> global_names_;
+  Object* environ_ = nullptr;
+  std::vector<std::string> conditions_;
+  std::vector<std::string> endings_;  // what may have ended the program before
+  std::vector<Left> pending_;         // what calls of the statement at hand may have raised
+  std::vector<Object*> functions_;    // all of them, in their order
+  std::vector<Object*> classes_;
+  std::vector<std::pair<Object*, std::size_t>> named_lists_;  // that name a server, and where
+  std::set<Object*> used_;                                    // of them
+  std::set<std::string> once_;
+  std::vector<Val>* yields_ = nullptr;
+  int quiet_ = 0;    // nothing is recorded
+  int tries_ = 0;    // around what is followed
+  int calls_ = 0;    // inside each other
+  int forever_ = 0;  // loops without a test
+  std::size_t ended_at_ = 0;
+  std::size_t doubts_ = 0;  // what may have failed so far
+  std::size_t steps_ = 1'500'000;
+  std::optional<Error> error_;
+};
+
+}  // namespace preflight::sources::program

@@ -1,0 +1,573 @@
+// What is known of Python's library: paths, JSON, shlex, argparse, workers. Tested by tests/traps_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "preflight/value.h"
+#include "src/python/json_text.h"
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+using Kind = Val::Kind;
+
+bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
+
+// Calls that change nothing that a launch depends on, by the beginning of their names.
+constexpr std::array<std::string_view, 27> kHarmless = {
+    "time.",      "logging.",  "signal.",     "os.makedirs", "os.mkdir",      "os.chdir",         "os.kill",
+    "os.setsid",  "warnings.", "atexit.",     "traceback.",  "json.dump",     "shutil.rm",        "sys.stdout",
+    "sys.stderr", "gc.",       "random.seed", "os.umask",    "os.wait",       "os.setpgrp",       "faulthandler.",
+    "sys.path",   "typing.",   "os.remove",   "os.unlink",   "asyncio.sleep", "torch.manual_seed"};
+
+}  // namespace
+
+std::optional<Val> Follower::library_constant(const std::string& name) {
+  if (name == "os.environ") return Val{.kind = Kind::kDict, .object = environ_};
+  if (name == "sys.executable") return text("python3", 0);
+  if (name == "sys.platform") return text("linux", 0);
+  if (name == "os.name") return text("posix", 0);
+  if (name == "os.sep" || name == "os.path.sep") return text("/", 0);
+  if (name == "os.linesep") return text("\n", 0);
+  if (name == "os.pathsep") return text(":", 0);
+  if (name == "typing.TYPE_CHECKING") return boolean(false);
+  if (name == "sys.argv") {
+    Val& own = globals_->now.names[".sys.argv"];
+    if (own.is(Kind::kNone)) {
+      own =
+          list_of({text("program", 0), unknown("the arguments that the program is given are not known here", 0, true)});
+    }
+    return own;
+  }
+  return std::nullopt;
+}
+
+// --- paths ---
+
+Val Follower::path_of(ShellText t) {
+  while (t.text.size() > 1 && t.text.ends_with('/')) t = sources::slice(t, 0, t.text.size() - 1);
+  Val out = instance("pathlib.Path");
+  out.object->bound = {text(std::move(t))};
+  return out;
+}
+
+std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
+  const auto plain = [&](const Val& v) { return str(v, a.at); };
+  if (name == "os.path.join") {
+    ShellText out;
+    for (const Val& one : a.values) {
+      const Val part = plain(one);
+      if (!part.is(Kind::kText)) return unclear(a.at, a.end);
+      const ShellText& t = *part.text;
+      if (!t.text.empty() && t.text[0] == kHole && !out.text.empty()) return unclear(a.at, a.end);
+      if (t.text.starts_with('/') || out.text.empty()) {
+        out = t;
+        continue;
+      }
+      if (!out.text.ends_with('/')) append(out, ShellText{"/", {a.at}, {}});
+      append(out, t);
+    }
+    return text(std::move(out));
+  }
+  if (a.values.size() != 1) return std::nullopt;
+  const Val v = plain(a.values[0]);
+  if (!v.known_text()) return std::nullopt;
+  const std::string& s = v.text->text;
+  const auto slash = s.rfind('/');
+  if (name == "os.path.basename")
+    return text(sources::slice(*v.text, slash == std::string::npos ? 0 : slash + 1, s.size()));
+  if (name == "os.path.dirname") {
+    if (slash == std::string::npos) return text("", a.at);
+    return text(sources::slice(*v.text, 0, slash == 0 ? 1 : slash));
+  }
+  if (name == "os.path.expanduser" && !s.starts_with('~')) return v;
+  if (name == "os.path.expandvars" && s.find('$') == std::string::npos) return v;
+  if (name == "os.path.abspath" && s.starts_with('/') && s.find("//") == std::string::npos &&
+      s.find("/.") == std::string::npos && !s.ends_with('/'))
+    return v;
+  if (name == "os.path.isabs") return boolean(s.starts_with('/'));
+  return std::nullopt;
+}
+
+std::optional<Val> Follower::path_method(const std::string& name, const Val& self, Arguments& a) {
+  if (self.object->bound.empty()) return std::nullopt;
+  const Val path = self.object->bound[0];
+  const std::string& s = path.text->text;
+  if (name == "joinpath") {
+    Arguments all = a;
+    all.values.insert(all.values.begin(), path);
+    const auto out = paths("os.path.join", all);
+    return out && out->is(Kind::kText) ? path_of(*out->text) : unclear(a.at, a.end);
+  }
+  if (name == "as_posix" || name == "__str__") return path;
+  if (!path.known_text()) return std::nullopt;
+  const auto slash = s.rfind('/');
+  const std::string last = s.substr(slash == std::string::npos ? 0 : slash + 1);
+  if (name == ".name") return text(last, a.at);
+  if (name == ".stem") return text(last.substr(0, last.rfind('.') == 0 ? std::string::npos : last.rfind('.')), a.at);
+  if (name == ".parent")
+    return path_of(*text(slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash), a.at).text);
+  return std::nullopt;
+}
+
+// --- JSON ---
+
+bool Follower::json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth) {
+  const auto put = [&](const std::string& s) { append(out, *text(s, v.begin < v.end ? v.begin : at).text); };
+  if (depth > 20) return false;
+  spend(2);
+  switch (v.kind) {
+    case Kind::kNone:
+      put("null");
+      return true;
+    case Kind::kBool:
+      put(v.integer != 0 ? "true" : "false");
+      return true;
+    case Kind::kInt:
+    case Kind::kFloat:
+      put(*repr(v));
+      return true;
+    case Kind::kText:
+      if (!v.known_text()) return false;
+      put(python::json_dumps(Value(v.text->text)));
+      return true;
+    case Kind::kList:
+    case Kind::kTuple: {
+      put("[");
+      bool first = true;
+      for (const Val& item : v.object->now.items) {
+        if (is_many(item)) return false;
+        if (!first) put(compact ? "," : ", ");
+        first = false;
+        if (item.is(Kind::kUnknown))
+          append(out, hole(item, at));
+        else if (!json_text(item, compact, out, at, depth + 1))
+          return false;
+      }
+      put("]");
+      return true;
+    }
+    case Kind::kDict: {
+      if (!v.object->now.open.empty() || v.object->now.inherits) return false;
+      put("{");
+      bool first = true;
+      for (const auto& [key, item] : v.object->now.pairs) {
+        if (item.is(Kind::kGone)) continue;
+        if (!first) put(compact ? "," : ", ");
+        first = false;
+        if (!key.known_text()) return false;
+        put(python::json_dumps(Value(key.text->text)));
+        put(compact ? ":" : ": ");
+        if (item.is(Kind::kUnknown))
+          append(out, hole(item, at));
+        else if (!json_text(item, compact, out, at, depth + 1))
+          return false;
+      }
+      put("}");
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+std::optional<Val> Follower::json(const std::string& name, Arguments& a) {
+  if (name != "json.dumps" || a.values.size() != 1) return std::nullopt;
+  bool compact = false;
+  for (const auto& [key, v] : a.keys) {
+    const auto items = key == "separators" ? items_of(v, a.at) : std::nullopt;
+    const bool tight = items && items->size() == 2 && (*items)[0].known_text() && (*items)[0].text->text == "," &&
+                       (*items)[1].known_text() && (*items)[1].text->text == ":";
+    if (!tight) return unclear(a.at, a.end);
+    compact = true;
+  }
+  ShellText out;
+  if (!json_text(a.values[0], compact, out, a.at, 0)) return unclear(a.at, a.end);
+  return text(std::move(out));
+}
+
+// --- iteration ---
+
+std::optional<Val> Follower::iteration(const std::string& name, Arguments& a) {
+  const auto many = [&] {
+    return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
+  };
+  if (name == "itertools.chain" || name == "itertools.chain.from_iterable") {
+    std::vector<Val> parts = a.values;
+    if (name.ends_with("from_iterable")) {
+      const auto all = a.values.empty() ? std::nullopt : items_of(a.values[0], a.at);
+      if (!all) return many();
+      parts = *all;
+    }
+    std::vector<Val> out;
+    for (const Val& one : parts) {
+      const auto items = items_of(one, a.at);
+      if (!items) return many();
+      out.insert(out.end(), items->begin(), items->end());
+    }
+    return list_of(std::move(out));
+  }
+  if (name == "itertools.product" && a.keys.empty()) {
+    std::vector<std::vector<Val>> rows = {{}};
+    for (const Val& one : a.values) {
+      const auto items = items_of(one, a.at);
+      if (!items || std::any_of(items->begin(), items->end(), is_many)) return many();
+      std::vector<std::vector<Val>> next;
+      for (const auto& row : rows) {
+        for (const Val& item : *items) {
+          next.push_back(row);
+          next.back().push_back(item);
+          spend(row.size() + 2);
+        }
+      }
+      rows = std::move(next);
+    }
+    std::vector<Val> out;
+    for (auto& row : rows) out.push_back(list_of(std::move(row), Kind::kTuple));
+    return list_of(std::move(out));
+  }
+  return std::nullopt;
+}
+
+// --- threads, processes, pools ---
+
+std::optional<Val> Follower::workers(const std::string& name, const Object& callee, Arguments& a) {
+  const bool worker = name == "threading.Thread" || name == "multiprocessing.Process" || name == "threading.Timer" ||
+                      name.ends_with(".Process");
+  if (callee.bound.empty()) {
+    if (worker) {
+      Val out = instance("worker");
+      for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+      return out;
+    }
+    if (name.ends_with("ThreadPoolExecutor") || name.ends_with("ProcessPoolExecutor") || name.ends_with("Pool"))
+      return instance("pool");
+    if (name.ends_with("get_context")) return native("multiprocessing");
+    return std::nullopt;
+  }
+  const Val& self = callee.bound[0];
+  if (name == "worker.start" || name == "worker.run") {
+    const auto target = self.object->keys.find("target");
+    if (target == self.object->keys.end()) return none();
+    Arguments inner;
+    inner.at = a.at;
+    inner.end = a.end;
+    inner.call = a.call;
+    if (const auto args = self.object->keys.find("args"); args != self.object->keys.end()) {
+      const auto items = items_of(args->second, a.at);
+      inner.values =
+          items ? *items : std::vector<Val>{unknown("what the thread is given is not known here", a.at, true)};
+    }
+    if (const auto keys = self.object->keys.find("kwargs");
+        keys != self.object->keys.end() && keys->second.is(Kind::kDict)) {
+      for (const auto& [key, v] : keys->second.object->now.pairs) {
+        if (key.known_text()) inner.keys.emplace_back(key.text->text, v);
+      }
+    }
+    // What fails in a thread ends that thread alone.
+    ++tries_;
+    try {
+      (void)call(target->second, inner);
+    } catch (const Thrown&) {
+    }
+    --tries_;
+    return none();
+  }
+  if (name == "worker.join" || name == "worker.is_alive" || name == "worker.daemon") return unclear(a.at, a.end);
+  if ((name == "pool.submit" || name == "pool.apply" || name == "pool.apply_async") && !a.values.empty()) {
+    Arguments inner = a;
+    inner.values.erase(inner.values.begin());
+    if (name != "pool.submit") {
+      const auto items =
+          inner.values.empty() ? std::vector<Val>() : items_of(inner.values[0], a.at).value_or(std::vector<Val>{});
+      inner.values = items;
+    }
+    (void)call(a.values[0], inner);
+    return instance("future");
+  }
+  if ((name == "pool.map" || name == "pool.imap" || name == "pool.starmap") && a.values.size() == 2) {
+    const auto items = items_of(a.values[1], a.at);
+    if (!items) return std::nullopt;
+    std::vector<Val> out;
+    for (const Val& item : *items) {
+      Arguments inner;
+      inner.at = a.at;
+      inner.end = a.end;
+      inner.values = {item};
+      if (name == "pool.starmap") inner.values = items_of(item, a.at).value_or(std::vector<Val>{item});
+      out.push_back(call(a.values[0], inner));
+    }
+    return list_of(std::move(out));
+  }
+  if (name.starts_with("pool.") || name.starts_with("future.")) return unclear(a.at, a.end);
+  return std::nullopt;
+}
+
+// --- argparse ---
+
+// What an option is where the program is started without it.
+Val Follower::option_default(Arguments& a, bool positional, const std::string& name) {
+  const auto text_of = [&](std::string_view key) {
+    const Val* v = a.key(key);
+    return v != nullptr && v->known_text() ? v->text->text : std::string();
+  };
+  const std::string action = text_of("action");
+  const Val* fallback = a.key("default");
+  const Val* type = a.key("type");
+  const Val* required = a.key("required");
+  const std::string count = text_of("nargs");
+  if ((positional && count != "?" && count != "*") ||
+      (required != nullptr && truth(*required) != std::optional(false))) {
+    Val out = unknown(name + " is given where the program is started", a.at);
+    auto mystery = std::make_shared<Mystery>(*out.mystery);
+    mystery->name = name;
+    out.mystery = mystery;
+    return given_or(out, name);
+  }
+  if (fallback == nullptr) {
+    if (action == "store_true") return boolean(false);
+    if (action == "store_false") return boolean(true);
+    if (positional && count == "*") return list_of({});
+    return none();
+  }
+  if (fallback->is(Kind::kText) && type != nullptr) {
+    Arguments inner;
+    inner.at = a.at;
+    inner.end = a.end;
+    inner.values = {*fallback};
+    return call(*type, inner);
+  }
+  return *fallback;
+}
+
+void Follower::add_option(Object* parser, Arguments& a) {
+  std::string name;
+  bool positional = false;
+  for (const Val& v : a.values) {
+    if (!v.known_text()) {
+      touch(parser);
+      parser->now.open = "an option is added whose name is not known here";
+      return;
+    }
+    const std::string& s = v.text->text;
+    if (!s.starts_with('-')) positional = true;
+    if (name.empty() || (s.starts_with("--") && !name.starts_with("--"))) name = s;
+  }
+  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+  if (!positional) std::replace(name.begin(), name.end(), '-', '_');
+  if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
+  if (name.empty()) return;
+  const Val v = option_default(a, positional, name);
+  touch(parser);
+  set_entry(parser, text(name, a.at), v, a.at);
+}
+
+Val Follower::parsed_options(Object* parser, std::size_t at) {
+  Val out = instance("argparse.Namespace");
+  out.object->now.open = parser->now.open;
+  out.object->now.pairs = parser->now.pairs;
+  for (const auto& [key, v] : parser->now.pairs) {
+    if (key.known_text()) out.object->now.names[key.text->text] = v;
+  }
+  (void)at;
+  return out;
+}
+
+std::optional<Val> Follower::parser_call(const std::string& name, const Object& callee, Arguments& a) {
+  if (callee.bound.empty() || !name.starts_with("argparse.ArgumentParser.")) return std::nullopt;
+  const std::string what = name.substr(24);
+  const Val& self = callee.bound[0];
+  Object* parser = self.object;
+  if (what == "add_argument") {
+    add_option(parser, a);
+    return instance("argparse.Action");
+  }
+  if (what == "add_argument_group" || what == "add_mutually_exclusive_group") return self;
+  if (what == "set_defaults") {
+    for (const auto& [key, v] : a.keys) set_entry(parser, text(key, a.at), v, a.at);
+    return none();
+  }
+  if (what == "parse_args" || what == "parse_known_args") {
+    const bool own = !a.values.empty() && !a.values[0].is(Kind::kNone);
+    const bool empty = own && a.values[0].sequence() && a.values[0].object->now.items.empty();
+    if (own && !empty) {
+      touch(parser);
+      for (auto& [key, v] : parser->now.pairs) v = unknown("what the parser reads is not followed", a.at);
+    }
+    Val out = parsed_options(parser, a.at);
+    if (what == "parse_args") return out;
+    return list_of({out, list_of({})}, Kind::kTuple);
+  }
+  if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
+  if (what == "add_subparsers") {
+    touch(parser);
+    parser->now.open = "which subcommand is given is not known here";
+    return unknown("what subparsers.add_parser gives is not known here", a.at);
+  }
+  return unclear(a.at, a.end);
+}
+
+// --- the rest ---
+
+std::optional<Val> Follower::library(const std::string& name, const Object& callee, Arguments& a) {
+  if (name == "sys.exit" || name == "os._exit" || name == "os.abort") throw Thrown{instance("SystemExit"), a.at};
+  if (name == "argparse.ArgumentParser") return instance(name);
+  if (name == "argparse.Namespace") {
+    Val out = instance(name);
+    for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
+    return out;
+  }
+  if (name == "os.getenv" && !a.values.empty() && a.values[0].known_text()) {
+    const Val dict = {.kind = Kind::kDict, .object = environ_};
+    return dict_method("get", dict, a);
+  }
+  if (name == "os.putenv" && a.values.size() == 2) {
+    set_entry(environ_, a.values[0], a.values[1], a.at);
+    return none();
+  }
+  if (name.starts_with("os.path.")) {
+    if (auto out = paths(name, a)) return out;
+    return unclear(a.at, a.end);
+  }
+  if (name == "pathlib.Path" || name == "pathlib.PosixPath" || name == "pathlib.PurePosixPath") {
+    Arguments all = a;
+    const auto out = a.values.empty() ? std::nullopt : paths("os.path.join", all);
+    return out && out->is(Kind::kText) ? path_of(*out->text) : unclear(a.at, a.end);
+  }
+  if (name == "shlex.split" && a.values.size() == 1 && a.values[0].is(Kind::kText)) {
+    std::vector<Val> out;
+    for (ShellWord& word : plain_words(*a.values[0].text)) {
+      Val v = text(static_cast<ShellText>(word));
+      v.begin = word.begin;
+      v.end = word.end;
+      out.push_back(std::move(v));
+    }
+    return list_of(std::move(out));
+  }
+  if ((name == "shlex.quote" || name == "pipes.quote") && a.values.size() == 1 && a.values[0].known_text()) {
+    const std::string& s = a.values[0].text->text;
+    const bool safe = !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             std::string_view("@%+=:,./-_").find(c) != std::string_view::npos;
+    });
+    if (safe) return a.values[0];
+    std::string out = "'";
+    for (const char c : s) out += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
+    return text(out + "'", a.at);
+  }
+  if ((name == "shlex.join" || name == "subprocess.list2cmdline") && a.values.size() == 1) {
+    const auto items = items_of(a.values[0], a.at);
+    if (!items || name != "shlex.join") return unclear(a.at, a.end);
+    ShellText out;
+    for (const Val& item : *items) {
+      Arguments one;
+      one.at = a.at;
+      one.end = a.end;
+      one.values = {item};
+      const auto quoted = library("shlex.quote", callee, one);
+      if (!out.text.empty()) append(out, *text(" ", a.at).text);
+      append(out, quoted ? text_or_hole(*quoted, a.at) : hole(item, a.at));
+    }
+    return text(std::move(out));
+  }
+  if (auto out = json(name, a)) return out;
+  if (auto out = iteration(name, a)) return out;
+  if (auto out = workers(name, callee, a)) return out;
+  if ((name == "copy.copy" || name == "copy.deepcopy") && a.values.size() == 1) {
+    Val out = a.values[0];
+    const bool flat =
+        name == "copy.copy" || std::none_of(out.object == nullptr ? a.values.begin() : out.object->now.items.begin(),
+                                            out.object == nullptr ? a.values.begin() : out.object->now.items.end(),
+                                            [](const Val& v) { return v.object != nullptr; });
+    if (out.object == nullptr || out.object == environ_) return out.object == nullptr ? out : unclear(a.at, a.end);
+    if (!flat) return unclear(a.at, a.end);
+    if (out.sequence()) {
+      if (names_server(out)) used_.insert(out.object);
+      return list_of(out.object->now.items, out.kind);
+    }
+    const bool deep_values =
+        name == "copy.deepcopy" && std::any_of(out.object->now.pairs.begin(), out.object->now.pairs.end(),
+                                               [](const auto& one) { return one.second.object != nullptr; });
+    if (!out.is(Kind::kDict) || deep_values) return unclear(a.at, a.end);
+    Object* copied = make();
+    copied->now = out.object->now;
+    out.object = copied;
+    return out;
+  }
+  if (name == "functools.partial" && !a.values.empty()) {
+    if (a.values[0].is(Kind::kFunction)) {
+      Val out = a.values[0];
+      Object* made = make();
+      *made = *out.object;
+      made->bases = {out.object->bases.empty() ? out.object : out.object->bases[0]};
+      made->bound.insert(made->bound.end(), a.values.begin() + 1, a.values.end());
+      for (const auto& [key, v] : a.keys) made->keys[key] = v;
+      out.object = made;
+      return out;
+    }
+    return std::nullopt;
+  }
+  if (name == "asyncio.run" || name == "asyncio.wait_for" || name == "asyncio.create_task" ||
+      name == "asyncio.ensure_future" || name == "asyncio.shield" || name == "typing.cast")
+    return a.values.empty() ? none() : a.values[name == "typing.cast" ? a.values.size() - 1 : 0];
+  if (name == "asyncio.gather") return list_of(a.values);
+  if (name == "dataclasses.field") {
+    Val out = instance(name);
+    for (const auto& [key, v] : a.keys) out.object->keys[key] = v;
+    return out;
+  }
+  if (name == "dataclasses.asdict" && a.values.size() == 1 && a.values[0].is(Kind::kInstance) &&
+      a.values[0].object->of != nullptr) {
+    Val out = {.kind = Kind::kDict, .object = make()};
+    std::vector<std::pair<std::string, Val>> fields;
+    dataclass_fields(a.values[0].object->of, fields);
+    for (const auto& [field, fallback] : fields) {
+      const auto it = a.values[0].object->now.names.find(field);
+      if (it != a.values[0].object->now.names.end()) set_entry(out.object, text(field, a.at), it->second, a.at);
+    }
+    return out;
+  }
+  if (name == "collections.OrderedDict") return conversion("dict", a);
+  if (name == "collections.defaultdict") {
+    Val out = {.kind = Kind::kDict, .object = make()};
+    out.object->name = "defaultdict";
+    if (!a.values.empty()) out.object->bound = {a.values[0]};
+    return out;
+  }
+  if (name == "contextlib.suppress") return instance(name);
+  if (name == "types.SimpleNamespace") {
+    Val out = instance(name);
+    for (const auto& [key, v] : a.keys) out.object->now.names[key] = v;
+    return out;
+  }
+  if (name == "textwrap.dedent" && a.values.size() == 1 && a.values[0].known_text()) {
+    // Where no line is indented, nothing changes; else how much depends on them all.
+    const std::string& s = a.values[0].text->text;
+    std::size_t least = std::string::npos;
+    for (std::size_t from = 0; from < s.size();) {
+      const auto end = std::min(s.find('\n', from), s.size());
+      const auto first = s.find_first_not_of(' ', from);
+      if (first < end) least = std::min(least, first - from);
+      if (first < end && s[first] == '\t') return unclear(a.at, a.end);
+      from = end + 1;
+    }
+    if (least == std::string::npos || least == 0) return a.values[0];
+    ShellText out;
+    for (std::size_t from = 0; from < s.size();) {
+      const auto end = std::min(s.find('\n', from), s.size());
+      const bool blank = s.find_first_not_of(' ', from) >= end;
+      if (!blank) append(out, sources::slice(*a.values[0].text, from + least, end));
+      if (end < s.size()) append(out, sources::slice(*a.values[0].text, end, end + 1));
+      from = end + 1;
+    }
+    return text(std::move(out));
+  }
+  for (const std::string_view one : kHarmless) {
+    if (name.starts_with(one)) return unclear(a.at, a.end);
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources::program

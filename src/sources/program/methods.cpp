@@ -1,0 +1,507 @@
+// Methods of texts, lists, dictionaries and sets. Tested by tests/traps_test.cpp, with Python as the judge.
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+using Kind = Val::Kind;
+constexpr std::string_view kBlanks = " \t\n\r\v\f";
+
+bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
+
+}  // namespace
+
+// --- texts ---
+
+Val Follower::joined(const Val& self, Arguments& a) {
+  if (a.values.size() != 1) return unclear(a.at, a.end);
+  const auto items = items_of(a.values[0], a.at);
+  if (!items) return unclear(a.at, a.end);
+  ShellText out;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    if (i > 0) append(out, *self.text);
+    const Val& item = (*items)[i];
+    if (!item.is(Kind::kText) && !item.is(Kind::kUnknown)) throw Thrown{instance("TypeError"), a.at};
+    const ShellText piece = item.is(Kind::kText) ? *item.text : hole(item, a.at);
+    spend(piece.text.size() / 8 + 1);
+    append(out, piece);
+  }
+  return text(std::move(out));
+}
+
+// split, rsplit, splitlines, partition, rpartition.
+std::optional<Val> Follower::text_pieces(const std::string& name, const Val& self, Arguments& a) {
+  const ShellText& t = *self.text;
+  const std::string& s = t.text;
+  const auto piece = [&](std::size_t from, std::size_t to) {
+    Val out = text(sources::slice(t, from, to));
+    if (from < to && to <= t.origin.size()) {
+      out.begin = t.origin[from];
+      out.end = std::max(out.begin, t.origin[to - 1] + 1);
+    }
+    return out;
+  };
+  std::vector<Val> out;
+  spend(s.size() + 1);
+  if (name == "partition" || name == "rpartition") {
+    if (a.values.size() != 1 || !a.values[0].known_text() || !self.known_text()) return unclear(a.at, a.end);
+    const std::string& sign = a.values[0].text->text;
+    const auto at = name == "partition" ? s.find(sign) : s.rfind(sign);
+    if (sign.empty()) return unclear(a.at, a.end);
+    if (at == std::string::npos)
+      out = name == "partition" ? std::vector<Val>{self, text("", a.at), text("", a.at)}
+                                : std::vector<Val>{text("", a.at), text("", a.at), self};
+    else
+      out = {piece(0, at), piece(at, at + sign.size()), piece(at + sign.size(), s.size())};
+    return list_of(std::move(out), Kind::kTuple);
+  }
+  if (name == "splitlines") {
+    if (!a.values.empty() || !a.keys.empty()) return unclear(a.at, a.end);
+    for (std::size_t from = 0; from < s.size();) {
+      const auto end = std::min(s.find('\n', from), s.size());
+      out.push_back(piece(from, end > from && s[end - 1] == '\r' ? end - 1 : end));
+      from = end + 1;
+    }
+    return list_of(std::move(out));
+  }
+  if (name != "split" && name != "rsplit") return std::nullopt;
+  const Val* sign = a.argument(0, "sep");
+  const Val* most = a.argument(1, "maxsplit");
+  if (most != nullptr && !most->whole()) return unclear(a.at, a.end);
+  const std::int64_t limit = most == nullptr || most->integer < 0 ? 1'000'000 : most->integer;
+  if (sign == nullptr || sign->is(Kind::kNone)) {
+    if (name == "rsplit" && most != nullptr) return unclear(a.at, a.end);
+    for (auto from = s.find_first_not_of(kBlanks); from != std::string::npos;) {
+      auto end = std::min(s.find_first_of(kBlanks, from), s.size());
+      if (std::ssize(out) == limit) end = s.find_last_not_of(kBlanks) + 1;
+      out.push_back(piece(from, end));
+      from = s.find_first_not_of(kBlanks, end);
+    }
+    return list_of(std::move(out));
+  }
+  if (!sign->known_text() || sign->text->text.empty() || !self.known_text()) return unclear(a.at, a.end);
+  const std::string& between = sign->text->text;
+  std::vector<std::size_t> cuts;
+  for (auto at = s.find(between); at != std::string::npos; at = s.find(between, at + between.size()))
+    cuts.push_back(at);
+  if (std::ssize(cuts) > limit) {
+    if (name == "split")
+      cuts.resize(static_cast<std::size_t>(limit));
+    else
+      cuts.erase(cuts.begin(), cuts.end() - static_cast<std::ptrdiff_t>(limit));
+  }
+  std::size_t from = 0;
+  for (const std::size_t cut : cuts) {
+    out.push_back(piece(from, cut));
+    from = cut + between.size();
+  }
+  out.push_back(piece(from, s.size()));
+  return list_of(std::move(out));
+}
+
+// Texts made of one that is known whole.
+std::optional<Val> Follower::text_changed(const std::string& name, const Val& self, Arguments& a) {
+  const ShellText& t = *self.text;
+  const std::string& s = t.text;
+  const auto arg = [&](std::size_t i) {
+    return i < a.values.size() && a.values[i].known_text() ? &a.values[i].text->text : nullptr;
+  };
+  if (name == "strip" || name == "lstrip" || name == "rstrip") {
+    if (!a.values.empty() && arg(0) == nullptr && !a.values[0].is(Kind::kNone)) return unclear(a.at, a.end);
+    const std::string signs = arg(0) != nullptr ? *arg(0) : std::string(kBlanks);
+    if (!self.known_text() && (s.front() == kHole || s.back() == kHole)) return unclear(a.at, a.end);
+    std::size_t from = name == "rstrip" ? 0 : s.find_first_not_of(signs);
+    const std::size_t last = s.find_last_not_of(signs);
+    if (from == std::string::npos || last == std::string::npos) return text("", a.at);
+    const std::size_t to = name == "lstrip" ? s.size() : last + 1;
+    from = std::min(from, to);
+    return text(sources::slice(t, from, to));
+  }
+  if (name == "removeprefix" || name == "removesuffix") {
+    if (arg(0) == nullptr || !self.known_text()) return unclear(a.at, a.end);
+    if (name == "removeprefix" && s.starts_with(*arg(0))) return text(sources::slice(t, arg(0)->size(), s.size()));
+    if (name == "removesuffix" && s.ends_with(*arg(0))) return text(sources::slice(t, 0, s.size() - arg(0)->size()));
+    return self;
+  }
+  if (!self.known_text()) return std::nullopt;
+  const bool plain = std::all_of(s.begin(), s.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (name == "lower" || name == "upper" || name == "casefold" || name == "capitalize" || name == "title") {
+    if (!plain) return unclear(a.at, a.end);
+    ShellText out = t;
+    bool first = true;
+    for (char& c : out.text) {
+      const bool up = name == "upper" || ((name == "capitalize" || name == "title") && first);
+      const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
+      c = static_cast<char>(up ? std::toupper(static_cast<unsigned char>(c))
+                               : std::tolower(static_cast<unsigned char>(c)));
+      first = name == "title" ? !letter : false;
+    }
+    return text(std::move(out));
+  }
+  if (name == "replace") {
+    if (a.values.size() != 2 || arg(0) == nullptr || arg(0)->empty()) return unclear(a.at, a.end);
+    ShellText out;
+    std::size_t from = 0;
+    for (auto at = s.find(*arg(0)); at != std::string::npos; at = s.find(*arg(0), from)) {
+      append(out, sources::slice(t, from, at));
+      append(out, text_or_hole(a.values[1], a.at));
+      from = at + arg(0)->size();
+      spend(out.text.size() / 16 + 1);
+    }
+    append(out, sources::slice(t, from, s.size()));
+    return text(std::move(out));
+  }
+  if (name == "zfill" || name == "ljust" || name == "rjust" || name == "center") {
+    if (a.values.empty() || !a.values[0].whole() || a.values[0].integer > 1'000 || name == "center" ||
+        a.values.size() > 1)
+      return unclear(a.at, a.end);
+    const auto width = static_cast<std::size_t>(std::max<std::int64_t>(a.values[0].integer, 0));
+    if (s.size() >= width) return self;
+    if (name == "zfill" && !s.empty() && (s[0] == '-' || s[0] == '+')) return unclear(a.at, a.end);
+    const std::string more(width - s.size(), name == "zfill" ? '0' : ' ');
+    return text(name == "ljust" ? s + more : more + s, a.at);
+  }
+  if (name == "encode" || name == "decode" || name == "expandtabs" || name == "swapcase") return unclear(a.at, a.end);
+  return std::nullopt;
+}
+
+std::optional<Val> Follower::text_asked(const std::string& name, const Val& self, Arguments& a) {
+  const std::string& s = self.text->text;
+  if (name == "startswith" || name == "endswith") {
+    if (a.values.size() != 1) return unclear(a.at, a.end);
+    std::vector<Val> all = {a.values[0]};
+    if (a.values[0].is(Kind::kTuple)) all = a.values[0].object->now.items;
+    for (const Val& one : all) {
+      if (!one.known_text()) return unclear(a.at, a.end);
+      const std::string& part = one.text->text;
+      const bool front = name == "startswith";
+      const std::size_t hole_at = s.find(kHole);
+      const bool reaches =
+          !self.known_text() && (front ? hole_at < part.size() : s.size() - s.rfind(kHole) <= part.size());
+      if (reaches) return unclear(a.at, a.end);
+      if (front ? s.starts_with(part) : s.ends_with(part)) return boolean(true);
+    }
+    return boolean(false);
+  }
+  if (!self.known_text()) return std::nullopt;
+  if (name == "find" || name == "rfind" || name == "index" || name == "count") {
+    if (a.values.size() != 1 || !a.values[0].known_text()) return unclear(a.at, a.end);
+    const std::string& part = a.values[0].text->text;
+    if (name == "count") {
+      if (part.empty()) return unclear(a.at, a.end);
+      std::int64_t n = 0;
+      for (auto at = s.find(part); at != std::string::npos; at = s.find(part, at + part.size())) ++n;
+      return whole(n);
+    }
+    const auto at = name == "rfind" ? s.rfind(part) : s.find(part);
+    if (at == std::string::npos && name == "index") throw Thrown{instance("ValueError"), a.at};
+    return whole(at == std::string::npos ? -1 : static_cast<std::int64_t>(at));
+  }
+  const auto every = [&](auto fits) {
+    return boolean(!s.empty() &&
+                   std::all_of(s.begin(), s.end(), [&](char c) { return fits(static_cast<unsigned char>(c)); }));
+  };
+  const bool plain = std::all_of(s.begin(), s.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (!plain) return std::nullopt;
+  if (name == "isdigit" || name == "isnumeric" || name == "isdecimal")
+    return every([](int c) { return std::isdigit(c) != 0; });
+  if (name == "isalpha") return every([](int c) { return std::isalpha(c) != 0; });
+  if (name == "isalnum") return every([](int c) { return std::isalnum(c) != 0; });
+  if (name == "isspace") return every([](int c) { return std::isspace(c) != 0; });
+  return std::nullopt;
+}
+
+// "…{}…{name}…{a.b:>4}".format(…).
+Val Follower::format_call(const ShellText& format, Arguments& a) {
+  ShellText out;
+  std::size_t next = 0;
+  const std::string& s = format.text;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const bool twice = i + 1 < s.size() && s[i + 1] == s[i];
+    if ((s[i] == '{' || s[i] == '}') && twice) {
+      append(out, sources::slice(format, i, i + 1));
+      ++i;
+      continue;
+    }
+    if (s[i] != '{') {
+      append(out, sources::slice(format, i, i + 1));
+      continue;
+    }
+    const auto close = s.find('}', i);
+    if (close == std::string::npos) throw Thrown{instance("ValueError"), a.at};
+    const std::string field = s.substr(i + 1, close - i - 1);
+    const auto colon = field.find(':');
+    const std::string name = field.substr(0, colon);
+    const std::string spec = colon == std::string::npos ? std::string() : field.substr(colon + 1);
+    const bool number = name.find_first_not_of("0123456789") == std::string::npos && name.size() < 4;
+    if (name.find_first_of(".[!") != std::string::npos || spec.find('{') != std::string::npos)
+      return unclear(a.at, a.end);
+    const Val* v = number ? nullptr : a.key(name);
+    const std::size_t place = number ? (name.empty() ? next++ : std::stoul(name)) : a.values.size();
+    if (place < a.values.size()) v = &a.values[place];
+    if (v == nullptr && a.more.empty()) throw Thrown{instance("KeyError"), a.at};
+    if (v == nullptr || is_many(*v)) return unclear(a.at, a.end);
+    const Val field_value = spec.empty() || v->is(Kind::kUnknown) ? *v : formatted(*v, spec, a.at);
+    append(out, text_or_hole(field_value, a.at));
+    spend(out.text.size() / 16 + 1);
+    i = close;
+  }
+  return text(std::move(out));
+}
+
+Val Follower::text_method(const std::string& name, const Val& self, Arguments& a) {
+  if (name == "join") return joined(self, a);
+  if (name == "format") return format_call(*self.text, a);
+  if (name == "format_map" && a.values.size() == 1 && a.values[0].is(Kind::kDict)) {
+    Arguments named;
+    named.at = a.at;
+    named.end = a.end;
+    for (const auto& [key, v] : a.values[0].object->now.pairs) {
+      if (key.known_text()) named.keys.emplace_back(key.text->text, v);
+    }
+    return format_call(*self.text, named);
+  }
+  if (self.text->text.empty() && name != "split" && name != "splitlines" && name != "startswith" &&
+      name != "endswith" && name.find("partition") == std::string::npos && !name.starts_with("is"))
+    return name == "find" || name == "rfind" || name == "count" || name == "index" || name == "encode" ||
+                   name == "zfill"
+               ? unclear(a.at, a.end)
+               : self;
+  if (auto out = text_pieces(name, self, a)) return *out;
+  if (auto out = text_changed(name, self, a)) return *out;
+  if (auto out = text_asked(name, self, a)) return *out;
+  ++doubts_;
+  return unclear(a.at, a.end);
+}
+
+// --- lists ---
+
+Val Follower::list_method(const std::string& name, const Val& self, Arguments& a) {
+  if (name == "copy") {
+    if (names_server(self)) used_.insert(self.object);
+    return list_of(self.object->now.items, self.kind);
+  }
+  if (name == "index" || name == "count") {
+    std::int64_t i = 0;
+    std::int64_t n = 0;
+    for (const Val& item : self.object->now.items) {
+      const auto fits = a.values.empty() || is_many(item) ? std::nullopt : equal(item, a.values[0]);
+      if (!fits) return unclear(a.at, a.end);
+      if (*fits && name == "index") return whole(i);
+      n += *fits ? 1 : 0;
+      ++i;
+    }
+    if (name == "index") throw Thrown{instance("ValueError"), a.at};
+    return whole(n);
+  }
+  if (self.is(Kind::kTuple)) return unclear(a.at, a.end);
+  if (self.is(Kind::kSet)) return set_method(name, self, a);
+  touch(self.object);
+  auto& items = self.object->now.items;
+  const auto lose = [&] {
+    items = {unknown(fmt::format("what a list holds from line {} on is not followed", line(a.at)), a.at, true)};
+    ++doubts_;
+    return unclear(a.at, a.end);
+  };
+  const auto size = std::ssize(items);
+  if (name == "append" && a.values.size() == 1) {
+    items.push_back(a.values[0]);
+    spend(1);
+    return none();
+  }
+  if (name == "extend" && a.values.size() == 1) {
+    const auto more = items_of(a.values[0], a.at);
+    if (more) {
+      items.insert(items.end(), more->begin(), more->end());
+    } else {
+      Val many = a.values[0].is(Kind::kUnknown) ? a.values[0] : unclear(a.at, a.end);
+      auto mystery = std::make_shared<Mystery>(*many.mystery);
+      mystery->many = true;
+      many.mystery = mystery;
+      items.push_back(many);
+    }
+    return none();
+  }
+  if (name == "clear") {
+    items.clear();
+    return none();
+  }
+  if (name == "reverse") {
+    std::reverse(items.begin(), items.end());
+    return none();
+  }
+  const bool many = std::any_of(items.begin(), items.end(), is_many);
+  if (name == "insert" && a.values.size() == 2 && a.values[0].whole()) {
+    std::int64_t i = a.values[0].integer;
+    const auto first = std::find_if(items.begin(), items.end(), is_many) - items.begin();
+    if (many && (i < 0 || i > first)) return lose();
+    i = std::clamp(i < 0 ? i + size : i, std::int64_t{0}, static_cast<std::int64_t>(size));
+    items.insert(items.begin() + i, a.values[1]);
+    return none();
+  }
+  if (name == "pop") {
+    const std::int64_t asked = a.values.empty() ? -1 : a.values[0].integer;
+    const std::int64_t i = asked < 0 ? asked + size : asked;
+    if (many || (!a.values.empty() && !a.values[0].whole())) return lose();
+    if (i < 0 || i >= size) throw Thrown{instance("IndexError"), a.at};
+    const Val out = items[static_cast<std::size_t>(i)];
+    items.erase(items.begin() + i);
+    return out;
+  }
+  if (name == "remove" && a.values.size() == 1) {
+    for (auto it = items.begin(); it != items.end(); ++it) {
+      const auto fits = is_many(*it) ? std::nullopt : equal(*it, a.values[0]);
+      if (!fits) return lose();
+      if (!*fits) continue;
+      items.erase(it);
+      return none();
+    }
+    throw Thrown{instance("ValueError"), a.at};
+  }
+  if (name == "sort") {
+    Arguments sorted = a;
+    Val copy = list_of(items);
+    sorted.values.insert(sorted.values.begin(), copy);
+    const auto out = builtin_of_items("sorted", sorted);
+    if (out && out->is(Kind::kList)) items = out->object->now.items;
+    return none();
+  }
+  return lose();
+}
+
+// --- dictionaries ---
+
+Val* Follower::entry(Object* dict, const Val& key) {
+  spend(dict->now.pairs.size() / 4 + 1);
+  for (auto& [own, v] : dict->now.pairs) {
+    if (same(own, key)) return &v;
+  }
+  return nullptr;
+}
+
+void Follower::set_entry(Object* dict, const Val& key, Val v, std::size_t at) {
+  touch(dict);
+  if (!key.known_text() && !key.whole() && !key.is(Kind::kTuple)) {
+    const std::string what = fmt::format("a key at line {} is not known here", line(at));
+    const bool member = key.is(Kind::kInstance);
+    if (!member && dict->now.open.empty()) dict->now.open = what;
+    if (!member) return;
+  }
+  if (v.is(Kind::kUnknown) && v.mystery->name.empty() && key.known_text() && dict->now.inherits) {
+    auto mystery = std::make_shared<Mystery>(*v.mystery);
+    mystery->name = key.text->text;
+    v.mystery = mystery;
+  }
+  if (Val* found = entry(dict, key))
+    *found = std::move(v);
+  else
+    dict->now.pairs.emplace_back(key, std::move(v));
+}
+
+void Follower::update(Object* dict, const Val& more, std::size_t at) {
+  touch(dict);
+  if (more.is(Kind::kDict)) {
+    const auto pairs = more.object->now.pairs;
+    for (const auto& [key, v] : pairs) {
+      if (!v.is(Kind::kGone) || more.object->now.inherits) set_entry(dict, key, v, at);
+    }
+    if (more.object->now.inherits) dict->now.inherits = true;
+    if (dict->now.open.empty()) dict->now.open = more.object->now.open;
+    return;
+  }
+  if (more.is(Kind::kNone)) return;
+  if (const auto items = items_of(more, at)) {
+    for (const Val& item : *items) {
+      const auto pair = items_of(item, at);
+      if (pair && pair->size() == 2)
+        set_entry(dict, (*pair)[0], (*pair)[1], at);
+      else if (dict->now.open.empty())
+        dict->now.open = fmt::format("what is taken over at line {} is not known here", line(at));
+    }
+    return;
+  }
+  if (dict->now.open.empty()) dict->now.open = fmt::format("what is taken over at line {} is not known here", line(at));
+}
+
+Val Follower::dict_method(const std::string& name, const Val& self, Arguments& a) {
+  Object* dict = self.object;
+  const auto copy_of = [&] {
+    Val out = {.kind = Kind::kDict, .object = make()};
+    out.object->now = dict->now;
+    spend(dict->now.pairs.size());
+    return out;
+  };
+  if (name == "copy") return copy_of();
+  if (name == "keys" || name == "values" || name == "items") {
+    const auto keys = items_of(self, a.at);
+    if (!keys) return list_of({unknown(shown(a.at, a.end) + " is computed where the program runs", a.at, true)});
+    if (name == "keys") return list_of(*keys);
+    std::vector<Val> out;
+    for (const auto& [key, v] : dict->now.pairs) {
+      if (v.is(Kind::kGone)) continue;
+      out.push_back(name == "values" ? v : list_of({key, v}, Kind::kTuple));
+    }
+    return list_of(std::move(out));
+  }
+  if ((name == "get" || name == "pop" || name == "setdefault") && !a.values.empty()) {
+    const Val& key = a.values[0];
+    const Val fallback = a.values.size() > 1 ? a.values[1] : none();
+    if (!key.known_text() && !key.whole()) {
+      ++doubts_;
+      return unclear(a.at, a.end);
+    }
+    const Val* found = entry(dict, key);
+    const bool has = found != nullptr && !found->is(Kind::kGone);
+    Val out = has ? *found : fallback;
+    if (!has && dict->now.inherits && key.known_text() && (found == nullptr || !found->is(Kind::kGone)))
+      out = environment_variable(self, key.text->text, &fallback, a.at);
+    else if (!has && !dict->now.open.empty())
+      out = unknown(dict->now.open, a.at);
+    if (name == "setdefault" && !has) set_entry(dict, key, out, a.at);
+    if (name == "pop") {
+      touch(dict);
+      if (dict->now.inherits)
+        set_entry(dict, key, {.kind = Kind::kGone}, a.at);
+      else
+        std::erase_if(dict->now.pairs, [&](const auto& one) { return same(one.first, key); });
+      if (!has && a.values.size() == 1 && !dict->now.inherits && dict->now.open.empty())
+        throw Thrown{instance("KeyError"), a.at};
+    }
+    return out;
+  }
+  if (name == "update") {
+    for (const Val& v : a.values) update(dict, v, a.at);
+    for (const auto& [key, v] : a.keys) set_entry(dict, text(key, a.at), v, a.at);
+    for (const Val& v : a.more) update(dict, v, a.at);
+    return none();
+  }
+  if (name == "clear") {
+    touch(dict);
+    dict->now = {};
+    return none();
+  }
+  ++doubts_;
+  handed_over(self, name, a.at);
+  return unclear(a.at, a.end);
+}
+
+Val Follower::set_method(const std::string& name, const Val& self, Arguments& a) {
+  touch(self.object);
+  auto& items = self.object->now.items;
+  if (name == "add" && a.values.size() == 1) {
+    const auto has = contains(self, a.values[0]);
+    if (!has) items.push_back(unknown("what a set holds is not known here", a.at, true));
+    if (has == std::optional(false)) items.push_back(a.values[0]);
+    return none();
+  }
+  if (name == "copy") return list_of(items, Kind::kSet);
+  items.push_back(unknown("what a set holds is not known here", a.at, true));
+  return unclear(a.at, a.end);
+}
+
+}  // namespace preflight::sources::program

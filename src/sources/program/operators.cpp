@@ -1,0 +1,447 @@
+// Operators of Python, on what is known. Tested by tests/traps_test.cpp, with Python as the judge.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "preflight/value.h"
+#include "src/python/integer.h"
+#include "src/sources/program/follower.h"
+
+namespace preflight::sources::program {
+namespace {
+
+using Kind = Val::Kind;
+
+bool numeric(const Val& v) { return v.whole() || v.is(Kind::kFloat); }
+double as_real(const Val& v) { return v.is(Kind::kFloat) ? v.number : static_cast<double>(v.integer); }
+bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
+bool is_path(const Val& v) { return v.is(Kind::kInstance) && v.object->name == "pathlib.Path"; }
+
+}  // namespace
+
+// none: not known.
+std::optional<bool> Follower::truth(const Val& v) {
+  switch (v.kind) {
+    case Kind::kNone:
+      return false;
+    case Kind::kBool:
+    case Kind::kInt:
+      return v.integer != 0;
+    case Kind::kFloat:
+      return v.number != 0;
+    case Kind::kText:
+      if (v.text->unknowns.size() < v.text->text.size()) return true;
+      return v.text->text.empty() ? std::optional(false) : std::nullopt;
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kSet: {
+      const auto& items = v.object->now.items;
+      if (items.empty()) return false;
+      return std::all_of(items.begin(), items.end(), is_many) ? std::nullopt : std::optional(true);
+    }
+    case Kind::kDict: {
+      if (v.object->now.inherits) return true;
+      const auto& pairs = v.object->now.pairs;
+      const bool some = std::any_of(pairs.begin(), pairs.end(), [](const auto& one) {
+        return !one.second.is(Kind::kGone) && !one.second.is(Kind::kUnknown);
+      });
+      if (some) return true;
+      return pairs.empty() && v.object->now.open.empty() ? std::optional(false) : std::nullopt;
+    }
+    case Kind::kFunction:
+    case Kind::kClass:
+      return true;
+    case Kind::kInstance: {
+      bool open = false;
+      const bool own = v.object->of != nullptr && (class_member(v.object->of, "__bool__", open) != nullptr ||
+                                                   class_member(v.object->of, "__len__", open) != nullptr);
+      return own || open ? std::nullopt : std::optional(true);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> Follower::equal(const Val& a, const Val& b, int depth) const {
+  if (a.is(Kind::kUnknown) || b.is(Kind::kUnknown) || a.is(Kind::kGone) || b.is(Kind::kGone) || depth > 8)
+    return std::nullopt;
+  if (a.is(Kind::kNative) || b.is(Kind::kNative)) {
+    const bool both = a.is(Kind::kNative) && b.is(Kind::kNative);
+    return both && a.object->name == b.object->name ? std::optional(true) : std::nullopt;
+  }
+  if (numeric(a) && numeric(b)) return a.whole() && b.whole() ? a.integer == b.integer : as_real(a) == as_real(b);
+  if (a.kind != b.kind) {
+    const bool instance = a.is(Kind::kInstance) || b.is(Kind::kInstance);
+    const bool none = a.is(Kind::kNone) || b.is(Kind::kNone);
+    return instance && !none ? std::nullopt : std::optional(false);
+  }
+  if (a.is(Kind::kText)) {
+    if (a.known_text() && b.known_text()) return a.text->text == b.text->text;
+    return std::nullopt;
+  }
+  if (a.is(Kind::kNone)) return true;
+  if (a.is(Kind::kList) || a.is(Kind::kTuple)) {
+    const auto& x = a.object->now.items;
+    const auto& y = b.object->now.items;
+    if (std::any_of(x.begin(), x.end(), is_many) || std::any_of(y.begin(), y.end(), is_many)) return std::nullopt;
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto one = equal(x[i], y[i], depth + 1);
+      if (one != std::optional(true)) return one;
+    }
+    return true;
+  }
+  if (a.object == b.object) return true;
+  if (a.is(Kind::kInstance) && a.object->of != nullptr && a.object->of == b.object->of) {
+    const auto x = a.object->now.names.find("value");
+    const auto y = b.object->now.names.find("value");
+    if (x != a.object->now.names.end() && y != b.object->now.names.end()) return equal(x->second, y->second, depth + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Follower::less(const Val& a, const Val& b) const {
+  if (numeric(a) && numeric(b)) return a.whole() && b.whole() ? a.integer < b.integer : as_real(a) < as_real(b);
+  if (a.known_text() && b.known_text()) return a.text->text < b.text->text;
+  if ((a.is(Kind::kTuple) && b.is(Kind::kTuple)) || (a.is(Kind::kList) && b.is(Kind::kList))) {
+    const auto& x = a.object->now.items;
+    const auto& y = b.object->now.items;
+    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+      const auto one = equal(x[i], y[i]);
+      if (!one) return std::nullopt;
+      if (!*one) return less(x[i], y[i]);
+    }
+    return x.size() < y.size();
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Follower::contains(const Val& all, const Val& one) {
+  if (all.is(Kind::kText)) {
+    if (!one.known_text()) return std::nullopt;
+    if (all.text->text.find(one.text->text) != std::string::npos && !one.text->text.empty()) return true;
+    return all.known_text() ? std::optional(one.text->text.empty()) : std::nullopt;
+  }
+  if (all.is(Kind::kDict)) {
+    if (!one.known_text() && !one.whole()) return std::nullopt;
+    const Val* found = entry(all.object, one);
+    if (found != nullptr) {
+      if (found->is(Kind::kUnknown)) return std::nullopt;
+      return !found->is(Kind::kGone);
+    }
+    if (all.object->now.inherits) {
+      if (source_.given.contains(one.known_text() ? one.text->text : "")) return true;
+      return std::nullopt;
+    }
+    return all.object->now.open.empty() ? std::optional(false) : std::nullopt;
+  }
+  if (!all.sequence()) return std::nullopt;
+  std::optional<bool> out = false;
+  for (const Val& item : all.object->now.items) {
+    spend(1);
+    const auto fits = equal(item, one);
+    if (fits == std::optional(true)) return true;
+    if (!fits) out = std::nullopt;
+  }
+  return out;
+}
+
+std::optional<bool> Follower::compare(const std::string& op, const Val& a, const Val& b) {
+  const auto inverse = [](std::optional<bool> v) { return v ? std::optional(!*v) : v; };
+  if (op == "==") return equal(a, b);
+  if (op == "!=") return inverse(equal(a, b));
+  if (op == "<") return less(a, b);
+  if (op == ">") return less(b, a);
+  if (op == "<=") return inverse(less(b, a));
+  if (op == ">=") return inverse(less(a, b));
+  if (op == "in") return contains(b, a);
+  if (op == "not in") return inverse(contains(b, a));
+  const bool is = op == "is";
+  if (a.is(Kind::kUnknown) || b.is(Kind::kUnknown) || a.is(Kind::kNative) || b.is(Kind::kNative)) return std::nullopt;
+  const bool single = a.is(Kind::kNone) || b.is(Kind::kNone) || a.is(Kind::kBool) || b.is(Kind::kBool);
+  if (single) {
+    const bool same_one = a.kind == b.kind && a.integer == b.integer;
+    return is ? same_one : !same_one;
+  }
+  if (a.object != nullptr && b.object != nullptr) return (a.object == b.object) == is;
+  return std::nullopt;
+}
+
+Val Follower::unary(const std::string& op, const Val& v, const Expr& e) {
+  if (op == "not") {
+    const auto test = truth(v);
+    return test ? boolean(!*test) : unclear(e);
+  }
+  if (v.is(Kind::kFloat) && op != "~") return real(op == "-" ? -v.number : v.number);
+  if (!v.whole() || v.integer == std::numeric_limits<std::int64_t>::min()) return unclear(e);
+  return whole(op == "-" ? -v.integer : op == "~" ? ~v.integer : v.integer);
+}
+
+Val Follower::whole_arithmetic(const std::string& op, std::int64_t a, std::int64_t b, std::size_t begin,
+                               std::size_t end) {
+  std::int64_t out = 0;
+  if (op == "+" && !__builtin_add_overflow(a, b, &out)) return whole(out);
+  if (op == "-" && !__builtin_sub_overflow(a, b, &out)) return whole(out);
+  if (op == "*" && !__builtin_mul_overflow(a, b, &out)) return whole(out);
+  if ((op == "//" || op == "%" || op == "/") && b == 0) throw Thrown{instance("ZeroDivisionError"), begin};
+  if (op == "//") return whole(integer::floor_div(a, b));
+  if (op == "%") return whole(integer::modulo(a, b));
+  if (op == "/") return real(static_cast<double>(a) / static_cast<double>(b));
+  if (op == "|") return whole(a | b);
+  if (op == "&") return whole(a & b);
+  if (op == "^") return whole(a ^ b);
+  if (op == ">>" && b >= 0) return whole(b > 62 ? (a < 0 ? -1 : 0) : a >> b);
+  if (op == "<<" && b >= 0 && b < 62 && std::abs(a) < (std::int64_t{1} << (62 - b)))
+    return whole(a * (std::int64_t{1} << b));
+  if (op == "**" && b >= 0 && b < 64) {
+    std::int64_t power = 1;
+    for (std::int64_t i = 0; i < b; ++i) {
+      if (__builtin_mul_overflow(power, a, &power)) return unclear(begin, end);
+    }
+    return whole(power);
+  }
+  return unclear(begin, end);
+}
+
+Val Follower::arithmetic(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end) {
+  if (a.whole() && b.whole()) {
+    const bool both = a.is(Kind::kBool) && b.is(Kind::kBool) && (op == "|" || op == "&" || op == "^");
+    Val out = whole_arithmetic(op, a.integer, b.integer, begin, end);
+    return both ? boolean(out.integer != 0) : out;
+  }
+  const double x = as_real(a);
+  const double y = as_real(b);
+  if (op == "+") return real(x + y);
+  if (op == "-") return real(x - y);
+  if (op == "*") return real(x * y);
+  if ((op == "/" || op == "//" || op == "%") && y == 0) throw Thrown{instance("ZeroDivisionError"), begin};
+  if (op == "/") return real(x / y);
+  if (op == "**" && x > 0) return real(std::pow(x, y));
+  return unclear(begin, end);
+}
+
+Val Follower::repeated(const Val& a, const Val& times, std::size_t begin, std::size_t end) {
+  const std::int64_t n = std::max<std::int64_t>(times.integer, 0);
+  const std::size_t size = a.is(Kind::kText) ? a.text->text.size() : a.object->now.items.size();
+  if (n > 100'000 || size * static_cast<std::size_t>(n) > 200'000) return unclear(begin, end);
+  spend(size * static_cast<std::size_t>(n) + 1);
+  if (a.is(Kind::kText)) {
+    ShellText out;
+    for (std::int64_t i = 0; i < n; ++i) append(out, *a.text);
+    return text(std::move(out));
+  }
+  std::vector<Val> out;
+  for (std::int64_t i = 0; i < n; ++i) out.insert(out.end(), a.object->now.items.begin(), a.object->now.items.end());
+  if (names_server(a)) used_.insert(a.object);
+  return list_of(std::move(out), a.kind);
+}
+
+Val Follower::binary(const std::string& op, const Val& a, const Val& b, std::size_t begin, std::size_t end) {
+  if (numeric(a) && numeric(b)) return arithmetic(op, a, b, begin, end);
+  if (a.is(Kind::kText) && op == "%") return percent(*a.text, b, begin);
+  if (op == "+" && (a.is(Kind::kText) || b.is(Kind::kText))) {
+    if ((a.is(Kind::kText) || a.is(Kind::kUnknown)) && (b.is(Kind::kText) || b.is(Kind::kUnknown))) {
+      ShellText out = text_or_hole(a, begin);
+      const ShellText more = text_or_hole(b, begin);
+      spend((out.text.size() + more.text.size()) / 8 + 1);
+      append(out, more);
+      return text(std::move(out));
+    }
+    throw Thrown{instance("TypeError"), begin};
+  }
+  const bool list_a = a.is(Kind::kList) || a.is(Kind::kTuple);
+  const bool list_b = b.is(Kind::kList) || b.is(Kind::kTuple);
+  if (op == "+" && ((list_a && (list_b || b.is(Kind::kUnknown))) || (list_b && a.is(Kind::kUnknown)))) {
+    if (list_a && list_b && a.kind != b.kind) throw Thrown{instance("TypeError"), begin};
+    std::vector<Val> out;
+    for (const Val* one : {&a, &b}) {
+      if (one->is(Kind::kUnknown)) {
+        auto mystery = std::make_shared<Mystery>(*one->mystery);
+        mystery->many = true;
+        Val many = *one;
+        many.mystery = mystery;
+        out.push_back(many);
+        continue;
+      }
+      if (names_server(*one)) used_.insert(one->object);
+      spend(one->object->now.items.size());
+      out.insert(out.end(), one->object->now.items.begin(), one->object->now.items.end());
+    }
+    return list_of(std::move(out), list_a ? a.kind : b.kind);
+  }
+  if (op == "*" && (list_a || a.is(Kind::kText)) && b.whole()) return repeated(a, b, begin, end);
+  if (op == "*" && (list_b || b.is(Kind::kText)) && a.whole()) return repeated(b, a, begin, end);
+  if (op == "/" && (is_path(a) || is_path(b))) {
+    Arguments both;
+    both.values = {a, b};
+    both.at = begin;
+    if (auto joined_paths = paths("os.path.join", both); joined_paths && joined_paths->is(Kind::kText))
+      return path_of(*joined_paths->text);
+    return unclear(begin, end);
+  }
+  if (op == "|" && a.is(Kind::kDict) && b.is(Kind::kDict)) {
+    Val out = a;
+    out.object = make();
+    out.object->now = a.object->now;
+    update(out.object, b, begin);
+    return out;
+  }
+  return unclear(begin, end);
+}
+
+// --- texts ---
+
+std::optional<std::string> Follower::repr(const Val& v, int depth) const {
+  if (depth > 8) return std::nullopt;
+  switch (v.kind) {
+    case Kind::kNone:
+      return "None";
+    case Kind::kBool:
+      return v.integer != 0 ? "True" : "False";
+    case Kind::kInt:
+      return std::to_string(v.integer);
+    case Kind::kFloat:
+      return python_float_repr(v.number);
+    case Kind::kText:
+      return v.known_text() ? std::optional(Value(v.text->text).repr()) : std::nullopt;
+    case Kind::kList:
+    case Kind::kTuple: {
+      std::string out;
+      for (const Val& item : v.object->now.items) {
+        const auto one = repr(item, depth + 1);
+        if (!one || out.size() > 100'000) return std::nullopt;
+        out += (out.empty() ? "" : ", ") + *one;
+      }
+      if (v.is(Kind::kList)) return "[" + out + "]";
+      return "(" + out + (v.object->now.items.size() == 1 ? ",)" : ")");
+    }
+    case Kind::kDict: {
+      if (!v.object->now.open.empty() || v.object->now.inherits) return std::nullopt;
+      std::string out;
+      for (const auto& [key, value] : v.object->now.pairs) {
+        const auto k = repr(key, depth + 1);
+        const auto x = repr(value, depth + 1);
+        if (!k || !x || out.size() > 100'000) return std::nullopt;
+        out += (out.empty() ? "" : ", ") + *k + ": " + *x;
+      }
+      return "{" + out + "}";
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Val Follower::str(const Val& v, std::size_t at) {
+  if (v.is(Kind::kText)) return v;
+  if (is_path(v)) return v.object->bound[0];
+  if (v.is(Kind::kInstance) && v.object->of != nullptr) {
+    bool open = false;
+    if (const Val* own = class_member(v.object->of, "__str__", open); own != nullptr && own->is(Kind::kFunction)) {
+      Arguments a;
+      a.at = at;
+      a.values = {v};
+      return call(*own, a);
+    }
+  }
+  if (const auto written = repr(v)) return text(*written, v.begin < v.end ? v.begin : at);
+  if (v.is(Kind::kUnknown)) return v;
+  return unclear(v.begin, std::max(v.begin, v.end));
+}
+
+ShellText Follower::hole(const Val& v, std::size_t at) const {
+  if (!v.is(Kind::kUnknown)) return unknown_text("a value here is computed where the program runs", at);
+  const Mystery& mystery = *v.mystery;
+  const std::string how = mystery.name.empty() ? std::string() : "; give it with " + how_to_set(mystery.name);
+  ShellText out = unknown_text(mystery.what + how, mystery.at);
+  return out;
+}
+
+// As str() of it.
+ShellText Follower::text_or_hole(const Val& v, std::size_t at) {
+  const Val out = str(v, at);
+  return out.is(Kind::kText) ? *out.text : hole(out, at);
+}
+
+// As format() of it: what fmt understands of the format as Python does.
+Val Follower::formatted(const Val& v, const std::string& spec, std::size_t at) {
+  const bool plain = spec.find_first_of(",_%n{}") == std::string::npos && spec.size() < 12 &&
+                     spec.find_first_not_of("0123456789.<>^+- #bcdeEfFgGosxX*0=") == std::string::npos &&
+                     spec.find('=') == std::string::npos;
+  const auto digits = spec.find_first_of("123456789");
+  const bool wide = digits != std::string::npos && spec.substr(digits).find_first_not_of("0123456789") > 3;
+  if (!plain || (wide && spec.size() > 5)) return unclear(v.begin, std::max(v.begin, v.end));
+  try {
+    const std::string format = "{:" + spec + "}";
+    if (v.is(Kind::kInt)) {
+      const bool real_format = spec.find_first_of("eEfFgG") != std::string::npos;
+      return text(real_format ? fmt::format(fmt::runtime(format), static_cast<double>(v.integer))
+                              : fmt::format(fmt::runtime(format), v.integer),
+                  at);
+    }
+    if (v.is(Kind::kFloat) && spec.find_first_of("eEfFgG") != std::string::npos)
+      return text(fmt::format(fmt::runtime(format), v.number), at);
+    if (v.known_text()) return text(fmt::format(fmt::runtime(format), v.text->text), at);
+  } catch (const fmt::format_error&) {
+    return unclear(v.begin, std::max(v.begin, v.end));
+  }
+  return unclear(v.begin, std::max(v.begin, v.end));
+}
+
+// "… %s %(name)s" % values.
+Val Follower::percent(const ShellText& format, const Val& values, std::size_t at) {
+  std::vector<Val> all = {values};
+  if (values.is(Kind::kTuple)) all = values.object->now.items;
+  if (std::any_of(all.begin(), all.end(), is_many)) return unclear(at, at);
+  ShellText out;
+  std::size_t next = 0;
+  const std::string& s = format.text;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (s[i] != '%') {
+      append(out, sources::slice(format, i, i + 1));
+      continue;
+    }
+    std::size_t end = i + 1;
+    std::optional<Val> v;
+    if (end < s.size() && s[end] == '(') {
+      const auto close = s.find(')', end);
+      if (close == std::string::npos || !values.is(Kind::kDict)) return unclear(at, at);
+      v = dict_item(values, text(s.substr(end + 1, close - end - 1), at), at);
+      end = close + 1;
+    }
+    const std::size_t spec = end;
+    end = std::min(s.find_first_not_of("0123456789.-+ #", end), s.size());
+    const char kind = end < s.size() ? s[end] : '\0';
+    const std::string how = s.substr(spec, end - spec);
+    i = end;
+    if (kind == '%' && how.empty()) {
+      append(out, sources::slice(format, end, end + 1));
+      continue;
+    }
+    if (!v && next >= all.size()) throw Thrown{instance("TypeError"), at};
+    if (!v) v = all[next++];
+    const bool number_kind = std::string_view("dieEfFgGxXo").find(kind) != std::string_view::npos;
+    if (kind == 'r') {
+      const auto written = repr(*v);
+      append(out, written ? *text(*written, at).text : hole(*v, at));
+    } else if (kind == 's' && how.empty()) {
+      append(out, text_or_hole(*v, at));
+    } else if (v->is(Kind::kUnknown)) {
+      append(out, hole(*v, at));
+    } else if (number_kind && numeric(*v)) {
+      if (how.find('-') != std::string::npos) return unclear(at, at);
+      const bool integral = kind == 'd' || kind == 'i';
+      Val n = integral && v->is(Kind::kFloat) ? whole(static_cast<std::int64_t>(v->number)) : *v;
+      if (n.is(Kind::kBool)) n.kind = Kind::kInt;
+      const Val written = how.empty() && integral ? text(std::to_string(n.integer), at)
+                                                  : formatted(n, how + (kind == 'i' ? 'd' : kind), at);
+      append(out, text_or_hole(written, at));
+    } else {
+      return unclear(at, at);
+    }
+  }
+  if (next < all.size() && values.is(Kind::kTuple)) throw Thrown{instance("TypeError"), at};
+  return text(std::move(out));
+}
+
+}  // namespace preflight::sources::program

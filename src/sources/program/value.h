@@ -1,0 +1,102 @@
+// Values of a Python program that is followed: what is known of them, and what is not, with its reason.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/sources/program/syntax.h"
+#include "src/sources/shell.h"
+
+namespace preflight::sources::program {
+
+struct Object;
+
+// What is not known, and why.
+struct Mystery {
+  std::string what = {};
+  std::size_t at = 0;
+  std::string name = {};  // with which it can be given
+  bool many = false;      // in a list: any number of items
+};
+
+struct Val {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kBool,
+    kInt,
+    kFloat,
+    kText,  // its holes are not known
+    kList,
+    kTuple,
+    kSet,
+    kDict,
+    kFunction,
+    kClass,
+    kInstance,  // of a class of the program, or of a library: by the object's name
+    kNative,    // a name of a library: os, os.path.join; a method of a value
+    kUnknown,
+    kGone,  // an entry that was taken out: of os.environ
+  };
+  Kind kind = Kind::kNone;
+  std::int64_t integer = 0;
+  double number = 0;
+  Object* object = nullptr;
+  std::shared_ptr<const ShellText> text = {};
+  std::shared_ptr<const Mystery> mystery = {};
+  std::size_t begin = 0;  // the expression that it was written as
+  std::size_t end = 0;
+
+  [[nodiscard]] bool is(Kind k) const { return kind == k; }
+  [[nodiscard]] bool known_text() const { return kind == Kind::kText && text->unknowns.empty(); }
+  [[nodiscard]] bool whole() const { return kind == Kind::kInt || kind == Kind::kBool; }
+  [[nodiscard]] bool sequence() const { return kind == Kind::kList || kind == Kind::kTuple || kind == Kind::kSet; }
+};
+
+// What a program changes of an object.
+struct Content {
+  std::vector<Val> items = {};
+  std::vector<std::pair<Val, Val>> pairs = {};
+  std::map<std::string, Val> names = {};
+  bool inherits = false;  // a dictionary that has the variables of the environment, too
+  std::string open = {};  // why it may have entries that are not known; "": it has none
+};
+
+struct Object {
+  Content now = {};
+  std::string name = {};
+  const Stmt* statement = nullptr;  // of a function or class
+  const Expr* lambda = nullptr;
+  Object* scope = nullptr;               // of names around a function; of a scope, the one around it
+  Object* of = nullptr;                  // class of an instance, owner of a method
+  std::vector<Object*> bases = {};       // of a class
+  std::vector<Val> bound = {};           // self of a method; what functools.partial was given
+  std::map<std::string, Val> keys = {};  // keywords of functools.partial
+  std::string altered = {};              // the decorator that may make something else of it
+  std::string way = {};                  // property, staticmethod, classmethod, dataclass, unclear
+  bool called = false;
+};
+
+Val none();
+Val boolean(bool b);
+Val whole(std::int64_t i);
+Val real(double d);
+Val unknown(std::string what, std::size_t at, bool many = false);
+
+struct Arguments {
+  std::vector<Val> values = {};
+  std::vector<std::pair<std::string, Val>> keys = {};
+  std::vector<Val> more = {};  // **x that is not known
+  std::size_t at = 0;
+  std::size_t end = 0;
+  const Expr* call = nullptr;
+
+  [[nodiscard]] const Val* key(std::string_view name) const;
+  // By its name, or by its place.
+  [[nodiscard]] const Val* argument(std::size_t at, std::string_view name) const;
+};
+
+}  // namespace preflight::sources::program
