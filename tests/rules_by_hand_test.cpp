@@ -105,6 +105,33 @@ const Row kRows[] = {
      [](Launch&, ModelFacts& m) {
        quantisation(m, "gptq", {{"bits", 4}, {"group_size", 96}});
      }},
+    {"QN006", 19, 18, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "gptq", {{"bits", 8}, {"group_size", 128}});
+     }},
+    {"QN015", 19, 18, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "awq", {{"bits", 4}, {"group_size", 16}});
+     }},
+    {"QN015", 11, 0, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "awq", {{"w_bit", 8}, {"q_group_size", 128}});
+     }},
+    {"QN014", 11, 0, "qwen3-8b-awq", "--device xpu --tp-size 8",
+     [](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("intermediate_size", 9728); }},
+    {"QN014", 21, 0, "qwen3-8b", "--device xpu --tp-size 2",
+     [](Launch&, ModelFacts& m) {
+       const Value weights = Value::dict({{"num_bits", 4}, {"type", "int"}, {"group_size", 128}});
+       m.hf_text_config = m.hf_text_config.with("intermediate_size", 1408);
+       quantisation(m, "compressed-tensors",
+                    {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
+     }},
+    {"QN016", 11, 0, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) {
+       quantisation(m, "modelopt_fp4", {{"quant_algo", "NVFP4"}});
+     }},
+    {"PL010", 13, 0, "qwen3-30b-a3b", "--device xpu --tp-size 4",
+     [](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("moe_intermediate_size", 770); }},
     {"QN008", 20, 18, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        const Value weights = Value::dict({{"num_bits", 4}, {"type", "int"}, {"symmetric", true}});

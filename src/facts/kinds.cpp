@@ -191,6 +191,13 @@ Experts experts(const ModelFacts& m) {
   return e;
 }
 
+std::int64_t dense_width(const ModelFacts& m) {
+  // Classes that work the width out from others, or divide it by themselves.
+  if (architecture_starts_with(m, {"Lfm2", "PhiForCausalLM", "Mellum", "QWenLMHead"})) return 0;
+  const bool dense_layers = routed_experts(m) == 0 || config_int(m, "first_k_dense_replace") > 0;
+  return dense_layers ? std::max<std::int64_t>(0, config_int(m, "intermediate_size")) : 0;
+}
+
 bool has_quantization(const ModelFacts& m, std::string_view method) {
   if (!m.quantization) return false;
   const std::string_view q = *m.quantization;

@@ -51,6 +51,9 @@ struct Experts {
 Experts experts(const ModelFacts& m);
 std::int64_t routed_experts(const ModelFacts& m);  // 0 when it is dense
 
+// Intermediate size of the dense layers that the ranks share; 0: there are none, or the configuration does not tell.
+std::int64_t dense_width(const ModelFacts& m);
+
 // Quantisation of the checkpoint, by the method SGLang resolved.
 bool has_quantization(const ModelFacts& m, std::string_view method);                  // "awq" also matches "awq_marlin"
 std::optional<std::pair<std::int64_t, std::int64_t>> fp8_block(const ModelFacts& m);  // weight_block_size

@@ -274,6 +274,29 @@ std::optional<Finding> linear_heads(const LaunchFacts& f) {
                  .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
 }
 
+// Column-parallel projections are cut by an exact division. Data-parallel attention and --moe-dense-tp-size leave dense
+// layers to other groups.
+std::optional<Finding> dense_layers_uneven(const LaunchFacts& f) {
+  const std::int64_t width = dense_width(f.model());
+  const bool shared_by_all = f.attention_dp() == 1 && f[Field::moe_dense_tp_size].is_none();
+  if (!shared_by_all || width <= 0 || width % f.tp() == 0) return std::nullopt;
+  return Finding{.message = fmt::format("the MLP's width of {} does not divide by {}", width, where_tp(f)),
+                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) {
+                                        return width % tp == 0 && heads_divide(f.model(), tp);
+                                      }))}};
+}
+
+// The fused expert layer asserts the same of an expert's width.
+std::optional<Finding> experts_uneven(const LaunchFacts& f) {
+  const Experts e = experts(f.model());
+  if (e.count == 0 || e.intermediate_size <= 0 || e.intermediate_size % f.moe_tp() == 0) return std::nullopt;
+  return Finding{
+      .message = fmt::format("an expert's width of {} does not divide by {} ranks", e.intermediate_size, f.moe_tp()),
+      .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) {
+                             return e.intermediate_size % tp == 0 && heads_divide(f.model(), tp);
+                           }))}};
+}
+
 std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (!f.uses_xpu() || heads <= 0 || heads % f.tp() == 0) return std::nullopt;
@@ -359,6 +382,24 @@ const Rule kRules[] = {
                    {.model = "phi-4", .args = "--device xpu --tp-size 4"}}},
      .quiet_on = {{{.model = "phi-4", .args = "--device xpu --tp-size 2"},
                    {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "PL009",
+     .field = Field::tp_size,
+     .summary = "the width of a dense layer does not divide by the ranks",
+     .why = "Each rank holds an equal part of the MLP: AssertionError while the model is built.",
+     .remedies = {lower("--tp-size")},
+     .source = "sglang/srt/layers/linear.py, sglang/srt/distributed/utils.py: divide",
+     .check = dense_layers_uneven,
+     .fires_on = {{{.model = "qwen2.5-1.5b-instruct", .args = "--device xpu --tp-size 6"}}},
+     .quiet_on = {{{.model = "qwen2.5-1.5b-instruct", .args = "--device xpu --tp-size 4"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "PL010",
+     .field = Field::tp_size,
+     .summary = "the width of an expert does not divide by the ranks that share it",
+     .why = "Each rank holds an equal part of every expert: AssertionError while the model is built.",
+     .remedies = {lower("--tp-size"), words("--ep-size equal to it")},
+     .source = "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+     .check = experts_uneven,
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8 --ep-size 8"}}}},
     {.id = "PL005",
      .refs = {"TP-3"},
      .field = Field::tp_size,

@@ -13,6 +13,9 @@
 namespace preflight::rules {
 namespace {
 
+// Group sizes of the 4-bit product on XPU.
+constexpr std::array<std::int64_t, 4> kPackedGroups = {32, 64, 128, 256};
+
 // Smaller widths over which `blocks` FP8 blocks divide, the nearest first.
 std::vector<std::string> fitting_tp(const LaunchFacts& f, std::int64_t blocks) {
   std::vector<std::string> list;
@@ -51,9 +54,8 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
   const auto [block_n, block_k] = *block;
   const std::int64_t atp = f.attention_tp();
   std::vector<Cut> cuts;
-  const bool dense_layers = experts(m).count == 0 || config_int(m, "first_k_dense_replace") > 0;
-  const std::int64_t width = config_int(m, "intermediate_size");
-  if (dense_layers && width > 0 && f[Field::moe_dense_tp_size].is_none() && f.attention_dp() == 1) {
+  const std::int64_t width = dense_width(m);
+  if (width > 0 && f[Field::moe_dense_tp_size].is_none() && f.attention_dp() == 1) {
     cuts.push_back({"gate and up projection", width, f.tp(), block_n});
     cuts.push_back({"down projection", width, f.tp(), block_k});
   }
@@ -106,10 +108,13 @@ std::optional<Finding> gptq_forms(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!has_quantization(m, "gptq")) return std::nullopt;
   if (experts(m).count > 0) return Finding{.message = "a GPTQ checkpoint with experts"};
+  if (const Value* bits = m.hf_quant_config.find("bits"); bits != nullptr && bits->is_int() && bits->as_int() != 4) {
+    return Finding{
+        .message = fmt::format("GPTQ with {} bits: XPU's kernel unpacks the weights as 4-bit codes", bits->as_int())};
+  }
   const Value* group = m.hf_quant_config.find("group_size");
   if (group != nullptr && group->is_int()) {
-    constexpr std::array<std::int64_t, 4> kGroups = {32, 64, 128, 256};
-    if (std::find(kGroups.begin(), kGroups.end(), group->as_int()) == kGroups.end()) {
+    if (std::ranges::find(kPackedGroups, group->as_int()) == kPackedGroups.end()) {
       return Finding{.message = fmt::format("GPTQ group size {} is none of 32, 64, 128, 256", group->as_int())};
     }
   }
@@ -118,6 +123,87 @@ std::optional<Finding> gptq_forms(const LaunchFacts& f) {
     return Finding{.message = fmt::format("GPTQ with activation order over {} GPUs", f.tp()), .field = Field::tp_size};
   }
   return std::nullopt;
+}
+
+// Rows of a weight that share a scale: of AWQ, GPTQ and packed compressed-tensors. 0: none, or one scale a column.
+std::int64_t scale_group(const ModelFacts& m) {
+  const auto size_in = [](const Value& config, std::initializer_list<std::string_view> keys) -> std::int64_t {
+    for (const std::string_view key : keys) {
+      if (const Value* v = config.find(key); v != nullptr && v->is_int()) return std::max<std::int64_t>(0, v->as_int());
+    }
+    return 0;
+  };
+  if (has_quantization(m, "awq") || has_quantization(m, "gptq"))
+    return size_in(m.hf_quant_config, {"group_size", "q_group_size"});
+  const Value* groups = m.hf_quant_config.find("config_groups");
+  if (!has_quantization(m, "compressed-tensors") || groups == nullptr || !groups->is_dict()) return 0;
+  for (const auto& [name, group] : groups->as_dict()) {
+    const Value* weights = group.find("weights");
+    const Value* type = weights == nullptr ? nullptr : weights->find("type");
+    if (type != nullptr && *type == Value("int")) return size_in(*weights, {"group_size"});
+  }
+  return 0;
+}
+
+// Inputs of a layer that tensor parallelism cuts are whole groups on each rank.
+std::optional<Finding> cut_groups(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const std::int64_t group = scale_group(m);
+  if (group <= 1) return std::nullopt;
+  const Value* kept = m.hf_quant_config.find("modules_to_not_convert");
+  if (kept != nullptr && kept->is_list() && !kept->as_list().empty()) return std::nullopt;  // which layers is not told
+  const std::int64_t width = f.attention_dp() == 1 && f[Field::moe_dense_tp_size].is_none() ? dense_width(m) : 0;
+  struct Cut {
+    std::string_view layer;
+    std::int64_t size;
+    std::int64_t ranks;
+  };
+  for (const Cut& c : {Cut{"down projection", width, f.tp()},
+                       Cut{"output projection", m.num_attention_heads * m.v_head_dim, f.attention_tp()}}) {
+    if (c.size <= 0 || c.size % c.ranks != 0 || (c.size / c.ranks) % group == 0) continue;
+    std::vector<std::string> fitting;
+    for (std::int64_t tp = f.tp() - 1; tp >= 1 && fitting.size() < kFewValues; --tp) {
+      if (c.size % tp == 0 && (c.size / tp) % group == 0) fitting.push_back(std::to_string(tp));
+    }
+    return Finding{.message = fmt::format("the {} of {} inputs over {} ranks leaves {}, no multiple of the "
+                                          "checkpoint's groups of {}",
+                                          c.layer, c.size, c.ranks, c.size / c.ranks, group),
+                   .remedies = {to_give("--tp-size", std::move(fitting)), {.stored_as = "unquantized"}}};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> awq_forms(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!has_quantization(m, "awq")) return std::nullopt;
+  const auto number = [&](std::string_view key, std::string_view other) -> std::optional<std::int64_t> {
+    for (const std::string_view name : {key, other}) {
+      if (const Value* v = m.hf_quant_config.find(name); v != nullptr && v->is_int()) return v->as_int();
+    }
+    return std::nullopt;
+  };
+  const auto bits = number("bits", "w_bit");
+  if (bits && *bits != 4) return Finding{.message = fmt::format("AWQ with {} bits; SGLang takes 4", *bits)};
+  const auto group = number("group_size", "q_group_size");
+  if (f.before(19) || !group || std::ranges::find(kPackedGroups, *group) != kPackedGroups.end()) return std::nullopt;
+  return Finding{.message = fmt::format("AWQ group size {} is none of 32, 64, 128, 256", *group)};
+}
+
+// Of ModelOpt's own and of its mixed checkpoints, which name the layers in 4 bits.
+bool has_nvfp4(const ModelFacts& m) {
+  if (has_quantization(m, "modelopt_fp4")) return true;
+  const Value* groups = m.hf_quant_config.find("config_groups");
+  if (!has_quantization(m, "modelopt_mixed") || groups == nullptr || !groups->is_dict()) return false;
+  return std::ranges::any_of(groups->as_dict(), [](const auto& group) {
+    const Value* weights = group.second.find("weights");
+    const Value* bits = weights == nullptr ? nullptr : weights->find("num_bits");
+    return bits != nullptr && *bits == Value(4);
+  });
+}
+
+std::optional<Finding> nvfp4_weights(const LaunchFacts& f) {
+  if (!has_nvfp4(f.model())) return std::nullopt;
+  return Finding{.message = "NVFP4 weights: their kernels exist for NVIDIA GPUs"};
 }
 
 std::optional<Finding> compressed_tensors(const LaunchFacts& f) {
@@ -353,6 +439,35 @@ const Rule kRules[] = {
      .check = gguf_weights,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization gguf"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},
+    {.id = "QN014",
+     .field = Field::tp_size,
+     .summary = "a cut layer does not divide into the groups of a 4-bit checkpoint",
+     .why = "Each group of inputs has one scale, and a rank holds whole groups: ValueError (compressed-tensors: "
+            "AssertionError) while the model is built.",
+     .remedies = {lower("--tp-size")},
+     .source = "sglang/srt/layers/quantization/awq, gptq, compressed_tensors/schemes/compressed_tensors_wNa16.py: "
+               "create_weights",
+     .decided_by = {"num_q_heads", "head_dim"},
+     .check = cut_groups,
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --tp-size 8"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "QN015",
+     .field = Field::quantization,
+     .summary = "a form of AWQ that XPU does not run",
+     .why = "ValueError: of other than 4 bits when the checkpoint's settings are read, of other group sizes (from "
+            "0.5.19) after the weights are loaded.",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
+     .source = "sglang/srt/layers/quantization/awq/awq.py, sglang/srt/hardware_backend/xpu/quantization/awq_kernels.py",
+     .check = awq_forms,
+     .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu"}}}},
+    {.id = "QN016",
+     .field = Field::quantization,
+     .summary = "an NVFP4 checkpoint on an Intel GPU",
+     .why = "ValueError: of experts while the model is built, of other layers once the weights are loaded.",
+     .remedies = {stored_as("fp8"), stored_as("unquantized")},
+     .source = "sglang/srt/layers/quantization/modelopt_quant.py",
+     .check = nvfp4_weights,
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
 };
 
 }  // namespace
