@@ -74,9 +74,11 @@ void tell_drop_ins(std::vector<ReadFile>& files) {
       const std::string name = fs::path(unit.name).filename().string();
       const auto tell = [&](ReadFile& file, const std::string& what) {
         for (sources::LaunchCommand& launch : file.launches) {
-          launch.notes.push_back(
-              {"SH002", fmt::format("{}, and it is read by itself: give what `systemctl cat {}` prints", what, name),
-               launch.spans.empty() ? 0 : launch.spans.front().begin});
+          const std::string why =
+              fmt::format("{}, and it is read by itself: give what `systemctl cat {}` prints", what, name);
+          const std::size_t at = launch.spans.empty() ? 0 : launch.spans.front().begin;
+          launch.notes.push_back({"SH002", why, at});
+          launch.unknown.push_back({why, at, launch.where});
         }
       };
       tell(unit, fmt::format("{} changes this unit", part.name));

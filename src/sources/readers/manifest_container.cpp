@@ -186,6 +186,11 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
     if (const YamlNode* value = value_of(*at, key)) return value;
     at = extended(*at);
   }
+  if (at != nullptr && told_.insert(tree_.offset(node)).second) {
+    finder_.note({"SH004",
+                  "this service extends others in a longer chain than is followed: give its launch as a command",
+                  tree_.offset(node)});
+  }
   return nullptr;
 }
 

@@ -37,7 +37,7 @@ class ManifestReader {
     std::string image = {};
     std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
     std::string shell = {};                                     // of a workflow's steps
-    std::map<std::string, std::vector<ShellWord>> matrix = {};  // of a workflow's job: plain lists alone
+    std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
   };
 
   // Objects and what stands in them.
@@ -64,6 +64,7 @@ class ManifestReader {
   bool is_written(const ShellCommand& command, bool conditional, Values& env) const;
   void turns(const ShellText& script, const Around& around, const Values& env, const RunContext& context);
   void matrix_of(const YamlNode& node, Around& around);
+  [[nodiscard]] std::optional<std::map<std::string, ShellWord>> matrix_row(const YamlNode& node) const;
   [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const;
   void numbers_of_group(const YamlNode& node, Around& around);
 

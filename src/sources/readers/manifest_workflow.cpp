@@ -1,5 +1,6 @@
 // Steps that a workflow runs. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -172,37 +173,105 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   }
 }
 
-// A step once for each value of the matrix's lists that it names, as the workflow runs it.
+// A step once for each row of the matrix, as far as it names its columns.
 void ManifestReader::turns(const ShellText& script, const Around& around, const Values& env,
                            const RunContext& context) {
-  for (const auto& [name, values] : around.matrix) {
-    const std::string expression = "matrix." + name;
-    if (env.contains(expression) || !names_expression(script.text, expression)) continue;
-    for (const ShellWord& value : values) {
-      Values with = env;
+  std::set<std::string> seen;
+  for (const auto& row : around.matrix) {
+    Values with = env;
+    RunContext inside = context;
+    for (const auto& [name, value] : row) {
+      const std::string expression = "matrix." + name;
+      if (!names_expression(script.text, expression)) continue;
       with.insert_or_assign(expression, value);
-      RunContext inside = context;
       inside.when += fmt::format("{}{}={}", inside.when.empty() ? "" : ", ", expression, value.text);
-      if (++turns_ > kMostTurns) return;
-      turns(script, around, with, inside);
     }
-    return;
+    if (seen.insert(inside.when).second && ++turns_ <= kMostTurns)
+      run_script(without_expressions(script, with), inside);
   }
-  run_script(without_expressions(script, env), context);
+  if (around.matrix.empty()) run_script(without_expressions(script, env), context);
 }
 
-// strategy.matrix of a job, where it is lists of plain values and nothing else.
+namespace {
+
+using Row = std::map<std::string, ShellWord>;
+
+bool agrees(const Row& row, const Row& other, const std::set<std::string>& names) {
+  return std::all_of(other.begin(), other.end(), [&](const auto& entry) {
+    const auto it = row.find(entry.first);
+    return !names.contains(entry.first) || (it != row.end() && it->second.text == entry.second.text);
+  });
+}
+
+// An entry of `include` goes to each row of the lists whose values it leaves as they are; to none: a row of its own.
+void include_row(const Row& entry, const std::set<std::string>& names, std::size_t of_lists, std::vector<Row>& rows) {
+  bool fits = false;
+  for (std::size_t i = 0; i < of_lists; ++i) {
+    if (!agrees(rows[i], entry, names)) continue;
+    fits = true;
+    for (const auto& [name, value] : entry) rows[i].insert_or_assign(name, value);
+  }
+  if (!fits) rows.push_back(entry);
+}
+
+}  // namespace
+
+// The plain values of a mapping, as one row; none where it has others.
+std::optional<std::map<std::string, ShellWord>> ManifestReader::matrix_row(const YamlNode& node) const {
+  Row out;
+  if (!is_map(&node)) return std::nullopt;
+  for (const auto& [name, value] : node.pairs) {
+    if (!is_scalar(name) || !is_scalar(value) || value->text.find("${{") != std::string::npos) return std::nullopt;
+    out.insert_or_assign(name->text, tree_.words(*value).front());
+  }
+  return out;
+}
+
+// strategy.matrix of a job, where its lists hold plain values and nothing else.
 void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   const YamlNode* strategy = value_of(node, "strategy");
   const YamlNode* matrix = is_map(strategy) ? value_of(*strategy, "matrix") : nullptr;
-  if (!is_map(matrix) || value_of(*matrix, "include") != nullptr || value_of(*matrix, "exclude") != nullptr) return;
+  if (!is_map(matrix)) return;
+  std::vector<Row> rows = {{}};
+  std::set<std::string> names;
   for (const auto& [name, value] : matrix->pairs) {
-    if (!is_scalar(name) || !is_list(value)) continue;
-    const bool plain = std::all_of(value->items.begin(), value->items.end(), [](const YamlNode* item) {
-      return is_scalar(item) && item->text.find("${{") == std::string::npos;
-    });
-    if (plain) around.matrix[name->text] = tree_.words(*value);
+    if (!is_scalar(name) || name->text == "include" || name->text == "exclude") continue;
+    const bool plain =
+        is_list(value) && std::all_of(value->items.begin(), value->items.end(), [](const YamlNode* item) {
+          return is_scalar(item) && item->text.find("${{") == std::string::npos;
+        });
+    if (!plain) return;
+    std::vector<Row> next;
+    for (const Row& row : rows) {
+      for (const YamlNode* item : value->items) {
+        next.push_back(row);
+        next.back().insert_or_assign(name->text, tree_.words(*item).front());
+        if (next.size() > kMostTurns) return;
+      }
+    }
+    names.insert(name->text);
+    rows = std::move(next);
   }
+  if (names.empty()) rows.clear();
+  const YamlNode* exclude = value_of(*matrix, "exclude");
+  const YamlNode* include = value_of(*matrix, "include");
+  if ((exclude != nullptr && !is_list(exclude)) || (include != nullptr && !is_list(include))) return;
+  if (exclude != nullptr) {
+    for (const YamlNode* item : exclude->items) {
+      const auto entry = matrix_row(*item);
+      if (!entry) return;
+      std::erase_if(rows, [&](const Row& row) { return agrees(row, *entry, names); });
+    }
+  }
+  const std::size_t of_lists = rows.size();
+  if (include != nullptr) {
+    for (const YamlNode* item : include->items) {
+      const auto entry = matrix_row(*item);
+      if (!entry || rows.size() > kMostTurns) return;
+      include_row(*entry, names, of_lists, rows);
+    }
+  }
+  around.matrix = std::move(rows);
 }
 
 // ${{ env.NAME }} is what the workflow sets above; other expressions are filled in where it runs.

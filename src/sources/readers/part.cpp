@@ -9,6 +9,24 @@
 
 namespace preflight::sources {
 
+namespace {
+
+// bash takes the CR of a line that ends with CR LF as a part of its last word. What is pasted lost its file's line
+// ends.
+Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
+  RunContext context;
+  if (const auto at = source.text.find("\r\n"); at != std::string_view::npos && !source.name.empty()) {
+    context.unknown.push_back(
+        {"lines of this script end with CR LF, and the shell takes the CR as a part of their last "
+         "words: write it with LF alone (dos2unix)",
+         at,
+         {}});
+  }
+  return finder.script({std::string(source.text)}, context);
+}
+
+}  // namespace
+
 Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder) {
   switch (kind) {
     case FileKind::kManifest: {
@@ -47,7 +65,7 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
     case FileKind::kShell:
       break;
   }
-  return finder.script({std::string(source.text)}, {});
+  return read_script(source, finder);
 }
 
 // Line ends in front of the part make its lines those of the file, in whatever is told of it.

@@ -440,6 +440,10 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
       fails.reset();
       if (words.size() > 1 && words[1].unknowns.empty() && is_number(words[1].text)) fails = words[1].text != "0";
     }
+    const bool returns = name == "return" && !returns_.empty();
+    state_.end = fmt::format("unless {} at line {}", returns ? "its function returns" : "the script ends",
+                             line_of(command.begin));
+    state_.end_depth = returns ? returns_.size() : 0;
     state_.ended = true;
     return true;
   }

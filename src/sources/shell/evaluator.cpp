@@ -142,9 +142,35 @@ Status ShellEvaluator::run_node(const Node& node) {
   if (counts && status == Status::kFalse && state_.exits_on_error && conditions_ == 0 && !state_.ended) {
     if (printing_ != nullptr) printing_->known = false;
     for (Loop& loop : loops_) loop.unclear = loop.unclear || undecided_ > loop.undecided;
+    state_.end = fmt::format("unless the script ends at line {}", line_of(outer(node.begin)));
+    state_.end_depth = 0;
     state_.ended = true;
   }
+  const bool guards = node.kind == Node::Kind::kTest || (node.kind == Node::Kind::kSimple && tests_alone(node));
+  if (guards && status == Status::kUnknown && state_.exits_on_error && conditions_ == 0 && !state_.ended)
+    state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(outer(node.begin))), 0);
   return status;
+}
+
+// `test -f X` as a command of its own: with set -e it ends the script.
+bool ShellEvaluator::tests_alone(const Node& node) const {
+  if (node.words.empty() || text_.script == nullptr) return false;
+  const std::string_view rest =
+      std::string_view(text_.script->text).substr(std::min(node.begin, text_.script->text.size()));
+  return rest.starts_with("[ ") || rest.starts_with("test ") || rest.starts_with("grep ") ||
+         rest.starts_with("command -v ");
+}
+
+// The branch, and what may have ended the text before.
+std::string ShellEvaluator::when_now() const {
+  std::string out = when_;
+  constexpr std::size_t kMost = 3;
+  std::size_t told = 0;
+  for (const auto& [what, depth] : state_.may_end) {
+    if (++told > kMost) break;
+    out += (out.empty() ? "" : "; ") + what;
+  }
+  return out;
 }
 
 Status ShellEvaluator::run_kind(const Node& node) {
@@ -633,10 +659,13 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   text_ = before;
   const auto why = [&](const std::string& name) { return depends(name, "a branch", at); };
   const bool one_way = state_.ended && returns_.back().size() == 1;
+  const std::size_t depth = returns_.size();
+  if (state_.end_depth == depth) state_.end.clear();
   for (const ShellState& returned : returns_.back()) {
     status = !one_way || !returned.fails ? Status::kUnknown : *returned.fails ? Status::kFalse : Status::kTrue;
     state_ = joined(state_, returned, why, at);
   }
+  std::erase_if(state_.may_end, [&](const auto& one) { return one.second == depth; });
   returns_.pop_back();
   put_back(locals_.back());
   locals_.pop_back();
@@ -679,7 +708,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
   }
   const bool wants = start_.wants_environment(command);
   if (wants) spend(state_.variables.size());
-  start_.on_command(command, wants ? environment() : Values{}, when_);
+  start_.on_command(command, wants ? environment() : Values{}, when_now());
   return Status::kUnknown;
 }
 
@@ -943,6 +972,8 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
     }
     if (name == "exec" && command.words.size() > 1) {
       emit(command);
+      state_.end = fmt::format("unless another program takes its place at line {}", line_of(command.begin));
+      state_.end_depth = 0;
       state_.ended = state_.replaced = true;
       return Status::kUnknown;
     }

@@ -93,6 +93,8 @@ class ShellEvaluator {
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
+  [[nodiscard]] bool tests_alone(const Node& node) const;
+  [[nodiscard]] std::string when_now() const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   void expand_prefixes(const Node& node, ShellCommand& command);
   void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);

@@ -349,6 +349,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   const bool colon = part.op[0] == ':';
   const char op = colon ? part.op[1] : part.op[0];
   const bool has = value && !(colon && value->text.empty());
+  if (op == '?' && !has)
+    state_.may_end.emplace(fmt::format("unless {} is not set at line {}", part.name, line_of(outer(part.begin))), 0);
   if (op == '?') return has ? insert(*value, part, out) : unknown(not_set);
   if ((op == '-' || op == '=') && has) return insert(*value, part, out);
   if (op == '+' && !has) return;

@@ -62,9 +62,14 @@ std::optional<ShellValue> shared_front(const ShellValue& a, const ShellValue& b,
 
 ShellState joined(const ShellState& a, const ShellState& b,
                   const std::function<std::string(const std::string&)>& message, std::size_t offset) {
-  if (a.ended) return b;
-  if (b.ended) return a;
+  if (a.ended || b.ended) {
+    ShellState out = a.ended ? b : a;
+    const ShellState& other = a.ended ? a : b;
+    if (!other.end.empty() && !out.ended) out.may_end.emplace(other.end, other.end_depth);
+    return out;
+  }
   ShellState out = a;
+  out.may_end.insert(b.may_end.begin(), b.may_end.end());
   const auto unlike = [&](const std::string& name) { out.set(name, {.text = unknown_text(message(name), offset)}); };
   for (const auto& [name, other] : b.variables) {
     const auto it = out.variables.find(name);

@@ -46,6 +46,11 @@ struct ShellState {
   bool goes_on = false;            // continue
   std::optional<bool> fails = {};  // what return said
   bool exits_on_error = false;     // set -e
+  // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
+  // did, where it has ended.
+  std::map<std::string, std::size_t> may_end = {};
+  std::string end = {};
+  std::size_t end_depth = 0;
 
   [[nodiscard]] const ShellValue* find(const std::string& name) const;
   void set(const std::string& name, ShellValue value);
