@@ -146,14 +146,15 @@ Status ShellEvaluator::run_node(const Node& node) {
     state_.end_depth = 0;
     state_.ended = true;
   }
-  const bool guards = node.kind == Node::Kind::kTest || (node.kind == Node::Kind::kSimple && tests_alone(node));
-  if (guards && status == Status::kUnknown && state_.exits_on_error && conditions_ == 0 && !state_.ended)
+  if (is_test(node) && status == Status::kUnknown && state_.exits_on_error && conditions_ == 0 && !state_.ended)
     state_.may_end.emplace(fmt::format("unless the script ends at line {}", line_of(outer(node.begin))), 0);
   return status;
 }
 
-// `test -f X` as a command of its own: with set -e it ends the script.
-bool ShellEvaluator::tests_alone(const Node& node) const {
+// `test -f X`, `[[ … ]]` and commands that only tell whether something is there.
+bool ShellEvaluator::is_test(const Node& node) const {
+  if (node.kind == Node::Kind::kTest) return true;
+  if (node.kind != Node::Kind::kSimple) return false;
   if (node.words.empty() || text_.script == nullptr) return false;
   const std::string_view rest =
       std::string_view(text_.script->text).substr(std::min(node.begin, text_.script->text.size()));
@@ -297,10 +298,15 @@ Status ShellEvaluator::run_list(const Node& node) {
     if (good && bad) undecided_ = outer_undecided + 1;
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
     if (!way || way->ended) continue;
+    // What stands behind a test that is not decided may not run; that a command succeeds is taken for granted.
+    const bool tested = good && bad && is_test(*node.children[i - 1]);
     state_ = *std::exchange(way, std::nullopt);
     const bool last = i + 1 == node.children.size();
     conditions_ += last ? 0 : 1;
+    const std::string before_when = when_;
+    if (tested) when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
     run(*node.children[i]);
+    when_ = before_when;
     conditions_ -= last ? 0 : 1;
   }
   undecided_ = outer_undecided;

@@ -93,7 +93,7 @@ class ShellEvaluator {
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
-  [[nodiscard]] bool tests_alone(const Node& node) const;
+  [[nodiscard]] bool is_test(const Node& node) const;
   [[nodiscard]] std::string when_now() const;
   using SavedVariable = std::pair<std::string, std::optional<ShellVariable>>;
   void expand_prefixes(const Node& node, ShellCommand& command);
