@@ -11,6 +11,7 @@
 #include "preflight/sizing.h"
 #include "src/kernels/defects.h"
 #include "src/kernels/launchers.h"
+#include "src/kernels/sources.h"
 #include "src/kernels/tiles.h"
 
 namespace preflight {
@@ -48,6 +49,7 @@ KernelRun::KernelRun(opencl::Session& session, const Kernel& kernel, const Sampl
     : session_(session),
       batch_(batch),
       guard_bytes_(session.is_simulator() ? 0 : kGuardBytes),
+      spoils_local_memory_(!session.is_simulator()),
       device_(tile_device(session, options)),
       program_(program_of(kernel, batch.kernel_case, device_, options)) {
   for (const Tensor& input : batch.inputs) {
@@ -96,7 +98,19 @@ opencl::KernelObject KernelRun::kernel(const std::string& function) {
 }
 
 void KernelRun::run(const opencl::KernelObject& kernel, opencl::Grid items, opencl::Grid group) {
+  if (spoils_local_memory_ && kernel.local_bytes() > 0) spoil_local_memory(kernel.local_bytes());
   session_.run(kernel, items, group);
+}
+
+void KernelRun::spoil_local_memory(std::int64_t bytes) {
+  constexpr std::int64_t kPadding = 1024;  // of what a driver puts between arrays
+  constexpr std::int64_t kGroupsPerUnit = 2;
+  const std::int64_t most = session_.info().local_memory_bytes;
+  const std::int64_t words = std::min(bytes + kPadding, most) / size_of(DType::kI32);
+  const std::string options = session_.info().is_cpu ? "-cl-std=CL1.2 -cl-opt-disable" : "-cl-std=CL1.2";
+  opencl::KernelObject leave_nan = session_.kernel(kernel_source("leftovers.cl", {}), options, "leave_nan");
+  leave_nan.args(opencl::LocalMemory{words * size_of(DType::kI32)}, static_cast<std::int32_t>(words));
+  session_.run(leave_nan, {kGroupsPerUnit * std::max<std::int64_t>(1, session_.info().compute_units), 1, 1}, {1, 1, 1});
 }
 
 void run_merge(KernelRun& run, const opencl::KernelObject& merge, std::int64_t width, std::int64_t rows) {

@@ -1,7 +1,8 @@
 // KernelRun: one invocation on a device: its buffers with guard bands, its program, its results.
 //
 // Every buffer lies between two guard bands. Inputs, outputs and workspace and all guards start as 0xFF bytes (NaN,
-// -1), so that a read past an end and an element never written both show; guards are checked after the run.
+// -1), so that a read past an end and an element never written both show; guards are checked after the run. So does
+// local memory before each kernel, until the run is timed.
 #pragma once
 
 #include <map>
@@ -29,6 +30,7 @@ class KernelRun {
 
   // For the runner.
   void finish() { session_.finish(); }
+  void leave_local_memory_alone() { spoils_local_memory_ = false; }
   [[nodiscard]] std::vector<Tensor> outputs();
   [[nodiscard]] std::vector<std::string> broken_canaries();
 
@@ -46,11 +48,13 @@ class KernelRun {
   };
   void add(std::string name, std::int64_t bytes, const std::vector<std::byte>* content, std::int64_t in_front = 0);
   [[nodiscard]] const Guarded& find(std::string_view name) const;
+  void spoil_local_memory(std::int64_t bytes);
 
   opencl::Session& session_;
   const SampleBatch& batch_;
   std::int64_t guard_bytes_;  // 0 under a simulator, which watches every buffer's own ends
-  DeviceInfo device_;         // what tiles are chosen for
+  bool spoils_local_memory_;
+  DeviceInfo device_;  // what tiles are chosen for
   Program program_;
   std::map<std::string, opencl::KernelObject> kernels_;  // by function; the session knows them by all their source
   std::vector<Guarded> buffers_;

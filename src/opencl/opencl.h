@@ -47,12 +47,17 @@ class Buffer {
   std::int64_t bytes_ = 0;
 };
 
+// An argument that is local memory of so many bytes, for each work-group its own.
+struct LocalMemory {
+  std::int64_t bytes = 0;
+};
+
 // A kernel and its next free argument: arguments are given in the order of the kernel's signature.
 class KernelObject {
  public:
   KernelObject() = default;
-  KernelObject(std::shared_ptr<_cl_kernel> kernel, std::string name, std::int64_t max_group)
-      : kernel_(std::move(kernel)), name_(std::move(name)), max_group_(max_group) {}
+  KernelObject(std::shared_ptr<_cl_kernel> kernel, std::string name, std::int64_t max_group, std::int64_t local_bytes)
+      : kernel_(std::move(kernel)), name_(std::move(name)), max_group_(max_group), local_bytes_(local_bytes) {}
 
   template <typename... Args>
   KernelObject& args(const Args&... values) {
@@ -62,13 +67,15 @@ class KernelObject {
   }
   [[nodiscard]] _cl_kernel* get() const { return kernel_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::int64_t max_group() const { return max_group_; }  // largest work-group of this kernel
+  [[nodiscard]] std::int64_t max_group() const { return max_group_; }      // largest work-group of this kernel
+  [[nodiscard]] std::int64_t local_bytes() const { return local_bytes_; }  // that a work-group takes
 
  private:
   void arg(const Buffer& buffer) {
     _cl_mem* memory = buffer.get();
     set(sizeof(void*), static_cast<const void*>(&memory));  // a kernel takes the handle itself
   }
+  void arg(const LocalMemory& memory) { set(static_cast<std::size_t>(memory.bytes), nullptr); }
   template <typename T>
   requires std::is_arithmetic_v<T>
   void arg(const T& value) {
@@ -80,6 +87,7 @@ class KernelObject {
   std::shared_ptr<_cl_kernel> kernel_;
   std::string name_;
   std::int64_t max_group_ = 1;
+  std::int64_t local_bytes_ = 0;
   unsigned next_ = 0;
 };
 

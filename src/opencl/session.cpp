@@ -179,8 +179,12 @@ KernelObject Session::kernel(const std::string& source, const std::string& optio
   check(api().GetKernelWorkGroupInfo(handle, state_->device.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof max_group, &max_group,
                                      nullptr),
         fmt::format("reading the work-group limit of {}", name));
-  return state_->kernels.emplace(kernel_key, KernelObject{owned, name, static_cast<std::int64_t>(max_group)})
-      .first->second;
+  cl_ulong local_bytes = 0;
+  check(api().GetKernelWorkGroupInfo(handle, state_->device.id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local_bytes,
+                                     &local_bytes, nullptr),
+        fmt::format("reading the local memory of {}", name));
+  const KernelObject object{owned, name, static_cast<std::int64_t>(max_group), static_cast<std::int64_t>(local_bytes)};
+  return state_->kernels.emplace(kernel_key, object).first->second;
 }
 
 void Session::run(const KernelObject& kernel, Grid items, Grid group) {

@@ -1,7 +1,10 @@
 // The runner: device choice, failures that carry their reason, guard bands, reproducibility.
 #include "tests/kernels/device.h"
 
+#include <filesystem>
+
 #include "src/opencl/opencl.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -63,6 +66,23 @@ TEST(Runner, AnOutputLeftUnwrittenFails) {
       "mla_decode.cl",
       "kernel void mla_decode(global ushort* a, global ushort* b, global ushort* c, global int* d, global int* e, "
       "global ushort* f, global float* g, global float* h, int i, int j, int k, float l) {}\n");
+  const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
+  EXPECT_EQ(report->worst(), VerdictWord::kFail) << report->cases.front().verdict.reason;
+}
+
+// Accumulators that start as what memory holds are multiplied by 0 in the first tile: only a NaN stays.
+TEST(Runner, LocalMemoryThatIsReadBeforeItIsWrittenFails) {
+  PREFLIGHT_NEEDS_DEVICE();
+  const testing::TemporaryDirectory folder;
+  const std::filesystem::path sources = testing::source_directory() + "/ocl_kernels";
+  for (const auto& file : std::filesystem::directory_iterator(sources)) {
+    std::string text = testing::read_file(file.path().string());
+    const std::string zeroed = "i < HEAD_TILE * LATENT; i += LANES) acc[i] = 0.0f;";
+    const std::size_t at = text.find(zeroed);
+    EXPECT_EQ(at != std::string::npos, file.path().filename() == "mla_decode.cl");
+    if (at != std::string::npos) text.replace(at, zeroed.size(), "i < 0; i += LANES) acc[i] = 0.0f;");
+    folder.file(file.path().filename().string(), text);
+  }
   const auto report = run_case(kSmallCase, {}, {.kernel_dir = folder.path()});
   EXPECT_EQ(report->worst(), VerdictWord::kFail) << report->cases.front().verdict.reason;
 }
