@@ -12,9 +12,10 @@ std::vector<Expected> page_table(const SampleBatch& batch) {
   const Tensor& req_to_token = batch.input("req_to_token");
   const Tensor& rows = batch.input("req_pool_indices");
   const std::int64_t width = req_to_token.shape[1];
+  const std::int64_t columns = kernel_case.columns();  // looks at all requests
   Expected table{"page_table", {}};
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
-    for (std::int64_t c = 0; c < kernel_case.columns(); ++c) {
+    for (std::int64_t c = 0; c < columns; ++c) {
       const double slot = req_to_token.get(rows.get_int(b) * width + c * kernel_case.page_size);
       table.values.push_back(std::floor(slot / static_cast<double>(kernel_case.page_size)));
     }

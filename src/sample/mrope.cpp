@@ -8,7 +8,7 @@
 namespace preflight::sample {
 
 Result<SampleBatch> mrope(const KernelCase& kernel_case) {
-  constexpr std::int64_t kPositions = 4096;
+  constexpr std::int64_t kPositions = 70'000;  // more than 16 bits count
   constexpr double kBase = 10000.0;
   const std::int64_t rotary = kernel_case.rotary_dim == 0 ? kernel_case.head_dim : kernel_case.rotary_dim;
   const std::int64_t pairs = rotary / 2;
@@ -21,8 +21,17 @@ Result<SampleBatch> mrope(const KernelCase& kernel_case) {
   };
   heads_of("query", kernel_case.num_q_heads);
   heads_of("key", kernel_case.num_kv_heads);
+  const std::int64_t axes = kernel_case.sections.empty() ? 1 : 3;
+  Tensor positions("positions", DType::kI64, {axes, kernel_case.tokens});
+  const Random random(kernel_case.seed, "positions");
+  for (std::int64_t i = 0; i < positions.count(); ++i) {
+    const auto any = static_cast<std::int64_t>(random.bits(i) % static_cast<std::uint64_t>(kPositions));
+    positions.set_int(i, i < axes ? kPositions - 1 - i : any);
+  }
+  // Angles of the positions that are used; the others stay NaN.
   Tensor cos_sin("cos_sin", kernel_case.dtype, {kPositions, rotary});
-  for (std::int64_t p = 0; p < kPositions; ++p) {
+  for (std::int64_t i = 0; i < positions.count(); ++i) {
+    const std::int64_t p = positions.get_int(i);
     for (std::int64_t j = 0; j < pairs; ++j) {
       const double frequency = std::pow(kBase, -2.0 * static_cast<double>(j) / static_cast<double>(rotary));
       const double angle = static_cast<double>(p) * frequency;
@@ -31,12 +40,6 @@ Result<SampleBatch> mrope(const KernelCase& kernel_case) {
     }
   }
   batch.inputs.push_back(std::move(cos_sin));
-  const std::int64_t axes = kernel_case.sections.empty() ? 1 : 3;
-  Tensor positions("positions", DType::kI64, {axes, kernel_case.tokens});
-  const Random random(kernel_case.seed, "positions");
-  for (std::int64_t i = 0; i < positions.count(); ++i) {
-    positions.set_int(i, static_cast<std::int64_t>(random.bits(i) % static_cast<std::uint64_t>(kPositions)));
-  }
   batch.inputs.push_back(std::move(positions));
   batch.in_place = {"query", "key"};
   return batch;
