@@ -3,6 +3,7 @@
 // built-in ones without it. Prints one line: "killed check CASE: REASON", "killed cases …" or "survived".
 // ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <span>
 #include <string>
@@ -46,7 +47,10 @@ std::vector<KernelCase> cases_of_check(std::string_view kernel) {
 
 std::vector<KernelCase> cases_of_its_file(std::string_view kernel) {
   auto cases = built_in_cases(kernel);
-  if (!cases) return {};
+  if (!cases) {
+    std::cout << "broken: " << cases.error().text() << '\n';
+    std::exit(2);
+  }
   std::erase_if(*cases, [](const KernelCase& c) { return c.must_fail; });
   return *cases;
 }
@@ -72,7 +76,7 @@ bool dies(std::string_view gate, const std::vector<KernelCase>& cases, const Run
 
 int run(std::span<char*> words) {
   if (words.size() < 3) {
-    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups [DIR]\n";
+    std::cerr << "usage: mutant_gate KERNEL plain|items|tiles|sub-groups|\"narrow sub-groups\" [DIR]\n";
     return 2;
   }
   const std::string_view kernel = words[1];
@@ -81,7 +85,7 @@ int run(std::span<char*> words) {
   if (words.size() > 3) options.kernel_dir = words[3];
   options.as_gpu = form != "plain";
   options.plain_tiles = form == "tiles";
-  options.emulated_lanes = form == "sub-groups" ? 16 : 0;
+  options.emulated_lanes = form == "sub-groups" ? 16 : form == "narrow sub-groups" ? 8 : 0;
   if (dies("check", cases_of_check(kernel), options) || dies("cases", cases_of_its_file(kernel), options) ||
       dies("far pages", far_pages(kernel), options)) {
     return 1;
