@@ -240,6 +240,30 @@ bool not_understood(const std::string& mask, std::vector<std::string>& notes) {
   return false;
 }
 
+// Level Zero opens render nodes of these drivers, and no others.
+bool usable(const Card& card) { return (card.driver == "xe" || card.driver == "i915") && !card.render_node.empty(); }
+
+// The cards that a launch can be given: integrated graphics only where there is nothing else.
+std::vector<const Card*> cards_within(const Machine& machine, const CardLimit* limit, VisibleDevices& out) {
+  std::vector<const Card*> all;
+  for (const Card& card : machine.cards) {
+    const bool named = limit == nullptr || limit->nodes.empty() ||
+                       std::find(limit->nodes.begin(), limit->nodes.end(), card.render_node) != limit->nodes.end();
+    if (usable(card) && named) all.push_back(&card);
+  }
+  for (const std::string& node : limit == nullptr ? std::vector<std::string>{} : limit->nodes) {
+    const bool here = std::ranges::any_of(machine.cards, [&](const Card& card) { return card.render_node == node; });
+    if (!here) out.notes.push_back(fmt::format("/dev/dri/{} is no card of this machine", node));
+  }
+  if (std::ranges::any_of(all, [](const Card* card) { return !card->integrated; }))
+    std::erase_if(all, [](const Card* card) { return card->integrated; });
+  if (limit == nullptr) return all;
+  out.restricted = true;
+  if (limit->nodes.empty() && all.size() > static_cast<std::size_t>(limit->count))
+    all.resize(static_cast<std::size_t>(limit->count));
+  return all;
+}
+
 bool composite(const Environment& env) { return variable(env, "ZE_FLAT_DEVICE_HIERARCHY") == "COMPOSITE"; }
 
 }  // namespace
@@ -270,21 +294,24 @@ Machine read_cards(const fs::path& sysroot) {
   return out;
 }
 
-VisibleDevices visible_devices(const Machine& machine, const Environment& env) {
+int devices_of_cards(int cards, const DeviceFacts& device, const Environment& env) {
+  const auto profiles = device_profiles();
+  const auto profile = std::ranges::find_if(profiles, [&](const auto& p) { return p.device.name == device.name; });
+  return profile == profiles.end() || composite(env) ? cards : cards * profile->tiles;
+}
+
+VisibleDevices visible_devices(const Machine& machine, const Environment& env, const CardLimit* limit) {
   VisibleDevices out;
-  const auto usable = [](const Card& c) { return c.driver == "xe" || c.driver == "i915"; };
-  const bool discrete = std::any_of(machine.cards.begin(), machine.cards.end(),
-                                    [&](const Card& c) { return usable(c) && !c.integrated; });
+  const std::vector<const Card*> cards = cards_within(machine, limit, out);
   const bool whole = composite(env);
   struct Unit {
     DeviceFacts device;
     int tiles;  // that it consists of
   };
   std::vector<Unit> units;  // one per index of the mask
-  for (const Card& card : machine.cards) {
-    if (!usable(card) || (discrete && card.integrated)) continue;
-    const DeviceFacts device = device_of(card, whole);
-    for (int tile = 0; tile < (whole ? 1 : card.tiles); ++tile) units.push_back({device, whole ? card.tiles : 1});
+  for (const Card* card : cards) {
+    const DeviceFacts device = device_of(*card, whole);
+    for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile) units.push_back({device, whole ? card->tiles : 1});
   }
   if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
     if (const auto list = masked(mask)) {

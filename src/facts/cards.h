@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "preflight/facts.h"
+#include "src/facts/container_view.h"
 
 namespace preflight::facts {
 
@@ -43,8 +44,10 @@ struct VisibleDevices {
   bool restricted = false;  // a variable left some out
 };
 
-// What torch.xpu sees of these cards with these variables.
-VisibleDevices visible_devices(const Machine& machine, const Environment& env);
+// What torch.xpu sees of these cards with these variables, in a container that is given no more than `limit`.
+VisibleDevices visible_devices(const Machine& machine, const Environment& env, const CardLimit* limit = nullptr);
+// As how many devices so many cards like this one show.
+int devices_of_cards(int cards, const DeviceFacts& device, const Environment& env);
 
 // How many of `count` alike devices the variables leave; nullopt: they do not restrict, or are not understood.
 std::optional<int> devices_left(int count, const Environment& env, std::vector<std::string>& notes);

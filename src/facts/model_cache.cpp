@@ -154,16 +154,34 @@ bool asks_modelscope(const ModelPlaces& places) {
   return value == "true" || value == "1" || value == "yes" || value == "y" || value == "t";
 }
 
-Found in_modelscope(const std::string& id, const ModelPlaces& places) {
+fs::path modelscope_cache(const ModelPlaces& places) {
   const std::string set = variable(places, "MODELSCOPE_CACHE");
-  const fs::path cache =
-      !set.empty() ? expanded(places, set) : fs::path(variable(places, "HOME")) / ".cache/modelscope/hub";
+  return !set.empty() ? expanded(places, set) : fs::path(variable(places, "HOME")) / ".cache/modelscope/hub";
+}
+
+Found in_modelscope(const std::string& id, const fs::path& cache) {
   // A dot in a name would be no Python package's: ModelScope writes three underscores for it.
   const std::string plain = replaced_all(id, ".", "___");
   for (const fs::path& directory : {cache / "models" / plain, cache / plain, cache / "hub" / "models" / plain}) {
     if (is_there(directory / "config.json")) return usable(directory, "ModelScope cache", {});
   }
   return std::optional<CachedModel>();
+}
+
+// The caches that the container looks into, where they are folders of its host. Images run as root.
+Found in_mounts(const std::string& id, const ModelPlaces& places) {
+  ModelPlaces inside{.env = places.inside, .download_dir = places.download_dir, .revision = places.revision};
+  inside.env.emplace("HOME", "/root");
+  const auto here = [&](const fs::path& path) {
+    return fs::path(host_path(places.mounts, path.string()).value_or(""));
+  };
+  if (asks_modelscope(inside)) {
+    const fs::path cache = here(modelscope_cache(inside));
+    return cache.empty() ? std::optional<CachedModel>() : in_modelscope(id, cache);
+  }
+  auto found = in_hub_cache(id, inside, here(hub_cache(inside)), "Hugging Face cache");
+  if (!found || *found || places.download_dir.empty()) return found;
+  return in_hub_cache(id, inside, here(expanded(inside, places.download_dir)), "--download-dir");
 }
 
 Found in_models_dir(const std::string& id, const ModelPlaces& places) {
@@ -188,7 +206,10 @@ Found find_cached_model(const std::string& id, const ModelPlaces& places) {
   if (!places.models_dir.empty()) {
     if (auto found = in_models_dir(id, places); !found || *found) return found;
   }
-  if (asks_modelscope(places)) return in_modelscope(id, places);
+  if (!places.mounts.empty()) {
+    if (auto found = in_mounts(id, places); !found || *found) return found;
+  }
+  if (asks_modelscope(places)) return in_modelscope(id, modelscope_cache(places));
   if (auto found = in_hub_cache(id, places, hub_cache(places), "Hugging Face cache"); !found || *found) return found;
   if (places.download_dir.empty()) return std::optional<CachedModel>();
   return in_hub_cache(id, places, expanded(places, places.download_dir), "--download-dir");

@@ -12,15 +12,18 @@
 
 #include "preflight/facts.h"
 #include "preflight/result.h"
+#include "src/facts/container_view.h"
 
 namespace preflight::facts {
 
 // What the look-up depends on. Variables: the launch's, else this process's.
 struct ModelPlaces {
-  Environment env;
-  std::string models_dir;    // --models-dir; "" = none
-  std::string download_dir;  // the launch's --download-dir; "" = none
-  std::string revision;      // the launch's --revision; "" = main
+  Environment env = {};
+  std::vector<Mount> mounts = {};  // of the launch's container
+  Environment inside = {};         // its variables
+  std::string models_dir = {};     // --models-dir; "" = none
+  std::string download_dir = {};   // the launch's --download-dir; "" = none
+  std::string revision = {};       // the launch's --revision; "" = main
 };
 
 struct CachedModel {

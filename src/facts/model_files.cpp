@@ -35,6 +35,11 @@ std::shared_ptr<const Value> config_in(const Value& record) {
 
 }  // namespace
 
+std::string ModelFiles::here(const std::string& path) const {
+  if (!places_ || places_->mounts.empty()) return path;
+  return host_path(places_->mounts, path).value_or(path);
+}
+
 void ModelFiles::stand_in(const std::string& path, Value config) {
   stand_ins_[path] = std::make_shared<const Value>(std::move(config));
   memo().forget();
@@ -54,8 +59,8 @@ Result<std::shared_ptr<const Value>> ModelFiles::config_of(const std::string& pa
   if (const auto it = configs_.find(path); it != configs_.end()) return it->second;
   std::error_code ignored;
   // transformers takes the file itself as well as its directory.
-  const bool is_file = std::filesystem::is_regular_file(path, ignored) && !is_gguf_file(path);
-  const std::filesystem::path named(path);
+  const std::filesystem::path named(here(path));
+  const bool is_file = std::filesystem::is_regular_file(named, ignored) && !is_gguf_file(named.string());
   const std::filesystem::path file = is_file ? named : named / "config.json";
   if (!std::filesystem::exists(file, ignored)) {
     if (known_ == KnownModels::kNo) return std::shared_ptr<const Value>();
@@ -89,8 +94,8 @@ Result<ModelPlace> ModelFiles::place_of(const std::string& path) {
   if (const auto it = places_of_.find(path); it != places_of_.end()) return it->second;
   std::error_code ignored;
   ModelPlace place;
-  if (std::filesystem::exists(path, ignored)) {
-    place = {.directory = path, .kind = "directory"};
+  if (std::string found = here(path); std::filesystem::exists(found, ignored)) {
+    place = {.directory = std::move(found), .kind = "directory"};
   } else if (known_ == KnownModels::kYes) {
     auto cached = places_ ? find_cached_model(path, *places_) : std::optional<CachedModel>();
     if (!cached) return tl::make_unexpected(cached.error());
@@ -105,7 +110,7 @@ Result<ModelPlace> ModelFiles::place_of(const std::string& path) {
 
 std::string ModelFiles::file_in(const std::string& path, const std::string& name) {
   // Whether a path is a directory is asked of the path as it was given: a hub's id is none, wherever it lies.
-  if (known_ == KnownModels::kNo || name == ".") return (std::filesystem::path(path) / name).string();
+  if (known_ == KnownModels::kNo || name == ".") return (std::filesystem::path(here(path)) / name).string();
   const auto place = place_of(path);
   const std::string& directory = place && !place->directory.empty() ? place->directory : path;
   return (std::filesystem::path(directory) / name).string();

@@ -32,6 +32,8 @@ class ModelFiles : public ModelSource {
 
   // Look for ids on this machine, too.
   void look_in(ModelPlaces places) { places_ = std::move(places); }
+  // Where a path of the launch's container lies on this machine; the path itself where no mount holds it.
+  [[nodiscard]] std::string here(const std::string& path) const;
   // Errors: a cache that holds the model and is damaged or closed.
   Result<ModelPlace> place_of(const std::string& path);
 

@@ -57,6 +57,7 @@ struct Arguments {
   Environment env;
   ArgumentSource source;
   std::vector<Diagnostic> notes;
+  facts::ContainerView host;
   std::optional<ReadLaunch> read;
   std::string mended;
   bool from_vllm = false;
@@ -183,6 +184,7 @@ Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
 Result<Arguments> read_arguments(const LaunchInput& input) {
   Arguments out;
   out.env = input.env;
+  out.host.cards = input.cards;
   if (!input.command) {
     out.argv = input.arguments;
     out.source = joined(input.arguments);
@@ -197,6 +199,8 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   out.read = shown_launch(*launch, input.command_name, input.release);
   out.mended = std::move(launch->mended);
   out.argv = std::move(launch->argv);
+  out.host = std::move(launch->host);
+  if (!out.host.cards) out.host.cards = input.cards;
   out.positions = std::move(launch->positions);
   for (auto& [name, value] : launch->env) out.env.insert_or_assign(name, value);
   out.source.text = *input.command;
@@ -271,8 +275,9 @@ std::optional<Error> unusable_model(Release release, facts::ModelFiles& models, 
     return absurd_part(**config, file);
   }
   std::error_code ignored;
-  const bool empty = std::filesystem::is_directory(path, ignored) && !models.has_file(path, "params.json") &&
-                     !models.has_file(path, "*.gguf") && !models.has_file(path, "model_index.json");
+  const bool empty = std::filesystem::is_directory(models.here(path), ignored) &&
+                     !models.has_file(path, "params.json") && !models.has_file(path, "*.gguf") &&
+                     !models.has_file(path, "model_index.json");
   return empty ? std::optional(Error{"there is no config.json in this directory", path}) : std::nullopt;
 }
 
@@ -481,6 +486,7 @@ void tell_model(PreparedLaunch& out) {
   SourcedText& model = out.machine->model;
   model.value = path;
   model.place = place->kind.empty() ? "not known" : place->kind;
+  if (place->kind == "directory" && place->directory != path) model.place += " " + place->directory;
   if (out.facts_by_option || place->kind == "given by option") {
     model.origin = Origin::kGiven;
     model.place = "given by option";
@@ -489,6 +495,16 @@ void tell_model(PreparedLaunch& out) {
   } else if (!place->kind.empty()) {
     model.origin = Origin::kCache;
   }
+}
+
+// ~ of a mount is the home of who starts the container.
+std::vector<facts::Mount> mounts_here(std::vector<facts::Mount> mounts, const Environment& variables) {
+  const auto home = variables.find("HOME");
+  for (facts::Mount& mount : mounts) {
+    const bool of_home = mount.host == "~" || mount.host.starts_with("~/");
+    if (of_home && home != variables.end()) mount.host.replace(0, 1, home->second);
+  }
+  return mounts;
 }
 
 // Where this launch's model ids are looked for: its own variables, then those of this process.
@@ -500,6 +516,8 @@ facts::ModelPlaces model_places(const LaunchInput& input, const Arguments& argum
     if (const auto it = arguments.env.find(name); it != arguments.env.end())
       places.env.insert_or_assign(it->first, it->second);
   }
+  places.mounts = mounts_here(arguments.host.mounts, input.place_variables);
+  places.inside = arguments.env;
   // Parsing takes as long as all look-ups; few launches name either.
   const bool named = std::any_of(arguments.argv.begin(), arguments.argv.end(), [](const std::string& word) {
     return word.starts_with("--dow") || word.starts_with("--rev") || word.starts_with("--config");
@@ -527,7 +545,7 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   PreparedLaunch out;
   auto source = std::make_shared<facts::ModelFiles>(facts::KnownModels::kYes);
   source->look_in(model_places(input, *arguments));
-  out.machine = machine_for(input.machine, arguments->env);
+  out.machine = machine_for(input.machine, arguments->env, arguments->host.cards);
   out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, source,
                 true};
   const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();

@@ -37,8 +37,9 @@ struct LaunchInput {
   std::map<std::string, std::string> facts;       // --fact NAME=VALUE
   DeviceFacts device;                             // before the launch's own variables
   MachineLookup machine;
-  bool ask_builtin = true;  // --resolver builtin or both
-  std::string interpreter;  // --resolver python[:EXE] or both[:EXE]; empty = not asked
+  std::optional<facts::CardLimit> cards;  // that the launch's container is given, where its own text does not say so
+  bool ask_builtin = true;                // --resolver builtin or both
+  std::string interpreter;                // --resolver python[:EXE] or both[:EXE]; empty = not asked
 };
 
 // What one launch was resolved from: enough to resolve it again with other arguments.

@@ -236,19 +236,37 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   return out;
 }
 
-MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch) {
+namespace {
+
+// A container has no more cards than it is given; where nobody said how many the machine has, it has these.
+void take_limit(const std::optional<facts::CardLimit>& limit, const Environment& env, MachineFacts& facts) {
+  if (!limit) return;
+  const int most = facts::devices_of_cards(limit->count, facts.device, env);
+  if (facts.count_origin != Origin::kAssumed && most >= facts.device.count) return;
+  facts.device.count = most;
+  facts.count_origin = Origin::kCommand;
+}
+
+}  // namespace
+
+MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
+                         const std::optional<facts::CardLimit>& given) {
   MachineFacts out = lookup.facts;
   const bool memory_given = out.memory_origin == Origin::kGiven;
+  if (given)
+    out.notes.push_back(fmt::format("the container may use {} card{} ({})", given->count, given->count == 1 ? "" : "s",
+                                    given->said_by));
   if (out.count_origin == Origin::kGiven) {
     if (out.device_origin == Origin::kSystem)
       tell_of(facts::visible_devices(lookup.cards, {}), memory_given, out.notes);
+    take_limit(given, launch, out);
     return out;
   }
   Environment env = launch;
   const bool here = out.count_origin == Origin::kSystem;
   if (here) env.insert(lookup.variables.begin(), lookup.variables.end());
   if (here) {
-    const auto visible = facts::visible_devices(lookup.cards, env);
+    const auto visible = facts::visible_devices(lookup.cards, env, given ? &*given : nullptr);
     const MachineFacts before = out;
     take_visible(visible, out);
     if (visible.restricted) out.count_origin = Origin::kCommand;
@@ -264,6 +282,7 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch)
             out.notes);
     return out;
   }
+  take_limit(given, env, out);
   if (const auto left = facts::devices_left(out.device.count, env, out.notes)) {
     out.device.count = *left;
     out.count_origin = Origin::kCommand;

@@ -11,6 +11,7 @@
 #include "preflight/machine_facts.h"
 #include "preflight/result.h"
 #include "src/facts/cards.h"
+#include "src/facts/container_view.h"
 #include "src/facts/packages.h"
 
 namespace preflight::commands {
@@ -39,7 +40,8 @@ struct MachineLookup {
 // `command`: the pasted text, which may name an image. Errors: an option or a file that is unusable.
 Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command);
 
-// The device as this launch sees it, with its variables.
-MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch);
+// The device as this launch sees it, with its variables and what its container is given.
+MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
+                         const std::optional<facts::CardLimit>& given = {});
 
 }  // namespace preflight::commands

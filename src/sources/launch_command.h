@@ -10,6 +10,7 @@
 #include "preflight/diagnostic.h"
 #include "preflight/facts.h"
 #include "preflight/result.h"
+#include "src/facts/container_view.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
@@ -38,6 +39,7 @@ struct LaunchCommand {
   std::string when = {};               // the branch or turn of a loop that it runs in; empty: always
   std::string image = {};              // of the container
   std::string release = {};            // that the image's tag names
+  facts::ContainerView host = {};      // what the container sees of it
   LineColumn where = {};               // its first word
   std::vector<LaunchUnknown> unknown = {};
   std::vector<ShellNote> notes = {};

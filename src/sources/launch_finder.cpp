@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/container_host.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
@@ -558,9 +559,10 @@ void LaunchFinder::take_image(const ContainerRun& run, const ShellWord& image, R
     context.image = image.unknowns.empty() ? image.text : std::string();
     if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
       context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
-    if (!run.name.empty()) containers_[run.name] = {context.image, context.env};
+    if (!run.name.empty()) containers_[run.name] = {context.image, context.env, context.host};
   } else if (const auto known = containers_.find(image.text); known != containers_.end() && !run.inherits) {
     context.image = known->second.image;
+    context.host = known->second.host;
     for (const auto& [variable, value] : known->second.env) context.env.emplace(variable, value);
   }
 }
@@ -574,6 +576,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   if (!run->inherits) context.env.clear();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
+  context.host = host_of_run(words, at, run->image, text_);
   take_image(*run, words[run->image], context);
   if (run->entrypoint) {
     std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
@@ -614,6 +617,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   launch.name = context.name;
   launch.image = context.image;
   launch.release = release_of_image(context.image);
+  launch.host = context.host;
   launch.when = context.when;
   if (program < words.size()) launch.where = place(words[program].begin);
   for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);

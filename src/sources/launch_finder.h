@@ -24,6 +24,7 @@ struct RunContext {
   Values env = {};
   std::string name = {};
   std::string image = {};
+  facts::ContainerView host = {};
   std::string when = {};
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
   std::vector<ShellText> arguments = {};    // of a script: $1, …
@@ -103,6 +104,7 @@ class LaunchFinder {
   struct Container {
     std::string image = {};
     Values env = {};
+    facts::ContainerView host = {};
   };
   std::map<std::string, Container> containers_;        // by the names that they were started with
   std::size_t bytes_inside_ = std::size_t{32} << 20U;  // of texts inside this one, that are still read

@@ -89,6 +89,14 @@ ShellWord placed(std::string_view text, std::size_t from, const std::string& val
 
 const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
 
+const python::YamlNode* at_path(const python::YamlNode* node, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (!is_map(node)) return nullptr;
+    node = value_of(*node, key);
+  }
+  return node;
+}
+
 Pairs pairs_of(const python::YamlNode& map) {
   Pairs out;
   std::set<std::string> seen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ class YamlTree {
 
 // The value of a key, "<<" followed; nullptr where there is none.
 const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key);
+// The value behind keys, one in the other; nullptr where one is missing.
+const python::YamlNode* at_path(const python::YamlNode* node, std::initializer_list<std::string_view> keys);
 // Every key with its value, "<<" followed: a map's own keys win over those that it merges.
 std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>> pairs_of(const python::YamlNode& map);
 // A scalar's text, "" where there is none.

@@ -1,20 +1,19 @@
 // Tested by tests/nodes_test.cpp.
 #include <algorithm>
 #include <charconv>
-#include <initializer_list>
 
 #include <fmt/format.h>
 
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
+#include "src/sources/container_host.h"
 #include "src/sources/yaml_tree.h"
 
 namespace preflight::commands {
 namespace {
 
 constexpr int kMostNodes = 1024;
-constexpr int kMostGpus = 4096;
 
 // "$(NAME)", as Kubernetes writes variables in commands, to "${NAME}".
 std::string shell_variables(std::string text) {
@@ -31,20 +30,12 @@ std::string shell_variables(std::string text) {
 }
 
 using python::YamlNode;
+using sources::at_path;
 using sources::is_list;
 using sources::is_map;
 using sources::is_scalar;
 using sources::text_of;
 using sources::value_of;
-
-// The value behind keys, one in the other; nullptr where one is missing.
-const YamlNode* at_path(const YamlNode* node, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    if (!is_map(node)) return nullptr;
-    node = value_of(*node, key);
-  }
-  return node;
-}
 
 // The container's command line as shell text: words are quoted unless they hold a variable to be expanded.
 std::string command_of(const YamlNode& container) {
@@ -70,20 +61,6 @@ int whole_number(const YamlNode& node) {
   return error == std::errc{} && stop == end && number >= 0 ? number : -1;
 }
 
-// How many GPUs the container may use: Intel's device plugin offers them under these names. A request alone counts,
-// too, as Kubernetes gives what is requested.
-std::optional<int> gpus_of(const YamlNode& container) {
-  for (const char* list : {"limits", "requests"}) {
-    int count = 0;
-    for (const char* name : {"gpu.intel.com/xe", "gpu.intel.com/i915"}) {
-      const YamlNode* amount = at_path(&container, {"resources", list, name});
-      if (is_scalar(amount)) count += std::clamp(whole_number(*amount), 0, kMostGpus);
-    }
-    if (count > 0) return count;
-  }
-  return std::nullopt;
-}
-
 // The container that launches SGLang.
 std::optional<Node> node_of(const YamlNode* pod, std::string name) {
   const YamlNode* containers = at_path(pod, {"spec", "containers"});
@@ -91,7 +68,7 @@ std::optional<Node> node_of(const YamlNode* pod, std::string name) {
   for (const YamlNode* container : containers->items) {
     const std::string command = command_of(*container);
     if (command.find("sglang") == std::string::npos) continue;
-    Node node{std::move(name), command, {}, {}, gpus_of(*container)};
+    Node node{std::move(name), command, {}, {}, sources::cards_of_resources(*container)};
     const YamlNode* variables = at_path(container, {"env"});
     for (const YamlNode* e : is_list(variables) ? variables->items : std::vector<YamlNode*>{}) {
       if (!is_scalar(at_path(e, {"name"})) || !is_scalar(at_path(e, {"value"}))) continue;

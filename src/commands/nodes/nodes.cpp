@@ -28,7 +28,7 @@ LaunchInput input_of(const Node& node, const LaunchInput& input) {
   one.command = node.command;
   one.command_name = node.name;
   one.which_launch = node.launch;
-  if (node.gpus) one.machine.facts.device.count = *node.gpus;
+  one.cards = node.cards;
   for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
   for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
   return one;

@@ -14,9 +14,9 @@ struct Node {
   std::string name;     // the file, or "leader", "worker 1" of a manifest
   std::string command;  // shell text that holds the launch
   sources::Variables variables;
-  Environment env;               // of the container
-  std::optional<int> gpus = {};  // that the container is given, when its limits say so
-  std::size_t launch = 0;        // which of the launches in `command`
+  Environment env;                             // of the container
+  std::optional<facts::CardLimit> cards = {};  // that the container is given, when its limits say so
+  std::size_t launch = 0;                      // which of the launches in `command`
 };
 
 // One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without

@@ -125,6 +125,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
   numbers_of_group(node, around);
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
   take_image(node, around);
+  take_volumes(node, around);
   if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
     around.name = text_of(*meta, "name");
   }

@@ -80,6 +80,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   }
   environments(node, around, context.env, 0);
   other_variables(node, context);
+  context.host = host_of(node, around, compose);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,8 +36,9 @@ class ManifestReader {
     std::string name;
     Values env;
     std::string image = {};
-    std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
-    std::string shell = {};                                     // of a workflow's steps
+    std::shared_ptr<const std::map<std::string, std::string>> volumes = {};  // of a Pod: folders of its host
+    std::vector<LaunchUnknown> unknown = {};                                 // that the image's release needs
+    std::string shell = {};                                                  // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
   };
 
@@ -86,6 +88,9 @@ class ManifestReader {
   void take_image(const YamlNode& node, Around& around);
   static void set_image(const std::string& written, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
+  static void take_volumes(const YamlNode& node, Around& around);
+  facts::ContainerView host_of(const YamlNode& node, const Around& around, bool compose);
+  std::optional<facts::Mount> compose_mount(const YamlNode& item);
   void name_all(const YamlNode& map);
   [[nodiscard]] const YamlNode* named(const std::string& name) const;
   const YamlNode* extended(const YamlNode& node);

@@ -1,0 +1,32 @@
+// What a container sees of the machine that runs it: folders, and some of its cards.
+//
+// Sources: docker run --volume, --mount, --device; Compose specification (volumes, devices); Kubernetes (hostPath,
+// extended resources); Intel's device plugin (gpu.intel.com/i915, gpu.intel.com/xe). Tested by container_host_test.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace preflight::facts {
+
+struct Mount {
+  std::string host;    // a folder or file; may begin with ~
+  std::string inside;  // where the container has it
+};
+
+struct CardLimit {
+  int count = 0;                        // cards, each with all of its tiles
+  std::vector<std::string> nodes = {};  // that are named: renderD128; none where only their number is
+  std::string said_by = {};             // "gpu.intel.com/xe", "--device"
+};
+
+struct ContainerView {
+  std::vector<Mount> mounts = {};
+  std::optional<CardLimit> cards = {};  // nullopt: nothing says so
+};
+
+// The host's path for one of the container; nullopt: no mount holds it. The innermost mount counts.
+std::optional<std::string> host_path(const std::vector<Mount>& mounts, const std::string& inside);
+
+}  // namespace preflight::facts

@@ -1,0 +1,44 @@
+// What the words and files that start a container say of its host: which of its folders and cards the container has.
+// What is not written out in them is left out. Tested by container_host_test.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/facts/container_view.h"
+#include "src/python/yaml_document.h"
+#include "src/sources/shell.h"
+
+namespace preflight::sources {
+
+constexpr std::size_t kMostMounts = 64;  // of a container; more are not followed
+
+// Cards among the devices that --device or compose's `devices` name.
+class NamedCards {
+ public:
+  // HOST[:INSIDE[:MODE]], or VENDOR/CLASS=NAME of a CDI device.
+  void take(const ShellText& device);
+  // All of /dev/dri, a device that is not known, or none of it: no limit.
+  [[nodiscard]] std::optional<facts::CardLimit> limit(std::string_view said_by) const;
+
+ private:
+  bool open_ = false;
+  std::vector<std::string> nodes_;  // renderD128
+  std::vector<std::string> named_;  // of intel.com/gpu
+};
+
+// HOST:INSIDE[:MODE]; nullopt for a volume without a folder of the host.
+std::optional<facts::Mount> mount_of_volume(const ShellText& volume, std::string_view pasted);
+// A folder of the host as it is written, $HOME as ~ and $PWD as "."; nullopt: not known.
+std::optional<std::string> host_folder(const ShellText& folder, std::string_view pasted);
+
+// The options of `docker run` and its kin in front of words[image].
+facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image,
+                                 std::string_view pasted);
+
+// `resources` of a container of Kubernetes. A request alone counts, too: what is requested is given.
+std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& container);
+
+}  // namespace preflight::sources

@@ -1,0 +1,91 @@
+// What a container of a manifest sees of its host. Tested by tests/container_host_test.cpp.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "src/sources/container_host.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+// The folders of its host that a Pod names.
+void ManifestReader::take_volumes(const YamlNode& node, Around& around) {
+  const YamlNode* list = around.dialect == Dialect::kKubernetes ? value_of(node, "volumes") : nullptr;
+  if (!is_list(list)) return;
+  std::map<std::string, std::string> volumes;
+  for (const YamlNode* item : list->items) {
+    const YamlNode* host = is_map(item) ? value_of(*item, "hostPath") : nullptr;
+    if (is_map(host) && volumes.size() < kMostMounts) volumes[text_of(*item, "name")] = text_of(*host, "path");
+  }
+  around.volumes = std::make_shared<const std::map<std::string, std::string>>(std::move(volumes));
+}
+
+namespace {
+
+// Where a container has the folders of its Pod.
+std::vector<facts::Mount> pod_mounts(const YamlNode& container, const std::map<std::string, std::string>& volumes) {
+  std::vector<facts::Mount> out;
+  const YamlNode* list = value_of(container, "volumeMounts");
+  if (!is_list(list)) return out;
+  for (const YamlNode* item : list->items) {
+    if (!is_map(item) || out.size() >= kMostMounts) continue;
+    const auto volume = volumes.find(text_of(*item, "name"));
+    if (volume == volumes.end() || value_of(*item, "subPathExpr") != nullptr) continue;
+    const std::string part = text_of(*item, "subPath");
+    out.push_back({part.empty() ? volume->second : volume->second + "/" + part, text_of(*item, "mountPath")});
+  }
+  return out;
+}
+
+}  // namespace
+
+// An entry of compose's `volumes`, short or long. A relative folder is one beside the file.
+std::optional<facts::Mount> ManifestReader::compose_mount(const YamlNode& item) {
+  const auto filled = [&](const YamlNode& text) {
+    auto done = interpolate(tree_.word(text), Interpolation::kCompose, source_.text, given_, {});
+    return done ? static_cast<ShellText>(*done) : unknown_text("", tree_.offset(text));
+  };
+  std::optional<facts::Mount> out;
+  if (is_scalar(&item)) {
+    out = mount_of_volume(filled(item), source_.text);
+  } else if (is_map(&item) && text_of(item, "type") == "bind" && is_scalar(value_of(item, "source"))) {
+    if (const auto host = host_folder(filled(*value_of(item, "source")), source_.text))
+      out = facts::Mount{*host, text_of(item, "target")};
+  }
+  if (out && out->host.starts_with('.'))
+    out->host = (std::filesystem::path(source_.name).parent_path() / out->host).lexically_normal().string();
+  return out;
+}
+
+facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around& around, bool compose) {
+  facts::ContainerView out;
+  if (!compose) {
+    out.cards = cards_of_resources(node);
+    if (around.volumes != nullptr) out.mounts = pod_mounts(node, *around.volumes);
+    return out;
+  }
+  if (const YamlNode* volumes = part_of(node, "volumes"); is_list(volumes)) {
+    for (const YamlNode* item : volumes->items) {
+      auto mount = out.mounts.size() < kMostMounts ? compose_mount(*item) : std::nullopt;
+      if (mount) out.mounts.push_back(std::move(*mount));
+    }
+  }
+  const YamlNode* devices = part_of(node, "devices");
+  const YamlNode* privileged = part_of(node, "privileged");
+  if (!is_list(devices) || (is_scalar(privileged) && privileged->text == "true")) return out;
+  NamedCards cards;
+  for (const YamlNode* item : devices->items) {
+    const YamlNode* source = is_map(item) ? value_of(*item, "source") : item;
+    if (!is_scalar(source)) continue;
+    auto done = interpolate(tree_.word(*source), Interpolation::kCompose, source_.text, given_, {});
+    cards.take(done ? static_cast<ShellText>(*done) : unknown_text("", tree_.offset(*source)));
+  }
+  out.cards = cards.limit("devices");
+  return out;
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,172 @@
+// What a launch's container has of its host: folders that hold the model, and some of the cards.
+#include "src/facts/container_view.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "src/sources/launch_command.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::run_tool;
+using testing::TemporaryDirectory;
+using testing::ToolRun;
+
+constexpr const char* kConfig =
+    R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+        "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+        "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})";
+constexpr const char* kServer = " lmsysorg/sglang:v0.5.19-xpu python3 -m sglang.launch_server --model-path ";
+
+// "8" where the launch may use all that are assumed.
+std::string cards_of(const TemporaryDirectory& dir, const std::string& name, const std::string& text) {
+  const TemporaryDirectory bare;
+  const ToolRun run =
+      run_tool({"facts", "--format", "json", "--sysroot", bare.path(), "--command-file", dir.file(name, text)});
+  const auto facts = nlohmann::json::parse(run.out, nullptr, false);
+  return facts.is_object() ? facts["device"]["count"].dump() : run.err;
+}
+
+TEST(ContainerHost, TheInnermostMountHoldsAPath) {
+  const std::vector<facts::Mount> mounts = {{"/srv", "/models/"}, {"/fast", "/models/big"}, {"/x", "/mod"}};
+  EXPECT_EQ(facts::host_path(mounts, "/models/a/b"), "/srv/a/b");
+  EXPECT_EQ(facts::host_path(mounts, "/models"), "/srv");
+  EXPECT_EQ(facts::host_path(mounts, "/models/big/"), "/fast");
+  EXPECT_EQ(facts::host_path(mounts, "/models/bigger"), "/srv/bigger");
+  EXPECT_EQ(facts::host_path(mounts, "/modelsx"), std::nullopt);
+  EXPECT_EQ(facts::host_path(mounts, "acme/tiny"), std::nullopt);
+}
+
+TEST(ContainerHost, DockersDevicesAreTheCardsOfTheLaunch) {
+  const TemporaryDirectory dir;
+  const auto cards = [&](const std::string& options) {
+    return cards_of(dir, "run.sh", "docker run " + options + kServer + "m\n");
+  };
+  EXPECT_EQ(cards("--device /dev/dri/renderD128"), "1");
+  EXPECT_EQ(cards("--device=/dev/dri/renderD128:/dev/dri/renderD128 --device /dev/dri/card0 "
+                  "--device /dev/dri/renderD129:/dev/dri/renderD129:rw --device /dev/dri/renderD129"),
+            "2");
+  EXPECT_EQ(cards("--device intel.com/gpu=0 --device intel.com/gpu=1"), "2");
+  for (const char* all : {"--device /dev/dri", "--device /dev/dri/:/dev/dri", "--device intel.com/gpu=all", "",
+                          "--privileged --device /dev/dri/renderD128", "--device $CARD", "--device /dev/kfd"}) {
+    EXPECT_EQ(cards(all), "8") << all;
+  }
+}
+
+std::string pod(const std::string& container, const std::string& pod = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + pod +
+         "  containers:\n  - name: s\n    image: lmsysorg/sglang:v0.5.19-xpu\n"
+         "    command: [python3, -m, sglang.launch_server, --model-path, /models/plain, --device, xpu, --tp, \"4\"]\n" +
+         container;
+}
+
+TEST(ContainerHost, LimitsOfAPodAndDevicesOfAServiceAre) {
+  const TemporaryDirectory dir;
+  EXPECT_EQ(cards_of(dir, "p.yaml", pod("    resources: {limits: {gpu.intel.com/xe: 2}}\n")), "2");
+  EXPECT_EQ(cards_of(dir, "p.yaml", pod("    resources: {requests: {gpu.intel.com/i915: \"3\"}}\n")), "3");
+  EXPECT_EQ(cards_of(dir, "p.yaml", pod("    resources: {limits: {gpu.intel.com/i915: 16}}\n")), "16");
+  EXPECT_EQ(cards_of(dir, "p.yaml", pod("    resources: {limits: {gpu.intel.com/xe: some}}\n")), "8");
+  EXPECT_EQ(cards_of(dir, "p.yaml",
+                     pod("    resources: {limits: {gpu.intel.com/xe: 2}}\n    securityContext: {privileged: true}\n")),
+            "8");
+  const auto service = [&](const std::string& part) {
+    return cards_of(dir, "c.yaml",
+                    "services:\n  a:\n    image: lmsysorg/sglang:v0.5.19-xpu\n"
+                    "    command: python3 -m sglang.launch_server --model-path m\n" +
+                        part);
+  };
+  EXPECT_EQ(service("    devices: [\"/dev/dri/renderD128:/dev/dri/renderD128\"]\n"), "1");
+  EXPECT_EQ(service("    devices: [{source: /dev/dri/renderD128}, \"/dev/dri/renderD129\"]\n"), "2");
+  EXPECT_EQ(service("    devices: [/dev/dri]\n"), "8");
+}
+
+TEST(ContainerHost, MoreRanksThanCardsIsAnErrorWithBothNumbers) {
+  const TemporaryDirectory dir;
+  const std::string file = dir.file("p.yaml", pod("    resources: {limits: {gpu.intel.com/xe: 2}}\n",
+                                                  "  volumes: [{name: m, hostPath: {path: " + dir.path() + "}}]\n"));
+  const ToolRun run = run_tool({"check", "--no-kernel", file});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("error[PL001]"));
+  // What an option says of the machine gives the container no more of it.
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--device-count", "8", file}).status, 1);
+}
+
+TEST(ContainerHost, OfThisMachinesCardsTheNamedOnesCount) {
+  const TemporaryDirectory root;
+  for (const int card : {0, 1}) {
+    const std::string number = std::to_string(card);
+    root.file("sys/class/drm/card" + number + "/device/vendor", "0x8086\n");
+    root.file("sys/class/drm/card" + number + "/device/device", card == 0 ? "0xe211\n" : "0xe20b\n");
+    root.file("sys/class/drm/card" + number + "/device/uevent", "DRIVER=xe\nPCI_SLOT_NAME=0000:0" + number + ":00.0\n");
+    root.file("sys/class/drm/card" + number + "/device/drm/renderD" + std::to_string(128 + card) + "/dev", "");
+    root.file("dev/dri/renderD" + std::to_string(128 + card), "");
+  }
+  const auto facts = [&](const std::string& device) {
+    return run_tool({"facts", "--sysroot", root.path(), "--command",
+                     "docker run --device /dev/dri/" + device + kServer + "m"})
+        .out;
+  };
+  EXPECT_THAT(facts("renderD128"), HasSubstr("B60"));
+  EXPECT_THAT(facts("renderD129"), HasSubstr("B580"));
+  EXPECT_THAT(facts("renderD130"), HasSubstr("/dev/dri/renderD130 is no card of this machine"));
+}
+
+// Where the report says the configuration was found.
+std::string place_of(const ToolRun& run) {
+  const auto at = run.out.find("model ");
+  return at == std::string::npos ? run.err : run.out.substr(at, run.out.find('\n', at) - at);
+}
+
+TEST(ContainerHost, AModelOnAVolumeIsReadFromTheHost) {
+  const TemporaryDirectory dir;
+  dir.file("mm/plain/config.json", kConfig);
+  const std::string there = "(file: directory " + dir.path() + "/mm/plain)";
+  const std::vector<std::string> options = {"-v " + dir.path() + "/mm:/models:ro",
+                                            "--volume=" + dir.path() + "/mm:/models",
+                                            "--mount type=bind,source=" + dir.path() + "/mm,target=/models",
+                                            "-v $HOME/mm:/models",
+                                            "-v ~/mm:/models",
+                                            "-v \"${HOME}\"/mm:/models"};
+  for (const std::string& option : options) {
+    const ToolRun run = run_tool({"facts", "--command", "docker run " + option + kServer + "/models/plain"}, {},
+                                 {"HOME=" + dir.path()});
+    EXPECT_THAT(place_of(run), HasSubstr(there)) << option;
+  }
+  const std::string volumes = "  volumes: [{name: m, hostPath: {path: " + dir.path() + "}}]\n";
+  const std::string mounts = "    volumeMounts: [{name: m, mountPath: /models, subPath: mm}]\n";
+  EXPECT_THAT(place_of(run_tool({"facts", "--command-file", dir.file("p.yaml", pod(mounts, volumes))})),
+              HasSubstr(there));
+  for (const char* entry : {"./mm:/models", "{type: bind, source: ./mm, target: /models}"}) {
+    const std::string file = dir.file(
+        "c.yaml", "services:\n  a:\n    image: lmsysorg/sglang:v0.5.19-xpu\n    volumes: [" + std::string(entry) +
+                      "]\n    command: python3 -m sglang.launch_server --model-path /models/plain\n");
+    EXPECT_THAT(place_of(run_tool({"facts", "--command-file", file})), HasSubstr(there)) << entry;
+  }
+  // A volume that the container tool keeps itself is no folder of ours.
+  const ToolRun named =
+      run_tool({"facts", "--command", std::string("docker run -v mm:/models") + kServer + "/models/plain"});
+  EXPECT_THAT(place_of(named), HasSubstr("not known"));
+}
+
+TEST(ContainerHost, TheContainersCacheIsLookedIntoOnTheHost) {
+  const TemporaryDirectory dir;
+  dir.file("hf/hub/models--acme--tiny/refs/main", "abc123");
+  dir.file("hf/hub/models--acme--tiny/snapshots/abc123/config.json", kConfig);
+  const auto found = [&](const std::string& options) {
+    return place_of(run_tool({"facts", "--command", "docker run " + options + kServer + "acme/tiny"}, {},
+                             {"HOME=/nonexistent", "HF_HOME="}));
+  };
+  EXPECT_THAT(found("-v " + dir.path() + "/hf:/root/.cache/huggingface"), HasSubstr("cache: Hugging Face cache"));
+  EXPECT_THAT(found("-e HF_HOME=/data -v " + dir.path() + "/hf:/data"), HasSubstr("cache: Hugging Face cache"));
+  EXPECT_THAT(found("-v " + dir.path() + "/hf:/data"), HasSubstr("not known"));
+}
+
+}  // namespace
+}  // namespace preflight
