@@ -1,6 +1,7 @@
 // The cards of a machine: trees of sysfs files as the drivers lay them out, and the variables that leave cards out.
 #include "src/facts/cards.h"
 
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -61,6 +62,18 @@ TEST(Cards, AreKnownByTheirPciIdWhicheverDriverHoldsThem) {
     ASSERT_EQ(visible.devices.size(), row.devices) << row.id;
     EXPECT_EQ(visible.devices[0].memory_mib, row.memory_mib) << row.id;
   }
+}
+
+TEST(Cards, WhoseNodeIsNotHereDoNotCount) {
+  Tree tree;
+  tree.add("e211", "xe");
+  tree.add("e211", "xe");
+  ASSERT_EQ(visible_devices(tree.read(), {}).devices.size(), 2U);
+  std::filesystem::remove(tree.dir.path() + "/dev/dri/renderD129");  // a container that was given one of two
+  EXPECT_EQ(visible_devices(tree.read(), {}).devices.size(), 1U);
+  EXPECT_THAT(tree.read().notes, Contains(HasSubstr("/dev/dri/renderD129")));
+  std::filesystem::remove_all(tree.dir.path() + "/sys/class/drm/card0/device/drm");  // a card without any
+  EXPECT_TRUE(visible_devices(tree.read(), {}).devices.empty());
 }
 
 TEST(Cards, TheDriversFigureCountsWhereItIsLess) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -119,8 +120,13 @@ std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
   card.driver_mib = memory_of(directory, device, card.tiles);
   const auto renders = names_in(device / "drm", "renderD");
   if (!renders.empty()) {
-    card.render_node = renders.front();
-    card.may_open = access((root / "dev/dri" / card.render_node).c_str(), R_OK | W_OK) == 0;
+    // A container is given some of its host's nodes and sees all of its sysfs. A tree may be of sysfs alone.
+    std::error_code error;
+    const fs::path node = root / "dev/dri" / renders.front();
+    const bool told = root == "/" || fs::is_directory(root / "dev/dri", error);
+    const bool absent = told && access(node.c_str(), F_OK) != 0 && errno == ENOENT;
+    if (!absent) card.render_node = renders.front();
+    card.may_open = !absent && access(node.c_str(), R_OK | W_OK) == 0;
   }
   // A processor's own graphics sits at 00:02.0, whatever its id.
   if (profile == nullptr) card.integrated = card.address.ends_with(":00:02.0") && !card.driver_mib;
@@ -282,7 +288,9 @@ Machine read_cards(const fs::path& sysroot) {
       out.notes.push_back(
           fmt::format("{}: {} is bound to {}, which no compute runtime uses", card->node, shown, card->driver));
     } else if (card->render_node.empty()) {
-      out.notes.push_back(fmt::format("{}: {} has no render node", card->node, shown));
+      const auto nodes = names_in(drm / name / "device/drm", "renderD");
+      const std::string lacks = nodes.empty() ? "has no render node" : "has no /dev/dri/" + nodes.front() + " here";
+      out.notes.push_back(fmt::format("{}: {} {}, and does not count", card->node, shown, lacks));
     } else if (!card->may_open) {
       out.notes.push_back(
           fmt::format("{}: this user may not open /dev/dri/{} (group render)", card->node, card->render_node));
