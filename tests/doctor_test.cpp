@@ -78,6 +78,11 @@ TEST(Doctor, PackagesThatDoNotGoTogetherAreToldAndOthersNot) {
   root.file(site + "sglang-0.5.23.dist-info/METADATA", "");
   root.file(site + "torch-2.9.0+cu128.dist-info/METADATA", "");
   EXPECT_TRUE(examined(root, "HO007", {}, {"--python", root.path() + "/venv"}).second);
+  const TemporaryDirectory source;  // a build of one's own names its commit, and may be for any device
+  for (const char* name : {"sglang-0.5.23", "torch-2.9.0a0+gitabc", "sgl_kernel-0.11.0"}) {
+    source.file("venv/lib/python3.11/site-packages/" + std::string(name) + ".dist-info/METADATA", "");
+  }
+  EXPECT_FALSE(examined(source, "HO007", {}, {"--python", source.path() + "/venv"}).second);
   const TemporaryDirectory sound;
   for (const char* name : {"sglang-0.5.23", "torch-2.9.0+xpu", "sgl_kernel-0.11.0"}) {
     sound.file(site + name + ".dist-info/METADATA", "");
@@ -122,6 +127,35 @@ TEST(Doctor, WhatCannotBeKnownOfAnotherMachineIsNotChecked) {
   EXPECT_THAT(run_tool({"doctor", "--sysroot", root.path()}).out, ::testing::HasSubstr("not checked[HO004]: "));
   // Of this machine they are.
   EXPECT_THAT(run_tool({"doctor"}).out, ::testing::Not(::testing::HasSubstr("not checked[HO004]")));
+}
+
+TEST(Doctor, ALaunchNeedsAsManyCardsAsItHasRanksAndNoneOnTheProcessor) {
+  const TemporaryDirectory root;
+  add_card(root);
+  const Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"};
+  EXPECT_FALSE(examined(root, "HO001", launch).second);
+  Words wide = launch;
+  wide.insert(wide.end(), {"--tp", "2"});
+  EXPECT_TRUE(examined(root, "HO001", wide).second);
+  const TemporaryDirectory bare;
+  EXPECT_TRUE(examined(bare, "HO001", launch).second);
+  const Words processor = {"--model-path", "Qwen/Qwen3-0.6B", "--device", "cpu"};
+  EXPECT_FALSE(examined(bare, "HO001", processor).second);
+  EXPECT_FALSE(examined(bare, "HO002", processor).second);
+}
+
+TEST(Doctor, AConfigurationAloneIsNoModel) {
+  const TemporaryDirectory dir;
+  dir.file("m/config.json",
+           R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+               "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+               "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})");
+  const TemporaryDirectory root;
+  add_card(root);
+  const Words launch = {"--model-path", dir.path() + "/m", "--attention-backend", "triton"};
+  EXPECT_THAT(examined(root, "HO006", launch).first, ::testing::HasSubstr("no weights in"));
+  dir.file("m/model.safetensors", "");
+  EXPECT_EQ(examined(root, "HO006", launch).first, "no download is needed");
 }
 
 TEST(Doctor, ACardThatOptionsNameIsNotOneThatIsThere) {

@@ -2,16 +2,20 @@
 #include "src/commands/doctor.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "src/commands/findings.h"
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
 #include "src/facts/packages.h"
@@ -40,14 +44,36 @@ std::int64_t integer(const Launch& launch, Field field, std::int64_t fallback) {
   return value.is_int() && !value.is_long_int() ? value.as_int() : fallback;
 }
 
-Examined cards(const facts::Machine& machine, const Environment& variables) {
-  const auto visible = facts::visible_devices(machine, variables);
-  if (machine.cards.empty()) return wrong("HO001", "there is no Intel GPU in /sys/class/drm");
-  if (visible.devices.empty()) return wrong("HO001", "no card is left that a launch could use");
-  return fine("HO001", fmt::format("{} usable", visible.devices.size()));
+// The device that a launch names or takes by itself, where it is not an Intel GPU; "" otherwise.
+std::string other_device(const Launch& launch) {
+  if (launch.args.raw.empty()) return "";
+  const Value& given = launch.args[Field::device];
+  const Value& device = launch.resolved.empty() || given.is_string() ? given : launch[Field::device];
+  return device.is_string() && device.as_string() != "xpu" ? device.as_string() : "";
 }
 
-Examined permission(const facts::Machine& machine) {
+// More ranks than cards, as `check` says it; "" where they suffice.
+std::string too_few_cards(const PreparedLaunch* prepared) {
+  if (prepared == nullptr || !prepared->launch.accepted()) return "";
+  Coverage coverage;
+  const auto findings = findings_of(*prepared, {}, coverage);
+  const auto found = std::ranges::find(findings, "PL001", &Diagnostic::rule);
+  return found == findings.end() ? "" : found->message;
+}
+
+Examined cards(const facts::Machine& machine, const Environment& variables, const PreparedLaunch* prepared) {
+  const auto visible = facts::visible_devices(machine, variables);
+  const std::string other = prepared == nullptr ? "" : other_device(prepared->launch);
+  if (!other.empty()) return fine("HO001", fmt::format("the launch runs on {} and needs no Intel GPU", other));
+  if (machine.cards.empty()) return wrong("HO001", "there is no Intel GPU in /sys/class/drm");
+  if (visible.devices.empty()) return wrong("HO001", "no card is left that a launch could use");
+  const std::string usable = fmt::format("{} usable", visible.devices.size());
+  const std::string lacking = too_few_cards(prepared);
+  return lacking.empty() ? fine("HO001", usable) : wrong("HO001", usable + ": " + lacking);
+}
+
+Examined permission(const facts::Machine& machine, const std::string& other) {
+  if (!other.empty()) return fine("HO002", fmt::format("the launch runs on {} and opens no render node", other));
   std::string closed;
   std::size_t open = 0;
   for (const facts::Card& card : machine.cards) {
@@ -86,12 +112,24 @@ Examined port(const facts::HostState& host, std::int64_t number, const std::stri
   return fine("HO005", fmt::format("port {} is free", number));
 }
 
+// A model's folder may hold its configuration alone: weights are files of these kinds, or the path itself.
+bool holds_weights(facts::ModelFiles& models, const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(models.here(path), ignored)) return true;
+  constexpr std::array<const char*, 4> kKinds = {"*.safetensors", "*.bin", "*.gguf", "*.pt"};
+  return std::ranges::any_of(kKinds, [&](const char* kind) { return models.has_file(path, kind); });
+}
+
 // The whole checkpoint, where none of its files is here.
 Examined disk(const facts::HostState& host, const PreparedLaunch& prepared, const std::string& elsewhere) {
   const auto& model = prepared.launch.model;
+  if (!model && prepared.launch.outcome == Outcome::kRefused)
+    return not_checked("HO006", "the launch is refused before its model is looked at");
   if (!model) return not_checked("HO006", "nothing is known about the model, its size neither");
   const auto place = prepared.inputs.models->place_of(model->path);
-  if (place && !place->directory.empty()) return fine("HO006", "no download is needed");
+  const bool here = place && !place->directory.empty();
+  if (here && holds_weights(*prepared.inputs.models, model->path)) return fine("HO006", "no download is needed");
+  if (here && place->kind == "directory") return not_checked("HO006", "there are no weights in " + place->directory);
   const auto weights = plan::estimate_weights(*model);
   if (!place || !weights) return not_checked("HO006", "the size of the download is not known");
   if (!host.free_disk_bytes) return not_checked("HO006", "the room on the disk is not known" + elsewhere);
@@ -122,8 +160,9 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   // Options may have named the card; what is in this machine is asked all the same.
   const facts::Machine machine = input.machine.cards.cards.empty() ? facts::read_cards(sysroot) : input.machine.cards;
   const std::string elsewhere = sysroot == "/" ? "" : fmt::format(": {} does not hold it", sysroot);
-  std::vector<Examined> out = {cards(machine, input.machine.variables), permission(machine),
-                               open_files(host, elsewhere), port(host, number, elsewhere)};
+  std::vector<Examined> out = {cards(machine, input.machine.variables, prepared),
+                               permission(machine, other_device(launch)), open_files(host, elsewhere),
+                               port(host, number, elsewhere)};
   if (prepared != nullptr) {
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));

@@ -169,6 +169,17 @@ std::optional<JudgedAs> release_of_version(std::string_view version) {
   return JudgedAs{*release, end == version.size()};
 }
 
+namespace {
+
+// The part behind + names what a build is for; one from source names its commit (+git…) and may be for any.
+bool is_build_for_others(std::string_view torch) {
+  const auto plus = torch.find('+');
+  const std::string_view local = plus == std::string_view::npos ? "" : torch.substr(plus + 1);
+  return local.starts_with("cu") || local.starts_with("cpu") || local.starts_with("rocm");
+}
+
+}  // namespace
+
 std::vector<std::string> package_faults(const std::vector<InstalledPackage>& found) {
   std::vector<std::string> faults;
   if (package_named(found, "sglang") == nullptr) return faults;
@@ -181,7 +192,7 @@ std::vector<std::string> package_faults(const std::vector<InstalledPackage>& fou
   const InstalledPackage* torch = package_named(found, "torch");
   if (torch == nullptr) {
     faults.emplace_back("sglang is installed without torch");
-  } else if (torch->version.find('+') != std::string::npos && torch->version.find("+xpu") == std::string::npos) {
+  } else if (is_build_for_others(torch->version)) {
     faults.push_back(
         fmt::format("torch {} is no build for Intel GPUs (+xpu): torch.xpu finds no device", torch->version));
   }
