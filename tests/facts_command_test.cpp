@@ -231,6 +231,23 @@ TEST(Facts, TheImageAndTheInstalledPackageNameTheRelease) {
   EXPECT_THAT(unknown["notes"].dump(), HasSubstr("not known here"));
 }
 
+TEST(Facts, EachLaunchOfAFileHasTheReleaseOfItsOwnImage) {
+  const TemporaryDirectory dir;
+  const auto service = [](const std::string& name, const std::string& tag) {
+    return "  " + name + ":\n    image: lmsysorg/sglang:" + tag +
+           "\n    command: python3 -m sglang.launch_server --model-path Qwen/Qwen3-0.6B\n";
+  };
+  const std::string file =
+      dir.file("c.yaml", "services:\n" + service("a", "v0.5.20-xpu") + service("b", "v0.5.18-xpu"));
+  const auto b = facts_of({"--command-file", file, "--launch", "b"});
+  EXPECT_EQ(b["release"]["value"], "0.5.18");
+  EXPECT_EQ(b["release"]["origin"], "image");
+  EXPECT_EQ(facts_of({"--command-file", file, "--launch", "b", "--sglang-version", "0.5.19"})["release"]["value"],
+            "0.5.19");
+  const std::string one = dir.file("one.yaml", "services:\n" + service("a", "v0.5.20-xpu"));
+  EXPECT_THAT(run_tool({"nodes", one}).out, HasSubstr("SGLang 0.5.20"));
+}
+
 TEST(Facts, AnIdNobodyKnowsIsToldItsNeighbourAndHowToFetchItsFile) {
   const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8b"});
   EXPECT_THAT(run.out, HasSubstr("Did you mean Qwen/Qwen3-8B?"));

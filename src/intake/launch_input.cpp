@@ -588,11 +588,25 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   return out;
 }
 
+// One of several launches in a text has an image of its own, which names its release where no option does.
+LaunchInput of_its_image(const LaunchInput& input, const sources::LaunchCommand& launch) {
+  LaunchInput one = input;
+  one.found = &launch;
+  const auto release = parse_release(launch.release);
+  SourcedText& judged = one.machine.facts.release;
+  if (!release || !is_supported(*release) || judged.origin == Origin::kGiven) return one;
+  if (one.release != *release || judged.value != release->text())
+    judged = {release->text(), Origin::kImage, launch.image};
+  one.release = *release;
+  return one;
+}
+
 }  // namespace
 
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   const log::Stage stage("resolution");
-  auto prepared = prepare(input);
+  auto launch = input.command ? launch_in(input) : Result<sources::LaunchCommand>();
+  auto prepared = input.command && launch ? prepare(of_its_image(input, *launch)) : prepare(input);
   if (prepared) conceal(*prepared);
   return prepared;
 }

@@ -79,6 +79,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     report.nodes.push_back(report_of(node, *prepared, rules));
     launches.push_back(std::move(*prepared));
   }
+  if (!launches.empty()) report.release = launches.front().inputs.release.text();
   look_at_all(*nodes, launches, report);
   report::TextOptions text = text_options(output);
   text.details = false;
