@@ -24,9 +24,29 @@ TEST(Conceal, KnowsSecretsByTheirNames) {
 }
 
 TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
-  for (const char* name : {"key", "auth", "pass", "db-pwd", "private-key", "credentials", "cookie", "bearer",
-                           "API_TOKENS", "accessToken", "X-Amz-Signature", "X-Amz-Credential", "sig", "AccountKey",
-                           "api\\u005fkey", "SLACK_WEBHOOK_URL", "hf-tokn", "SGLANG_TOKEN", "userPassword"}) {
+  for (const char* name : {"key",
+                           "auth",
+                           "pass",
+                           "db-pwd",
+                           "private-key",
+                           "credentials",
+                           "cookie",
+                           "bearer",
+                           "API_TOKENS",
+                           "accessToken",
+                           "X-Amz-Signature",
+                           "X-Amz-Credential",
+                           "sig",
+                           "AccountKey",
+                           "api\\u005fkey",
+                           "SLACK_WEBHOOK_URL",
+                           "hf-tokn",
+                           "SGLANG_TOKEN",
+                           "userPassword",
+                           "hf-tok",
+                           "API_KEY_2",
+                           "key2",
+                           "AWS_ACCESS_KEY_ID"}) {
     EXPECT_TRUE(commands::is_secret_variable(name)) << name;
   }
   for (const char* name : {"PATH", "max_position_embeddings", "time_to_first_token", "model", "keyed", "author",
@@ -35,6 +55,32 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
   }
   EXPECT_TRUE(commands::is_count("SGLANG_MAX_TOTAL_TOKENS", "65536"));
   EXPECT_FALSE(commands::is_count("HF_TOKENS", "hf_a,hf_b"));
+}
+
+TEST(Conceal, KnowsOptionsThatNobodyKnowsByAnyWordOfTheirs) {
+  for (const char* name : {"--api-key-file2", "--hf-token-path2", "--my-secret-of-x", "--session", "--auth-header"}) {
+    EXPECT_TRUE(commands::looks_secret(name)) << name;
+  }
+  for (const char* name : {"--speculative-token-mapp", "--tokenizr-path", "--page-siz"}) {
+    EXPECT_FALSE(commands::looks_secret(name)) << name;
+  }
+}
+
+// In a value a name and a blank are enough; in a sentence they are words.
+TEST(Conceal, KnowsSecretsInsideAValue) {
+  const std::vector<std::pair<std::string, std::string>> rows = {{"token S123x", "***"},
+                                                                 {"a password S123x b", "a *** b"},
+                                                                 {"per token 12", "per token 12"},
+                                                                 {"my model", "my model"},
+                                                                 {"token", "token"}};
+  for (const auto& [value, shown] : rows) {
+    std::string out = value;
+    commands::hide_value_parts(out);
+    EXPECT_EQ(out, shown);
+  }
+  std::string sentence = "no token S123x here";
+  commands::hide_parts(sentence);
+  EXPECT_EQ(sentence, "no token S123x here");
 }
 
 TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
@@ -59,7 +105,11 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {"AccountName=a;AccountKey=S123==;Suffix=b", "AccountName=a;AccountKey=***;Suffix=b"},
       {"https://hooks.slack.com/services/T/B/S123", "https://hooks.slack.com/***"},
       {"https://discord.com/api/webhooks/1/S123 x", "https://discord.com/*** x"},
+      {"hf_abcdefghijklmnopqrstuvw x", "*** x"},
+      {"is sk-abcdefghij0123456789", "is ***"},
+      {"AKIAIOSFODNN7EXAMPLE", "***"},
       // None of them.
+      {"ask-abcdefghij0123456789 hf_models", "ask-abcdefghij0123456789 hf_models"},
       {"lmsysorg/sglang:v0.5.20@sha256:abcd", "lmsysorg/sglang:v0.5.20@sha256:abcd"},
       {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},
       {"http://host:30000/v1?n=1", "http://host:30000/v1?n=1"},
@@ -117,6 +167,12 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
   const std::vector<std::vector<std::string>> arguments = {
       {"--api-key", "topsecret"},
       {"--api-keey", "topsecret"},
+      {"--hf-tok", "topsecret"},
+      {"--api-key-file2", "topsecret"},
+      {"--api-key", "-topsecret"},
+      {"--api-key", "--topsecret"},
+      {"api_key", "topsecret"},
+      {"--served-model-name", "token topsecret"},
       {"--adminapikey=topsecret"},
       {"--otlp-traces-endpoint", "http://user:topsecret@host:1"},
       {"--model-path", "s3://key:topsecret@bucket/x"},

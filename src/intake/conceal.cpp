@@ -82,6 +82,9 @@ struct SecretWord {
 std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
   std::vector<SecretWord> out;
   for (std::size_t i = 0; i < words.size(); ++i) {
+    // Its dashes left out.
+    if (i + 1 < words.size() && !words[i].starts_with('-') && !words[i + 1].starts_with('-') && is_secret(words[i]))
+      out.push_back({i + 1, 0});
     // A dash that a document made of two: the parser takes it for a word, and its user for an option.
     if (!words[i].starts_with("\xE2\x80") && !words[i].starts_with("\xE2\x88\x92")) continue;
     if (!looks_secret(words[i])) continue;
@@ -91,15 +94,22 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
       out.push_back({next, 0});
   }
   std::size_t index = 0;
+  bool waits = false;  // the option in front holds a secret and got no value: what begins with a dash may be it
   for (const fix::Group& g : fix::group_arguments(release, words, std::vector<SourceRange>(words.size()))) {
     const bool known = g.option != nullptr && g.option->row != nullptr;
     // A name that argparse completes is one that somebody chose: --token is no --tokenizer-path to its user.
     const bool whole = known && std::ranges::find(g.option->names, std::string_view(g.name)) != g.option->names.end();
     const bool secret =
         g.is_option() && ((known && is_secret(field_name(g.option->field))) || (!whole && looks_secret(g.name)));
+    const bool awaited = waits && g.is_option() && g.option == nullptr;
+    waits = secret && g.words.size() == 1 && g.words[0].find('=') == std::string::npos;
     for (std::size_t i = 0; i < g.words.size(); ++i, ++index) {
+      if (awaited && i == 0) {
+        out.push_back({index, 0});
+        continue;
+      }
       if (!secret) {
-        for (const auto& [from, size] : secret_parts(g.words[i]))
+        for (const auto& [from, size] : secret_parts_of_value(g.words[i]))
           out.push_back({index, from, size, g.words[i].substr(from, size)});
         continue;
       }
@@ -123,7 +133,7 @@ Secrets secrets_of(Release release, const std::vector<std::string>& argv, const 
   }
   for (const auto& [name, value] : env) {
     if (hides_whole(name, value)) out.add(value);
-    for (const auto& [from, size] : secret_parts(value)) out.add(std::string_view(value).substr(from, size));
+    for (const auto& [from, size] : secret_parts_of_value(value)) out.add(std::string_view(value).substr(from, size));
   }
   return out;
 }
@@ -138,7 +148,7 @@ void hide_variables(Environment& env) {
     if (hides_whole(name, value)) {
       value = kHidden;
     } else {
-      hide_parts(value);
+      hide_value_parts(value);
     }
   }
 }
@@ -187,7 +197,7 @@ std::optional<Value> hidden_in(const Value& value, const Secrets& secrets) {
   if (value.is_string()) {
     std::string text = value.as_string();
     secrets.hide_in(text);
-    hide_parts(text);
+    hide_value_parts(text);
     return text == value.as_string() ? std::nullopt : std::optional<Value>(Value(text));
   }
   bool changed = false;

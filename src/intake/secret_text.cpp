@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include "preflight/fields.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
+#include "src/fields/field_table.h"
 
 namespace preflight::commands {
 namespace {
@@ -46,6 +48,12 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+// Without its number: a second key is one as well.
+std::string_view unnumbered(std::string_view plain) {
+  const auto last = plain.find_last_not_of("0123456789_");
+  return last == plain.npos ? plain : plain.substr(0, last + 1);
+}
+
 // As the last part of a name, or all of it.
 bool ends_in(std::string_view plain, std::string_view part) {
   return plain == part ||
@@ -68,11 +76,12 @@ bool is_secret_plain(std::string_view plain) {
 }
 
 bool is_secret_by_anybody(std::string_view plain) {
-  constexpr std::array<std::string_view, 21> kEndings = {
-      "key",       "keys",       "auth",   "authorization", "pass",        "pwd",      "passphrase",
-      "pat",       "credential", "cookie", "cookies",       "dsn",         "sas",      "bearer",
-      "signature", "sig",        "tokens", "passwords",     "credentials", "passcode", "jwt"};
+  constexpr std::array<std::string_view, 25> kEndings = {
+      "key",         "keys",     "auth", "authorization", "pass",   "pwd",       "passphrase",   "pat",    "credential",
+      "cookie",      "cookies",  "dsn",  "sas",           "bearer", "signature", "sig",          "tokens", "passwords",
+      "credentials", "passcode", "jwt",  "tok",           "cred",   "creds",     "access_key_id"};
   constexpr std::array<std::string_view, 5> kNear = {"token", "password", "passwd", "secret", "credential"};
+  plain = unnumbered(plain);
   if (is_of_text(plain)) return false;
   if (is_secret_plain(plain) || plain.find("webhook") != std::string::npos || plain.ends_with("token") ||
       plain.ends_with("accountkey") ||
@@ -82,6 +91,27 @@ bool is_secret_by_anybody(std::string_view plain) {
   const std::string_view last = plain.substr(plain.rfind('_') + 1);
   return last.size() > 3 &&
          std::ranges::any_of(kNear, [&](std::string_view near) { return edit_distance(last, near, 1) <= 1; });
+}
+
+// A name of our own, or nearly, that holds none: --speculative-token-mapp is no token.
+bool is_nearly_open(std::string_view plain) {
+  constexpr std::size_t kSlips = 2;
+  return std::ranges::any_of(resolve::field_names(), [&](std::string_view field) {
+    return !is_secret_plain(field) && (field.starts_with(plain) || edit_distance(plain, field, kSlips) <= kSlips);
+  });
+}
+
+// A word that means a secret, anywhere in the name of an option that nobody knows: --api-key-file2.
+bool has_secret_word(std::string_view plain) {
+  constexpr std::array<std::string_view, 18> kWords = {
+      "token", "tok",  "key",        "apikey",      "secret",     "secrets", "password", "passwd", "pass",
+      "pwd",   "auth", "credential", "credentials", "passphrase", "cookie",  "bearer",   "jwt",    "session"};
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t end = std::min(plain.find('_', at), plain.size());
+    if (std::ranges::find(kWords, unnumbered(plain.substr(at, end - at))) != kWords.end()) return true;
+    at = end + 1;
+  }
+  return false;
 }
 
 // "user:secret@host", and "//secret@host" where nobody is named; a digest of an image is no host.
@@ -181,6 +211,50 @@ void add_options(std::string_view text, Parts& parts) {
   }
 }
 
+// Keys that whoever gives them out marks by how they begin.
+void add_marked(std::string_view text, Parts& parts) {
+  struct Mark {
+    std::string_view start;
+    std::size_t shortest;
+  };
+  constexpr std::array<Mark, 12> kMarks = {{{"hf_", 20},
+                                            {"sk-", 20},
+                                            {"ghp_", 20},
+                                            {"gho_", 20},
+                                            {"ghs_", 20},
+                                            {"github_pat_", 20},
+                                            {"glpat-", 20},
+                                            {"xoxb-", 20},
+                                            {"xoxp-", 20},
+                                            {"nvapi-", 20},
+                                            {"AKIA", 20},
+                                            {"AIza", 30}}};
+  const auto is_of_key = [](char c) { return is_alnum(c) || c == '_' || c == '-'; };
+  for (const Mark& mark : kMarks) {
+    for (std::size_t at = text.find(mark.start); at != text.npos; at = text.find(mark.start, at + 1)) {
+      if (at > 0 && is_of_key(text[at - 1])) continue;
+      std::size_t end = at;
+      while (end < text.size() && is_of_key(text[end])) ++end;
+      if (end - at >= mark.shortest) parts.push_back({at, end - at});
+    }
+  }
+}
+
+// "token SECRET", with its name, so that the secret is looked for behind that name only.
+void add_phrases(std::string_view text, Parts& parts) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_in_name(text[end])) ++end;
+    const std::size_t value = std::min(text.find_first_not_of(" \t", end), text.size());
+    if (end > at && value > end && value < text.size() && !is_space(text[value]) &&
+        is_secret(text.substr(at, end - at))) {
+      const std::size_t behind = std::min(text.find_first_of(" \t\r\n", value), text.size());
+      if (!is_count(text.substr(at, end - at), text.substr(value, behind - value))) parts.push_back({at, behind - at});
+    }
+    at = std::max(end, at + 1);
+  }
+}
+
 // What a header carries behind the name of its scheme.
 void add_schemes(std::string_view text, Parts& parts) {
   const std::string lower = ascii_lower(text);
@@ -237,34 +311,53 @@ bool is_secret_variable(std::string_view name) {
 bool looks_secret(std::string_view name) {
   constexpr std::size_t kSlips = 2;
   const std::string plain = plain_name(name.substr(0, name.find('=')));
-  return is_secret_by_anybody(plain) ||
+  return is_secret_by_anybody(plain) || (has_secret_word(plain) && !is_nearly_open(plain)) ||
          std::ranges::any_of(
              std::array<std::string_view, 4>{"api_key", "admin_api_key", "ssl_keyfile_password", "password"},
              [&](std::string_view near) { return edit_distance(plain, near, kSlips) <= kSlips; });
 }
 
-std::vector<TextPart> secret_parts(std::string_view text) {
+namespace {
+
+// In their order, those that overlap as one.
+Parts apart(Parts parts) {
+  std::ranges::sort(parts, {}, &TextPart::begin);
+  Parts out;
+  for (const TextPart& part : parts) {
+    if (!out.empty() && part.begin < out.back().begin + out.back().size) {
+      const std::size_t end = std::max(part.begin + part.size, out.back().begin + out.back().size);
+      out.back().size = end - out.back().begin;
+    } else {
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
+Parts parts_by_form(std::string_view text) {
   Parts parts;
   if (text.find('@') != text.npos) add_before_hosts(text, parts);
   if (text.find("://") != text.npos) add_webhooks(text, parts);
   if (text.find_first_of("=:") != text.npos) add_named(text, parts);
   if (text.find("--") != text.npos) add_options(text, parts);
   add_schemes(text, parts);
-  std::ranges::sort(parts, {}, &TextPart::begin);
-  Parts apart;
-  for (const TextPart& part : parts) {
-    if (!apart.empty() && part.begin < apart.back().begin + apart.back().size) {
-      const std::size_t end = std::max(part.begin + part.size, apart.back().begin + apart.back().size);
-      apart.back().size = end - apart.back().begin;
-    } else {
-      apart.push_back(part);
-    }
-  }
-  return apart;
+  add_marked(text, parts);
+  return parts;
 }
 
-void hide_parts(std::string& text) {
-  const Parts parts = secret_parts(text);
+}  // namespace
+
+std::vector<TextPart> secret_parts(std::string_view text) { return apart(parts_by_form(text)); }
+
+std::vector<TextPart> secret_parts_of_value(std::string_view value) {
+  Parts parts = parts_by_form(value);
+  if (value.find_first_of(" \t") != value.npos) add_phrases(value, parts);
+  return apart(std::move(parts));
+}
+
+namespace {
+
+void hide(const Parts& parts, std::string& text) {
   if (parts.empty()) return;
   std::string shown;
   std::size_t at = 0;
@@ -274,5 +367,11 @@ void hide_parts(std::string& text) {
   }
   text = shown.append(text, at);
 }
+
+}  // namespace
+
+void hide_parts(std::string& text) { hide(secret_parts(text), text); }
+
+void hide_value_parts(std::string& value) { hide(secret_parts_of_value(value), value); }
 
 }  // namespace preflight::commands
