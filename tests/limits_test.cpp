@@ -117,11 +117,11 @@ TEST(Limits, YamlThatMultiplies) {
   expect_bounded("check --no-kernel -- --config " +
                      dir.file("list.yaml", "model-path: Qwen/Qwen3-8B\ncuda-graph-bs: [1" +
                                                many(200'000, [](int) { return std::string(",1"); }) + "]\n"),
-                 "more entries than any launch has");
+                 "more entries than any launch has: a limit of xpu-preflight; the launch is not judged");
   expect_bounded("check --no-kernel -- --config " +
                      dir.file("words.yaml", "model-path: Qwen/Qwen3-8B\ncuda-graph-bs: [1" +
                                                 many(30'000, [](int) { return std::string(",1"); }) + "]\n"),
-                 "more words than any launch has");
+                 "more words than any launch has: a limit of xpu-preflight; the launch is not judged");
   expect_bounded("check --no-kernel " + dir.file("services.yaml", keys + service + "    environment:\n      " + merged),
                  "followed");
   expect_bounded(
@@ -174,6 +174,20 @@ TEST(Limits, ListsOfPythonThatHoldThemselves) {
   expect_bounded("launches " + program("x += x\nx.extend(x)\n"), "--model-path m --tp=2 --tp=2 --tp=2 --tp=2");
   expect_bounded("launches " + program(many(64, [](int) { return std::string("x += x\n"); })),
                  "more steps than are followed");
+}
+
+// Where a limit of ours is met, SGLang may well go on: nothing is said of what it does.
+TEST(Limits, OursAreNotToldAsSglangs) {
+  expect_bounded("check --no-kernel -- --model-path Qwen/Qwen3-8B --cuda-graph-max-bs-decode 100000000",
+                 "3125037 graph sizes are more than any launch has: a limit of xpu-preflight");
+  for (const std::string part : {R"({\"num_hidden_layers\":99999})", R"({\"num_hidden_layers\":1025})"}) {
+    const std::string line =
+        R"({"id":"a","args":["--model-path","Qwen/Qwen3-8B","--json-model-override-args",")" + part + "\"]}\n";
+    const ToolRun run = run_tool({"check", "--batch", "-"}, line);
+    EXPECT_EQ(run.out.find("MemoryError"), std::string::npos) << run.out;
+    EXPECT_THAT(run.out, HasSubstr("\"verdict\":\"incomplete\"")) << run.out;
+    EXPECT_EQ(run_tool({"resolve", "--batch", "-"}, line).out.find("MemoryError"), std::string::npos);
+  }
 }
 
 // However many launches a run is given, fixes and remedies are tried for so many.

@@ -94,7 +94,7 @@ std::u32string read_text(const std::string& path) {
   errno = 0;
   auto text = preflight::read_text(path);
   if (!text && errno != 0) throw python::YamlFault{std::string(exception_of(errno)), "the file cannot be opened"};
-  if (!text) throw python::YamlFault{"MemoryError", text.error().message};
+  if (!text) throw python::YamlFault{std::string(limits::kOurs), text.error().message};
   return python::yaml_text(*text);
 }
 
@@ -208,8 +208,10 @@ class Conversion {
 
   void add(std::string word) {
     length_ += word.size();
-    if (length_ > limits::kConfigBytes) throw python::YamlFault{"MemoryError", "aliases multiply without end"};
-    if (words.size() >= limits::kConfigWords) throw python::YamlFault{"MemoryError", "more words than any launch has"};
+    if (length_ > limits::kConfigBytes)
+      throw python::YamlFault{std::string(limits::kOurs), "aliases multiply without end"};
+    if (words.size() >= limits::kConfigWords)
+      throw python::YamlFault{std::string(limits::kOurs), "more words than any launch has"};
     words.push_back(std::move(word));
     where.push_back(place_);
   }

@@ -5,8 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace preflight::limits {
+
+// Stands for an exception's name where a limit of ours ended the reading of a launch: SGLang may well take it, so that
+// this is told as ours and never as a refusal of SGLang's.
+inline constexpr std::string_view kOurs = "a limit of xpu-preflight";
 
 // Any text that is read as a whole: longer than any configuration; a device file never ends.
 inline constexpr std::size_t kTextBytes = std::size_t{64} << 20U;
@@ -32,6 +37,8 @@ inline constexpr std::int64_t kModelTokens = std::int64_t{1} << 30U;
 inline constexpr std::int64_t kLaunchBytes = std::int64_t{1} << 60U;
 // Items of a list, and bytes of a text, that a rule of a configuration class or a step of resolution may make.
 inline constexpr std::int64_t kListItems = std::int64_t{1} << 20U;
+// Items for which Python finds no memory on any machine: 8 TiB of pointers.
+inline constexpr std::int64_t kPythonItems = std::int64_t{1} << 40U;
 // Stages of a pipeline: weights are counted stage by stage.
 inline constexpr std::int64_t kPipelineStages = 16'384;
 

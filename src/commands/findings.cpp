@@ -67,8 +67,8 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
             .severity = rule->severity,
             .field = field,
             .message = absurd,
-            .why = "Nothing about this launch can be judged by a configuration that no model has.",
-            .fix = "Give the configuration as the model's authors published it.",
+            .why = "Nothing about this launch can be judged by it.",
+            .fix = "Give numbers as the model's authors published them, and as this launch can have them.",
             .where = given != nullptr ? given->where : SourceRange{}};
   }
   const std::vector<std::string> nearest = facts::nearest_models(path);

@@ -250,7 +250,7 @@ void layer_counts(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   f.num_hidden_layers = present_int(b.text, "num_hidden_layers");
   if (f.num_hidden_layers > limits::kLayers) {
-    raise(RF::kOther, "MemoryError", "get_num_hidden_layers",
+    raise(RF::kOther, std::string(limits::kOurs), "get_num_hidden_layers",
           fmt::format("num_hidden_layers is {}, and no model has more than {}", f.num_hidden_layers, limits::kLayers));
   }
   f.num_attention_layers = f.num_hidden_layers;

@@ -13,6 +13,7 @@
 #include "src/args/parse.h"
 #include "src/intake/serve.h"
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/intake/conceal.h"
 #include "src/intake/model_options.h"
 #include "src/intake/vllm_words.h"
@@ -244,6 +245,12 @@ std::string path_in(const ServerArgs& args, Field field) {
   return args[field].is_string() ? args[field].as_string() : std::string();
 }
 
+// What ended at a limit of ours is not judged: SGLang may well take it.
+std::optional<Error> met_our_limit(const Refusal& refusal) {
+  if (refusal.exception != limits::kOurs) return std::nullopt;
+  return Error{refusal.message + ": a limit of xpu-preflight; the launch is not judged"};
+}
+
 // A --config file that cannot be read, or is no YAML with options in it, is bad input as any other file would be.
 std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
   const auto* refused = std::get_if<ParseRefusal>(&parsed);
@@ -251,6 +258,11 @@ std::optional<Error> unreadable_config(const ParseOutcome& parsed) {
   const Refusal& r = refused->refusal;
   if (r.function != "_parse_yaml_config" && r.function != "_validate_yaml_file") return std::nullopt;
   return Error{r.message};
+}
+
+std::optional<Error> over_our_limit(const ParseOutcome& parsed) {
+  const auto* refused = std::get_if<ParseRefusal>(&parsed);
+  return refused == nullptr ? std::nullopt : met_our_limit(refused->refusal);
 }
 
 std::optional<Error> absurd_part(const Value& config, const std::string& path) {
@@ -396,6 +408,12 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
   return open;
 }
 
+void leave_open(UnknownModel model, ResolvedWords& out) {
+  out.unknown_model = std::move(model);
+  out.launch.outcome = Outcome::kAccepted;
+  out.launch.refusal.reset();
+}
+
 // A refusal caused by our not knowing a model says nothing about SGLang's: the launch is open from there on.
 void leave_open(OpenModels open, ResolvedWords& out) {
   if (out.launch.outcome != Outcome::kRefused) return;
@@ -404,10 +422,7 @@ void leave_open(OpenModels open, ResolvedWords& out) {
   if (!open.draft.empty() && !out.launch.refused_by_model && not_found) {
     out.unknown_model = {.path = std::move(open.draft), .is_draft = true};
   }
-  if (out.unknown_model) {
-    out.launch.outcome = Outcome::kAccepted;
-    out.launch.refusal.reset();
-  }
+  if (out.unknown_model) leave_open(std::move(*out.unknown_model), out);
 }
 
 }  // namespace
@@ -435,6 +450,8 @@ std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> la
       }
       waiting.push_back({out.size() - 1, std::move(*open)});
       parsed_launches.push_back({std::move(*args), *inputs.models, inputs.device, words.env});
+    } else if (const auto limit = over_our_limit(parsed)) {
+      out.back() = tl::make_unexpected(*limit);
     } else if (const auto error = unreadable_config(parsed); error && inputs.unusable_files_are_errors) {
       out.back() = tl::make_unexpected(*error);
     } else {
@@ -445,7 +462,14 @@ std::vector<Result<ResolvedWords>> resolve_words(std::span<const LaunchWords> la
   for (std::size_t i = 0; i < resolved.size(); ++i) {
     ResolvedWords& words = *out[waiting[i].launch];
     words.launch = std::move(resolved[i]);
-    leave_open(std::move(waiting[i].open), words);
+    const auto limit = words.launch.refusal ? met_our_limit(*words.launch.refusal) : std::nullopt;
+    if (limit && launches[waiting[i].launch].inputs.unusable_files_are_errors) {
+      out[waiting[i].launch] = tl::make_unexpected(*limit);
+    } else if (limit) {
+      leave_open(UnknownModel{path_in(words.launch.args, Field::model_path), false, limit->message}, words);
+    } else {
+      leave_open(std::move(waiting[i].open), words);
+    }
   }
   return out;
 }

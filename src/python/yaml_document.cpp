@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/python/text.h"
 
 namespace preflight::python {
@@ -197,7 +198,7 @@ YamlNode* YamlDocument::add(YamlNode node, const Properties& found) {
   if (!found.anchor.empty() && anchors_.contains(found.anchor)) {
     fail("ComposerError", "the anchor " + found.anchor + " is set twice", node.mark);
   }
-  if (nodes_.size() >= most_nodes_) fail("MemoryError", "more entries than any launch has", node.mark);
+  if (nodes_.size() >= most_nodes_) fail(std::string(limits::kOurs), "more entries than any launch has", node.mark);
   nodes_.push_back(std::move(node));
   if (!found.anchor.empty()) anchors_[found.anchor] = &nodes_.back();
   return &nodes_.back();

@@ -88,7 +88,7 @@ class Printer {
   std::string out;
 
   void repr(const YamlObject& o) {
-    if (out.size() > limits::kConfigBytes) throw YamlFault{"MemoryError", "the value is too long", o.mark};
+    if (out.size() > limits::kConfigBytes) throw YamlFault{std::string(limits::kOurs), "the value is too long", o.mark};
     if (!is_container(o)) return scalar(o);
     const char first = o.kind == YamlObject::kList ? '[' : o.kind == YamlObject::kTuple ? '(' : '{';
     const char last = o.kind == YamlObject::kList ? ']' : o.kind == YamlObject::kTuple ? ')' : '}';
@@ -125,7 +125,7 @@ class Printer {
   }
 
   void json(const YamlObject& o) {
-    if (out.size() > limits::kConfigBytes) throw YamlFault{"MemoryError", "the value is too long", o.mark};
+    if (out.size() > limits::kConfigBytes) throw YamlFault{std::string(limits::kOurs), "the value is too long", o.mark};
     switch (o.kind) {
       case YamlObject::kNone:
         out += "null";
@@ -316,7 +316,7 @@ class YamlBuilder {
   // What merges come to, all together: a short file can name one long mapping as often as it likes.
   void count(std::size_t pairs, YamlMark mark) {
     merged_ += pairs;
-    if (merged_ > limits::kYamlPairs) throw YamlFault{"MemoryError", "merged without end", mark};
+    if (merged_ > limits::kYamlPairs) throw YamlFault{std::string(limits::kOurs), "merged without end", mark};
   }
 
   // Replaces "<<" keys by the pairs they refer to, which come first, so that the mapping's own pairs win.

@@ -62,8 +62,8 @@ class Reader {
   std::string repeated;  // a key that the file has twice: only the package minds
 
  private:
-  [[noreturn]] void fail(const char* exception, std::string message) const {
-    throw GgufFault{exception, path_ + ": " + std::move(message)};
+  [[noreturn]] void fail(std::string_view exception, std::string message) const {
+    throw GgufFault{std::string(exception), path_ + ": " + std::move(message)};
   }
   // `width` bytes were wanted for a number. numpy cannot view an odd rest as such numbers, and finds none in no rest.
   [[noreturn]] void end_of_file(std::size_t width) const {
@@ -141,7 +141,7 @@ class Reader {
       repeated = key;
       if (!both_) fail("KeyError", "the key " + key + " stands there twice");
     }
-    if (keys_.size() > limits::kModelSettings) fail("MemoryError", "the header has more keys than any model");
+    if (keys_.size() > limits::kModelSettings) fail(limits::kOurs, "the header has more keys than any model");
     const auto type = number<std::uint32_t>();
     if (type == kArray) {
       array(key);

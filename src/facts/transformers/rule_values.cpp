@@ -54,11 +54,11 @@ Value::List items_of(const Value& v) {
 
 namespace {
 
-// Past this a list is as good as endless: Python ends with the same exception, later.
 void require_countable(const RuleFrame& f, double items) {
-  if (items > static_cast<double>(limits::kListItems)) {
-    rule_error("MemoryError", f.function, fmt::format("a list of {:.0f} items", items));
-  }
+  if (items <= static_cast<double>(limits::kListItems)) return;
+  const bool endless = items > static_cast<double>(limits::kPythonItems);
+  rule_error(endless ? "MemoryError" : std::string(limits::kOurs), f.function,
+             fmt::format("a list of {:.0f} items, and no model has that", items));
 }
 
 Value repeated(const RuleFrame& f, const Value& items, const Value& count) {

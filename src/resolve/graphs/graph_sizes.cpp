@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "src/base/limits.h"
 #include "src/python/integer.h"
 #include "src/resolve/core/operators.h"
@@ -28,6 +30,9 @@ Value::List up_to(Resolution& r, const char* function, std::initializer_list<Ran
   for (const Range& range : ranges) {
     count += length(range);
     if (count <= limits::kListItems) continue;
+    if (count <= limits::kPythonItems) {
+      r.refuse(RF::kOther, limits::kOurs, function, fmt::format("{} graph sizes are more than any launch has", count));
+    }
     // Python asks for the list's length first, which has to fit 64 bits.
     const bool countable = !integer::floor_div(max_size, range.step).is_long_int();
     r.refuse(RF::kOther, countable ? "MemoryError" : "OverflowError", function,
