@@ -176,6 +176,17 @@ TEST(Limits, ListsOfPythonThatHoldThemselves) {
                  "more steps than are followed");
 }
 
+// A log is gone through once, however often its lines name an exception, a place or an option.
+TEST(Limits, LogsThatAreExplained) {
+  const TemporaryDirectory dir;
+  const auto explained = [&](const std::string& name, const std::function<std::string(int)>& line) {
+    expect_bounded("explain - <" + dir.file(name, many(60'000, line)), "nothing known says that");
+  };
+  explained("exceptions", [](int) { return std::string("ValueError: x\n"); });
+  explained("options", [](int i) { return fmt::format("--option-{} x\n", i); });
+  explained("words", [](int) { return std::string("requires is a the in\n"); });
+}
+
 // Where a limit of ours is met, SGLang may well go on: nothing is said of what it does.
 TEST(Limits, OursAreNotToldAsSglangs) {
   expect_bounded("check --no-kernel -- --model-path Qwen/Qwen3-8B --cuda-graph-max-bs-decode 100000000",

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <tuple>
+#include <unordered_map>
 
 #include "src/base/ascii_case.h"
 #include "preflight/refusal_rule.h"
@@ -132,6 +133,29 @@ const std::vector<MessagePlace>& table() {
     return out;
   }();
   return all;
+}
+
+// Which rows of the table have their marker in these words. Rows are found by the first word of it, so that a long log
+// is gone through once.
+std::vector<bool> rows_in(std::string_view words) {
+  static const auto by_first_word = [] {
+    std::unordered_map<std::string_view, std::vector<std::size_t>> out;
+    for (std::size_t i = 0; i < table().size(); ++i) {
+      const std::string_view marker = table()[i].marker;
+      out[marker.substr(0, marker.find(' '))].push_back(i);
+    }
+    return out;
+  }();
+  std::vector<bool> held(table().size());
+  for (std::size_t at = 1; at < words.size(); at = words.find(' ', at) + 1) {  // a space stands before and behind each
+    const auto rows = by_first_word.find(words.substr(at, words.find(' ', at) - at));
+    if (rows == by_first_word.end()) continue;
+    for (const std::size_t row : rows->second) {
+      const std::string_view marker = table()[row].marker;
+      if (words.substr(at).starts_with(marker) && words[at + marker.size()] == ' ') held[row] = true;
+    }
+  }
+  return held;
 }
 
 // "pkg.module.SomeError: text", "SomeError" alone, or the same behind a log's prefix.
@@ -310,6 +334,19 @@ Places places_of_function(const PastedMessage& m) {
   return out;
 }
 
+// Options that a line names, each once: no message names more than a few, and a page about more is read by nobody.
+void add_options(std::string_view line, std::vector<std::string>& options) {
+  constexpr std::size_t kMost = 64;
+  for (auto at = line.find("--"); at != std::string_view::npos && options.size() < kMost;
+       at = line.find("--", at + 2)) {
+    std::size_t end = at + 2;
+    while (end < line.size() && (is_word_letter(line[end]) || line[end] == '-')) ++end;
+    std::string option(line.substr(at, end - at));
+    while (option.ends_with('-')) option.pop_back();
+    if (option.size() > 3 && std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
+  }
+}
+
 }  // namespace
 
 PastedMessage read_message(std::string_view pasted) {
@@ -317,7 +354,8 @@ PastedMessage read_message(std::string_view pasted) {
   const std::string whole = rejoined(pasted);
   std::string_view text = whole;
   out.words = words_of(text);
-  out.said = on_one_line(text);
+  std::string_view said = text;  // behind the last exception's name, as far as its line goes
+  std::string_view behind;       // and the lines after it
   while (!text.empty()) {
     const std::string_view line = next_part(text, '\n');
     if (auto function = function_in(line); !function.empty()) {
@@ -326,30 +364,25 @@ PastedMessage read_message(std::string_view pasted) {
     }
     if (auto exception = exception_in(line); !exception.empty()) {
       const auto end = line.find(exception) + exception.size();
-      out.said = on_one_line(std::string(line.substr(line[std::min(end, line.size() - 1)] == ':' ? end + 1 : end)) +
-                             "\n" + std::string(text));
+      said = line.substr(line[std::min(end, line.size() - 1)] == ':' ? end + 1 : end);
+      behind = text;
       out.exception = std::move(exception);
     }
     out.is_parsers = out.is_parsers || is_argument_frame(line);
-    for (auto at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 2)) {
-      std::size_t end = at + 2;
-      while (end < line.size() && (is_word_letter(line[end]) || line[end] == '-')) ++end;
-      std::string option(line.substr(at, end - at));
-      while (option.ends_with('-')) option.pop_back();
-      if (option.size() > 3 && std::ranges::find(out.options, option) == out.options.end()) {
-        out.options.push_back(std::move(option));
-      }
-    }
+    add_options(line, out.options);
   }
+  out.said = on_one_line(std::string(said).append("\n").append(behind));
   return out;
 }
 
 std::vector<MessagePlace> places_of(const PastedMessage& m) {
   if (Places parsers = parsers_places(m); !parsers.empty()) return parsers;
   Places found = foreign_places(m);
-  for (const MessagePlace& row : table()) {
-    if (row.marker == kPythonsOwn && !names(m, row.function)) continue;
-    if (takes(m, row.kind) && holds(m.words, row.marker)) found.push_back(row);
+  const std::vector<bool> held = rows_in(m.words);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const MessagePlace& row = table()[i];
+    if (!held[i] || (row.marker == kPythonsOwn && !names(m, row.function))) continue;
+    if (takes(m, row.kind)) found.push_back(row);
   }
   const auto in_traceback = [&](const MessagePlace& p) { return names(m, p.function); };
   if (std::ranges::none_of(found, in_traceback)) std::ranges::move(places_of_function(m), std::back_inserter(found));
