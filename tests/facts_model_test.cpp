@@ -366,6 +366,27 @@ TEST(ModelFacts, ADamagedQuantizationFileRefuses) {
   EXPECT_EQ(refusal_of(build_model(models, request)), "JSONDecodeError _parse_quant_hf_config");
 }
 
+// The file of ModelSlim is read whatever config.json says, and a draft's is not.
+TEST(ModelFacts, ADamagedDescriptionOfModelSlimRefuses) {
+  const testing::TemporaryDirectory dir;
+  dir.file("broken/config.json", kPlain.data());
+  dir.file("broken/quant_model_description.json", "{broken");
+  dir.file("list/config.json", kPlain.data());
+  dir.file("list/quant_model_description.json", "[1]");
+  ModelFiles models(KnownModels::kNo);
+  for (const Release release : {kOld, kNew}) {
+    ModelRequest request;
+    request.release = release;
+    request.path = dir.path() + "/broken";
+    EXPECT_EQ(refusal_of(build_model(models, request)), "JSONDecodeError _find_quant_modelslim_config");
+    request.is_draft = true;
+    EXPECT_NE(facts_of(build_model(models, request)), nullptr);
+    request.is_draft = false;
+    request.path = dir.path() + "/list";
+    EXPECT_EQ(refusal_of(build_model(models, request)), "TypeError _find_quant_modelslim_config");
+  }
+}
+
 TEST(ModelFacts, ALengthBeyondSixtyFourBitsIsTheLongestThereIs) {
   const auto facts = facts_of(outcome_of(
       R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"max_position_embeddings":100000000000000000000})",

@@ -151,6 +151,17 @@ Value checkpoint_quantization(ModelBuilder& b) {
   return parsed.is_dict() && file->is_dict() ? merged(*file, parsed) : parsed;
 }
 
+// ModelSlim's description, a file of its own, comes before what the configuration says. None where there is none.
+Value modelslim_description(const ModelBuilder& b) {
+  constexpr const char* kFile = "quant_model_description.json";
+  constexpr const char* kFind = "_find_quant_modelslim_config";
+  if (b.request.is_draft || !b.source.has_file(b.request.path, kFile)) return Value();
+  const auto file = b.source.json_file(b.request.path, kFile);
+  if (!file) raise(RF::kOther, "JSONDecodeError", kFind, fmt::format("{} is no valid JSON", kFile));
+  if (!file->is_dict()) raise(RF::kOther, "TypeError", kFind, fmt::format("{} holds no object", kFile));
+  return file->with("quant_method", "modelslim");
+}
+
 // moe_wna16 takes GPTQ checkpoints of 4 or 8 bits without activation order; for AWQ it wants an NVIDIA GPU.
 bool fits_moe_wna16(const Value& config) {
   const Value bits = field(config, "bits");
@@ -226,11 +237,7 @@ void verify_quantization(ModelBuilder& b) {
   std::optional<std::string> chosen;
   if (b.request.quantization.is_string()) chosen = ascii_lower(b.request.quantization.as_string());
   Value config = checkpoint_quantization(b);
-  if (!b.request.is_draft && b.source.has_file(b.request.path, "quant_model_description.json")) {
-    if (const auto file = b.source.json_file(b.request.path, "quant_model_description.json")) {
-      config = file->with("quant_method", "modelslim");
-    }
-  }
+  if (const Value described = modelslim_description(b); described.is_dict()) config = described;
   if (config.is_dict()) settle(b, config, chosen);
   if (chosen) {
     const Method* method = find_method(*chosen, b.request.release);
