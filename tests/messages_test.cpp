@@ -87,6 +87,8 @@ TEST(PastedMessage, OfALateFailureLeadsToItsRule) {
       {"AttributeError: 'Foo' object has no attribute 'bar'", "nothing"},
       {"RuntimeError: Found no NVIDIA driver on your system. Please check", "VA007"},
       {"AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'", "VA007"},
+      {"AssertionError: Runai Model Streamer only supports CUDA and CPU, got xpu", "VA008"},
+      {"ModuleNotFoundError: No module named 'modelopt'", "QN017"},
       {frames({{"sglang/srt/layers/linear.py", "__init__"}, {"sglang/srt/distributed/utils.py", "ensure_divisibility"}},
               "AssertionError: 20 is not divisible by 8"),
        "PL003"},

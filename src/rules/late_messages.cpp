@@ -135,6 +135,8 @@ constexpr LateMessage kTable[] = {
     {"found no nvidia driver", "RuntimeError", "", "", {"VA007"}},
     {"torch not compiled with cuda enabled", "AssertionError", "", "", {"VA007", "RF017"}},
     {"has no attribute _cuda_setdevice", "AttributeError", "", "", {"VA007"}},
+    {"streamer only supports cuda and cpu", "AssertionError", "", "", {"VA008"}},
+    {"no module named modelopt", "", "", "", {"QN017"}},
 };
 
 }  // namespace

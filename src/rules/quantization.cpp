@@ -279,6 +279,21 @@ std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
   return Finding{.message = "--quantization humming compiles its kernels for NVIDIA GPUs"};
 }
 
+// SGLang would quantise such a checkpoint itself, with NVIDIA's library; modelopt_fp4 is QN016 however it is made.
+std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (!m.quantization || !m.quant_config.is_none()) return std::nullopt;
+  const bool asks =
+      has_quantization(m, "modelopt") || has_quantization(m, "modelopt_fp8") || has_quantization(m, "modelopt_mixed");
+  // These loaders bring the weights their own way.
+  const bool elsewhere = f.is(Field::load_format, "dummy") || f.is(Field::load_format, "runai_streamer") ||
+                         (f.is(Field::load_format, "remote_instance") && f.since(13));
+  if (!asks || elsewhere) return std::nullopt;
+  return Finding{.message = fmt::format("--quantization {} of a checkpoint that is not quantised needs NVIDIA's Model "
+                                        "Optimizer",
+                                        *m.quantization)};
+}
+
 std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
   const bool sparse = f.any_phase_on("dsa") || f.any_phase_on("nsa");
   if (!sparse || !is_deepseek_sparse(f.model(), f.release()) || f.page_size() == 64) return std::nullopt;
@@ -468,6 +483,18 @@ const Rule kRules[] = {
      .source = "sglang/srt/layers/quantization/modelopt_quant.py",
      .check = nvfp4_weights,
      .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu"}}}},
+    {.id = "QN017",
+     .field = Field::quantization,
+     .summary = "ModelOpt's quantisation of a checkpoint that is not quantised",
+     .why = "SGLang loads the whole model and then imports modelopt to quantise it: ImportError, since no installation "
+            "for Intel GPUs has that library. Where it is installed, modelopt_mixed is a ValueError.",
+     .remedies = {drop("--quantization"), give("--quantization", "fp8")},
+     .source = "sglang/srt/model_loader/loader.py: get_model_loader, ModelOptModelLoader",
+     .check = modelopt_of_plain_weights,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_fp8"},
+                   {.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_mixed"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"},
+                   {.model = "qwen3-8b", .args = "--device xpu --load-format dummy --quantization modelopt_fp8"}}}},
 };
 
 }  // namespace

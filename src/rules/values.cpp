@@ -87,6 +87,15 @@ std::optional<Finding> device_of_another_vendor(const LaunchFacts& f) {
                                         f.text(Field::device), f.device().name)};
 }
 
+std::optional<Finding> streams_to_other_devices(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu") || !f.is(Field::load_format, "runai_streamer")) return std::nullopt;
+  if (f.given(Field::load_format))
+    return Finding{.message = "--load-format runai_streamer loads to CUDA or a CPU only"};
+  return Finding{.message = "weights in object storage are streamed by runai_streamer, to CUDA or a CPU only",
+                 .field = Field::model_path,
+                 .remedies = {in_words("a local copy of the model as --model-path")}};
+}
+
 // Backends that exist for one family of models.
 struct FamilyBackend {
   std::string_view name;
@@ -219,6 +228,19 @@ const Rule kRules[] = {
      .check = device_of_another_vendor,
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device cuda"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}, {.model = "qwen3-0.6b", .args = "--device cpu"}}}},
+    {.id = "VA008",
+     .refs = {},
+     .field = Field::load_format,
+     .summary = "a load format for other devices",
+     .why = "Resolution takes the format; the loader asserts that the device is cuda or cpu: AssertionError when the "
+            "weights are to be loaded.",
+     .remedies = {drop("--load-format")},
+     .source = "sglang/srt/model_loader/loader.py: RunaiModelStreamerLoader.load_model",
+     .need = RuleNeed::kNothing,
+     .check = streams_to_other_devices,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format runai_streamer"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device cpu --load-format runai_streamer"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --load-format safetensors"}}}},
 };
 
 }  // namespace
