@@ -148,6 +148,40 @@ TEST(Suggest, WhatTheUserFixedStays) {
   }
 }
 
+// A second copy of an option would overrule the user's own, without a word.
+TEST(Suggest, NoOptionOfTheUserIsGivenAgain) {
+  const auto out = suggested({"Qwen/Qwen3-8B",
+                              "--context",
+                              "4096",
+                              "--device-profile",
+                              "b60",
+                              "--device-count",
+                              "4",
+                              "--most",
+                              "99",
+                              "--for",
+                              "throughput",
+                              "--",
+                              "--attention-backend",
+                              "triton",
+                              "--page-size",
+                              "16",
+                              "--mem-fraction-static=0.8",
+                              "--kv-cache-dtype",
+                              "auto",
+                              "--context-length",
+                              "8192"});
+  ASSERT_FALSE(out["suggestions"].empty());
+  for (const auto& s : out["suggestions"]) {
+    const auto words = s["arguments"].get<Words>();
+    for (const char* option :
+         {"--attention-backend", "--page-size", "--mem-fraction-static", "--kv-cache-dtype", "--context-length"}) {
+      EXPECT_EQ(std::ranges::count_if(words, [&](const std::string& w) { return w.starts_with(option); }), 1) << option;
+    }
+    EXPECT_TRUE(s["gives_up"].empty()) << s;
+  }
+}
+
 TEST(Suggest, AnUnknownModelIsRefusedWithItsNeighbour) {
   const auto run = run_tool({"suggest", "Qwen/Qwen3-8b"});
   EXPECT_EQ(run.status, 2);

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "src/args/argument_groups.h"
+#include "src/args/option_index.h"
 #include "src/fix/prose.h"
 #include "src/launch/launch_view.h"
 
@@ -177,15 +178,32 @@ struct Split {
   std::int64_t dp = 1;
 };
 
-void add(Suggestion& c, const Part& part) {
-  c.arguments.insert(c.arguments.end(), part.words.begin(), part.words.end());
+bool is_given(const Search& s, Field field) { return s.given.contains(field); }
+
+// What the user gave stays: a second copy would overrule it. A backend of either phase decides all of the attention.
+bool is_left_away(const Search& s, const std::string& option) {
+  const args::Option* row = args::OptionIndex::of(s.inputs.release).find(option);
+  if (row == nullptr || row->row == nullptr) return false;
+  if (row->field == Field::attention_backend &&
+      (is_given(s, Field::prefill_attention_backend) || is_given(s, Field::decode_attention_backend))) {
+    return true;
+  }
+  return is_given(s, row->field);
+}
+
+// The first option of a part is what it is about; the others go with it.
+void add(const Search& s, Suggestion& c, const Part& part) {
+  if (part.words.empty() || is_left_away(s, part.words.front())) return;
+  for (std::size_t i = 0; i + 1 < part.words.size(); i += 2) {
+    if (!is_left_away(s, part.words[i])) c.arguments.insert(c.arguments.end(), {part.words[i], part.words[i + 1]});
+  }
   if (part.gives_up[0] != '\0') c.gives_up.emplace_back(part.gives_up);
 }
 
 Suggestion split_of(const Search& s, const Split& split) {
   Suggestion c{.arguments = s.base, .cards = split.tp * split.pp * split.dp, .memory = {}};
   const auto give = [&](const char* option, std::int64_t n) {
-    if (n > 1) add(c, {{option, std::to_string(n)}});
+    if (n > 1) add(s, c, {{option, std::to_string(n)}});
   };
   give("--tp-size", split.tp);
   give("--pp-size", split.pp);
@@ -218,8 +236,8 @@ Suggestion made_of(const Search& s, const Split& split, const Part& attention, c
   Suggestion c = split_of(s, split);
   c.intel_kernels = &attention != &attentions().back();
   c.half_cache = &cache != &caches().front();
-  for (const Part* part : {&attention, &cache, &share}) add(c, *part);
-  if (s.wish.context_given) add(c, {{"--context-length", std::to_string(s.wish.context)}});
+  for (const Part* part : {&attention, &cache, &share}) add(s, c, *part);
+  if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
   return c;
 }
 
@@ -255,20 +273,24 @@ void search_split(Search& s, const Split& split) {
   }
 }
 
-bool fixes(const Words& words, std::string_view option, std::string_view short_form, std::string_view long_form) {
-  return std::ranges::any_of(words, [&](const std::string& w) {
-    const std::string_view name = std::string_view(w).substr(0, w.find('='));
-    return name == option || name == short_form || name == long_form;
-  });
+// Fields that the user's own words give.
+std::set<Field> fields_given(const Search& s) {
+  std::set<Field> out;
+  const std::vector<SourceRange> nowhere(s.base.size());
+  for (const fix::Group& group : fix::group_arguments(s.inputs.release, s.base, nowhere)) {
+    if (group.option != nullptr && group.option->row != nullptr) out.insert(group.option->field);
+  }
+  return out;
 }
 
 }  // namespace
 
 void search(Search& s) {
   const std::int64_t cards = std::max(1, s.inputs.device.count);
-  const bool fixed_tp = fixes(s.base, "--tp-size", "--tp", "--tensor-parallel-size");
-  const bool fixed_pp = fixes(s.base, "--pp-size", "--pp", "--pipeline-parallel-size");
-  const bool fixed_dp = fixes(s.base, "--dp-size", "--dp", "--data-parallel-size");
+  s.given = fields_given(s);
+  const bool fixed_tp = is_given(s, Field::tp_size);
+  const bool fixed_pp = is_given(s, Field::pp_size);
+  const bool fixed_dp = is_given(s, Field::dp_size);
   const bool replicates = s.wish.goal == "throughput" && !fixed_tp && !fixed_pp && !fixed_dp;
   const std::int64_t widest = fixed_tp ? 1 : cards;
   for (std::int64_t tp = 1; tp <= widest; tp = s.only_the_least ? tp * 2 : tp + 1) {

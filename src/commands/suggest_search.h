@@ -57,6 +57,7 @@ struct Search {
   LaunchInputs inputs;
   Words base;                   // the model, and what the user fixed
   bool only_the_least = false;  // the fewest cards, in powers of two, and no more than those
+  std::set<Field> given = {};   // by `base`
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
   std::set<Words> tried = {};
