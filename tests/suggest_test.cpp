@@ -182,6 +182,36 @@ TEST(Suggest, NoOptionOfTheUserIsGivenAgain) {
   }
 }
 
+// What SGLang changes of the search's own words is another launch: on cards without fp64 intel_xpu becomes triton.
+TEST(Suggest, NoLaunchThatSglangChangesIsSuggested) {
+  const auto out = suggested({"Qwen/Qwen3-8B", "--device-profile", "a770", "--device-count", "2", "--most", "99"});
+  ASSERT_FALSE(out["suggestions"].empty());
+  for (const auto& s : out["suggestions"]) {
+    EXPECT_THAT(s["arguments"].get<Words>(), ::testing::Not(::testing::Contains("intel_xpu")));
+  }
+}
+
+TEST(Suggest, AnIntegratedGpuHasNoSecond) {
+  const auto out = suggested(
+      {"meta-llama/Llama-3.1-8B-Instruct", "--device-profile", "140v", "--device-count", "1", "--context", "4096"}, 1);
+  EXPECT_THAT(out["remedies"].dump(), ::testing::Not(HasSubstr("such card")));
+}
+
+// Ranks that have next to nothing to read only wait for each other.
+TEST(Suggest, ASmallModelIsNotSharedForLatency) {
+  const auto out = suggested({"Qwen/Qwen3-0.6B", "--device-profile", "b60", "--device-count", "8"});
+  EXPECT_EQ(out["suggestions"][0]["cards"], 1);
+}
+
+TEST(Suggest, WhatNoParserTakesIsRefusedBeforeTheSearch) {
+  const auto run = run_tool({"suggest", "Qwen/Qwen3-8B", "--device-profile", "b60", "--", "--bogus", "3"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--bogus"));
+  const auto draft = run_tool({"suggest", "Qwen/Qwen3-8B", "--device-profile", "b60", "--", "--speculative-algorithm",
+                               "EAGLE", "--speculative-draft-model-path", "foo/bar"});
+  EXPECT_THAT(draft.err, HasSubstr("nothing is known about the model foo/bar"));
+}
+
 TEST(Suggest, AnUnknownModelIsRefusedWithItsNeighbour) {
   const auto run = run_tool({"suggest", "Qwen/Qwen3-8b"});
   EXPECT_EQ(run.status, 2);

@@ -15,6 +15,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/commands/suggest_search.h"
+#include "src/facts/device_profiles.h"
 #include "src/facts/known_models.h"
 #include "src/intake/conceal.h"
 #include "src/report/print.h"
@@ -103,12 +104,20 @@ void look_for_a_form(Answer& a, const std::string& model) {
   first_of(a, std::move(other), "a checkpoint of this model stored in fp8 (blocks of 128)");
 }
 
+// A processor's own GPU has no second.
+bool is_integrated(const DeviceFacts& device) {
+  return std::ranges::any_of(facts::device_profiles(), [&](const facts::DeviceProfile& p) {
+    return p.integrated && p.device.name == device.name;
+  });
+}
+
 void look_for_cards(Answer& a) {
-  for (int cards = 2; cards <= kMostCards; cards *= 2) {
+  if (is_integrated(a.search.inputs.device)) return;
+  for (int cards = 1; cards <= kMostCards; cards *= 2) {
     if (cards <= a.search.inputs.device.count) continue;
     Search other = a.search;
     other.inputs.device.count = cards;
-    if (first_of(a, std::move(other), fmt::format("{} such cards", cards))) return;
+    if (first_of(a, std::move(other), fmt::format("{} such card{}", cards, cards == 1 ? "" : "s"))) return;
   }
 }
 
@@ -130,7 +139,7 @@ report::Suggestions told(const Answer& a, int most) {
                           .found = s.found.size(),
                           .remedies = a.remedies,
                           .attempts = s.attempts,
-                          .most_cards = kMostCards};
+                          .most_cards = is_integrated(s.inputs.device) ? 1 : kMostCards};
   if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;
@@ -186,13 +195,14 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   auto prepared = prepare_launch(*input);
   if (!prepared) return refuse(prepared.error());
   if (prepared->unknown_model) {
-    std::string text = fmt::format("nothing is known about the model {}", flags.model);
+    std::string text = fmt::format("nothing is known about the model {}", prepared->unknown_model->path);
     Coverage coverage;
     for (const Diagnostic& d : findings_of(*prepared, *rules, coverage)) {
       if (d.rule == "MD001") text += ". " + d.fix;
     }
     return refuse(Error{text});
   }
+  if (prepared->launch.usage) return refuse(Error{prepared->launch.usage->message});
   const auto& model = prepared->launch.model;
   const std::int64_t limit = model ? model->context_len : 0;
   Answer answer{.search = {.wish = {.context = flags.context > 0 ? flags.context : limit,

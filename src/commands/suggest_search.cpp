@@ -125,6 +125,16 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   return Outcome::kMissed;
 }
 
+// Where SGLang changes what the search itself gave, the launch that runs is another one, and found as such.
+const Diagnostic* change_of_ours(const Search& s, const std::vector<Diagnostic>& findings) {
+  constexpr std::array kOurs{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+  const auto change = std::ranges::find_if(findings, [&](const Diagnostic& d) {
+    return d.severity == Severity::kChange && d.field && std::ranges::find(kOurs, *d.field) != kOurs.end() &&
+           !s.given.contains(*d.field);
+  });
+  return change == findings.end() ? nullptr : &*change;
+}
+
 // A launch that works but for a warning: with what the warning's remedy gives it may have none.
 void without_warning(Search& s, Suggestion& c, const std::vector<Diagnostic>& findings, int demands) {
   const auto warning =
@@ -161,6 +171,11 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
     return std::ranges::count_if(findings, [&](const Diagnostic& d) { return d.severity == severity; });
   };
   if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
+  if (const Diagnostic* change = change_of_ours(s, findings)) {
+    note_miss(s, c, change->message);
+    return Outcome::kRefused;
+  }
+  c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
   c.warnings = static_cast<int>(count(Severity::kWarning));
   without_warning(s, c, findings, demands);
   return Outcome::kFound;
@@ -234,7 +249,6 @@ const std::array<Part, 2>& caches() {
 
 Suggestion made_of(const Search& s, const Split& split, const Part& attention, const Part& cache, const Part& share) {
   Suggestion c = split_of(s, split);
-  c.intel_kernels = &attention != &attentions().back();
   c.half_cache = &cache != &caches().front();
   for (const Part* part : {&attention, &cache, &share}) add(s, c, *part);
   if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
@@ -305,12 +319,17 @@ void search(Search& s) {
   }
 }
 
+// A token costs the time to read a card's weights; below this the ranks wait for each other instead.
+constexpr double kWorthSharing = 2.0;  // GiB per card
+
 bool better(const std::string& goal, const Suggestion& a, const Suggestion& b) {
   const auto plain = [](const Suggestion& c) { return std::tuple(c.warnings, c.half_cache, !c.intel_kernels); };
   if (goal == "memory") return std::tuple(a.cards, plain(a), -a.tokens()) < std::tuple(b.cards, plain(b), -b.tokens());
   if (goal == "throughput")
     return std::tuple(plain(a), -a.tokens(), a.cards) < std::tuple(plain(b), -b.tokens(), b.cards);
-  return std::tuple(plain(a), -a.cards, -a.tokens()) < std::tuple(plain(b), -b.cards, -b.tokens());
+  const auto to_read = [](const Suggestion& c) { return std::max(c.memory.weights, kWorthSharing); };
+  return std::tuple(plain(a), to_read(a), a.cards, -a.tokens()) <
+         std::tuple(plain(b), to_read(b), b.cards, -b.tokens());
 }
 
 }  // namespace preflight::commands

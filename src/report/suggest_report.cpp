@@ -25,6 +25,7 @@ std::string nothing_text(const Suggestions& s) {
     out += fmt::format("With {}: {} ({} tokens)\n", r.what, words_text(r.arguments), r.tokens);
   }
   if (!s.remedies.empty()) return out;
+  if (s.most_cards <= 1) return out + "No shorter context and no other form of it that is known was found to do.\n";
   return out + fmt::format(
                    "No shorter context, no other form of it that is known and no count of up to {} such cards "
                    "was found to do.\n",
