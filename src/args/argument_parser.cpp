@@ -249,8 +249,7 @@ class ArgumentParser {
       return true;
     }
     auto& fault = result.error();
-    std::string message =
-        fmt::format("{}: \"{}\" {}", option.names.front(), given.text.substr(0, 200), fault.reason);
+    std::string message = fmt::format("{}: \"{}\" {}", option.names.front(), given.text.substr(0, 200), fault.reason);
     if (fault.exception.empty()) return stop("value", option.names.front(), std::move(message), at(given.word));
     return raise(std::move(fault.exception), std::move(fault.function), std::move(message), at(given.word));
   }

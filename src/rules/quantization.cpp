@@ -191,6 +191,7 @@ std::optional<Finding> awq_forms(const LaunchFacts& f) {
 
 // Of ModelOpt's own and of its mixed checkpoints, which name the layers in 4 bits.
 bool has_nvfp4(const ModelFacts& m) {
+  if (m.hf_quant_config.is_none() || (m.hf_quant_config.is_dict() && m.hf_quant_config.as_dict().empty())) return false;
   if (has_quantization(m, "modelopt_fp4")) return true;
   const Value* groups = m.hf_quant_config.find("config_groups");
   if (!has_quantization(m, "modelopt_mixed") || groups == nullptr || !groups->is_dict()) return false;
