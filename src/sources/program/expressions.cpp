@@ -564,8 +564,7 @@ Val Follower::subscript(const Expr& e) {
     if (index.known_text()) {
       bool open = false;
       const Val* member = class_member(base.object, index.text->text, open);
-      Expr named = e;
-      if (member != nullptr) return attribute(base, index.text->text, named);
+      if (member != nullptr) return attribute(base, index.text->text, e);
     }
     return unclear(e);
   }

@@ -123,7 +123,6 @@ class Follower {
   Val call(const Expr& e);
   Arguments arguments_of(const Expr& e);
   Val choice(const Expr& e);
-  Val both(const Expr& e, const Step& dummy);
   Val either(const std::function<Val()>& a, const std::function<Val()>& b, std::size_t at);
   Val boolean_value(const Expr& e, std::size_t from);
   Val comprehension(const Expr& e);
