@@ -73,6 +73,21 @@ TEST(InputNotes, TellWhereTheInstalledReleaseDiffers) {
   EXPECT_FALSE(told("both:" + interpreter("c", "0.5.23", 128)).contains("RS002"));
 }
 
+TEST(InputNotes, TheReleaseIsThatOfTheInterpreterThatIsAsked) {
+  const TemporaryDirectory dir;
+  dir.file("lib/python3.11/site-packages/sglang-0.5.19.dist-info/METADATA", "Name: sglang\nVersion: 0.5.19\n");
+  const std::string path = dir.file("bin/python",
+                                    "#!/bin/sh\ncat > /dev/null\necho '{\"release\": \"0.5.19\", \"outcome\": \"ok\", "
+                                    "\"resolved\": {\"page_size\": 128}}'\n");
+  chmod(path.c_str(), 0700);
+  for (const std::string resolver : {"both:", "python:"}) {
+    const ToolRun run =
+        run_tool({"check", "--no-kernel", "--resolver", resolver + path, "--", "--model-path", "Qwen/Qwen3-0.6B"});
+    EXPECT_THAT(run.out, ::testing::StartsWith("SGLang 0.5.19 (package)")) << run.err;
+    EXPECT_THAT(run.out, ::testing::Not(HasSubstr("RS002")));
+  }
+}
+
 TEST(InputNotes, SayThatBothResolversAgree) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("same", R"(#!/bin/sh

@@ -68,12 +68,19 @@ Result<std::int64_t> memory_mib(std::string_view option, const std::string& text
   return static_cast<std::int64_t>(std::llround(mib));
 }
 
+// The path behind --resolver's colon.
+std::string resolvers_interpreter(const LaunchFlags& flags) {
+  const auto colon = flags.resolver.find(':');
+  return colon == std::string::npos ? std::string() : flags.resolver.substr(colon + 1);
+}
+
 Result<GivenMachine> given_machine(const LaunchFlags& flags) {
   GivenMachine given{.release = flags.release,
                      .no_fp64 = flags.no_fp64,
                      .facts_file = flags.facts_file,
                      .sysroot = flags.sysroot,
-                     .python = flags.python};
+                     .python = flags.python,
+                     .asked = resolvers_interpreter(flags)};
   if (!flags.device.empty()) {
     given.profile = facts::find_device_profile(flags.device);
     if (!given.profile) {
@@ -254,7 +261,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
   }
   input.ask_builtin = resolver != "python";
   if (resolver != "builtin") {
-    input.interpreter = colon == std::string::npos ? "python3" : flags.resolver.substr(colon + 1);
+    input.interpreter = colon == std::string::npos ? "python3" : resolvers_interpreter(flags);
     if (input.interpreter.empty()) {
       return failure(
           fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));

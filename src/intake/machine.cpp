@@ -64,6 +64,17 @@ void differs(MachineFacts& facts, const SourcedText& other) {
       fmt::format("{} is SGLang {}; the launch is judged as {}", other.place, other.value, facts.release.value));
 }
 
+// Whoever asks an interpreter means its release; one without packages beside it, as python3 may be, names none.
+Result<facts::Packages> packages_of(const GivenMachine& given, const Environment& variables) {
+  if (given.python.empty() && !given.asked.empty()) {
+    if (auto packages = facts::read_packages(given.asked, variables)) {
+      packages->named_by = "--resolver";
+      return packages;
+    }
+  }
+  return facts::read_packages(given.python, variables);
+}
+
 Result<bool> decide_release(const GivenMachine& given, const std::string* command, MachineFacts& facts) {
   std::optional<SourcedText> image;
   if (command != nullptr) {
@@ -193,8 +204,8 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
     if (!read) return tl::make_unexpected(read.error());
     facts = std::move(*read);
   }
-  if (facts.environment.value.empty() || !given.python.empty()) {
-    auto packages = facts::read_packages(given.python, out.variables);
+  if (facts.environment.value.empty() || !given.python.empty() || !given.asked.empty()) {
+    auto packages = packages_of(given, out.variables);
     if (!packages) return tl::make_unexpected(packages.error());
     const auto notes = facts::package_notes(*packages);
     facts.notes.insert(facts.notes.end(), notes.begin(), notes.end());

@@ -29,6 +29,7 @@ struct GivenMachine {
   std::string facts_file;  // --facts
   std::string sysroot;     // --sysroot; "" = /
   std::string python;      // --python
+  std::string asked;       // the interpreter of --resolver, whose packages count where none are named and it has some
 };
 
 struct MachineLookup {
