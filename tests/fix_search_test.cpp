@@ -152,6 +152,19 @@ TEST(FixSearch, KeepsTheCheckpointWhereAnOptionHelps) {
   EXPECT_EQ(found.fixes.front().stored_as, "");
 }
 
+// --attn-cp-size is spelt like it, and another feature.
+TEST(FixSearch, AnOptionOfAnotherReleaseIsNoSlipOfThePen) {
+  const FixSearch found =
+      search(v0_5(20), {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 4 --attn-dp-size 4"});
+  ASSERT_FALSE(found.fixes.empty()) << found.none_because;
+  for (const auto& fix : found.fixes) EXPECT_THAT(fix.arguments, ::testing::Not(::testing::Contains("--attn-cp-size")));
+  const FixSearch successor = search(v0_5(22), {.model = "qwen3.5-9b",
+                                                .args = "--device xpu --tp-size 2 "
+                                                        "--mamba-scheduler-strategy auto"});
+  ASSERT_FALSE(successor.fixes.empty()) << successor.none_because;
+  EXPECT_THAT(successor.fixes.front().arguments, ::testing::Contains("--mamba-radix-cache-strategy"));
+}
+
 TEST(FixSearch, SaysWhyThereIsNone) {
   // The option must be given and nothing tells its value.
   const FixSearch found = search(v0_5(23), {.model = "no-such-model", .args = "--device xpu"});

@@ -102,4 +102,21 @@ std::string_view usual_name(const Option& option) {
   return it == option.names.end() ? option.names.front() : *it;
 }
 
+std::optional<std::vector<std::string_view>> names_here(Release release, std::string_view typed) {
+  std::vector<std::string_view> names;
+  const args::OptionIndex& index = args::OptionIndex::of(release);
+  const auto add = [&](std::string_view name) {
+    if (index.find(name) != nullptr && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  bool known = false;
+  for (const Release r : supported_releases()) {
+    const Option* option = args::OptionIndex::of(r).find(typed);
+    if (option == nullptr || option->row == nullptr) continue;
+    known = true;
+    add(option->row->replaced_by);
+    if (const Option* same = option_of(release, option->field)) add(usual_name(*same));
+  }
+  return known ? std::optional(names) : std::nullopt;
+}
+
 }  // namespace preflight::fix

@@ -2,11 +2,13 @@
 // other word stays as it was typed. Reads lists that the parser refuses, too. Tested by tests/fix_search_test.cpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "preflight/diagnostic.h"
+#include "preflight/release.h"
 #include "src/args/option_index.h"
 
 namespace preflight::fix {
@@ -35,5 +37,9 @@ std::vector<std::string> with_values(const Group& group, const std::string& name
 const args::Option* option_of(Release release, Field field);
 // The long spelling, else the first.
 std::string_view usual_name(const args::Option& option);
+
+// What this release calls an option of another release: its successor, and the option of the same field. Nothing where it
+// has neither; nullopt: no release has such an option.
+std::optional<std::vector<std::string_view>> names_here(Release release, std::string_view typed);
 
 }  // namespace preflight::fix

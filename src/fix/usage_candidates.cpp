@@ -40,11 +40,9 @@ std::vector<std::string> names_for(const Situation& s, const std::string& typed)
     }
   };
   if (const auto* v = args::find_vllm_option(typed); v != nullptr && !v->sglang.empty()) add(v->sglang);
-  for (const Release r : supported_releases()) {
-    const Option* o = OptionIndex::of(r).find(typed);
-    if (o == nullptr || o->row == nullptr) continue;
-    add(o->row->replaced_by);
-    if (const Option* same = option_of(s.release, o->field)) add(usual_name(*same));
+  if (const auto here = names_here(s.release, typed)) {
+    for (const std::string_view name : *here) add(name);
+    return names;  // no slip of the pen: what is spelt like it is another option
   }
   for (const std::string& name : args::closest_options(s.release, typed)) add(name);
   return names;

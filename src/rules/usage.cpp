@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "src/args/argument_groups.h"
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/rules/option_history.h"
@@ -19,11 +20,15 @@ std::string option_advice(std::string_view typed, Release release) {
     return fmt::format("that is vLLM's spelling; SGLang calls it {}{}{}", v->sglang, v->note.empty() ? "" : ": ",
                        v->note);
   }
+  // What another release calls so is no slip of the pen: what is spelt like it here is another option.
+  if (const auto here = fix::names_here(release, typed)) {
+    return here->empty() ? "a release that has it, or drop it"
+                         : fmt::format("{} in this release", fmt::join(*here, " or "));
+  }
   std::string close;
   for (const std::string& name : args::closest_options(release, typed)) close += (close.empty() ? "" : " or ") + name;
   if (!close.empty()) return fmt::format("did you mean {}?", close);
-  return releases_of_option(typed) ? "a release that has it, or drop it"
-                                   : "remove it, or look it up among the options of this release";
+  return "remove it, or look it up among the options of this release";
 }
 
 // When SGLang had an option that this release lacks; "" where it never had it.
