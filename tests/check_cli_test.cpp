@@ -24,6 +24,32 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
+TEST(CheckCommand, AFixOfALaunchWithAnUnknownDraftIsNotSaidToBeCheckedWhole) {
+  const ToolRun run = run_tool({"check",
+                                "--no-kernel",
+                                "--sglang-version",
+                                "0.5.19",
+                                "--",
+                                "--model-path",
+                                "Qwen/Qwen3-14B",
+                                "--tp",
+                                "4",
+                                "--attention-backend",
+                                "intel_xpu",
+                                "--speculative-algorithm",
+                                "EAGLE",
+                                "--speculative-draft-model-path",
+                                "nobody/knows",
+                                "--speculative-num-steps",
+                                "3",
+                                "--speculative-eagle-topk",
+                                "4",
+                                "--speculative-num-draft-tokens",
+                                "16"});
+  EXPECT_THAT(run.out, HasSubstr("no errors up to the unknown model"));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("resolved and checked again")));
+}
+
 TEST(CheckCommand, ACleanLaunchEndsWithZeroAndSaysThatTheKernelDidNotRun) {
   const ToolRun run = run_tool(kGood);
   EXPECT_EQ(run.status, 0) << run.out << run.err;

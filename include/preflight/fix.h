@@ -47,6 +47,7 @@ struct FixSearch {
   // With no fix: what the best launch found still has against it, which options do not change: the checkpoint, the
   // device. Empty when everything tried was refused.
   std::vector<Diagnostic> remaining;
+  bool up_to_unknown_model = false;  // nobody knows a model of the launch: what comes behind it was not checked
 };
 
 }  // namespace preflight

@@ -148,6 +148,7 @@ class Variants {
       return std::nullopt;
     }
     other.launch = std::move(launch->launch);
+    other.unknown_model = std::move(launch->unknown_model);
     return other;
   }
 
@@ -226,6 +227,10 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
       if (rule != nullptr && rule->severity == Severity::kError) trial.doubts.push_back(d);
       if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
     }
+    // What comes behind a model or draft that nobody knows is not judged: such a launch was not seen to be without
+    // errors.
+    if (other->unknown_model && !prepared.unknown_model && trial.errors.empty())
+      trial.errors.push_back({.message = "nothing is known about " + other->unknown_model->path});
     trial.launch = std::move(other->launch);
     return trial;
   };
@@ -234,6 +239,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   if (is_long(question)) limits.attempts = 5;  // no launch anybody wrote; time matters more
   limits.attempts = std::min(limits.attempts, static_cast<int>(tries.left));
   FixSearch found = fix::find_fixes(question, attempt, limits);
+  found.up_to_unknown_model = prepared.unknown_model.has_value();
   for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
     auto& words = fix.arguments;
     const auto at = std::ranges::find(words, kModelByOption);

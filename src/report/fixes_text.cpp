@@ -58,7 +58,12 @@ std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.fixes.empty()) {
     return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";
   }
-  std::string out = style.bold("Fix") + style.dim(" (resolved and checked again: no errors)") + "\n";
+  std::string out =
+      style.bold("Fix") +
+      style.dim(search.up_to_unknown_model ? " (no errors up to the unknown model; what comes behind it is "
+                                             "not checked)"
+                                           : " (resolved and checked again: no errors)") +
+      "\n";
   for (std::size_t i = 0; i < search.fixes.size(); ++i) {
     if (i > 0) out += style.dim("  or") + "\n";
     for (const std::string& line : diff_lines(search.fixes[i])) {
