@@ -187,9 +187,11 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
     if (const YamlNode* value = value_of(*at, key)) return value;
     at = extended(*at);
   }
-  if (at != nullptr && told_.insert(tree_.offset(node)).second) {
+  if (at != nullptr && !chain_told_) {  // of one such chain nearly every service is as far from its end
+    chain_told_ = true;
     finder_.note({"SH004",
-                  "this service extends others in a longer chain than is followed: give its launch as a command",
+                  "services extend one another in a longer chain than is followed: give the launch of such a service "
+                  "as a command",
                   tree_.offset(node)});
   }
   return nullptr;
