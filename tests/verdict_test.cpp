@@ -245,7 +245,7 @@ TEST(Judge, NumbersThatAreCutOffWhereTheyShouldBeRoundedFail) {
     Tensor got("out", type, {32, 128});
     std::vector<double> want;
     for (std::int64_t i = 0; i < got.count(); ++i) {
-      want.push_back(std::sin(static_cast<double>(i)) * (1.0 + static_cast<double>(i % 7)));
+      want.push_back(std::sin(static_cast<double>(i + 1)) * (1.0 + static_cast<double>(i % 7)));
       got.set(i, want.back());
       // To the neighbour that is nearer to zero, where it was rounded away from it.
       const int mantissa = type == DType::kBf16 ? 7 : 10;

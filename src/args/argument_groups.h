@@ -38,8 +38,8 @@ const args::Option* option_of(Release release, Field field);
 // The long spelling, else the first.
 std::string_view usual_name(const args::Option& option);
 
-// What this release calls an option of another release: its successor, and the option of the same field. Nothing where it
-// has neither; nullopt: no release has such an option.
+// What this release calls an option of another release: its successor or what it took the place of, and the option of
+// the same field. Nothing where it has none of these; nullopt: no release has such an option.
 std::optional<std::vector<std::string_view>> names_here(Release release, std::string_view typed);
 
 }  // namespace preflight::fix

@@ -174,7 +174,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
       .cache = s->cache_gib + s->state_gib,
       .tokens = s->tokens,
       .context = s->context,
-      .requests = s->requests,
+      .requests = s->at_once,
       .full_requests = s->full_requests,
       .from_files = s->weights_from_files,
       .wanted = asked || s->context <= 0 ? std::max<std::int64_t>(s->context, 1) : std::min(s->context, kLeastRequest)};

@@ -135,9 +135,8 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   // In SGLang's order, so that the last token is the same.
   sheet.cache_gib = (sheet.free_gib - loaded) - sheet.free_gib * (1 - sheet.fraction) - sheet.images_gib;
   size_pools(view, sheet);
-  // SGLang's cap does not know that each request holds a page.
-  sheet.requests = std::min(sheet.requests, sheet.tokens / at_least_one(view.page_size()));
-  if (const auto workspace = mla_workspace(view, at_least_one(sheet.requests))) {
+  sheet.at_once = std::min(sheet.requests, sheet.tokens / at_least_one(view.page_size()));
+  if (const auto workspace = mla_workspace(view, at_least_one(sheet.at_once))) {
     sheet.workspace_gib = static_cast<double>(workspace->bytes) / kGib;
     sheet.workspace_requests = workspace->requests;
   }

@@ -93,7 +93,8 @@ struct MemorySheet {
   bool window_too_small = false;   // that pool admits no request: SGLang refuses to start
   std::int64_t state_slots = 0;
   std::int64_t context = 0;        // of one request
-  std::int64_t requests = 0;       // at once: SGLang's cap, and a page each
+  std::int64_t requests = 0;       // at once, as SGLang caps them
+  std::int64_t at_once = 0;        // as many of them as the cache has pages, of which each holds one
   std::int64_t full_requests = 0;  // at full context
   // What is there when the pool is sized.
   [[nodiscard]] double loaded_gib() const { return weights_gib + (draft_after_pool ? 0.0 : draft_gib) - offloaded_gib; }

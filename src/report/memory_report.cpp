@@ -156,7 +156,7 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   }
   out += cache_text(s);
   if (s.fits()) {
-    out += fmt::format("  requests: {} at once at most, {} of {} tokens each\n", thousands(s.requests),
+    out += fmt::format("  requests: {} at once at most, {} of {} tokens each\n", thousands(s.at_once),
                        thousands(s.full_requests), thousands(s.context));
     if (s.full_requests == 0) {
       out += fmt::format("  {} --context-length {} is the longest that a single request can reach\n",

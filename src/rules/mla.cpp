@@ -72,8 +72,8 @@ std::optional<LargestWorkspace> largest_workspace(const LaunchFacts& f) {
     if (f.draft_model() != nullptr) inputs.draft = plan::draft_cost(f.launch(), *f.draft_model());
     std::string why;
     const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
-    if (!sheet || sheet->requests < 1) return std::nullopt;
-    requests = sheet->requests;
+    if (!sheet || sheet->at_once < 1) return std::nullopt;
+    requests = sheet->at_once;
   }
   const auto workspace = mla_workspace(f, *requests);
   return workspace ? std::optional(LargestWorkspace{*workspace, by_sheet}) : std::nullopt;
