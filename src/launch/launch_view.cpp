@@ -5,6 +5,7 @@
 #include <array>
 
 #include "src/base/ascii_case.h"
+#include "src/facts/kinds.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/kv_cache_scheme.h"
 #include "src/python/environment.h"
@@ -160,6 +161,11 @@ std::string LaunchView::kv_dtype() const {
   if (!has_model()) return {};
   // ModelRunner's configure_kv_cache_dtype: an FP8 scheme of the checkpoint decides under `auto`.
   return facts::checkpoint_wants_fp8_cache(model(), release()) ? "fp8_e4m3" : model_dtype();
+}
+
+std::int64_t LaunchView::shared_dense_width() const {
+  const bool shared = attention_dp() == 1 && (*this)[Field::moe_dense_tp_size].is_none();
+  return shared ? dense_width(model()) : 0;
 }
 
 std::string_view LaunchView::vision_backend() const {

@@ -97,6 +97,10 @@ class LaunchView {
   [[nodiscard]] std::string kv_dtype() const;  // "bfloat16", "float16", "float32", "fp8_e4m3", …
   [[nodiscard]] bool kv_is_fp8() const { return kv_dtype().starts_with("fp8"); }
 
+  // Width of the MLP of dense layers that all tensor ranks share; 0: there is none, or data-parallel attention or
+  // --moe-dense-tp-size leaves them to other groups.
+  [[nodiscard]] std::int64_t shared_dense_width() const;
+
   // Vision.
   [[nodiscard]] std::string_view vision_backend() const;  // effective; "" where not determined
 

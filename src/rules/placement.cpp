@@ -274,12 +274,10 @@ std::optional<Finding> linear_heads(const LaunchFacts& f) {
                  .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
 }
 
-// Column-parallel projections are cut by an exact division. Data-parallel attention and --moe-dense-tp-size leave dense
-// layers to other groups.
+// Column-parallel projections are cut by an exact division.
 std::optional<Finding> dense_layers_uneven(const LaunchFacts& f) {
-  const std::int64_t width = dense_width(f.model());
-  const bool shared_by_all = f.attention_dp() == 1 && f[Field::moe_dense_tp_size].is_none();
-  if (!shared_by_all || width <= 0 || width % f.tp() == 0) return std::nullopt;
+  const std::int64_t width = f.shared_dense_width();
+  if (width <= 0 || width % f.tp() == 0) return std::nullopt;
   return Finding{.message = fmt::format("the MLP's width of {} does not divide by {}", width, where_tp(f)),
                  .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) {
                                         return width % tp == 0 && heads_divide(f.model(), tp);

@@ -54,8 +54,7 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
   const auto [block_n, block_k] = *block;
   const std::int64_t atp = f.attention_tp();
   std::vector<Cut> cuts;
-  const std::int64_t width = dense_width(m);
-  if (width > 0 && f[Field::moe_dense_tp_size].is_none() && f.attention_dp() == 1) {
+  if (const std::int64_t width = f.shared_dense_width(); width > 0) {
     cuts.push_back({"gate and up projection", width, f.tp(), block_n});
     cuts.push_back({"down projection", width, f.tp(), block_k});
   }
@@ -125,22 +124,25 @@ std::optional<Finding> gptq_forms(const LaunchFacts& f) {
   return std::nullopt;
 }
 
-// Rows of a weight that share a scale: of AWQ, GPTQ and packed compressed-tensors. 0: none, or one scale a column.
+// The first of these settings that is a number.
+std::optional<std::int64_t> number_in(const Value& config, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (const Value* v = config.find(key); v != nullptr && v->is_int()) return v->as_int();
+  }
+  return std::nullopt;
+}
+
+// Rows of a weight that share a scale: of AWQ, GPTQ and packed compressed-tensors. 0 or less: none, or one scale a
+// column.
 std::int64_t scale_group(const ModelFacts& m) {
-  const auto size_in = [](const Value& config, std::initializer_list<std::string_view> keys) -> std::int64_t {
-    for (const std::string_view key : keys) {
-      if (const Value* v = config.find(key); v != nullptr && v->is_int()) return std::max<std::int64_t>(0, v->as_int());
-    }
-    return 0;
-  };
   if (has_quantization(m, "awq") || has_quantization(m, "gptq"))
-    return size_in(m.hf_quant_config, {"group_size", "q_group_size"});
+    return number_in(m.hf_quant_config, {"group_size", "q_group_size"}).value_or(0);
   const Value* groups = m.hf_quant_config.find("config_groups");
   if (!has_quantization(m, "compressed-tensors") || groups == nullptr || !groups->is_dict()) return 0;
   for (const auto& [name, group] : groups->as_dict()) {
     const Value* weights = group.find("weights");
     const Value* type = weights == nullptr ? nullptr : weights->find("type");
-    if (type != nullptr && *type == Value("int")) return size_in(*weights, {"group_size"});
+    if (type != nullptr && *type == Value("int")) return number_in(*weights, {"group_size"}).value_or(0);
   }
   return 0;
 }
@@ -152,13 +154,12 @@ std::optional<Finding> cut_groups(const LaunchFacts& f) {
   if (group <= 1) return std::nullopt;
   const Value* kept = m.hf_quant_config.find("modules_to_not_convert");
   if (kept != nullptr && kept->is_list() && !kept->as_list().empty()) return std::nullopt;  // which layers is not told
-  const std::int64_t width = f.attention_dp() == 1 && f[Field::moe_dense_tp_size].is_none() ? dense_width(m) : 0;
   struct Cut {
     std::string_view layer;
     std::int64_t size;
     std::int64_t ranks;
   };
-  for (const Cut& c : {Cut{"down projection", width, f.tp()},
+  for (const Cut& c : {Cut{"down projection", f.shared_dense_width(), f.tp()},
                        Cut{"output projection", m.num_attention_heads * m.v_head_dim, f.attention_tp()}}) {
     if (c.size <= 0 || c.size % c.ranks != 0 || (c.size / c.ranks) % group == 0) continue;
     std::vector<std::string> fitting;
@@ -176,22 +177,16 @@ std::optional<Finding> cut_groups(const LaunchFacts& f) {
 std::optional<Finding> awq_forms(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!has_quantization(m, "awq")) return std::nullopt;
-  const auto number = [&](std::string_view key, std::string_view other) -> std::optional<std::int64_t> {
-    for (const std::string_view name : {key, other}) {
-      if (const Value* v = m.hf_quant_config.find(name); v != nullptr && v->is_int()) return v->as_int();
-    }
-    return std::nullopt;
-  };
-  const auto bits = number("bits", "w_bit");
+  const auto bits = number_in(m.hf_quant_config, {"bits", "w_bit"});
   if (bits && *bits != 4) return Finding{.message = fmt::format("AWQ with {} bits; SGLang takes 4", *bits)};
-  const auto group = number("group_size", "q_group_size");
+  const auto group = number_in(m.hf_quant_config, {"group_size", "q_group_size"});
   if (f.before(19) || !group || std::ranges::find(kPackedGroups, *group) != kPackedGroups.end()) return std::nullopt;
   return Finding{.message = fmt::format("AWQ group size {} is none of 32, 64, 128, 256", *group)};
 }
 
 // Of ModelOpt's own and of its mixed checkpoints, which name the layers in 4 bits.
 bool has_nvfp4(const ModelFacts& m) {
-  if (m.hf_quant_config.is_none() || (m.hf_quant_config.is_dict() && m.hf_quant_config.as_dict().empty())) return false;
+  if (!m.hf_quant_config.truthy()) return false;
   if (has_quantization(m, "modelopt_fp4")) return true;
   const Value* groups = m.hf_quant_config.find("config_groups");
   if (!has_quantization(m, "modelopt_mixed") || groups == nullptr || !groups->is_dict()) return false;
