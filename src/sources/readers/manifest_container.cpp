@@ -187,8 +187,8 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
     if (const YamlNode* value = value_of(*at, key)) return value;
     at = extended(*at);
   }
-  if (at != nullptr && !chain_told_) {  // of one such chain nearly every service is as far from its end
-    chain_told_ = true;
+  // Once for all services: of one such chain nearly every one is as far from its end.
+  if (at != nullptr && told_.insert(tree_.offset(*services_)).second) {
     finder_.note({"SH004",
                   "services extend one another in a longer chain than is followed: give the launch of such a service "
                   "as a command",

@@ -122,7 +122,6 @@ class ManifestReader {
   std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others
   std::set<const YamlNode*> templates_;           // its jobs that others are made of
   std::set<std::size_t> told_;
-  bool chain_told_ = false;  // that services extend one another too often
   std::optional<Error> error_;
   [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }
 };
