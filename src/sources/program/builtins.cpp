@@ -333,6 +333,13 @@ std::optional<Val> Follower::builtin(const std::string& name, Arguments& a) {
 }
 
 Val Follower::call_native(const std::string& name, const Object& callee, Arguments& a) {
+  const auto unclear = [&] {
+    Val unclear_callee;
+    unclear_callee.kind = Kind::kNative;
+    unclear_callee.object = make();
+    unclear_callee.object->name = name;
+    return call_unknown(unclear_callee, a);
+  };
   if (!callee.bound.empty()) {
     const Val& self = callee.bound[0];
     if (name.starts_with("str.") && self.is(Kind::kText)) return text_method(name.substr(4), self, a);
@@ -344,22 +351,14 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     }
     if (auto out = parser_call(name, callee, a)) return *out;
     if (auto out = workers(name, callee, a)) return *out;
-    Val unclear_callee;
-    unclear_callee.kind = Kind::kNative;
-    unclear_callee.object = make();
-    unclear_callee.object->name = name;
-    return call_unknown(unclear_callee, a);
+    return unclear();
   }
   if (auto out = start(name, a)) return *out;
   if (name.find('.') == std::string::npos) {
     if (auto out = builtin(name, a)) return *out;
   }
   if (auto out = library(name, callee, a)) return *out;
-  Val unclear_callee;
-  unclear_callee.kind = Kind::kNative;
-  unclear_callee.object = make();
-  unclear_callee.object->name = name;
-  return call_unknown(unclear_callee, a);
+  return unclear();
 }
 
 }  // namespace preflight::sources::program
