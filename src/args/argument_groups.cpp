@@ -116,12 +116,13 @@ std::optional<std::vector<std::string_view>> names_here(Release release, std::st
     add(option->row->replaced_by);
     if (const Option* same = option_of(release, option->field)) add(usual_name(*same));
   }
+  if (!known) return std::nullopt;
   for (const Release r : supported_releases()) {  // and the other way: what it takes the place of
     for (const Option& before : args::OptionIndex::of(r).options()) {
-      if (known && before.row != nullptr && before.row->replaced_by == typed) add(usual_name(before));
+      if (before.row != nullptr && before.row->replaced_by == typed) add(usual_name(before));
     }
   }
-  return known ? std::optional(names) : std::nullopt;
+  return names;
 }
 
 }  // namespace preflight::fix
