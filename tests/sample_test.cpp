@@ -64,6 +64,30 @@ TEST(CaseLine, LeavesOutDefaultsAndCompressesRepeatedLengths) {
   EXPECT_EQ(print_case(*c), "mla_decode --kv-splits 2 --cache-seqlens 4096x3,1,1");
 }
 
+// What is printed reads back: a verdict's line reproduces it, however the lengths of a batch repeat.
+TEST(CaseLine, ReadsBackHoweverOftenALengthRepeats) {
+  for (const std::int64_t times : {1, 2, 3, 65535, 65536, 65537, 131075}) {
+    KernelCase c{.kernel = "paged_decode"};
+    c.cache_seqlens.assign(static_cast<std::size_t>(times), 4);
+    c.cache_seqlens.push_back(7);
+    c.cache_seqlens.push_back(0);
+    const auto again = parse_case(print_case(c));
+    ASSERT_TRUE(again.has_value()) << times << ": " << again.error().text();
+    EXPECT_EQ(*again, c) << times;
+  }
+}
+
+TEST(CaseLine, ReadsBackWhateverANumberIs) {
+  KernelCase c{.kernel = "paged_decode"};
+  c.cache_seqlens = {1};
+  for (const double value : {0x1p-149, 1e-20, 0.1, 1.0 / 3.0, 1.0, 12345678.9, 1e20, 0x1p127}) {
+    c.softmax_scale = c.softcap = c.k_scale = c.v_scale = value;
+    const auto again = parse_case(print_case(c));
+    ASSERT_TRUE(again.has_value()) << print_case(c);
+    EXPECT_EQ(*again, c) << print_case(c);
+  }
+}
+
 TEST(CaseFile, BracesStandForEveryCombination) {
   const auto cases = parse_cases("mla_decode --page {16|32} --cache-seqlens {1,2|3}{| --heads 3}  # grid\n", "f");
   ASSERT_TRUE(cases.has_value()) << cases.error().text();

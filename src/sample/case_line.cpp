@@ -47,9 +47,11 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
+// How many requests one item of a list of lengths may stand for; print_integers() takes several items for more.
+constexpr std::int64_t kMostRequests = 65536;
+
 // "1,63,64" and "4096x8": a length, or a length and how many requests have it.
 std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::int64_t least) {
-  constexpr std::int64_t kMostRequests = 65536;
   std::vector<std::int64_t> values;
   while (true) {
     const std::size_t comma = std::min(text.find(','), text.size());
@@ -68,8 +70,9 @@ std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::in
 std::string print_integers(const std::vector<std::int64_t>& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size();) {
+    const std::size_t most = std::min(values.size(), i + static_cast<std::size_t>(kMostRequests));
     std::size_t end = i;
-    while (end < values.size() && values[end] == values[i]) ++end;
+    while (end < most && values[end] == values[i]) ++end;
     const bool compact = end - i >= 3;
     fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",", values[i]);
     if (compact) fmt::format_to(std::back_inserter(text), "x{}", end - i);

@@ -96,7 +96,12 @@ TEST(ConformanceFiles, HoldAsManyDistinctCasesAsTheySay) {
     ASSERT_TRUE(std::regex_search(text, said, std::regex("([0-9]+) cases\\.")));
     EXPECT_EQ(std::to_string(rows->size()), said[1].str());
     std::vector<std::string> lines;
-    for (const KernelCase& row : *rows) lines.push_back(print_case(row));
+    for (const KernelCase& row : *rows) {
+      lines.push_back(print_case(row));
+      const auto again = parse_case(lines.back());
+      ASSERT_TRUE(again.has_value()) << lines.back();
+      EXPECT_EQ(*again, row) << lines.back();
+    }
     std::ranges::sort(lines);
     EXPECT_EQ(std::ranges::adjacent_find(lines), lines.end());
   }
