@@ -138,5 +138,15 @@ TEST(DraftMemory, ATargetThatDraftsForItselfIsSaid) {
   EXPECT_THAT(predicts.out, Not(HasSubstr("SP009")));
 }
 
+// The target as its own draft keeps a cache for all of its layers, and the pool makes no room for it.
+TEST(DraftMemory, TheTargetAsItsOwnDraftHasASecondCache) {
+  const auto own = sheet_of({.model = "Qwen/Qwen3-0.6B", .draft = "", .more = kSteps});
+  EXPECT_EQ(own["bytes_per_token"], 28 * 4096);
+  EXPECT_NEAR(own["draft_cache_gib"].get<double>(), own["tokens"].get<double>() * 28 * 4096 / kGib, 1e-6);
+  const auto named = sheet_of({.model = "Qwen/Qwen3-0.6B", .draft = "Qwen/Qwen3-0.6B", .more = kSteps});
+  EXPECT_EQ(named["draft_cache_gib"], 0.0);
+  EXPECT_EQ(named["draft_bytes_per_token"], 28 * 4096);
+}
+
 }  // namespace
 }  // namespace preflight

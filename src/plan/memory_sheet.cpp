@@ -84,6 +84,16 @@ WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   return split;
 }
 
+// As many tokens as the target's pool, in layers like its own.
+static double unreserved_gib(const DraftCost& draft, const MemorySheet& sheet) {
+  const CacheCost& cost = sheet.cost;
+  if (cost.layers <= 0 || draft.unreserved <= 0) return 0.0;
+  const auto layers = static_cast<double>(std::min(draft.unreserved, cost.layers));
+  const auto token = static_cast<double>(cost.bytes_per_token - cost.draft_bytes_per_token);
+  return static_cast<double>(std::max<std::int64_t>(0, sheet.tokens)) * token * layers /
+         static_cast<double>(cost.layers) / kGib;
+}
+
 std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs& inputs, std::string& why) {
   const LaunchView view(launch);
   const DecodeShape shape = read_shape(view);
@@ -135,6 +145,7 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   // In SGLang's order, so that the last token is the same.
   sheet.cache_gib = (sheet.free_gib - loaded) - sheet.free_gib * (1 - sheet.fraction) - sheet.images_gib;
   size_pools(view, sheet);
+  sheet.draft_cache_gib = unreserved_gib(inputs.draft, sheet);
   sheet.at_once = std::min(sheet.requests, sheet.tokens / at_least_one(view.page_size()));
   if (const auto workspace = mla_workspace(view, at_least_one(sheet.at_once))) {
     sheet.workspace_gib = static_cast<double>(workspace->bytes) / kGib;

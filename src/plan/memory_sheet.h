@@ -48,6 +48,7 @@ struct DraftCost {
   std::int64_t layers = 0;            // charged at the target's bytes of one layer
   std::int64_t window_layers = 0;     // of these with a sliding window: charged in the window's pool
   std::int64_t bytes_per_token = 0;   // where the draft's own sizes count (DFLASH since 0.5.18)
+  std::int64_t unreserved = 0;        // layers of its own cache that the pool makes no room for
   bool index_of_every_layer = false;  // its layers of sparse attention keep their own index keys (since 0.5.18)
 };
 // `draft`: the draft's checkpoint, or the target's, read as a draft. With another tensor parallelism where `tp` is
@@ -78,6 +79,7 @@ struct MemorySheet {
   bool weights_exact = false;         // given, or counted from the files without a rest
   double draft_gib = 0.0;
   bool draft_after_pool = false;        // then the draft takes from what the fraction leaves
+  double draft_cache_gib = 0.0;         // of a draft whose cache comes after the pool, outside the budget
   double offloaded_gib = 0.0;           // to host memory
   double images_gib = 0.0;              // kept for what multimodal models allocate later
   double fraction = 0.0;                // --mem-fraction-static in force

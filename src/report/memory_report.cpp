@@ -95,6 +95,7 @@ Json sheet_json(const MemorySheet& s) {
           {"weights_from_files", s.weights_from_files},
           {"weights_approximated", s.weights_approximated},
           {"draft_gib", s.draft_gib},
+          {"draft_cache_gib", s.draft_cache_gib},
           {"offloaded_gib", s.offloaded_gib},
           {"images_gib", s.images_gib},
           {"mem_fraction_static", s.fraction},
@@ -149,6 +150,11 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   out += line(s.cache_gib < 0 ? "missing" : "KV cache", s.cache_gib < 0 ? -s.cache_gib : s.cache_gib,
               s.fits() ? fmt::format("{} tokens", thousands(s.tokens)) : "no token fits");
   constexpr double kSeen = 0.005;  // less is printed as nothing
+  if (s.fits() && s.draft_cache_gib >= kSeen) {
+    out += line("draft's KV cache", s.draft_cache_gib,
+                fmt::format("made after the KV cache, outside the budget, which leaves {:.2f} GiB",
+                            s.free_gib * (1 - s.fraction)));
+  }
   if (s.fits() && s.workspace_gib >= kSeen) {
     out += line("attention workspace", s.workspace_gib,
                 fmt::format("grows to this at {} request{}, outside the budget", thousands(s.workspace_requests),
