@@ -47,6 +47,20 @@ TEST(Pages, TellsWhatBecomesOfEveryPageSize) {
   EXPECT_NE(mla["recommended"]["page_size"], 64) << mla["recommended"];
 }
 
+// What `check` warns of in one row and not in the others is no "ok" there.
+TEST(Pages, SaysOfARowWhatCheckWarnsOf) {
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--format", "json", "--device-profile", "max1550", "--",
+                                "--model-path", "Qwen/Qwen3-0.6B"});
+  const auto all = nlohmann::json::parse(run.out);
+  EXPECT_EQ(row(all, "intel_xpu", 64)["verdict"], "warned");
+  EXPECT_THAT(row(all, "intel_xpu", 64)["warnings"].dump(), HasSubstr("BK002"));
+  EXPECT_EQ(row(all, "intel_xpu", 32)["verdict"], "changed");
+  EXPECT_EQ(row(all, "triton", 64)["verdict"], "ok");
+  const ToolRun text =
+      run_tool({"pages", "--no-kernel", "--device-profile", "max1550", "--", "--model-path", "Qwen/Qwen3-0.6B"});
+  EXPECT_THAT(text.out, HasSubstr("BK002 "));
+}
+
 TEST(Pages, DrawsThePageTable) {
   const TemporaryDirectory dir;
   const std::string svg = dir.path() + "/pages.svg";

@@ -112,9 +112,10 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   }
   Coverage coverage;
   for (Diagnostic& d : findings_of(prepared, rules, coverage)) {
-    if (d.severity == Severity::kWarning) ++row.warnings;
     if (d.severity == Severity::kError) row.errors.push_back(std::move(d));
+    if (d.severity == Severity::kWarning) row.warnings.push_back(std::move(d));
   }
+  row.warned = static_cast<std::int64_t>(row.warnings.size());
   row.becomes = launch[Field::page_size].is_int() ? launch[Field::page_size].as_int() : 0;
   const Plan plan = derive_plan(launch);
   row.runs_on = plan.decode_backend;
@@ -131,6 +132,16 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   return row;
 }
 
+// What is wrong whatever the backend and the page size says nothing of a row.
+void leave_out_what_all_have(std::vector<Row>& rows) {
+  std::map<std::string, std::size_t> seen;
+  for (const Row& r : rows) {
+    for (const Diagnostic& d : r.warnings) ++seen[d.rule];
+  }
+  const auto run = static_cast<std::size_t>(std::ranges::count_if(rows, &Row::accepted));
+  for (Row& r : rows) std::erase_if(r.warnings, [&](const Diagnostic& d) { return seen[d.rule] >= run; });
+}
+
 bool has_split(const Launch& launch) { return launch.release() < v0_5(20) && launch.model && launch.model->is_mla(); }
 
 // The first good row that SGLang leaves as it is, with the fewest warnings: the backends as given, then intel_xpu
@@ -141,7 +152,7 @@ const Row* recommended(const std::vector<Row>& rows) {
     const auto at = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
     const auto backend = r.backend == kAsGiven ? std::ptrdiff_t{-1} : at;
     const std::int64_t size = r.page == 64 ? 0 : r.page == 128 ? 1 : 2 + std::abs(r.page - 64);
-    return std::tuple(!r.good(), !r.kept(), r.warnings, backend, size);
+    return std::tuple(!r.good(), !r.kept(), r.warned, backend, size);
   };
   const auto best =
       std::min_element(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return rank(a) < rank(b); });
@@ -149,9 +160,9 @@ const Row* recommended(const std::vector<Row>& rows) {
 }
 
 std::string reason(const Row& r, const std::vector<Row>& rows) {
-  const std::string rules = r.warnings == 0
+  const std::string rules = r.warned == 0
                                 ? std::string("no rule objects")
-                                : fmt::format("`check` tells {} warning{}", r.warnings, r.warnings == 1 ? "" : "s");
+                                : fmt::format("`check` tells {} warning{}", r.warned, r.warned == 1 ? "" : "s");
   std::string out = r.kept() ? "SGLang leaves it as given, and " + rules : rules;
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend == kAsGiven) {
@@ -234,6 +245,7 @@ int pages(const PagesCommand& command) {
       rows.push_back(row_of(prepared->inputs, command.rules, backend, page, kernels));
     }
   }
+  leave_out_what_all_have(rows);
   const Row* best = recommended(rows);
   report::PagesReport report{.rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, command.rules, best)};
   if (best != nullptr) {

@@ -21,7 +21,13 @@ using Json = nlohmann::ordered_json;
 std::string verdict_text(const PageRow& r) {
   if (!r.accepted) return "refused";
   if (!r.good()) return "fails";
-  return r.kept() ? "ok" : "changed";
+  return !r.kept() ? "changed" : r.warnings.empty() ? "ok" : "warned";
+}
+
+std::string painted_verdict(const PageRow& r, const Style& style) {
+  const std::string verdict = fmt::format("{:<8}", verdict_text(r));
+  if (!r.good()) return style.red(verdict);
+  return !r.warnings.empty() ? style.yellow(verdict) : r.kept() ? style.green(verdict) : style.cyan(verdict);
 }
 
 // Behind the row where it fits, else below it, in whole words.
@@ -70,10 +76,19 @@ std::string runs_as(const PageRow& r) { return r.accepted ? fmt::format("{} {}",
 std::string row_text(const PageRow& r, bool is_best, std::size_t wide, const Style& style) {
   std::string columns = r.accepted ? std::to_string(r.columns) : "-";
   if (r.padded != r.columns) columns += "*";
-  const std::string verdict = fmt::format("{:<8}", verdict_text(r));
   return fmt::format("{}{:<12}{:>5}  {} {:<{}}{:>8}  {:<13}", is_best ? ">" : " ", r.backend, r.page,
-                     r.good() ? (r.kept() ? style.green(verdict) : style.cyan(verdict)) : style.red(verdict),
-                     runs_as(r), wide, columns, r.accepted ? r.kernel : "-");
+                     painted_verdict(r, style), runs_as(r), wide, columns, r.accepted ? r.kernel : "-");
+}
+
+std::string why_of(const PageRow& r) {
+  std::string why = r.refusal.empty() ? r.changed : r.refusal;
+  for (const auto* list : {&r.errors, &r.warnings}) {
+    for (const Diagnostic& d : *list) {
+      const bool behind_a_sentence = r.refusal.empty() && why == r.changed;
+      why += fmt::format("{}{} {}", why.empty() ? "" : behind_a_sentence ? " " : "; ", d.rule, d.message);
+    }
+  }
+  return why;
 }
 
 std::string table_text(const PagesReport& report, const TextOptions& options, const Style& style) {
@@ -86,13 +101,7 @@ std::string table_text(const PagesReport& report, const TextOptions& options, co
   std::string above;
   for (std::size_t i = 0; i < report.rows.size(); ++i) {
     const PageRow& r = report.rows[i];
-    std::string why = r.refusal.empty() ? r.changed : r.refusal;  // told once where neighbours share it
-    for (const Diagnostic& d : r.errors)
-      why += fmt::format("{}{} {}",
-                         why.empty()                             ? ""
-                         : r.refusal.empty() && why == r.changed ? " "
-                                                                 : "; ",
-                         d.rule, d.message);
+    std::string why = why_of(r);  // told once where neighbours share it
     out += row_text(r, report.best == i, wide, style);
     out += why_text(why == above && !why.empty() ? "as above" : printable(why), 52 + wide, options.width);
     above = std::move(why);
@@ -134,6 +143,7 @@ std::string pages_json(const PagesReport& report) {
                     {"resolved_backend", r.runs_on},
                     {"resolved_prefill_backend", r.prefills_on},
                     {"errors", findings_json(r.errors)},
+                    {"warnings", findings_json(r.warnings)},
                     {"page_table_columns", r.columns},
                     {"padded_columns", r.padded},
                     {"kernel", r.kernel}});

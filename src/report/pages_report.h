@@ -29,7 +29,8 @@ struct PageRow {
   std::string prefills_on;   // prefill backend after resolution
   std::string changed = {};  // SGLang's reasons, where backend or page are not those of the row
   std::vector<Diagnostic> errors;
-  std::int64_t warnings = 0;
+  std::vector<Diagnostic> warnings;  // that not every row has
+  std::int64_t warned = 0;           // of all
   std::int64_t columns = 0;
   std::int64_t padded = 0;
   std::string kernel = {};   // its verdict, or why it was not run
