@@ -104,15 +104,8 @@ void look_for_a_form(Answer& a, const std::string& model) {
   first_of(a, std::move(other), "a checkpoint of this model stored in fp8 (blocks of 128)");
 }
 
-// A processor's own GPU has no second.
-bool is_integrated(const DeviceFacts& device) {
-  return std::ranges::any_of(facts::device_profiles(), [&](const facts::DeviceProfile& p) {
-    return p.integrated && p.device.name == device.name;
-  });
-}
-
 void look_for_cards(Answer& a) {
-  if (is_integrated(a.search.inputs.device)) return;
+  if (facts::is_integrated(a.search.inputs.device)) return;
   for (int cards = 1; cards <= kMostCards; cards *= 2) {
     if (cards <= a.search.inputs.device.count) continue;
     Search other = a.search;
@@ -139,7 +132,7 @@ report::Suggestions told(const Answer& a, int most) {
                           .found = s.found.size(),
                           .remedies = a.remedies,
                           .attempts = s.attempts,
-                          .most_cards = is_integrated(s.inputs.device) ? 1 : kMostCards};
+                          .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards};
   if (s.nearest) out.nearest = {s.nearest->why, s.nearest->arguments};
   for (const Suggestion& c : s.found) {
     if (static_cast<int>(out.launches.size()) >= most) break;

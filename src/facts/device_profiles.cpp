@@ -66,6 +66,11 @@ std::optional<DeviceFacts> find_device_profile(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_integrated(const DeviceFacts& device) {
+  return std::ranges::any_of(device_profiles(),
+                             [&](const DeviceProfile& p) { return p.integrated && p.device.name == device.name; });
+}
+
 const DeviceProfile* profile_of_pci_id(std::uint32_t id) {
   for (const DeviceProfile& p : device_profiles()) {
     if (std::find(p.pci_ids.begin(), p.pci_ids.end(), id) != p.pci_ids.end()) return &p;

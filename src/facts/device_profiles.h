@@ -24,6 +24,8 @@ struct DeviceProfile {
 std::span<const DeviceProfile> device_profiles();
 // By id, else by a part of the name; case and blanks do not count.
 std::optional<DeviceFacts> find_device_profile(std::string_view name);
+// A processor's own GPU: it has no second, and its memory is the host's.
+bool is_integrated(const DeviceFacts& device);
 // nullptr: an id nobody knows here.
 const DeviceProfile* profile_of_pci_id(std::uint32_t id);
 

@@ -171,7 +171,7 @@ void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
 // Options stand above everything that was found.
 void take_given(const GivenMachine& given, MachineFacts& facts) {
   if (given.profile) {
-    const int count = facts.device.count;
+    const int count = facts.count_origin == Origin::kAssumed ? given.profile->count : facts.device.count;
     facts.device = *given.profile;
     facts.device.count = count;
     facts.device_origin = facts.memory_origin = Origin::kGiven;
