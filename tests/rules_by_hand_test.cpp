@@ -130,6 +130,8 @@ const Row kRows[] = {
      [](Launch&, ModelFacts& m) {
        quantisation(m, "modelopt_fp4", {{"quant_algo", "NVFP4"}});
      }},
+    {"QN018", 11, 0, "qwen3-8b", kPlain,
+     [](Launch&, ModelFacts& m) { m.hf_config = m.hf_config.with("hf_quant_config.json is not read", "W4A8_AWQ"); }},
     {"PL010", 13, 0, "qwen3-30b-a3b", "--device xpu --tp-size 4",
      [](Launch&, ModelFacts& m) { m.hf_text_config = m.hf_text_config.with("moe_intermediate_size", 770); }},
     {"QN008", 20, 18, "qwen3-8b", kPlain,

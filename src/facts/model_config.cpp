@@ -252,6 +252,8 @@ void build(ModelBuilder& b) {
   if (b.hf->get("vision_config").is_dict() && !b.hf->sub("vision_config")) {
     f.hf_config = f.hf_config.with("vision_config is a dict", true);
   }
+  if (const auto algorithm = unread_quantization(b))
+    f.hf_config = f.hf_config.with("hf_quant_config.json is not read", *algorithm);
   f.hf_text_config = b.text == b.hf ? f.hf_config : read_out(*b.text);
 }
 

@@ -233,6 +233,13 @@ void settle(ModelBuilder& b, const Value& config, std::optional<std::string>& ch
 
 }  // namespace
 
+std::optional<std::string> unread_quantization(ModelBuilder& b) {
+  constexpr const char* kFile = "hf_quant_config.json";
+  if (!b.facts.quant_config.is_none() || !b.source.has_file(b.request.path, kFile)) return std::nullopt;
+  const auto file = b.source.json_file(b.request.path, kFile);
+  return file ? std::optional(text_field(unwrap_modelopt(b, *file), "quant_algo")) : std::nullopt;
+}
+
 void verify_quantization(ModelBuilder& b) {
   std::optional<std::string> chosen;
   if (b.request.quantization.is_string()) chosen = ascii_lower(b.request.quantization.as_string());

@@ -276,15 +276,38 @@ std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
 }
 
 // SGLang would quantise such a checkpoint itself, with NVIDIA's library; modelopt_fp4 is QN016 however it is made.
+// What a checkpoint's hf_quant_config.json names and the release makes nothing of; null where it is read, or none.
+const Value* unread_algorithm(const ModelFacts& m) { return m.hf_config.find("hf_quant_config.json is not read"); }
+
+bool asks_modelopt(const ModelFacts& m) {
+  if (!m.quantization) return false;
+  return has_quantization(m, "modelopt") || has_quantization(m, "modelopt_fp8") ||
+         has_quantization(m, "modelopt_mixed");
+}
+
+std::optional<Finding> algorithm_not_read(const LaunchFacts& f) {
+  const Value* algorithm = unread_algorithm(f.model());
+  if (algorithm == nullptr) return std::nullopt;
+  const std::string name = algorithm->truthy() ? algorithm->as_string() : "no algorithm";
+  if (asks_modelopt(f.model()) || has_quantization(f.model(), "modelopt_fp4")) {
+    return Finding{.message = fmt::format("hf_quant_config.json names {}, which --quantization {} does not read", name,
+                                          *f.model().quantization)};
+  }
+  if (!algorithm->truthy() || f.model().quantization) return std::nullopt;  // its cache alone is quantised
+  return Finding{.message = fmt::format("hf_quant_config.json names {}, which SGLang {} does not read: the weights are "
+                                        "taken for unquantised ones",
+                                        name, f.release().text()),
+                 .severity = Severity::kWarning,
+                 .remedies = {{.stored_as = "unquantized"}}};
+}
+
 std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!m.quantization || !m.quant_config.is_none()) return std::nullopt;
-  const bool asks =
-      has_quantization(m, "modelopt") || has_quantization(m, "modelopt_fp8") || has_quantization(m, "modelopt_mixed");
+  if (!m.quant_config.is_none() || unread_algorithm(m) != nullptr || !asks_modelopt(m)) return std::nullopt;
   // These loaders bring the weights their own way.
   const bool elsewhere = f.is(Field::load_format, "dummy") || f.is(Field::load_format, "runai_streamer") ||
                          (f.is(Field::load_format, "remote_instance") && f.since(13));
-  if (!asks || elsewhere) return std::nullopt;
+  if (elsewhere) return std::nullopt;
   return Finding{.message = fmt::format("--quantization {} of a checkpoint that is not quantised needs NVIDIA's Model "
                                         "Optimizer",
                                         *m.quantization)};
@@ -491,6 +514,17 @@ const Rule kRules[] = {
                    {.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_mixed"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"},
                    {.model = "qwen3-8b", .args = "--device xpu --load-format dummy --quantization modelopt_fp8"}}}},
+    {.id = "QN018",
+     .field = Field::quantization,
+     .summary = "an hf_quant_config.json whose algorithm the release does not know",
+     .why = "With ModelOpt's methods the loader reads the file: ValueError in from_config. Without them SGLang passes "
+            "over it and builds an unquantised model, into which packed weights do not fit, and weights of one byte "
+            "are copied without their scales.",
+     .remedies = {stored_as("unquantized"), words("a checkpoint in FP8 or NVFP4")},
+     .source = "sglang/srt/configs/model_config.py: _parse_modelopt_quant_config; "
+               "sglang/srt/layers/quantization/modelopt_quant.py: from_config",
+     .check = algorithm_not_read,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization modelopt_fp8"}}}},
 };
 
 }  // namespace

@@ -57,5 +57,7 @@ void derive_context_length(ModelBuilder& builder);
 void derive_model_shapes(ModelBuilder& builder);
 void derive_hybrid_model(ModelBuilder& builder);
 void verify_quantization(ModelBuilder& builder);
+// Afterwards: the algorithm of an hf_quant_config.json that the release makes nothing of, "" where it names none.
+std::optional<std::string> unread_quantization(ModelBuilder& builder);
 
 }  // namespace preflight::facts
