@@ -39,9 +39,16 @@ void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tok
 
 // What the search decides itself, or would make another launch of it.
 bool is_ours(std::string_view option) {
-  constexpr std::array<std::string_view, 8> kOurs{"--model-path",     "--tp-size",       "--pp-size",
-                                                  "--dp-size",        "--quantization",  "--mem-fraction-static",
-                                                  "--cpu-offload-gb", "--context-length"};
+  constexpr std::array<std::string_view, 10> kOurs{"--model-path",
+                                                   "--tp-size",
+                                                   "--pp-size",
+                                                   "--dp-size",
+                                                   "--attn-dp-size",
+                                                   "--quantization",
+                                                   "--context-length",
+                                                   "--cpu-offload-gb",
+                                                   "--mem-fraction-static",
+                                                   "--enable-dp-attention"};
   return std::ranges::find(kOurs, option) != kOurs.end();
 }
 

@@ -9,6 +9,7 @@
 
 #include "src/facts/model_classes.h"
 #include "src/plan/weights.h"
+#include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -135,13 +136,11 @@ constexpr std::array<std::string_view, 34> kAttentionOverAllRanks = {"AfmoeForCa
                                                                      "Starcoder2ForCausalLM"};
 
 std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
-  const std::string_view name = own_architecture(f);
-  if (f.attention_dp() == 1 || f.is(Field::model_impl, "transformers")) return std::nullopt;
-  if (!among(kAttentionOverAllRanks, name)) return std::nullopt;
+  if (f.attention_dp() == 1 || !cuts_over_all_ranks(f)) return std::nullopt;
   return Finding{.message =
                      fmt::format("{} cuts its attention over all {} ranks, and the launch gives {} groups of them "
                                  "requests of their own",
-                                 name, f.tp(), f.attention_dp())};
+                                 own_architecture(f), f.tp(), f.attention_dp())};
 }
 
 const Rule kRules[] = {
@@ -192,6 +191,12 @@ const Rule kRules[] = {
                    {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}}};
 
 }  // namespace
+
+bool cuts_over_all_ranks(const LaunchFacts& f) {
+  return !f.is(Field::model_impl, "transformers") && among(kAttentionOverAllRanks, own_architecture(f));
+}
+
+std::int64_t attention_ranks(const LaunchFacts& f) { return cuts_over_all_ranks(f) ? f.tp() : f.attention_tp(); }
 
 std::span<const Rule> model_class_rules() { return kRules; }
 

@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/device_profiles.h"
 #include "src/facts/kinds.h"
 #include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 #include "src/python/integer.h"
+#include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -21,7 +23,7 @@ namespace {
 // `replicas`: attention replicas that share the ranks; 0: those of the launch.
 template <typename Fits>
 std::vector<std::string> widths(const LaunchFacts& f, const Fits& fits, std::int64_t replicas = 0) {
-  const std::int64_t share = replicas > 0 ? replicas : std::max<std::int64_t>(1, f.tp() / f.attention_tp());
+  const std::int64_t share = replicas > 0 ? replicas : std::max<std::int64_t>(1, f.tp() / attention_ranks(f));
   const std::int64_t width = f.tp() / share;
   std::vector<std::string> list;
   constexpr std::int64_t kWidest = 64;
@@ -37,9 +39,32 @@ std::vector<std::string> widths(const LaunchFacts& f, const Fits& fits, std::int
 }
 
 std::string where_tp(const LaunchFacts& f) {
-  return f.attention_tp() == f.tp() ? fmt::format("--tp-size {}", f.tp())
-                                    : fmt::format("attention tensor parallelism {} (tp {} over {} attention replicas)",
-                                                  f.attention_tp(), f.tp(), f.tp() / f.attention_tp());
+  const std::int64_t ranks = attention_ranks(f);
+  return ranks == f.tp() ? fmt::format("--tp-size {}", f.tp())
+                         : fmt::format("attention tensor parallelism {} (tp {} over {} attention replicas)", ranks,
+                                       f.tp(), f.tp() / ranks);
+}
+
+// The fewest groups of attention's own that leave it a width that fits, on the same ranks.
+template <typename Fits>
+std::optional<Remedy> attention_groups(const LaunchFacts& f, const Fits& fits) {
+  constexpr std::int64_t kMost = 64;
+  if (f.attention_dp() > 1 || f.ordinary_dp() > 1 || cuts_over_all_ranks(f)) return std::nullopt;
+  for (std::int64_t groups = 2; groups <= std::min(f.tp(), kMost); ++groups) {
+    if (f.tp() % groups != 0 || !fits(f.tp() / groups)) continue;
+    const std::vector<std::string> value{std::to_string(groups)};
+    if (f.since(22)) return to_give("--attn-dp-size", value);
+    return together({to_give("--dp-size", value), to_give("--enable-dp-attention")});
+  }
+  return std::nullopt;
+}
+
+// Attention's width made one that fits: by other ranks, or by groups of them.
+template <typename Fits>
+std::vector<Remedy> other_widths(const LaunchFacts& f, const Fits& fits) {
+  std::vector<Remedy> list = {to_give("--tp-size", widths(f, fits))};
+  if (auto groups = attention_groups(f, fits)) list.push_back(std::move(*groups));
+  return list;
 }
 
 // The widest tensor parallelism that this machine has GPUs for, then less of everything else.
@@ -135,14 +160,18 @@ std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, doubl
   const auto cards = static_cast<double>(integer::bounded_times(machines, f.device().count));
   const Remedy share = share_for(all / cards, device).value_or(Remedy{});
   const std::int64_t nodes = integer::bounded_times(std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)), machines);
+  std::vector<Remedy> list = {
+      together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
+                to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {"HOST:PORT"}), share,
+                in_words(fmt::format("on {} such machines", nodes))})};
+  // The host's memory is a processor's own GPU's already.
+  if (facts::is_integrated(f.device())) return list;
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
-  return {together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
-                    to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {"HOST:PORT"}), share,
-                    in_words(fmt::format("on {} such machines", nodes))}),
-          together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
-                    to_give("--mem-fraction-static", {"0.7"}),
-                    in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory, slowly)",
-                                         offloaded * static_cast<double>(widest)))})};
+  list.push_back(together({ranks, to_give("--cpu-offload-gb", {fmt::format("{:.0f}", offloaded)}),
+                           to_give("--mem-fraction-static", {"0.7"}),
+                           in_words(fmt::format("(the weights are then read from {:.0f} GiB of host memory, slowly)",
+                                                offloaded * static_cast<double>(widest)))}));
+  return list;
 }
 
 // What helps on this machine first: a larger share, more ranks, less precise weights.
@@ -188,6 +217,14 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
     finding.message += ": next to nothing is left for the KV cache";
   }
   return finding;
+}
+
+// MLA's products are made of a projection's weights once they are loaded, and stay where those are.
+std::optional<Finding> offloaded_mla(const LaunchFacts& f) {
+  if (f.is(Field::device, "cpu") || f.integer(Field::cpu_offload_gb, 0) <= 0) return std::nullopt;
+  if (!f.model().is_mla()) return std::nullopt;
+  return Finding{.message = fmt::format("--cpu-offload-gb {} leaves a part of this model's attention in host memory",
+                                        f.integer(Field::cpu_offload_gb, 0))};
 }
 
 // FP8 made from an unquantised checkpoint: every layer is created as it is stored, filled, and only then quantised.
@@ -248,15 +285,14 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
 
 std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
-  const std::int64_t atp = f.attention_tp();
-  if (heads <= 0 || heads % atp == 0) return std::nullopt;
+  if (heads <= 0 || heads % attention_ranks(f) == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
-                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
+                 .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
 }
 
 std::optional<Finding> kv_heads(const LaunchFacts& f) {
   const std::int64_t kv = total_kv_heads(f.model());
-  const std::int64_t atp = f.attention_tp();
+  const std::int64_t atp = attention_ranks(f);
   if (f.model().is_mla() || kv <= 0) return std::nullopt;
   if (kv >= atp ? kv % atp == 0 : atp % kv == 0) return std::nullopt;
   const auto fits = [&](std::int64_t tp) {
@@ -264,14 +300,14 @@ std::optional<Finding> kv_heads(const LaunchFacts& f) {
   };
   return Finding{
       .message = fmt::format("{} key/value heads fit {} neither way: one must divide the other", kv, where_tp(f)),
-      .remedies = {to_give("--tp-size", widths(f, fits))}};
+      .remedies = other_widths(f, fits)};
 }
 
 std::optional<Finding> linear_heads(const LaunchFacts& f) {
   const std::int64_t heads = linear_attention_heads(f.model());
   if (heads <= 0 || heads % f.attention_tp() == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} linear-attention heads do not divide by {}", heads, where_tp(f)),
-                 .remedies = {to_give("--tp-size", widths(f, [&](std::int64_t tp) { return heads % tp == 0; }))}};
+                 .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
 }
 
 // Column-parallel projections are cut by an exact division.
@@ -352,6 +388,21 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-14b", .args = "--device xpu --quantization fp8"}}},
      .quiet_on = {{{.model = "qwen3-14b", .args = "--device cpu --quantization fp8"},
                    {.model = "qwen3-14b", .args = "--device xpu --tp-size 2 --quantization fp8"}}}},
+    {.id = "PL011",
+     .field = Field::cpu_offload_gb,
+     .summary = "weights of an MLA model in host memory before 0.5.21",
+     .why =
+         "The matrices w_kc and w_vc are cut from kv_b_proj's weights after loading, and are on the host where those "
+         "are; a layer's forward brings parameters to the card, and these are none: RuntimeError for tensors on two "
+         "devices. 0.5.21 keeps kv_b_proj on the card.",
+     .remedies = {drop("--cpu-offload-gb"), in_release("0.5.21")},
+     .source =
+         "sglang/srt/utils/offloader.py: OffloaderV1; sglang/srt/models/deepseek_common/deepseek_weight_loader.py",
+     .until = v0_5(21),
+     .check = offloaded_mla,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2 --cpu-offload-gb 4"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"},
+                   {.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"}}}},
     {.id = "PL003",
      .refs = {"TP-1"},
      .field = Field::tp_size,
@@ -361,11 +412,11 @@ const Rule kRules[] = {
      .source = kModels,
      .decided_by = {"num_q_heads"},
      .check = query_heads,
-     .fires_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 8"},
+     .fires_on = {{{.model = "qwen2.5-7b-instruct",
+                    .args = "--device xpu --tp-size 8 --dp-size 8 --enable-dp-attention"},
                    {.model = "glm-4.7-flash", .args = "--device xpu --tp-size 8", .since = v0_5(13)}}},
      .quiet_on = {{{.model = "qwen2.5-7b-instruct", .args = "--device xpu --tp-size 4"},
-                   {.model = "qwen2.5-7b-instruct",
-                    .args = "--device xpu --tp-size 8 --dp-size 8 --enable-dp-attention"}}}},
+                   {.model = "glm-4.7-flash", .args = "--device xpu --tp-size 8 --dp-size 8 --enable-dp-attention"}}}},
     {.id = "PL004",
      .refs = {"TP-2"},
      .field = Field::tp_size,
