@@ -143,14 +143,16 @@ TEST(RemediesNearby, AreFoundForARefusal) {
 // No change mends all that is wrong; the finding's own is told all the same.
 TEST(RemediesNearby, AreFoundWhereNothingMendsTheLaunch) {
   const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3.5-9B", "--gpu-id-step", "0"};
-  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch), "--gpu-id-step 1");
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.11"}, launch),
+            "--gpu-id-step 1 (only the first step: HY004 is next)");
 }
 
 TEST(RemediesNearby, AllowTheModelsOwnCode) {
   const TemporaryDirectory dir;
   dir.file("config.json",
            R"({"model_type": "of_its_own", "architectures": ["X"], "auto_map": {"AutoConfig": "configuration_x.C"}})");
-  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", dir.path()}), "--trust-remote-code");
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", dir.path()}),
+            "--trust-remote-code (only the first step: RF001 is next)");
 }
 
 TEST(RemediesNearby, NameTheBackendThatAModelNeeds) {
@@ -174,6 +176,115 @@ TEST(RemediesTold, SayWhatAChangeEndsWith) {
   EXPECT_EQ(fix_told("CH001", {},
                      {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"}),
             "--page-size 128, or drop --page-size");
+}
+
+// What gets past a refusal to the next one is no way out.
+TEST(RemediesTold, SayThatTheyAreAFirstStepOnly) {
+  const std::string fix = fix_told("RF019", {"--sglang-version", "0.5.13", "--device-profile", "max1100"},
+                                   {"--model-path", "openai/gpt-oss-20b", "--quantization", "mxfp4"});
+  EXPECT_EQ(fix, "SGLang 0.5.20 (only the first step: MO002 is next)");
+}
+
+// triton cuts the chunks of deterministic inference down to nothing up to 0.5.21.
+TEST(RemediesTold, BringNoWarningWithoutItsOwnRemedy) {
+  const std::vector<std::string> launch = {"--model-path",
+                                           "Qwen/Qwen3-0.6B",
+                                           "--enable-deterministic-inference",
+                                           "--attention-backend",
+                                           "fa3",
+                                           "--chunked-prefill-size",
+                                           "2048"};
+  EXPECT_EQ(fix_told("BK001", {"--sglang-version", "0.5.17"}, launch),
+            "--attention-backend triton --chunked-prefill-size 4096");
+  EXPECT_EQ(fix_told("BK001", {"--sglang-version", "0.5.22"}, launch), "--attention-backend triton or intel_xpu");
+}
+
+// intel_xpu has no kernels for a Max 1550: a warning, where triton has none.
+TEST(RemediesTold, LeaveOutWhatBringsAWarningWhereAnotherBringsNone) {
+  EXPECT_EQ(fix_told("BK001", {"--device-profile", "max1550"},
+                     {"--model-path", "Qwen/Qwen3-8B", "--attention-backend", "aiter"}),
+            "--attention-backend triton");
+}
+
+std::string text_of(std::vector<std::string> options, const std::vector<std::string>& launch) {
+  std::vector<std::string> words = {"check", "--no-kernel"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("--");
+  words.insert(words.end(), launch.begin(), launch.end());
+  return run_tool(words).out;
+}
+
+// The report's fix and the finding's agree.
+TEST(RemediesTold, AreTheFixWhereNoChangeOfArgumentsIs) {
+  const std::string text = text_of({"--sglang-version", "0.5.13"}, {"--model-path", "openai/gpt-oss-20b"});
+  EXPECT_THAT(text, ::testing::HasSubstr("fix: SGLang 0.5.20\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("  SGLang 0.5.20; no change of the arguments does it\n"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("none found")));
+}
+
+TEST(RemediesTold, CorrectAPathThatNoModelHas) {
+  for (const char* path : {"https://huggingface.co/Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B@main"}) {
+    const std::string text = text_of({}, {"--model-path", path});
+    EXPECT_THAT(text, ::testing::HasSubstr("fix: --model-path Qwen/Qwen3-0.6B\n"));
+    EXPECT_THAT(text, ::testing::HasSubstr("launch_server --model-path Qwen/Qwen3-0.6B\n"));
+  }
+  EXPECT_EQ(fix_told("RF018", {}, {"--model-path", "Qwen/Qwen3-0.6B@main", "--tp", "5"}),
+            "--model-path Qwen/Qwen3-0.6B --tp 4, or --model-path Qwen/Qwen3-0.6B without --tp");
+}
+
+// Attention may be shared among groups of ranks where the class knows how.
+TEST(RemediesTold, ShareAttentionAmongGroups) {
+  const std::vector<std::string> launch = {"--model-path", "zai-org/GLM-4.7-Flash", "--tp-size", "8"};
+  EXPECT_EQ(fix_told("PL003", {"--sglang-version", "0.5.21"}, launch),
+            "--tp-size 4, or --dp-size 2 --enable-dp-attention");
+  EXPECT_EQ(fix_told("PL003", {"--sglang-version", "0.5.22"}, launch), "--tp-size 4, or --attn-dp-size 2");
+  EXPECT_EQ(fix_told("PL003", {}, {"--model-path", "Qwen/Qwen2.5-7B-Instruct", "--tp-size", "8"}), "--tp-size 4");
+}
+
+// An MLA model's weights on the host fail before 0.5.21; a processor's own GPU has the host's memory.
+TEST(RemediesTold, OffloadOnlyWhereItWorks) {
+  using ::testing::HasSubstr;
+  using ::testing::Not;
+  const auto told = [](const char* release, const char* device, const char* model) {
+    return fix_told("PL002", {"--sglang-version", release, "--device-profile", device, "--device-count", "1"},
+                    {"--model-path", model});
+  };
+  EXPECT_THAT(told("0.5.20", "b60", "deepseek-ai/DeepSeek-V2-Lite"), Not(HasSubstr("--cpu-offload-gb")));
+  EXPECT_THAT(told("0.5.21", "b60", "deepseek-ai/DeepSeek-V2-Lite"), HasSubstr("--cpu-offload-gb"));
+  EXPECT_THAT(told("0.5.20", "b60", "Qwen/Qwen3-32B"), HasSubstr("--cpu-offload-gb"));
+  EXPECT_THAT(told("0.5.23", "140v", "Qwen/Qwen3-14B"), Not(HasSubstr("--cpu-offload-gb")));
+  EXPECT_THAT(told("0.5.23", "a770", "Qwen/Qwen3-14B"), HasSubstr("--cpu-offload-gb"));
+}
+
+TEST(RemediesTold, AskForNoSecondGpuOfAProcessor) {
+  const std::string text = text_of({"--device-profile", "140v"}, {"--model-path", "Qwen/Qwen3-14B"});
+  EXPECT_THAT(text, ::testing::HasSubstr("1 x Intel Arc 140V"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("--tp-size")));
+}
+
+// Of a backend that nothing names, SGLang's own defaults are known to run there.
+TEST(RemediesTold, GuessNoBackend) {
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.13"},
+                     {"--model-path", "nvidia/Nemotron-H-8B-Base-8K", "--attention-backend", "triton"}),
+            "--attention-backend torch_native");
+}
+
+// A quantisation that SGLang makes nothing of: with ModelOpt's methods its loader refuses, else the file is passed
+// over.
+TEST(RemediesTold, KnowAQuantisationThatIsNotRead) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024,
+    "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+    "intermediate_size": 3072, "vocab_size": 151936, "max_position_embeddings": 40960, "torch_dtype": "bfloat16"})");
+  dir.file("hf_quant_config.json", R"({"quantization": {"quant_algo": "W4A8_AWQ"}})");
+  const std::vector<std::string> plain = {"--model-path", dir.path(), "--device", "xpu"};
+  EXPECT_EQ(fix_told("QN018", {}, plain), "an unquantised checkpoint of the model");
+  std::vector<std::string> asked = plain;
+  asked.insert(asked.end(), {"--quantization", "modelopt_fp8"});
+  EXPECT_EQ(fix_told("QN017", {}, asked), "none");
+  EXPECT_NE(fix_told("QN018", {}, asked), "none");
+  dir.file("hf_quant_config.json", R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})");
+  EXPECT_EQ(fix_told("QN018", {}, plain), "none");
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ struct FixSearch {
   std::vector<CheckedFix> fixes;  // smallest change first; empty: none found
   int attempts = 0;               // resolutions it took
   std::string none_because;       // set when `fixes` is empty
+  std::string elsewhere = {};     // what mends the launch all the same, and is no change of its arguments
   // With no fix: what the best launch found still has against it, which options do not change: the checkpoint, the
   // device. Empty when everything tried was refused.
   std::vector<Diagnostic> remaining;

@@ -11,10 +11,12 @@
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
 #include "src/facts/device_profiles.h"
+#include "src/fix/compared.h"
 #include "src/fix/prove.h"
 #include "src/fix/search.h"
 #include "src/fix/write_back.h"
 #include "src/report/fixes_text.h"
+#include "src/rules/remedy_words.h"
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 
@@ -179,7 +181,7 @@ bool is_long(const fix::Question& question) {
 
 }  // namespace
 
-void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
                     std::vector<Diagnostic>& findings, Tries& tries) {
   CheckOptions all = rules;
   all.changes = true;
@@ -202,7 +204,8 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, c
     whole.remedies.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));
     if (whole.remedies.size() == kWholeFixes) break;
   }
-  fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
+  const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
+  if (found.attempts > 0 && found.fixes.empty()) found.elsewhere = rules::words_of(told.mending);
 }
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries) {
@@ -224,7 +227,7 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     Coverage coverage;
     for (Diagnostic& d : findings_of(*other, quick, coverage)) {
       const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
-      if (rule != nullptr && rule->severity == Severity::kError) trial.doubts.push_back(d);
+      if (rule != nullptr) (rule->severity == Severity::kError ? trial.doubts : trial.warnings).push_back(d);
       if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));
     }
     // What comes behind a model or draft that nobody knows is not judged: such a launch was not seen to be without

@@ -24,8 +24,9 @@ struct Tries {
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries);
 
 // Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences; an
-// error without any is told by the fixes `found`, concealed already, else by another release that is without it.
-void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, const FixSearch& found,
+// error without any is told by the fixes `found`, concealed already, else by another release that is without it. Where
+// no fix was found, what of these leaves no error is noted there.
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
                     std::vector<Diagnostic>& findings, Tries& tries);
 
 // The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.

@@ -8,82 +8,20 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "src/fix/compared.h"
 #include "src/fix/edits.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
 namespace {
 
-enum class Outcome { kHolds, kUncovers, kFails, kUntried };
+// kTroubles: the finding is gone, and a warning has come; kUncovers: past a refusal, to the next one.
+enum class Outcome { kHolds, kTroubles, kUncovers, kFails, kUntried };
 
 constexpr std::size_t kNearby = 24;  // changes of the options around one error
 constexpr int kNearbyInAll = 60;     // of a launch
-
-bool is_refusal(const Diagnostic& d) { return d.rule.starts_with("RF") || d.rule.starts_with("US"); }
-
-// The same fault, whatever its numbers.
-bool same(const Diagnostic& a, const Diagnostic& b) {
-  if (a.rule != b.rule) return false;
-  if (!is_refusal(a)) return a.field == b.field;
-  const auto without_digits = [](std::string text) {
-    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-    return text;
-  };
-  return without_digits(a.message) == without_digits(b.message);
-}
-
-// What --require misses no change of the launch mends.
-bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
-
-bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
-  return std::ranges::any_of(list, [&](const Diagnostic& other) { return same(d, other); });
-}
-
-// Values that follow from the others in small steps; a remedy may move them, and says so.
-constexpr Field kMayMove[] = {Field::mem_fraction_static, Field::chunked_prefill_size,
-                              Field::schedule_conservativeness};
-
-// What a launch resolves to otherwise, as a remark "(--mem-fraction-static is then 0.841, not 0.838)"; "" where nothing
-// does. nullopt: it is another launch.
-std::optional<std::string> remark_on_values(const Launch& now, const Launch& then) {
-  if (now.release() != then.release() || now.resolved.empty() || then.resolved.empty()) return std::nullopt;
-  std::string moved;
-  for (const Field f : fields_of(now.release())) {
-    const bool chosen_anew = f == Field::random_seed || f == Field::nccl_port;
-    if (chosen_anew || now[f].identical(then[f])) continue;
-    const args::Option* option = option_of(now.release(), f);
-    if (option == nullptr || std::ranges::find(kMayMove, f) == std::end(kMayMove)) return std::nullopt;
-    moved += fmt::format("{}{} is then {}, not {}", moved.empty() ? "" : "; ", usual_name(*option), then[f].repr(),
-                         now[f].repr());
-  }
-  return moved.empty() ? moved : "(" + moved + ")";
-}
-
-// Remedies that differ in one value are one remedy with several.
-void add(const Remedy& remedy, std::vector<Remedy>& list) {
-  const auto same_but_values = [&](const Remedy& known) {
-    return remedy.release == known.release && remedy.stored_as == known.stored_as && remedy.device == known.device &&
-           remedy.words == known.words &&
-           std::ranges::equal(remedy.steps, known.steps, [](const RemedyStep& a, const RemedyStep& b) {
-             return a.kind == b.kind && a.name == b.name;
-           });
-  };
-  for (Remedy& known : list) {
-    if (!same_but_values(known)) continue;
-    std::vector<std::size_t> different;
-    for (std::size_t i = 0; i < known.steps.size(); ++i) {
-      if (known.steps[i].values != remedy.steps[i].values) different.push_back(i);
-    }
-    if (different.empty()) return;
-    if (different.size() > 1) continue;
-    auto& values = known.steps[different.front()].values;
-    const auto& more = remedy.steps[different.front()].values;
-    values.insert(values.end(), more.begin(), more.end());
-    return;
-  }
-  list.push_back(remedy);
-}
 
 class Prover {
  public:
@@ -94,19 +32,19 @@ class Prover {
   }
 
   void prove(Diagnostic& finding) {
-    std::vector<Remedy> holding;
-    std::vector<Remedy> uncovering;
+    Tried tried;
     bool failed = false;
     for (const Remedy& remedy : finding.remedies) {
-      const std::size_t told = holding.size() + uncovering.size();
-      if (!try_remedy(finding, remedy, holding, uncovering)) {
-        holding.push_back(remedy);
-      } else if (holding.size() + uncovering.size() == told) {
+      const std::size_t told = tried.told();
+      if (!try_remedy(finding, remedy, tried)) {
+        tried.holding.push_back(remedy);
+      } else if (tried.told() == told) {
         failed = true;
       }
     }
+    std::vector<Remedy>& holding = tried.holding;
     if (std::ranges::none_of(holding, acts)) {
-      const std::vector<Remedy> others = found_elsewhere(finding, std::move(uncovering));
+      const std::vector<Remedy> others = found_elsewhere(finding, tried);
       holding.insert(holding.begin(), others.begin(), others.end());
     }
     finding.remedies = std::move(holding);
@@ -117,21 +55,56 @@ class Prover {
     }
   }
 
-  [[nodiscard]] int used() const { return used_; }
+  [[nodiscard]] Proofs proofs() && { return {used_, std::move(mending_)}; }
 
  private:
-  // What mends a finding that its own remedies do not; else `uncovering`, which get past a refusal to the next one.
-  std::vector<Remedy> found_elsewhere(const Diagnostic& finding, std::vector<Remedy> uncovering) {
+  // Remedies of a finding by what became of the launch, as they are told.
+  struct Tried {
+    std::vector<Remedy> holding = {};
+    std::vector<Remedy> troubling = {};
+    std::vector<Remedy> uncovering = {};
+    [[nodiscard]] std::size_t told() const { return holding.size() + troubling.size() + uncovering.size(); }
+  };
+
+  // The remedy, and that it is not all there is to do.
+  static Remedy as_first_step(Remedy remedy, const std::string& next) {
+    remedy.words += fmt::format("{}(only the first step: {} is next)", remedy.words.empty() ? "" : " ", next);
+    return remedy;
+  }
+
+  static Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) {
+    remedy.words += fmt::format("{}(which brings {})", remedy.words.empty() ? "" : " ", fmt::join(rules, " and "));
+    return remedy;
+  }
+
+  // What mends a finding that its own remedies do not; else those that bring a warning, or are a first step only.
+  std::vector<Remedy> found_elsewhere(const Diagnostic& finding, Tried& tried) {
     const bool is_error = is_of_sglang(finding);
-    if (is_error && !whole_.remedies.empty()) return whole_.remedies;
-    if (!is_error || !whole_.searched) return uncovering;
+    if (!tried.troubling.empty()) return std::move(tried.troubling);
+    if (is_error && !whole_.remedies.empty()) return whole_for(finding);
+    std::vector<Remedy>& uncovering = tried.uncovering;
+    if (!is_error || !whole_.searched) return std::move(uncovering);
     std::optional<Remedy> past;
     if (auto near = nearby(finding, past)) return {*near};
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
     past.reset();
     if (auto other = other_release(finding, past)) return {*other};
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
-    return uncovering;
+    return std::move(uncovering);
+  }
+
+  // Those of the whole launch. The fault itself may be left as a warning, where nothing mends more.
+  std::vector<Remedy> whole_for(const Diagnostic& finding) {
+    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    std::vector<Remedy> list = whole_.remedies;
+    for (Remedy& remedy : list) {
+      for (const Candidate& c : candidates_of(remedy, situation)) {
+        Arranged now{groups_, question_.env, {}};
+        const Look* seen = apply(c, question_.release, now) ? look_at(now, remedy) : nullptr;
+        if (seen != nullptr && is_in(finding, seen->findings)) remedy.words = "(which leaves it a warning)";
+      }
+    }
+    return list;
   }
 
   // The smallest change of the options around the error that takes it away; `past`: one that leads to the next refusal.
@@ -149,8 +122,9 @@ class Prover {
       const auto remedy = remedy_of({.changes = changes_to(now, groups_, question_.env), .stored_as = now.stored_as});
       const Look* seen = remedy ? look_at(now, *remedy) : nullptr;
       if (seen == nullptr || is_in(finding, seen->findings)) continue;
-      if (!adds_error(*seen)) return remedy;
-      if (is_refusal(finding) && !past) past = remedy;
+      const Diagnostic* added = added_error(*seen);
+      if (added == nullptr) return remedy;
+      if (is_refusal(finding) && !past) past = as_first_step(*remedy, added->rule);
     }
     return std::nullopt;
   }
@@ -167,8 +141,7 @@ class Prover {
   }
 
   // False: the remedy is nothing to try, or there are no trials left.
-  bool try_remedy(const Diagnostic& finding, const Remedy& remedy, std::vector<Remedy>& holding,
-                  std::vector<Remedy>& uncovering) {
+  bool try_remedy(const Diagnostic& finding, const Remedy& remedy, Tried& tried) {
     const bool elsewhere = !remedy.release.empty() || !remedy.device.empty();
     if (!elsewhere && remedy.steps.empty() && remedy.stored_as.empty()) return false;
     const bool first_is_enough = std::ranges::any_of(remedy.steps, [](const RemedyStep& step) {
@@ -180,11 +153,8 @@ class Prover {
     for (const bool widened : {false, true}) {
       for (const Candidate& c : candidates) {
         if (c.is_widened != widened) continue;
-        Remedy told = c.remedy;
-        const Outcome outcome = outcome_of(finding, c, remedy, told);
+        const Outcome outcome = tell(finding, c, remedy, tried);
         if (outcome == Outcome::kUntried) return false;
-        if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), holding);
-        if (outcome == Outcome::kUncovers) add(c.remedy, uncovering);
         if (outcome != Outcome::kFails && (first_is_enough || widened)) return true;
         found_ = found_ || outcome != Outcome::kFails;
       }
@@ -193,12 +163,53 @@ class Prover {
     return true;
   }
 
+  // One way to take a remedy, put where it belongs.
+  Outcome tell(const Diagnostic& finding, const Candidate& c, const Remedy& remedy, Tried& tried) {
+    Remedy told = c.remedy;
+    const Outcome outcome = outcome_of(finding, c, remedy, told);
+    if (outcome == Outcome::kHolds) add(least(finding, c.remedy, told), tried.holding);
+    if (outcome == Outcome::kUncovers) add(told, tried.uncovering);
+    if (outcome != Outcome::kTroubles) return outcome;
+    if (auto more = without_trouble(finding, c, remedy)) {
+      add(*more, tried.holding);
+    } else {  // what another release warns of is its own
+      add(told, remedy.release.empty() ? tried.troubling : tried.holding);
+    }
+    return outcome;
+  }
+
+  // The remedy together with what a warning that it brings advises.
+  std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy) {
+    Arranged now{groups_, question_.env, {}};
+    if (!remedy.release.empty() || !remedy.device.empty() || !apply(c, question_.release, now)) return std::nullopt;
+    const Look* seen = look_at(now, remedy);
+    if (seen == nullptr) return std::nullopt;
+    const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
+    for (const Diagnostic* warning : added_warnings(*seen)) {
+      for (const Remedy& more : warning->remedies) {
+        const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
+        if (elsewhere || more.steps.empty() || share_a_step(c.remedy, more)) continue;
+        for (const Candidate& joined : candidates_of(rules::together({c.remedy, more}), situation)) {
+          Remedy told = joined.remedy;
+          if (outcome_of(finding, joined, joined.remedy, told) == Outcome::kHolds) return told;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static bool share_a_step(const Remedy& a, const Remedy& b) {
+    return std::ranges::any_of(a.steps, [&](const RemedyStep& step) {
+      return std::ranges::find(b.steps, step.name, &RemedyStep::name) != b.steps.end();
+    });
+  }
+
   // The remedy without what would follow from its other steps; `told` where it needs all.
   Remedy least(const Diagnostic& finding, const Remedy& whole, const Remedy& told) {
     if (whole.steps.size() < 2 || !whole.release.empty() || !whole.device.empty()) return told;
     for (std::size_t i = whole.steps.size(); i-- > 0;) {
       const args::Option* option = args::OptionIndex::of(question_.release).find(whole.steps[i].name);
-      if (option == nullptr || std::ranges::find(kMayMove, option->field) == std::end(kMayMove)) continue;
+      if (option == nullptr || !may_move(option->field)) continue;
       Remedy less = whole;
       less.steps.erase(less.steps.begin() + static_cast<std::ptrdiff_t>(i));
       const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
@@ -226,8 +237,13 @@ class Prover {
   std::optional<Remedy> other_release(const Diagnostic& finding, std::optional<Remedy>& past) {
     for (const auto& [release, seen] : in_other_releases()) {
       if (is_in(finding, seen.findings)) continue;
-      if (!adds_error(seen)) return Remedy{.release = release};
-      if (is_refusal(finding) && !past) past = Remedy{.release = release};
+      const Diagnostic* added = added_error(seen);
+      if (added == nullptr) {
+        Remedy remedy{.release = release};
+        if (std::ranges::none_of(seen.findings, is_of_sglang)) add(remedy, mending_);
+        return remedy;
+      }
+      if (is_refusal(finding) && !past) past = as_first_step({.release = release}, added->rule);
     }
     return std::nullopt;
   }
@@ -250,9 +266,20 @@ class Prover {
     return *elsewhere_;
   }
 
-  [[nodiscard]] bool adds_error(const Look& seen) const {
-    return std::ranges::any_of(
+  [[nodiscard]] const Diagnostic* added_error(const Look& seen) const {
+    const auto at = std::ranges::find_if(
         seen.findings, [&](const Diagnostic& d) { return d.severity == Severity::kError && !is_in(d, before_); });
+    return at == seen.findings.end() ? nullptr : &*at;
+  }
+
+  // Warnings that a remedy brings. Those of a launch that was refused were hidden, and are not the remedy's.
+  [[nodiscard]] std::vector<const Diagnostic*> added_warnings(const Look& seen) const {
+    std::vector<const Diagnostic*> list;
+    if (!launch_.accepted()) return list;
+    for (const Diagnostic& d : seen.findings) {
+      if (d.severity == Severity::kWarning && !is_in(d, before_)) list.push_back(&d);
+    }
+    return list;
   }
 
   // A step whose value only the user knows. A switch has none: given already, it is no way out.
@@ -298,8 +325,17 @@ class Prover {
       if (!remark) return Outcome::kFails;
       if (!remark->empty()) told.words = *remark;
     }
-    if (!adds_error(*seen)) return Outcome::kHolds;
-    return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
+    if (const Diagnostic* added = added_error(*seen)) {
+      told = as_first_step(std::move(told), added->rule);
+      return is_refusal(finding) ? Outcome::kUncovers : Outcome::kFails;
+    }
+    const auto warnings = added_warnings(*seen);
+    if (warnings.empty() && std::ranges::none_of(seen->findings, is_of_sglang)) add(told, mending_);
+    if (warnings.empty()) return Outcome::kHolds;
+    std::vector<std::string> ids;
+    for (const Diagnostic* d : warnings) ids.push_back(d->rule);
+    told = with_trouble(std::move(told), ids);
+    return Outcome::kTroubles;
   }
 
   const Question& question_;
@@ -310,33 +346,17 @@ class Prover {
   int left_;
   int used_ = 0;
   int near_used_ = 0;
+  std::vector<Remedy> mending_;
   bool found_ = false;  // a value of the remedy at hand helps
   std::vector<Group> groups_;
   std::map<std::string, std::optional<Look>> seen_;
   std::optional<std::vector<std::pair<std::string, Look>>> elsewhere_;  // by release, once asked
 };
 
-// The name of an option as typed, its value; nullopt for more values and for stray words.
-struct Typed {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-std::optional<Typed> typed(const std::vector<std::string>& words) {
-  if (words.empty() || words.size() > 2 || !words.front().starts_with("--") || words.front() == "--") {
-    return std::nullopt;
-  }
-  const std::string& first = words.front();
-  const std::size_t is = first.find('=');
-  if (is == std::string::npos) return Typed{first, {words.begin() + 1, words.end()}};
-  if (words.size() == 2) return std::nullopt;
-  return Typed{first.substr(0, is), {first.substr(is + 1)}};
-}
-
 }  // namespace
 
-int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
-                   const WholeFixes& whole, const LookAt& look, int trials) {
+Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
+                      const WholeFixes& whole, const LookAt& look, int trials) {
   const std::vector<Diagnostic> before = findings;
   Prover prover(question, launch, before, whole, look, trials);
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kChange}) {
@@ -344,28 +364,7 @@ int prove_remedies(const Question& question, const Launch& launch, std::vector<D
       if (d.severity == severity && (!d.remedies.empty() || is_of_sglang(d))) prover.prove(d);
     }
   }
-  return prover.used();
-}
-
-std::optional<Remedy> remedy_of(const CheckedFix& fix) {
-  using Kind = ArgumentChange::Kind;
-  Remedy remedy{.stored_as = fix.stored_as};
-  for (const ArgumentChange& change : fix.changes) {
-    if (change.kind == Kind::kUnset) {
-      remedy.steps.push_back({StepKind::kUnset, change.before.front()});
-      continue;
-    }
-    const bool names_checkpoint =
-        !fix.stored_as.empty() && !change.after.empty() && change.after.back().ends_with("-CHECKPOINT");
-    if (names_checkpoint) continue;
-    // What was dropped may have had more values; what is given has to be one.
-    const auto before = typed({change.before.begin(), change.before.begin() + (change.before.empty() ? 0 : 1)});
-    const auto after = typed(change.after);
-    if ((!change.before.empty() && !before) || (!change.after.empty() && !after)) return std::nullopt;
-    if (after) remedy.steps.push_back({StepKind::kGive, after->name, after->values});
-    if (before && (!after || after->name != before->name)) remedy.steps.push_back({StepKind::kDrop, before->name});
-  }
-  return remedy;
+  return std::move(prover).proofs();
 }
 
 }  // namespace preflight::fix

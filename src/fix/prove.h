@@ -22,17 +22,22 @@ struct WholeFixes {
   std::vector<Remedy> remedies = {};
 };
 
+// What trying took, and the remedies among those told that leave the launch without any error.
+struct Proofs {
+  int used = 0;
+  std::vector<Remedy> mending = {};
+};
+
 // A remedy holds when its finding is gone and no error has come; one for a changed value (CH001) says what SGLang runs
 // with anyway, so that the launch has to resolve to the same values. Of findings from severity change on, those that
-// hold stay, with the values that do; a remedy in mere words stays, too. An error that no remedy of its own mends gets,
-// in this order: those of `whole`, which mend all that is wrong; where fixes were searched for and none was found, the
-// smallest change of the options around it, then the nearest other release, later ones first, in which it is gone and
-// no error has come; those of any of these that get past a refusal, to the next one. `launch`: what became of the
-// question's words. Whatever is left untried when `trials` are used up is left as it is. Returns how many it took.
-int prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
-                   const WholeFixes& whole, const LookAt& look, int trials);
-
-// A checked fix as a remedy; nullopt where steps cannot say it: options with several values, stray words.
-std::optional<Remedy> remedy_of(const CheckedFix& fix);
+// hold stay, with the values that do; a remedy in mere words stays, too. One that brings a warning is told with what
+// that warning advises; where that does not help either, only when no other holds, and with the warning. An error that
+// no remedy of its own mends gets, in this order: those of `whole`, which mend all that is wrong; where fixes were
+// searched for and none was found, the smallest change of the options around it, then the nearest other release, later
+// ones first, in which it is gone and no error has come; those of any of these that get past a refusal, to the next
+// one, which they say. `launch`: what became of the question's words. Whatever is left untried when `trials` are used
+// up is left as it is.
+Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
+                      const WholeFixes& whole, const LookAt& look, int trials);
 
 }  // namespace preflight::fix

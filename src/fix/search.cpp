@@ -15,8 +15,8 @@
 
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
+#include "src/fix/compared.h"
 #include "src/fix/edits.h"
-#include "src/fix/prove.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
@@ -101,9 +101,12 @@ class Search {
       const Trial t = tried(s);
       if (s.depth == 0 && t.errors.empty()) return {};  // nothing to fix
       if (s.depth == 0) {
-        for (const Diagnostic& d : t.doubts) known_doubts_.insert(d.rule);
+        for (const auto* list : {&t.doubts, &t.warnings}) {
+          for (const Diagnostic& d : *list) known_doubts_.insert(d.rule);
+        }
+        warnings_count_ = t.launch.accepted();
       }
-      if (t.errors.empty() && !doubtful_ && brings_doubt(t)) doubtful_ = s;
+      if (t.errors.empty() && !doubtful_ && !t.doubts.empty()) doubtful_ = s;
       if (is_good(t)) {
         const State least = minimal(refreshed(minimal(std::move(s))));
         if (best_ < 0.0) first_cost_ = least.cost;
@@ -134,6 +137,8 @@ class Search {
   Trial tried(const State& s) {
     ++result_.attempts;
     Trial t = attempt_({words_of(s.groups), s.env, s.stored_as});
+    if (warnings_count_) t.doubts.insert(t.doubts.end(), t.warnings.begin(), t.warnings.end());
+    std::erase_if(t.doubts, [&](const Diagnostic& d) { return known_doubts_.contains(d.rule); });
     if (t.launch.accepted() && !t.errors.empty() &&
         (result_.remaining.empty() || t.errors.size() < result_.remaining.size())) {
       result_.remaining = t.errors;
@@ -157,12 +162,8 @@ class Search {
     for (const Diagnostic& d : result_.remaining) result_.none_because += fmt::format(" {} {}.", d.rule, d.message);
   }
 
-  // A change that trades an error for what is an error elsewhere has cured nothing.
-  [[nodiscard]] bool brings_doubt(const Trial& t) const {
-    return std::any_of(t.doubts.begin(), t.doubts.end(),
-                       [&](const Diagnostic& d) { return !known_doubts_.contains(d.rule); });
-  }
-  [[nodiscard]] bool is_good(const Trial& t) const { return t.errors.empty() && (take_doubts_ || !brings_doubt(t)); }
+  // A change that trades an error for what is an error elsewhere, or for a warning, has cured nothing.
+  [[nodiscard]] bool is_good(const Trial& t) const { return t.errors.empty() && (take_doubts_ || t.doubts.empty()); }
 
   void expand(const State& s, const Trial& t) {
     const std::string error = signature(t);
@@ -293,7 +294,8 @@ class Search {
   std::vector<Group> given_;
   std::priority_queue<State, std::vector<State>, Later> open_;
   std::set<std::string> seen_;
-  std::set<std::string> known_doubts_;  // rules that doubt the given launch, too
+  std::set<std::string> known_doubts_;  // rules that doubt the given launch, or warn of it, too
+  bool warnings_count_ = false;         // those of a launch that is refused are hidden, and no change brings them
   std::optional<State> nearest_;        // with the fewest errors
   std::optional<State> doubtful_;       // the first without errors that brings a doubt
   bool take_doubts_ = false;

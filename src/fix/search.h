@@ -16,6 +16,7 @@ struct Trial {
   Launch launch;
   std::vector<Diagnostic> errors;
   std::vector<Diagnostic> doubts;
+  std::vector<Diagnostic> warnings = {};  // the others
 };
 struct Attempt {
   std::vector<std::string> words;

@@ -70,7 +70,7 @@ class Candidates {
     double later = 0.0;
     for (const Remedy& remedy : error.remedies) {
       for (Candidate& c : candidates_of(remedy, s_)) {
-        if (!is_allowed(c)) continue;
+        if (!is_allowed(c, error)) continue;
         c.cost += later;
         out_.push_back(std::move(c));
       }
@@ -78,12 +78,13 @@ class Candidates {
     }
   }
 
-  // A fix stays the same launch, on these machines.
-  [[nodiscard]] bool is_allowed(const Candidate& c) const {
+  // A fix stays the same launch, on these machines; a path that is wrong is the model's to spell.
+  [[nodiscard]] bool is_allowed(const Candidate& c, const Diagnostic& error) const {
     return std::ranges::none_of(c.edits, [&](const Edit& e) {
       if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
       const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
       if (o == nullptr || o->row == nullptr) return false;
+      if (o->field == Field::model_path && error.field == Field::model_path) return false;
       return o->field == Field::nnodes || is_protected(*o, s_.error);
     });
   }
@@ -92,7 +93,8 @@ class Candidates {
     for (const auto& alternative : advice_in(s_.release, fix)) {
       Candidate all{{}, kAdvice};
       for (const auto& [option, value] : alternative) {
-        if (is_protected(*option, s_.error)) continue;
+        const bool is_wrong_path = option->field == Field::model_path && s_.error.field == Field::model_path;
+        if (is_protected(*option, s_.error) && !is_wrong_path) continue;
         if (option->arity == Arity::kNone) {
           if (!given(*option)) all.edits.push_back(set(*option, ""));
           continue;

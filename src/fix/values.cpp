@@ -111,6 +111,8 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
   for (const auto c : kUsual) {
     if (std::find(all.begin(), all.end(), c) != all.end()) out.add(std::string(c));
   }
+  // Of a backend nobody named, SGLang's own defaults alone are known to run on an Intel GPU.
+  if (field_name(option.field).ends_with("_backend")) return;
   for (const auto c : all) out.add(std::string(c));
 }
 

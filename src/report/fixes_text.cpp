@@ -55,6 +55,10 @@ std::vector<std::string> diff_lines(const CheckedFix& fix) {
 
 std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.attempts == 0) return "";
+  if (search.fixes.empty() && !search.elsewhere.empty()) {
+    return style.bold("Fix") + style.dim(" (resolved and checked again: no errors)") + "\n  " +
+           style.green(printable(search.elsewhere)) + "; no change of the arguments does it\n\n";
+  }
   if (search.fixes.empty()) {
     return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";
   }

@@ -5,7 +5,8 @@
                                             status 1 when one does not hold
 
 The remedies are carried out here, on the launch's words, and not by the program's own search. A refusal hides what lies
-behind it: a remedy that gets past one, to another, is counted by itself.
+behind it: a remedy that gets past one, to another, is counted by itself, and so is one that leaves an error a warning;
+both have to say so.
 """
 import collections
 import json
@@ -99,8 +100,9 @@ def key(finding):
 
 
 def outcome(before, finding, after):
-    if key(finding) in {key(f) for f in after["findings"]}:
-        return "stays"
+    same = [f for f in after["findings"] if key(f) == key(finding)]
+    if same:
+        return "lessens" if finding["severity"] == "error" and all(f["severity"] == "warning" for f in same) else "stays"
     known = {key(f) for f in before["findings"]}
     added = [f for f in after["findings"] if f["severity"] == "error" and key(f) not in known]
     if not added:
@@ -137,8 +139,11 @@ def table(program, release, models, cases, *options):
     for row, finding, remedy, way in told:
         kind = "release" if "release" in remedy else "checkpoint" if "stored_as" in remedy else "option"
         came = outcome(row, finding, after[way["id"]])
-        counts[finding["rule"], kind][came if came in ("holds", "uncovers") else "fails"] += 1
-        if came not in ("holds", "uncovers"):
+        if came in ("uncovers", "lessens") and not remedy.get("words"):
+            came = f"is not said to be less than a way out: {came}"
+        short = came in ("holds", "uncovers", "lessens")
+        counts[finding["rule"], kind][came if short else "fails"] += 1
+        if not short:
             examples.append(f"{row['id']} {finding['rule']} {came}: {json.dumps(remedy)} on {' '.join(by_id[row['id']]['args'])}")
     none = collections.Counter(f["rule"] for r in rows.values() for f in r["findings"]
                                if f["severity"] in SEVERITIES and not any(is_to_try(f, m) for m in f["remedies"]))
@@ -147,7 +152,8 @@ def table(program, release, models, cases, *options):
 
 def print_table(counts, none):
     total = sum(counts.values(), collections.Counter())
-    print(f"  remedies tried: {sum(total.values())}; {total['holds']} hold, {total['uncovers']} get past a refusal to another, {total['fails']} fail")
+    print(f"  remedies tried: {sum(total.values())}; {total['holds']} hold, {total['uncovers']} get past a refusal to another, "
+          f"{total['lessens']} leave a warning, {total['fails']} fail")
     for (rule, kind), c in sorted(counts.items()):
         print(f"    {rule} {kind:10} holds {c['holds']:5}  past a refusal {c['uncovers']:5}  fails {c['fails']:5}")
     print(f"  findings with words alone: {dict(none.most_common())}")

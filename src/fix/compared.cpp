@@ -1,0 +1,119 @@
+// Tested by tests/remedy_test.cpp.
+#include "src/fix/compared.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/args/argument_groups.h"
+#include "src/args/option_index.h"
+
+namespace preflight::fix {
+
+bool is_refusal(const Diagnostic& d) { return d.rule.starts_with("RF") || d.rule.starts_with("US"); }
+
+static bool same(const Diagnostic& a, const Diagnostic& b) {
+  if (a.rule != b.rule) return false;
+  if (!is_refusal(a)) return a.field == b.field;
+  const auto without_digits = [](std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  };
+  return without_digits(a.message) == without_digits(b.message);
+}
+
+bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
+
+bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
+  return std::ranges::any_of(list, [&](const Diagnostic& other) { return same(d, other); });
+}
+
+bool may_move(Field f) {
+  return f == Field::mem_fraction_static || f == Field::chunked_prefill_size || f == Field::schedule_conservativeness;
+}
+
+std::optional<std::string> remark_on_values(const Launch& now, const Launch& then) {
+  if (now.release() != then.release() || now.resolved.empty() || then.resolved.empty()) return std::nullopt;
+  std::string moved;
+  for (const Field f : fields_of(now.release())) {
+    const bool chosen_anew = f == Field::random_seed || f == Field::nccl_port;
+    if (chosen_anew || now[f].identical(then[f])) continue;
+    const args::Option* option = option_of(now.release(), f);
+    if (option == nullptr || !may_move(f)) return std::nullopt;
+    moved += fmt::format("{}{} is then {}, not {}", moved.empty() ? "" : "; ", usual_name(*option), then[f].repr(),
+                         now[f].repr());
+  }
+  return moved.empty() ? moved : "(" + moved + ")";
+}
+
+void add(const Remedy& remedy, std::vector<Remedy>& list) {
+  const auto same_but_values = [&](const Remedy& known) {
+    return remedy.release == known.release && remedy.stored_as == known.stored_as && remedy.device == known.device &&
+           remedy.words == known.words &&
+           std::ranges::equal(remedy.steps, known.steps, [](const RemedyStep& a, const RemedyStep& b) {
+             return a.kind == b.kind && a.name == b.name;
+           });
+  };
+  for (Remedy& known : list) {
+    if (!same_but_values(known)) continue;
+    std::vector<std::size_t> different;
+    for (std::size_t i = 0; i < known.steps.size(); ++i) {
+      if (known.steps[i].values != remedy.steps[i].values) different.push_back(i);
+    }
+    if (different.empty()) return;
+    if (different.size() > 1) continue;
+    auto& values = known.steps[different.front()].values;
+    const auto& more = remedy.steps[different.front()].values;
+    values.insert(values.end(), more.begin(), more.end());
+    return;
+  }
+  list.push_back(remedy);
+}
+
+namespace {
+
+// The name of an option as typed, its value; nullopt for more values and for stray words.
+struct Typed {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+std::optional<Typed> typed(const std::vector<std::string>& words) {
+  if (words.empty() || words.size() > 2 || !words.front().starts_with("--") || words.front() == "--") {
+    return std::nullopt;
+  }
+  const std::string& first = words.front();
+  const std::size_t is = first.find('=');
+  if (is == std::string::npos) return Typed{first, {words.begin() + 1, words.end()}};
+  if (words.size() == 2) return std::nullopt;
+  return Typed{first.substr(0, is), {first.substr(is + 1)}};
+}
+
+}  // namespace
+
+std::optional<Remedy> remedy_of(const CheckedFix& fix) {
+  using Kind = ArgumentChange::Kind;
+  Remedy remedy{.stored_as = fix.stored_as};
+  for (const ArgumentChange& change : fix.changes) {
+    if (change.kind == Kind::kUnset) {
+      remedy.steps.push_back({StepKind::kUnset, change.before.front()});
+      continue;
+    }
+    const bool names_checkpoint =
+        !fix.stored_as.empty() && !change.after.empty() && change.after.back().ends_with("-CHECKPOINT");
+    if (names_checkpoint) continue;
+    // What was dropped may have had more values; what is given has to be one.
+    const auto before = typed({change.before.begin(), change.before.begin() + (change.before.empty() ? 0 : 1)});
+    const auto after = typed(change.after);
+    if ((!change.before.empty() && !before) || (!change.after.empty() && !after)) return std::nullopt;
+    if (after) remedy.steps.push_back({StepKind::kGive, after->name, after->values});
+    if (!before || (after && after->name == before->name)) continue;
+    const auto is_same = [&](const std::string& w) { return w == before->name || w.starts_with(before->name + "="); };
+    if (std::ranges::any_of(fix.arguments, is_same)) return std::nullopt;  // one of several goes
+    remedy.steps.push_back({StepKind::kDrop, before->name});
+  }
+  return remedy;
+}
+
+}  // namespace preflight::fix
