@@ -70,8 +70,8 @@ std::vector<std::string> started(const std::string& launches) {
 
 // Whether it may not run, and says so. A turn of a loop that is followed runs.
 bool is_conditional(const sources::LaunchCommand& launch) {
-  constexpr std::array<std::string_view, 6> kWords = {"branch at",     "unless ",    "loop at",
-                                                      "which nothing", "where what", "as @"};
+  constexpr std::array<std::string_view, 7> kWords = {"branch at",  "unless ", "loop at",  "which nothing",
+                                                      "where what", "as @",    "not given"};
   return std::ranges::any_of(kWords,
                              [&](std::string_view word) { return launch.when.find(word) != std::string::npos; });
 }
@@ -112,10 +112,10 @@ void judge(const Judge& by) {
     EXPECT_EQ(launches, ran) << traps[i];
     ++exact;
   }
-  EXPECT_GE(exact, by.exact);
+  EXPECT_GE(exact, by.exact) << exact;
 }
 
-TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_traps.txt", "bash", ".sh", 170}); }
+TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_traps.txt", "bash", ".sh", 490}); }
 
 TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
   // The interpreter itself: what pyenv puts in its place sets another PATH.

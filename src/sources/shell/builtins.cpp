@@ -82,9 +82,12 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
       if (!old->is_array) value.items.emplace_back("0", old->text);
     }
     std::size_t next = value.items.size();
+    if (next > 0 && value.items.back().first.find_first_not_of("0123456789") == std::string::npos)
+      next = static_cast<std::size_t>(std::atoll(value.items.back().first.c_str())) + 1;
     for (const Word& item : a.items) {
       run_substitutions(item.parts);
       for (ShellWord& field : expand(item)) {
+        value.open = value.open || (!field.unknowns.empty() && may_be_several(item));
         const auto close = field.text.find("]=");
         if (field.text.starts_with('[') && close != std::string::npos) {
           value.items.emplace_back(field.text.substr(1, close - 1), tail(field, close + 2));
@@ -237,10 +240,7 @@ void ShellEvaluator::unset(const std::vector<ShellWord>& words) {
       functions = w == "-f";
       variables = w == "-v";
     } else if (const auto bracket = w.find('['); bracket != std::string::npos) {
-      const std::string array = w.substr(0, bracket);
-      set_unknown(array,
-                  fmt::format("what unset leaves of {} is not followed; give it with {}", array, how_to_set(array)),
-                  words[i].begin);
+      unset_item(words[i], bracket);
     } else {
       for (std::set<std::string>* names : written_) names->insert(w);
       if (variables && is_name(w)) state_.variables[w] = {};
@@ -248,6 +248,23 @@ void ShellEvaluator::unset(const std::vector<ShellWord>& words) {
       if (functions) state_.functions.erase(w);
     }
   }
+}
+
+// unset 'NAME[subscript]'
+void ShellEvaluator::unset_item(const ShellWord& word, std::size_t bracket) {
+  const std::string array = word.text.substr(0, bracket);
+  const ShellValue* old = state_.find(array);
+  const std::string key = word.text.back() == ']'
+                              ? subscript_of(array, word.text.substr(bracket + 1, word.text.size() - bracket - 2))
+                              : std::string();
+  if (old == nullptr || !old->is_array || old->open || key.empty() || key == "@" || key == "*") {
+    return set_unknown(
+        array, fmt::format("what unset leaves of {} is not followed; give it with {}", array, how_to_set(array)),
+        word.begin);
+  }
+  ShellValue value = *old;
+  std::erase_if(value.items, [&](const auto& item) { return item.first == key; });
+  remember(array, std::move(value), false, nullptr);
 }
 
 // Any variable may have another value from here on.
@@ -329,19 +346,80 @@ void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
       words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
   const std::size_t gone = count > state_.arguments.size() ? state_.arguments.size() : count;
   state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
+  if (state_.sure_arguments < gone) state_.arguments_known = false;
+  if (state_.sure_arguments != std::string::npos) state_.sure_arguments -= std::min(gone, state_.sure_arguments);
 }
 
-// getopts OPTIONS NAME …
-void ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
-  const auto forget_one = [&](const std::string& name) {
+// getopts OPTIONS NAME [ARGUMENT…]. A script that nobody knows the arguments of is followed as without options.
+Status ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
+  std::vector<ShellText> arguments = state_.arguments;
+  if (words.size() > 3) arguments.assign(words.begin() + 3, words.end());
+  const bool unknown = words.size() <= 3 && !state_.arguments_known;
+  if (unknown && arguments.empty() && start_.given.find("@") == start_.given.end()) {
+    state_.not_given.insert("options");
+    for (const char* name : {"OPTARG", "OPTIND"}) {
+      if (!state_.variables.contains(name)) remember(name, {.text = {name[3] == 'I' ? "1" : ""}}, false, nullptr);
+    }
+    return Status::kFalse;
+  }
+  if (const auto found = unknown ? std::nullopt : next_option(words, arguments)) return *found;
+  for (const std::string& name :
+       {words.size() > 2 ? words[2].text : std::string(), std::string("OPTARG"), std::string("OPTIND")}) {
+    if (!is_name(name)) continue;
     set_unknown(name,
                 fmt::format("{} is what getopts finds at line {}, which is not followed; give it with {}", name,
                             line_of(words[0].begin), how_to_set(name)),
                 words[0].begin);
+  }
+  return Status::kUnknown;
+}
+
+// The next option of those given, as bash takes it; none where it is not known.
+std::optional<Status> ShellEvaluator::next_option(const std::vector<ShellWord>& words,
+                                                  const std::vector<ShellText>& arguments) {
+  if (words.size() < 3 || !words[1].unknowns.empty() || !is_name(words[2].text)) return std::nullopt;
+  const auto index = scalar("OPTIND", "").value_or(ShellText{"1"});
+  if (!index.unknowns.empty() || !is_number(index.text) || index.text == "0") return std::nullopt;
+  auto at = static_cast<std::size_t>(std::atoi(index.text.c_str()));
+  const auto finish = [&](const std::string& option, const std::optional<ShellText>& value, Status status) {
+    remember(words[2].text, {.text = {option}}, false, nullptr);
+    if (value)
+      remember("OPTARG", {.text = *value}, false, nullptr);
+    else
+      state_.variables["OPTARG"] = {};
+    remember("OPTIND", {.text = {std::to_string(at)}}, false, nullptr);
+    return status;
   };
-  if (words.size() > 2 && is_name(words[2].text)) forget_one(words[2].text);
-  forget_one("OPTARG");
-  forget_one("OPTIND");
+  if (state_.option_at == 0) {  // a new word
+    const bool more = at <= arguments.size();
+    if (more && !arguments[at - 1].unknowns.empty()) return std::nullopt;
+    const std::string word = more ? arguments[at - 1].text : std::string();
+    if (word == "--") ++at;
+    if (word == "--" || word.size() < 2 || word[0] != '-') return finish("?", std::nullopt, Status::kFalse);
+    state_.option_at = 1;
+  }
+  const ShellText& word = arguments[at - 1];
+  const char letter = word.text[state_.option_at++];
+  const bool last = state_.option_at >= word.text.size();
+  const std::string& options = words[1].text;
+  const bool silent = options.starts_with(':');
+  const auto known = letter == ':' ? std::string::npos : options.find(letter);
+  const bool takes = known != std::string::npos && known + 1 < options.size() && options[known + 1] == ':';
+  if (last || takes) {
+    ++at;
+    if (known != std::string::npos && takes && last && at <= arguments.size()) {
+      state_.option_at = 0;
+      return finish({letter}, arguments[++at - 2], Status::kTrue);
+    }
+    const std::size_t from = std::exchange(state_.option_at, 0);
+    if (known != std::string::npos && takes && !last) return finish({letter}, tail(word, from), Status::kTrue);
+    if (known != std::string::npos && takes) {
+      const std::optional<ShellText> value = silent ? std::optional(ShellText{{letter}}) : std::nullopt;
+      return finish(silent ? ":" : "?", value, Status::kTrue);
+    }
+  }
+  if (known != std::string::npos) return finish({letter}, std::nullopt, Status::kTrue);
+  return finish("?", silent ? std::optional(ShellText{{letter}}) : std::nullopt, Status::kTrue);
 }
 
 void ShellEvaluator::set_shell_options(const std::vector<ShellWord>& words) {
@@ -351,6 +429,7 @@ void ShellEvaluator::set_shell_options(const std::vector<ShellWord>& words) {
     if (w == "-s" || w == "-u") on = w == "-s";
     if (w == "lastpipe") last_pipe_ = on;
     if (w == "nocasematch") any_case_ = on;
+    if (w == "extglob") choices_ = on;
     if (w == "expand_aliases") expands_aliases_ = on;
   }
 }
@@ -467,7 +546,7 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   if (name == "getopts") {
-    get_options(words);
+    status = get_options(words);
     return true;
   }
   if (name == "shopt") {

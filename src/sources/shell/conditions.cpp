@@ -1,6 +1,5 @@
-// Tests whose words are all known are decided; any other leaves both branches open. Tested by tests/shell_test.cpp.
-#include <fnmatch.h>
-
+// Tests whose words are all known are decided; any other leaves both branches open. Tested by tests/shell_test.cpp and
+// tests/traps_test.cpp.
 #include <algorithm>
 #include <charconv>
 
@@ -11,60 +10,165 @@ namespace {
 
 Status status_of(bool holds) { return holds ? Status::kTrue : Status::kFalse; }
 
-std::optional<long> number(const std::string& text) {
-  long value = 0;
+Status opposite(Status status) {
+  if (status == Status::kUnknown) return status;
+  return status == Status::kTrue ? Status::kFalse : Status::kTrue;
+}
+
+std::optional<std::int64_t> number(const std::string& text) {
+  std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-Status compared(const std::string& a, const std::string& op, const std::string& b, bool patterns) {
-  if (op == "=" || op == "==" || op == "!=") {
-    const bool pattern = patterns && b.find_first_of("*?[\\") != std::string::npos;
-    if (pattern && b.size() > 256) return Status::kUnknown;
-    const bool same = pattern ? fnmatch(b.c_str(), a.c_str(), 0) == 0 : a == b;
-    return status_of(same == (op != "!="));
-  }
-  const auto x = number(a);
-  const auto y = number(b);
+bool compares_numbers(std::string_view op) {
+  return op == "-eq" || op == "-ne" || op == "-lt" || op == "-le" || op == "-gt" || op == "-ge";
+}
+
+Status compared(std::optional<std::int64_t> x, std::string_view op, std::optional<std::int64_t> y) {
   if (!x || !y) return Status::kUnknown;
   if (op == "-eq") return status_of(*x == *y);
   if (op == "-ne") return status_of(*x != *y);
   if (op == "-lt") return status_of(*x < *y);
   if (op == "-le") return status_of(*x <= *y);
   if (op == "-gt") return status_of(*x > *y);
-  if (op == "-ge") return status_of(*x >= *y);
-  return Status::kUnknown;
+  return status_of(*x >= *y);
 }
 
-Status decided(const std::vector<ShellWord>& words, std::size_t from, bool patterns) {
-  const std::size_t count = words.size() - from;
-  for (std::size_t i = from; i < words.size(); ++i) {
-    if (!words[i].unknowns.empty()) return Status::kUnknown;
-  }
-  if (count == 0) return Status::kFalse;
-  const std::string& first = words[from].text;
-  if (first == "!" && count > 1) {
-    const Status inner = decided(words, from + 1, patterns);
-    if (inner == Status::kUnknown) return inner;
-    return inner == Status::kTrue ? Status::kFalse : Status::kTrue;
-  }
-  if (count == 1) return status_of(!first.empty());
-  if (count == 2 && first == "-z") return status_of(words[from + 1].text.empty());
-  if (count == 2 && first == "-n") return status_of(!words[from + 1].text.empty());
-  if (count == 3) return compared(first, words[from + 1].text, words[from + 2].text, patterns);
-  return Status::kUnknown;
+bool is_unary(std::string_view op) {
+  return op.size() == 2 && op[0] == '-' && std::string_view("abcdefghknoprstuvwxzGLNORS").find(op[1]) < 27;
 }
 
 }  // namespace
 
-Status ShellEvaluator::test(const std::vector<ShellWord>& words) { return decided(words, 0, false); }
-
-Status ShellEvaluator::test_command(const Node& node) {
-  std::vector<ShellWord> words;
-  for (const Word& word : node.words) words.push_back(expand_single(word));
-  const Status status = decided(words, 0, true);
-  return any_case_ && words.size() > 1 ? Status::kUnknown : status;  // shopt -s nocasematch
+// `-z TEXT` and `-v NAME`; what it asks of files is not known.
+Status ShellEvaluator::unary_test(std::string_view op, const ShellText& word) {
+  if (!word.unknowns.empty()) return Status::kUnknown;
+  if (op == "-z") return status_of(word.text.empty());
+  if (op == "-n") return status_of(!word.text.empty());
+  if (op != "-v" || word.text.empty() || word.text.find('[') != std::string::npos) return Status::kUnknown;
+  const auto value = lookup(word.text);
+  if (value) return value->unknowns.empty() ? Status::kTrue : Status::kUnknown;
+  return Status::kFalse;
 }
+
+// `[ … ]` and `test`, whose words are expanded as those of any command.
+Status ShellEvaluator::test(const std::vector<ShellWord>& words) { return test(words, 0, words.size()); }
+
+Status ShellEvaluator::test(const std::vector<ShellWord>& words, std::size_t from, std::size_t to) {
+  const std::size_t count = to - from;
+  if (count == 0) return Status::kFalse;
+  const std::string& first = words[from].text;
+  for (const std::string_view op : {"-o", "-a"}) {  // -a binds closer
+    for (std::size_t i = from + 1; count > 4 && i + 1 < to; ++i) {
+      if (words[i].text != op || words[i - 1].text == "=" || words[i - 1].text == "!=") continue;
+      const Status left = test(words, from, i);
+      const Status right = test(words, i + 1, to);
+      const Status decides = op == "-o" ? Status::kTrue : Status::kFalse;
+      if (left == decides || right == decides) return decides;
+      return left == Status::kUnknown ? left : right;
+    }
+  }
+  for (std::size_t i = from; i < to; ++i) {
+    if (!words[i].unknowns.empty()) return Status::kUnknown;
+  }
+  if (count == 1) return status_of(!first.empty());
+  if (count == 3) {
+    const std::string& op = words[from + 1].text;
+    const std::string& last = words[from + 2].text;
+    if (op == "=" || op == "==") return status_of(first == last);
+    if (op == "!=") return status_of(first != last);
+    if (compares_numbers(op)) return compared(number(first), op, number(last));
+  }
+  if (first == "!") return opposite(test(words, from + 1, to));
+  return count == 2 && is_unary(first) ? unary_test(first, words[from + 1]) : Status::kUnknown;
+}
+
+// [[ … ]]: each word as it stands, the right sides of == and =~ as patterns.
+class ShellEvaluator::ConditionReader {
+ public:
+  ConditionReader(ShellEvaluator& shell, const std::vector<Word>& words) : shell_(shell), words_(words) {}
+
+  Status all() {
+    const Status status = either();
+    return at_ == words_.size() ? status : Status::kUnknown;
+  }
+
+ private:
+  [[nodiscard]] bool sign(std::string_view text) const { return at_ < words_.size() && written(at_) == text; }
+  [[nodiscard]] std::string_view written(std::size_t i) const {
+    return std::string_view(shell_.text_.script->text).substr(words_[i].begin, words_[i].end - words_[i].begin);
+  }
+
+  // What a side that is not reached sets is not set; what one that may not be reached sets is not known.
+  Status joined(Status left, Status decides, Status (ConditionReader::*next)()) {
+    ++at_;
+    const ShellState before = shell_.state_;
+    const Status right = (this->*next)();
+    if (left == decides) shell_.state_ = before;
+    if (left == decides || right == decides) return decides;
+    return left == Status::kUnknown ? left : right;
+  }
+  Status either() {
+    Status status = both();
+    while (sign("||")) status = joined(status, Status::kTrue, &ConditionReader::both);
+    return status;
+  }
+  Status both() {
+    Status status = one();
+    while (sign("&&")) status = joined(status, Status::kFalse, &ConditionReader::one);
+    return status;
+  }
+  Status one() {
+    if (at_ >= words_.size() || ++depth_ > 40) return Status::kUnknown;
+    if (sign("!")) {
+      ++at_;
+      return opposite(one());
+    }
+    if (sign("(")) {
+      ++at_;
+      const Status status = either();
+      if (!sign(")")) return Status::kUnknown;
+      ++at_;
+      return status;
+    }
+    return comparison();
+  }
+  Status comparison() {
+    const std::size_t first = at_++;
+    const bool more = at_ < words_.size() && !sign("&&") && !sign("||") && !sign(")");
+    if (!more) {
+      const ShellWord word = shell_.expand_single(words_[first]);
+      return word.unknowns.empty() ? status_of(!word.text.empty()) : Status::kUnknown;
+    }
+    if (is_unary(written(first))) return shell_.unary_test(written(first), shell_.expand_single(words_[at_++]));
+    const std::string_view op = written(at_++);
+    if (at_ >= words_.size()) return Status::kUnknown;
+    const ShellWord left = shell_.expand_single(words_[first]);
+    const Word& right = words_[at_++];
+    if (op == "=~") return shell_.matches_expression(left, right);
+    if (op == "=" || op == "==" || op == "!=") {
+      const auto pattern = shell_.pattern_of(right.parts, false);
+      if (!pattern || !left.unknowns.empty()) return Status::kUnknown;
+      const Status same = shell_.matches(left.text, *pattern, true);
+      return op == "!=" ? opposite(same) : same;
+    }
+    if (!compares_numbers(op)) return Status::kUnknown;
+    return compared(value(left), op, value(shell_.expand_single(right)));
+  }
+  std::optional<std::int64_t> value(const ShellWord& word) {
+    if (!word.unknowns.empty()) return std::nullopt;
+    std::string why;
+    return word.text.empty() ? std::optional<std::int64_t>(0) : shell_.computed(word, why);
+  }
+
+  ShellEvaluator& shell_;
+  const std::vector<Word>& words_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+Status ShellEvaluator::test_command(const Node& node) { return ConditionReader(*this, node.words).all(); }
 
 }  // namespace preflight::sources

@@ -1,8 +1,6 @@
 // Commands in the order in which they run, and what branches and loops leave unknown. Tested by tests/shell_test.cpp.
 #include "src/sources/shell/evaluator.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -24,23 +22,6 @@ bool leaves_early(std::string_view body) {
 Status opposite(Status status) {
   if (status == Status::kUnknown) return status;
   return status == Status::kTrue ? Status::kFalse : Status::kTrue;
-}
-
-// What `echo` prints of its words.
-std::optional<ShellText> printed_words_of(const std::vector<ShellWord>& words) {
-  if (words.size() < 2 || words[1].text.starts_with('-')) return std::nullopt;
-  ShellText line;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    if (i > 1) append(line, {" ", {words[i].begin}, {}});
-    for (auto at = words[i].text.find('\\'); at != std::string::npos; at = words[i].text.find('\\', at + 1)) {
-      const char next = at + 1 < words[i].text.size() ? words[i].text[at + 1] : '\\';
-      if (std::string_view("abcefnrtv0\\").find(next) != std::string_view::npos)
-        return std::nullopt;  // shells differ about it
-    }
-    append(line, words[i]);
-  }
-  append(line, {"\n", {words.back().end}, {}});
-  return line;
 }
 
 }  // namespace
@@ -167,6 +148,13 @@ std::string ShellEvaluator::when_now() const {
   std::string out = when_;
   constexpr std::size_t kMost = 3;
   std::size_t told = 0;
+  if (!state_.not_given.empty()) {
+    const std::string last = *state_.not_given.rbegin();
+    std::string names = fmt::format("{}", fmt::join(state_.not_given.begin(), std::prev(state_.not_given.end()), ", "));
+    names += (names.empty() ? "" : " and ") + last;
+    const bool one = state_.not_given.size() == 1 && last.starts_with('$');
+    out += fmt::format("{}as {} {} not given", out.empty() ? "" : "; ", names, one ? "is" : "are");
+  }
   for (const auto& [what, depth] : state_.may_end) {
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
@@ -367,24 +355,18 @@ Status ShellEvaluator::run_case(const Node& node) {
   bool known = subject.unknowns.empty();
   bool falls = false;
   bool any = false;
+  const CaseArm* taken = nullptr;
   for (const CaseArm& arm : node.arms) {
     falls = falls || arm.falls_through;
-    for (const Word& pattern : arm.patterns) {
-      const ShellWord text = expand_single(pattern);
-      known = known && text.unknowns.empty() && text.text.size() < 256;
-      any = any || text.text == "*";
+    for (const Word& word : arm.patterns) {
+      const auto pattern = pattern_of(word.parts, false);
+      any = any || pattern == "*";
+      const Status here = known && pattern ? matches(subject.text, *pattern, choices_) : Status::kUnknown;
+      known = here != Status::kUnknown || taken != nullptr;
+      if (here == Status::kTrue && taken == nullptr) taken = &arm;
     }
   }
-  if (known && !falls) {
-    for (const CaseArm& arm : node.arms) {
-      for (const Word& pattern : arm.patterns) {
-        const int flags = any_case_ ? FNM_CASEFOLD : 0;
-        if (fnmatch(expand_single(pattern).text.c_str(), subject.text.c_str(), flags) != 0) continue;
-        return run_node(*arm.body);
-      }
-    }
-    return Status::kTrue;
-  }
+  if (known && !falls) return taken == nullptr ? Status::kTrue : run_node(*taken->body);
   if (falls) {
     run_unknown_loop(node, "a branch", [&] {
       for (const CaseArm& arm : node.arms) run_apart(*arm.body, when_);
@@ -646,7 +628,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   return Status::kUnknown;
 }
 
-Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words) {
+Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure) {
   if (++budget_.depth > ShellBudget::kDeepest) {
     --budget_.depth;
     if (!error_) error_ = Error{"functions call each other too deep in this script"};
@@ -655,6 +637,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   auto outer_loops = std::exchange(loops_, {});
   const auto arguments = std::exchange(state_.arguments, {});
   const bool known = std::exchange(state_.arguments_known, true);
+  const std::size_t outer_sure = std::exchange(state_.sure_arguments, sure);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
   locals_.emplace_back();
   returns_.emplace_back();
@@ -678,6 +661,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   loops_ = std::move(outer_loops);
   state_.arguments = arguments;
   state_.arguments_known = known;
+  state_.sure_arguments = outer_sure;
   --budget_.depth;
   return status;
 }
@@ -750,10 +734,13 @@ Status ShellEvaluator::run_simple(const Node& node) {
   spend(30);
   command.begin = outer(node.begin);
   std::vector<std::size_t> from;  // per word: the word of the syntax it came from
+  std::size_t sure = std::string::npos;
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     run_substitutions(node.words[i].parts);
     auto fields = node.declared[i].name.empty() ? expand(node.words[i]) : std::vector{expand_single(node.words[i])};
     for (ShellWord& field : fields) {
+      if (!field.unknowns.empty() && may_be_several(node.words[i]))
+        sure = std::min(sure, from.empty() ? 0 : from.size() - 1);
       command.words.push_back(std::move(field));
       from.push_back(i);
     }
@@ -784,6 +771,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
   if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
     command.input.push_back(*rest_of_input());
   follow_files(command, node);
+  sure_words_ = sure;
   return run_words(command, node, from);
 }
 
@@ -832,7 +820,7 @@ Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, cons
   for (const Assignment& a : node.assignments) {
     if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
   }
-  const Status status = run_function(body, command.words);
+  const Status status = run_function(body, command.words, sure_words_);
   put_back(before);
   return status;
 }
@@ -875,12 +863,12 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
     state_.files.erase(plain_path(word.text));
-    const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo";
+    const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
     if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
   }
-  if (!target.empty() && program == "echo") {
+  if (!target.empty() && program != "cat") {
     command.input.clear();
-    if (auto text = printed_words_of(command.words)) command.input.push_back(std::move(*text));
+    if (auto text = printed_with_holes(command.words)) command.input.push_back(std::move(*text));
   }
   const bool tee = program == "tee" && command.words.size() == first + 2 && command.words.back().unknowns.empty();
   if (tee) target = command.words.back().text;

@@ -76,7 +76,7 @@ class ShellEvaluator {
   Status run_for(const Node& node);
   Status run_case(const Node& node);
   Status run_simple(const Node& node);
-  Status run_function(const NodePtr& body, const std::vector<ShellWord>& words);
+  Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure);
   Status run_pipeline(const Node& node);
   bool follow_while(const Node& node);
   bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
@@ -110,6 +110,7 @@ class ShellEvaluator {
   [[nodiscard]] std::string depends(const std::string& name, std::string_view what, std::size_t at) const;
 
   // expand.cpp
+  [[nodiscard]] static bool may_be_several(const Word& word);
   std::vector<ShellWord> expand_words(const std::vector<Word>& words);
   std::vector<ShellWord> expand(const Word& word);
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
@@ -127,6 +128,12 @@ class ShellEvaluator {
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
   std::optional<ShellText> changed(const ShellText& value, const Part& part);
   std::optional<ShellText> trimmed(const ShellText& value, const Part& part);
+  // From where and how many, of the values or signs `${NAME:2:3}` is asked of; none where that is not known.
+  struct SliceBounds {
+    std::size_t from;
+    std::size_t to;
+  };
+  std::optional<SliceBounds> slice_bounds(const Part& part, std::size_t size, bool negative_length);
   std::optional<ShellText> replaced(const ShellText& value, const Part& part);
   std::vector<Parts> braces(const Parts& parts);
 
@@ -143,12 +150,14 @@ class ShellEvaluator {
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);
-  void get_options(const std::vector<ShellWord>& words);
+  Status get_options(const std::vector<ShellWord>& words);
+  std::optional<Status> next_option(const std::vector<ShellWord>& words, const std::vector<ShellText>& arguments);
   Status run_let(const std::vector<ShellWord>& words, const Node& node, const std::vector<std::size_t>& from);
   void read_names(const std::vector<ShellWord>& words, std::string_view letters_with_values);
   bool set_trap(const std::vector<ShellWord>& words);
   void export_functions(const std::vector<ShellWord>& words);
   void taint(const std::string& what, std::size_t at);
+  void unset_item(const ShellWord& word, std::size_t bracket);
 
   // streams.cpp
   std::optional<ShellText> captured(const std::function<void()>& run);
@@ -167,8 +176,16 @@ class ShellEvaluator {
                                        const std::vector<std::string>& names);
 
   // conditions.cpp
+  class ConditionReader;
   Status test(const std::vector<ShellWord>& words);
+  Status test(const std::vector<ShellWord>& words, std::size_t from, std::size_t to);
+  Status unary_test(std::string_view op, const ShellText& word);
   Status test_command(const Node& node);
+
+  // patterns.cpp
+  std::optional<std::string> pattern_of(const Parts& parts, bool expression);
+  Status matches(const std::string& text, const std::string& pattern, bool choices);
+  Status matches_expression(const ShellText& text, const Word& word);
 
   std::string_view pasted_;
   const ShellStart& start_;
@@ -179,8 +196,9 @@ class ShellEvaluator {
   std::optional<Input> input_;      // what the command around it reads
   Printed* printing_ = nullptr;     // who takes what is printed
   int print_depth_ = 0;
-  int undecided_ = 0;   // branches around, of which nobody knows whether they are taken
-  int conditions_ = 0;  // around, in which a failure ends nothing
+  std::size_t sure_words_ = 0;  // of the command that runs next: behind them one may be several words, or none
+  int undecided_ = 0;           // branches around, of which nobody knows whether they are taken
+  int conditions_ = 0;          // around, in which a failure ends nothing
   std::vector<Loop> loops_;
   std::optional<ShellText> on_exit_;                // trap … EXIT
   std::map<const Node*, ShellText> sources_;        // of functions, by their bodies
@@ -196,6 +214,7 @@ class ShellEvaluator {
   // Options of `shopt` and aliases, which change what words mean.
   bool last_pipe_ = false;
   bool any_case_ = false;
+  bool choices_ = false;  // extglob: @(a|b)
   bool expands_aliases_ = false;
   std::set<std::string> aliases_;
   bool pipes_on_ = false;  // what runs now prints for a program

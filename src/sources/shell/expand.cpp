@@ -1,6 +1,4 @@
 // Words from their pieces: parameters, arrays, splitting, braces, patterns. Tested by tests/shell_test.cpp.
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -60,15 +58,9 @@ std::optional<int> small_number(std::string_view text) {
   return value;
 }
 
-// From where and how many, of ":2" and ":2:3".
-std::optional<std::pair<std::size_t, std::size_t>> slice_bounds(std::string_view op) {
-  if (op.size() < 2 || op[0] != ':' || op[1] < '0' || op[1] > '9') return std::nullopt;
-  const auto colon = op.find(':', 1);
-  const auto first = small_number(op.substr(1, colon == std::string_view::npos ? colon : colon - 1));
-  const auto count =
-      colon == std::string_view::npos ? std::optional<int>(1'000'000'000) : small_number(op.substr(colon + 1));
-  if (!first || !count) return std::nullopt;
-  return std::pair{static_cast<std::size_t>(*first), static_cast<std::size_t>(*count)};
+// $1 and its kin.
+bool is_argument(std::string_view name) {
+  return !name.empty() && name != "0" && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -145,6 +137,10 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
   if (auto value = scalar(name, "")) return value;
   const auto number = small_number(name);
+  const bool counts = (number && *number > 0) || name == "#";
+  const std::size_t asked = number ? static_cast<std::size_t>(*number) : std::string::npos;
+  if (counts && state_.sure_arguments < state_.arguments.size() && asked > state_.sure_arguments)
+    return state_.arguments[state_.sure_arguments];  // why it is not known
   if (number && *number > 0 && state_.arguments_known) {
     const auto i = static_cast<std::size_t>(*number) - 1;
     return i < state_.arguments.size() ? std::optional(state_.arguments[i]) : std::nullopt;
@@ -176,6 +172,33 @@ std::optional<std::string> ShellEvaluator::separators() const {
   return ifs->text.text;
 }
 
+std::optional<ShellEvaluator::SliceBounds> ShellEvaluator::slice_bounds(const Part& part, std::size_t size,
+                                                                        bool negative_length) {
+  if (part.op.find('?') != std::string::npos || part.op.find("::") != std::string::npos) return std::nullopt;
+  std::size_t colon = std::string::npos;
+  int open = 0;
+  for (std::size_t i = 1; i < part.op.size() && colon == std::string::npos; ++i) {
+    const char c = part.op[i];
+    open += c == '{' || c == '(' ? 1 : c == '}' || c == ')' ? -1 : 0;
+    if (c == ':' && open == 0) colon = i;
+  }
+  const std::size_t at = part.end - 1 - part.op.size();
+  const auto computed_between = [&](std::size_t from, std::size_t to) {
+    std::string why;
+    return computed(slice_placed(at + from, at + to), why);
+  };
+  const auto all = static_cast<std::int64_t>(size);
+  auto from = computed_between(1, std::min(colon, part.op.size()));
+  auto count =
+      colon == std::string::npos ? std::optional<std::int64_t>(all) : computed_between(colon + 1, part.op.size());
+  if (!from || !count || (*count < 0 && !negative_length)) return std::nullopt;
+  if (*from < 0) *from += all;
+  if (*from < 0 || *from > all) return SliceBounds{0, 0};  // nothing
+  const std::int64_t to = *count < 0 ? all + *count : std::min(all, *from + std::min(*count, all));
+  if (to < *from) return std::nullopt;  // bash ends with an error
+  return SliceBounds{static_cast<std::size_t>(*from), static_cast<std::size_t>(to)};
+}
+
 // --- inserting ---
 
 void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
@@ -189,20 +212,22 @@ void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker&
   }
   const auto ifs = separators();
   const auto splits = [&](char c) { return ifs->find(c) != std::string::npos; };
-  const bool followed = value.text.empty() || (ifs && std::none_of(value.text.begin(), value.text.end(), [&](char c) {
-                                                 return splits(c) && !blank_or_line(c);
-                                               }));
-  if (!followed) {
+  if (!value.text.empty() && !ifs) {
     out.put_unknown({0, "IFS was set: how this splits into words is not followed", origin});
     return;
   }
+  bool ended = false;  // a field, by a blank: a sign behind it ends no other one
   for (std::size_t i = 0; i < value.text.size(); ++i) {
     const char c = value.text[i];
     const Unknown* hole = value.hole(i);
     if (hole == nullptr && splits(c)) {
+      const bool blank = blank_or_line(c);
+      if (!blank && !out.is_open() && !ended) out.open();  // an empty field
+      ended = blank && (ended || out.is_open());
       out.end_field();
       continue;
     }
+    ended = false;
     out.open();
     if (hole != nullptr) {
       out.put_unknown(*hole, origin);
@@ -240,9 +265,9 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
 
   // Several values.
   const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
-  const auto slice_of = slice_bounds(part.op);
+  const bool slices = part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3;
   const bool changes = !part.op.empty() && std::string_view("#%/,^").find(part.op[0]) != std::string_view::npos;
-  if (every && (part.op.empty() || slice_of || (changes && part.prefix == '\0')) && part.prefix != '!') {
+  if (every && (part.op.empty() || slices || (changes && part.prefix == '\0')) && part.prefix != '!') {
     if (set != start_.given.end()) {
       Part split = part;
       split.quoted = false;
@@ -281,15 +306,20 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
         std::find_if(values.begin(), values.end(), [](const ShellText& v) { return !v.unknowns.empty(); });
     const ShellValue* array = part.subscript.empty() ? nullptr : state_.find(part.name);
     const bool open = array != nullptr && array->open;
-    if (open && hole != values.end() && (part.prefix == '#' || slice_of)) return insert(*hole, part, out);
+    if (open && hole != values.end() && (part.prefix == '#' || slices)) return insert(*hole, part, out);
     if (part.prefix == '#') return insert({std::to_string(values.size())}, part, out);
-    if (slice_of) {
+    if (slices) {
       const bool positional = part.subscript.empty();
-      if (positional && slice_of->first == 0)
-        return unknown(fmt::format("{} holds the name of this script; give its value with {}", all, how_to_set(all)));
-      const std::size_t from = std::min(slice_of->first - (positional ? 1 : 0), values.size());
-      const std::size_t to = from + std::min(slice_of->second, values.size() - from);
-      values = {values.begin() + static_cast<std::ptrdiff_t>(from), values.begin() + static_cast<std::ptrdiff_t>(to)};
+      const auto variable = state_.variables.find(part.name);
+      const bool keyed = variable != state_.variables.end() && variable->second.attribute == "-A";
+      const bool gaps = array != nullptr && array->is_array && !array->items.empty() &&
+                        array->items.back().first != std::to_string(array->items.size() - 1);
+      if (positional) values.insert(values.begin(), unknown_text("the name of this script", origin));
+      const auto bounds = keyed || gaps ? std::nullopt : slice_bounds(part, values.size(), false);
+      if (!bounds || (positional && bounds->from == 0 && bounds->to > 0))
+        return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
+      values = {values.begin() + static_cast<std::ptrdiff_t>(bounds->from),
+                values.begin() + static_cast<std::ptrdiff_t>(bounds->to)};
     }
     for (ShellText& value : values) {
       if (!changes) break;
@@ -340,14 +370,19 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     return insert({std::to_string(value->text.size())}, part, out);
   }
   if (part.op.empty()) return value ? insert(*value, part, out) : unknown(not_set);
-  if (slice_of && value && value->unknowns.empty()) {
-    const std::size_t from = std::min(slice_of->first, value->text.size());
-    return insert(slice(*value, from, from + std::min(slice_of->second, value->text.size() - from)), part, out);
+  if (slices && value && value->unknowns.empty()) {
+    if (const auto bounds = slice_bounds(part, value->text.size(), true))
+      return insert(slice(*value, bounds->from, bounds->to), part, out);
+    return unknown(fmt::format("{} is not understood; give its value with {}", all, how_to_set(all)));
   }
-  if (slice_of) return value ? insert(*value, part, out) : unknown(not_set);
+  if (slices) return value ? insert(*value, part, out) : unknown(not_set);
 
   const bool colon = part.op[0] == ':';
   const char op = colon ? part.op[1] : part.op[0];
+  if (!state_.arguments_known && (op == '-' || op == '+') && is_argument(part.name) && set == start_.given.end()) {
+    state_.not_given.insert("$" + part.name);
+    value.reset();
+  }
   const bool has = value && !(colon && value->text.empty());
   if (op == '?' && !has)
     state_.may_end.emplace(fmt::format("unless {} is not set at line {}", part.name, line_of(outer(part.begin))), 0);
@@ -394,9 +429,18 @@ std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const P
 // By a pattern that is plain text, and no sign in its place that later shells read as the match.
 std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const Part& part) {
   const ShellText pattern = expand_text(part.argument);
+  const auto written = pattern_of(part.argument, false);
   const ShellText text = expand_text(part.replacement);
-  const bool plain = pattern.unknowns.empty() && text.unknowns.empty() && pattern.text.size() <= 64 &&
-                     pattern.text.find_first_of("*?[\\") == std::string::npos &&
+  // An unquoted sign of a pattern stands without a backslash in `written`.
+  bool signs = !written || pattern.text.find('\\') != std::string::npos;
+  for (std::size_t i = 0; !signs && i < written->size(); ++i) {
+    if ((*written)[i] == '\\')
+      ++i;
+    else
+      signs =
+          std::string_view("*?[").find((*written)[i]) != std::string_view::npos || (choices_ && (*written)[i] == '(');
+  }
+  const bool plain = !signs && pattern.unknowns.empty() && text.unknowns.empty() && pattern.text.size() <= 64 &&
                      text.text.find_first_of("&\\") == std::string::npos;
   if (!plain || !spend(value.text.size())) return std::nullopt;
   const std::string& v = value.text;
@@ -422,8 +466,8 @@ std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const 
 }
 
 std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const Part& part) {
-  const ShellText pattern = expand_text(part.argument);
-  if (!pattern.unknowns.empty() || pattern.text.size() > 64) return std::nullopt;
+  const auto pattern = pattern_of(part.argument, false);
+  if (!pattern || pattern->size() > 128) return std::nullopt;
   const bool front = part.op[0] == '#';
   const bool longest = part.op.size() == 2;
   const std::size_t n = value.text.size();
@@ -431,7 +475,9 @@ std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const P
   for (std::size_t i = 0; i <= n; ++i) {
     const std::size_t length = longest ? n - i : i;
     const std::string piece = front ? value.text.substr(0, length) : value.text.substr(n - length);
-    if (fnmatch(pattern.text.c_str(), piece.c_str(), 0) != 0) continue;
+    const Status here = matches(piece, *pattern, choices_);
+    if (here == Status::kUnknown) return std::nullopt;
+    if (here == Status::kFalse) continue;
     return front ? slice(value, length, n) : slice(value, 0, n - length);
   }
   return value;
@@ -663,6 +709,14 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
     for (ShellWord& field : maker.fields) out.push_back(std::move(field));
   }
   return out;
+}
+
+// Whether what is not known of it may be no word at all, or more than one.
+bool ShellEvaluator::may_be_several(const Word& word) {
+  return std::any_of(word.parts.begin(), word.parts.end(), [](const Part& part) {
+    return (!part.quoted && part.kind != Part::Kind::kText && part.kind != Part::Kind::kDecoded) || part.name == "@" ||
+           part.subscript == "@";
+  });
 }
 
 std::vector<ShellWord> ShellEvaluator::expand_words(const std::vector<Word>& words) {

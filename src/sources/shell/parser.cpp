@@ -395,7 +395,9 @@ NodePtr ShellParser::case_command() {
     for (;;) {
       skip_blanks();
       const std::size_t before = at_;
+      in_pattern_ = true;
       arm.patterns.push_back(word());
+      in_pattern_ = false;
       skip_blanks();
       if (at_ == before) fail("a pattern of case is not understood", at_);
       if (failed() || peek() != '|') break;
@@ -462,21 +464,17 @@ NodePtr ShellParser::test_command() {
       break;
     }
     const std::size_t before = at_;
-    if (std::string_view("&|<>()").find(peek()) != std::string_view::npos) {
+    const bool behind_match = !node->words.empty() && text_.substr(node->words.back().begin, 2) == "=~" &&
+                              node->words.back().end - node->words.back().begin == 2;
+    if (!behind_match && std::string_view("&|<>()").find(peek()) != std::string_view::npos) {
       const bool doubled = peek(1) == peek() && peek() != '(' && peek() != ')';
       at_ += doubled ? 2 : 1;
       node->words.push_back({{{.begin = before, .end = at_}}, before, at_});
       continue;
     }
-    // The right side of =~ may hold anything up to a blank.
-    Word w = word();
-    while (!failed() && !at_end() && !shell_blank(peek()) && peek() != '\n' && w.end > before &&
-           std::string_view("()|<>&").find(peek()) != std::string_view::npos && !(peek() == '&' && peek(1) == '&') &&
-           !(peek() == '|' && peek(1) == '|')) {
-      ++at_;
-      w.parts.push_back({.kind = Part::Kind::kUnclear, .begin = before, .end = at_, .name = "a pattern of [[ ]]"});
-      w.end = at_;
-    }
+    in_pattern_ = true;
+    Word w = behind_match ? regular_expression() : word();
+    in_pattern_ = false;
     node->words.push_back(std::move(w));
     if (at_ == before) fail("[[ … ]] is not understood", at_);
   }

@@ -72,6 +72,8 @@ class ShellParser {
   // parser_words.cpp
   bool word_ends() const;
   Word word();
+  Word regular_expression();
+  void choices(Parts& parts);
   void piece(Parts& parts);
   void put(Parts& parts, std::size_t i, bool quoted) const;
   void put_quote(Parts& parts, std::size_t at) const;
@@ -95,6 +97,7 @@ class ShellParser {
   std::size_t at_ = 0;
   std::size_t nodes_ = 0;
   int depth_ = 0;
+  bool in_pattern_ = false;  // @(a|b) is one
   std::vector<HereDocument> here_documents_;
   struct Pending {
     std::string end;

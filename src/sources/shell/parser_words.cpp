@@ -44,6 +44,10 @@ Word ShellParser::word() {
   out.begin = at_;
   if (!count(at_)) return out;
   while (!failed()) {
+    if (peek() == '(' && at_ > out.begin && in_pattern_ && std::string_view("?*+@!").find(text_[at_ - 1]) < 5) {
+      choices(out.parts);
+      continue;
+    }
     if (peek() == '(' && at_ > out.begin) {  // a pattern, or JSON without quotes
       const std::size_t end = behind_parenthesis(text_, at_);
       if (end == std::string_view::npos) {
@@ -80,6 +84,32 @@ Word ShellParser::word() {
     }
     if (word_ends()) break;
     piece(out.parts);
+  }
+  out.end = at_;
+  return out;
+}
+
+// (a|b) of a pattern or a regular expression, blanks and all: its signs are the script's own bytes outside quotes.
+void ShellParser::choices(Parts& parts) {
+  const std::size_t from = at_;
+  int open = 0;
+  do {
+    const char c = peek();
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (at_end()) return fail("a parenthesis is not closed", from);
+    piece(parts);
+  } while (open > 0 && !failed());
+}
+
+// What stands behind =~, up to a blank outside parentheses.
+Word ShellParser::regular_expression() {
+  Word out;
+  out.begin = at_;
+  while (!failed() && !at_end() && !shell_blank(peek()) && peek() != '\n') {
+    if (peek() == '(')
+      choices(out.parts);
+    else
+      piece(out.parts);
   }
   out.end = at_;
   return out;
@@ -239,23 +269,6 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
 }
 
 // ${NAME}, ${NAME[subscript]}, ${#NAME}, ${!NAME}, ${NAME op word}
-namespace {
-
-// ":2" and ":2:3" of ${NAME:2:3}.
-bool is_slice(std::string_view op) {
-  const auto colon = op.find(':', 1);
-  const std::string_view first = op.substr(0, colon);
-  const std::string_view second = colon == std::string_view::npos ? std::string_view(":0") : op.substr(colon);
-  for (const std::string_view part : {first, second}) {
-    const bool number = part.size() > 1 && part.size() < 8 && part[0] == ':' &&
-                        part.find_first_not_of("0123456789", 1) == std::string_view::npos;
-    if (!number) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 void ShellParser::braces(Parts& parts, bool quoted) {
   const std::size_t from = at_;
   const std::size_t close = closing_brace(at_ + 2);
@@ -288,7 +301,8 @@ void ShellParser::braces(Parts& parts, bool quoted) {
       part.op = op;
       break;
     }
-    const bool slices = part.op.empty() && is_slice(rest) && part.prefix == '\0' && !part.name.empty();
+    const bool slices =
+        part.op.empty() && rest[0] == ':' && rest.size() > 1 && part.prefix == '\0' && !part.name.empty();
     if (slices) {
       part.op = rest;
     } else if (part.op.empty() || part.name.empty() || part.prefix != '\0') {
@@ -296,11 +310,12 @@ void ShellParser::braces(Parts& parts, bool quoted) {
     } else {
       at_ = i + part.op.size();
       const bool replaces = part.op.front() == '/';
+      const bool patterns = std::string_view("#%/,^").find(part.op.front()) != std::string_view::npos;
       const std::size_t slash = replaces ? replacement_at(at_, close) : close;
-      part.argument = argument(slash, quoted);
+      part.argument = argument(slash, quoted && !patterns);  // quotes around ${…} do not quote its pattern
       if (slash < close) {
         at_ = slash + 1;
-        part.replacement = argument(close, quoted);
+        part.replacement = argument(close, false);
       }
     }
   } else if (part.name.empty()) {

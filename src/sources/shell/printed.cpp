@@ -1,10 +1,14 @@
 // Tested by tests/shell_test.cpp.
 #include "src/sources/shell/printed.h"
 
+#include <regex.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -108,28 +112,58 @@ std::optional<std::string> of_cut(const std::vector<std::string>& words, std::st
   return out;
 }
 
-// One character for another, or one taken away.
+// The characters that a set of tr stands for, in their order; none for signs that are not followed.
+std::optional<std::string> tr_set(std::string_view written) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kClasses = {
+      {{"[:upper:]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+       {"[:lower:]", "abcdefghijklmnopqrstuvwxyz"},
+       {"[:digit:]", "0123456789"},
+       {"[:space:]", "\t\n\v\f\r "}}};
+  std::string out;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto* const type = std::find_if(kClasses.begin(), kClasses.end(),
+                                          [&](const auto& one) { return written.substr(i).starts_with(one.first); });
+    if (type != kClasses.end()) {
+      out += type->second;
+      i += type->first.size() - 1;
+    } else if (written[i] == '\\') {
+      const char next = ++i < written.size() ? written[i] : '\0';
+      if (next != 'n' && next != 't' && next != '\\') return std::nullopt;
+      out += next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+    } else if (i + 2 < written.size() && written[i + 1] == '-') {
+      if (written[i] > written[i + 2] || written[i + 2] == '\\') return std::nullopt;
+      for (char c = written[i]; c < written[i + 2]; ++c) out += c;
+      out += written[i + 2];
+      i += 2;
+    } else if (written[i] == '[' && i + 1 < written.size()) {
+      return std::nullopt;
+    } else {
+      out += written[i];
+    }
+  }
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// Characters for others, or taken away.
 std::optional<std::string> of_tr(const std::vector<std::string>& words, std::string_view input) {
-  const auto plain = [](const std::string& w) {
-    return w.size() == 1 ? w : w == "\\n" ? "\n" : w == "\\t" ? "\t" : "";
-  };
-  if (words.size() != 3) return std::nullopt;
-  const bool deletes = words[1] == "-d";
-  const std::string from = plain(words[deletes ? 2 : 1]);
-  const std::string to = deletes ? std::string() : plain(words[2]);
-  if (from.empty() || (!deletes && to.empty())) return std::nullopt;
+  const bool deletes = words.size() == 3 && words[1] == "-d";
+  if (words.size() != 3 || (words[1].starts_with('-') && words[1].size() > 1 && !deletes)) return std::nullopt;
+  const auto from = tr_set(words[deletes ? 2 : 1]);
+  const auto to = deletes ? std::optional<std::string>(std::string()) : tr_set(words[2]);
+  if (!from || !to) return std::nullopt;
   std::string out;
   for (const char c : input) {
-    if (c != from[0])
+    const auto which = from->rfind(c);
+    if (which == std::string::npos)
       out += c;
-    else
-      out += to;
+    else if (!deletes)
+      out += (*to)[std::min(which, to->size() - 1)];
   }
   return out;
 }
 
-// -n N, -N, -nN
-std::optional<std::string> of_head(const std::vector<std::string>& words, std::string_view input) {
+// The first or the last lines: -n N, -N, -nN
+std::optional<std::string> of_ends(const std::vector<std::string>& words, std::string_view input) {
   std::string count = words.size() == 1 ? "10" : "";
   if (words.size() == 3 && words[1] == "-n") count = words[2];
   if (words.size() == 2 && words[1].starts_with("-n")) count = words[1].substr(2);
@@ -137,11 +171,127 @@ std::optional<std::string> of_head(const std::vector<std::string>& words, std::s
   const auto most = number(count);
   if (!most || *most < 0) return std::nullopt;
   std::string out;
-  std::int64_t n = 0;
+  const auto lines = lines_of(input);
+  const auto all = static_cast<std::int64_t>(lines.size());
+  const std::int64_t from = words.front() == "tail" ? std::max<std::int64_t>(0, all - *most) : 0;
+  const std::int64_t to = std::min(all, from + *most);
+  for (std::int64_t i = from; i < to; ++i) out += std::string(lines[static_cast<std::size_t>(i)]) + "\n";
+  return out;
+}
+
+// One field of a line, as awk splits it: by blanks, or by one character.
+std::string awk_field(std::string_view line, char separator, std::int64_t which) {
+  std::vector<std::string_view> fields;
+  constexpr std::string_view kBlanks = " \t";
+  std::size_t at = separator == ' ' ? line.find_first_not_of(kBlanks) : 0;
+  while (at < line.size() || (at == line.size() && separator != ' ' && !line.empty())) {
+    const std::size_t end =
+        std::min(separator == ' ' ? line.find_first_of(kBlanks, at) : line.find(separator, at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    if (end == line.size()) break;
+    at = separator == ' ' ? line.find_first_not_of(kBlanks, end) : end + 1;
+  }
+  if (which == 0) return std::string(line);
+  const std::int64_t index = which < 0 ? static_cast<std::int64_t>(fields.size()) : which;
+  const bool there = index >= 1 && index <= static_cast<std::int64_t>(fields.size());
+  return there ? std::string(fields[static_cast<std::size_t>(index) - 1]) : which < 0 ? std::string(line) : "";
+}
+
+// '{print $N}' and '{print $NF}', behind -F and NR==N.
+std::optional<std::string> of_awk(const std::vector<std::string>& words, std::string_view input) {
+  char separator = ' ';
+  std::size_t program = 1;
+  if (words.size() > 2 && words[1].starts_with("-F")) {
+    const std::string given = words[1].size() > 2 ? words[1].substr(2) : words[2];
+    if (given.size() != 1 || given == "\\" || given == " " || given == "t") return std::nullopt;
+    separator = given[0];
+    program = words[1].size() > 2 ? 2 : 3;
+  }
+  if (program + 1 != words.size()) return std::nullopt;
+  std::string text;
+  for (const char c : words[program]) text += c == ' ' || c == '\t' ? "" : std::string(1, c);
+  std::int64_t only = 0;
+  if (text.starts_with("NR==")) {
+    const auto brace = std::min(text.find('{'), text.size());
+    only = number(text.substr(4, brace - 4)).value_or(-1);
+    text.erase(0, brace);
+    if (only < 1) return std::nullopt;
+  }
+  if (!text.starts_with("{print$") || !text.ends_with('}')) return std::nullopt;
+  const std::string field = text.substr(7, text.size() - 8);
+  const auto which = field == "NF" ? std::optional<std::int64_t>(-1) : number(field);
+  if (!which || (*which < 0 && field != "NF")) return std::nullopt;
+  std::string out;
+  std::int64_t line_number = 0;
   for (const std::string_view line : lines_of(input)) {
-    if (n++ < *most) out += std::string(line) + "\n";
+    if (++line_number == only || only == 0) out += awk_field(line, separator, *which) + "\n";
   }
   return out;
+}
+
+// s/EXPRESSION/TEXT/ and s/…/…/g of sed, where nothing in them is a sign of sed's own.
+struct Substitution {
+  std::string expression;
+  std::string text;
+  bool all = false;
+};
+std::optional<Substitution> sed_substitution(const std::string& command) {
+  if (command.size() < 4 || command[0] != 's' || std::string_view("/#,@:|").find(command[1]) == std::string_view::npos)
+    return std::nullopt;
+  const char between = command[1];
+  Substitution out;
+  std::array<std::string*, 2> parts = {&out.expression, &out.text};
+  std::size_t i = 2;
+  for (std::string* part : parts) {
+    for (; i < command.size() && command[i] != between; ++i) {
+      if (command[i] == '&' && part == &out.text) return std::nullopt;
+      if (command[i] == '\\') {
+        const char next = ++i < command.size() ? command[i] : '\0';
+        const bool sign = std::string_view(".*[]^$/#,@:").find(next) != std::string_view::npos && next != '\0';
+        if (!sign || (part == &out.text && next != between)) return std::nullopt;
+        if (next != between) *part += '\\';
+      }
+      *part += command[i];
+    }
+    if (i++ >= command.size()) return std::nullopt;
+  }
+  out.all = command.substr(i) == "g";
+  return out.all || i == command.size() ? std::optional(out) : std::nullopt;
+}
+
+std::optional<std::string> of_sed(const std::vector<std::string>& words, std::string_view input) {
+  std::string command;
+  int flags = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-E" || words[i] == "-r") {
+      flags = REG_EXTENDED;
+    } else if (words[i] != "-e") {
+      if (words[i].starts_with('-') || !command.empty()) return std::nullopt;
+      command = words[i];
+    }
+  }
+  const auto wanted = sed_substitution(command);
+  const bool small =
+      wanted && wanted->expression.size() <= 64 && wanted->expression.find_first_of("{(") == std::string::npos;
+  regex_t compiled;
+  if (!small || input.size() > 4096 || regcomp(&compiled, wanted->expression.c_str(), flags) != 0) return std::nullopt;
+  std::string out;
+  bool known = true;
+  for (const std::string_view one : lines_of(input)) {
+    const std::string line(one);
+    std::size_t from = 0;
+    regmatch_t found{};
+    while (known && from < line.size() &&
+           regexec(&compiled, line.c_str() + from, 1, &found, from == 0 ? 0 : REG_NOTBOL) == 0) {
+      known = found.rm_eo > found.rm_so;  // what is empty is not followed
+      out += line.substr(from, static_cast<std::size_t>(found.rm_so)) + wanted->text;
+      from += static_cast<std::size_t>(found.rm_eo);
+      if (!wanted->all) break;
+    }
+    out += line.substr(from) + "\n";
+  }
+  regfree(&compiled);
+  return known ? std::optional(out) : std::nullopt;
 }
 
 std::optional<std::string> of_wc(const std::vector<std::string>& words, std::string_view input) {
@@ -155,6 +305,32 @@ std::optional<std::string> of_wc(const std::vector<std::string>& words, std::str
     inside = !blank;
   }
   return std::to_string(count) + "\n";
+}
+
+// What one directive of printf makes of a word: %02d, %.2f, %-8s. Text that is no number is an error there.
+std::optional<std::string> converted(const std::string& directive, const std::string& word) {
+  const char kind = directive.back();
+  const auto point = directive.find('.');
+  const std::string width = directive.substr(1, std::min(point, directive.size() - 1) - 1);
+  const std::string precision =
+      point == std::string::npos ? "" : directive.substr(point + 1, directive.size() - point - 2);
+  if (width.size() > 4 || precision.size() > 2 || word.find('\0') != std::string::npos) return std::nullopt;
+  if (word.size() > 1 && word[0] == '0' && word[1] != '.') return std::nullopt;  // octal, hexadecimal
+  std::array<char, 2048> out{};
+  int length = -1;
+  const std::string front = directive.substr(0, directive.size() - 1);
+  if (kind == 's' && word.size() < 1024)
+    length = std::snprintf(out.data(), out.size(), directive.c_str(), word.c_str());
+  if (kind == 'd' || kind == 'i') {
+    const auto value = word.empty() ? std::optional<std::int64_t>(0) : number(word);
+    if (value) length = std::snprintf(out.data(), out.size(), (front + "lld").c_str(), static_cast<long long>(*value));
+  }
+  const bool decimal = word.size() < 32 && word.find_first_not_of("0123456789.") == std::string::npos &&
+                       std::count(word.begin(), word.end(), '.') <= 1 && word != ".";
+  if (kind == 'f' && decimal)
+    length = std::snprintf(out.data(), out.size(), (front + "Lf").c_str(), std::strtold(word.c_str(), nullptr));
+  if (length < 0 || length >= static_cast<int>(out.size())) return std::nullopt;
+  return std::string(out.data(), static_cast<std::size_t>(length));
 }
 
 // The escapes of a format of printf; none for those that are not followed.
@@ -185,17 +361,22 @@ std::optional<ShellText> formatted(std::string_view format, const std::vector<Sh
         put(*text);
         continue;
       }
-      const char kind = ++i < format.size() ? format[i] : '\0';
-      if (kind == '%') {
+      const std::size_t from = i;
+      i = std::min(format.find_first_not_of("-+ 0123456789.", i + 1), format.size() - 1);
+      const std::string directive(format.substr(from, i + 1 - from));
+      if (directive == "%%") {
         put("%");
         continue;
       }
-      if (kind != 's' && kind != 'd' && kind != 'i') return std::nullopt;
       const bool has = next < words.size();
-      if (kind == 's' && has) append(out, words[next]);
-      if (kind != 's' && has && (!words[next].unknowns.empty() || !number(words[next].text))) return std::nullopt;
-      if (kind != 's' && has && words[next].text.size() > 1 && words[next].text[0] == '0') return std::nullopt;
-      if (kind != 's') put(has ? words[next].text : "0");
+      if (directive == "%s") {
+        if (has) append(out, words[next]);
+      } else {
+        const auto text =
+            has && !words[next].unknowns.empty() ? std::nullopt : converted(directive, has ? words[next].text : "");
+        if (!text) return std::nullopt;
+        put(*text);
+      }
       ++next;
     }
     if (next == before) break;  // nothing takes words
@@ -207,7 +388,9 @@ std::optional<std::string> filtered_by(const std::vector<std::string>& words, st
   const std::string& program = words.front();
   if (program == "cut") return of_cut(words, input);
   if (program == "tr") return of_tr(words, input);
-  if (program == "head") return of_head(words, input);
+  if (program == "head" || program == "tail") return of_ends(words, input);
+  if (program == "awk" || program == "gawk" || program == "mawk") return of_awk(words, input);
+  if (program == "sed") return of_sed(words, input);
   if (program == "wc") return of_wc(words, input);
   return std::nullopt;
 }

@@ -83,13 +83,11 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
   const bool kubernetes = kind == Interpolation::kKubernetes;
   ShellStart start{.given = given, .environment = kubernetes ? Values{} : values};
   for (std::size_t i = 0; i < text.size();) {
-    const bool doubled = text.compare(i, kubernetes ? 3 : 2, kubernetes ? "$$(" : "$$") == 0;
+    // Kubernetes makes a dollar of two, whatever stands behind them; so does compose.
+    const bool doubled = text.compare(i, 2, "$$") == 0;
     if (doubled) {
       append(out, slice(word, i, i + 1));
       i += 2;
-      if (!kubernetes) continue;
-      append(out, slice(word, i, i + 1));
-      ++i;
       continue;
     }
     const std::size_t end = behind_variable(text, i, kind);

@@ -38,7 +38,10 @@ struct ShellState {
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
-  std::optional<ShellText> others = {};  // what may have set any other variable: a sourced file
+  std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
+  std::set<std::string> not_given = {};            // arguments and options that a default was taken for
+  std::size_t option_at = 0;                       // where getopts is in -abc
+  std::optional<ShellText> others = {};            // what may have set any other variable: a sourced file
   bool exports_all = false;
   bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
   bool replaced = false;           // by exec: no trap runs

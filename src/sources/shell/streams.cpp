@@ -89,7 +89,9 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   run();
   --print_depth_;
   --muted_;
+  auto not_given = std::move(state_.not_given);  // what is printed depends on it
   state_ = before;
+  state_.not_given = std::move(not_given);
   input_ = outer_input;
   piped_ = outer_piped;
   written_ = std::move(outer_written);
@@ -153,6 +155,12 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
   if (command.input.empty() && !command.reads_elsewhere) input = rest_of_input();
   if (program == "cat" && (command.words.size() == 1 || (command.words.size() == 2 && command.words[1].text == "-")))
     return input;
+  if (program == "cat" && command.words.size() == 2 && command.words[1].unknowns.empty()) {
+    std::string_view path = command.words[1].text;
+    while (path.starts_with("./")) path.remove_prefix(2);
+    const auto file = state_.files.find(std::string(path));
+    return file == state_.files.end() ? std::nullopt : std::optional(file->second);
+  }
   const std::size_t place = command.words.front().begin;
   const auto placed = [&](std::string text) {
     std::vector<std::size_t> origin(text.size(), place);

@@ -19,6 +19,7 @@ class ShellEvaluator::WordMaker {
   std::vector<ShellWord> fields = {};
 
   void open() { open_ = true; }
+  [[nodiscard]] bool is_open() const { return open_; }
   void put(char c, std::size_t origin, bool may_match) {
     if (word_.text.size() >= kLongest) return overflow(origin);
     if (may_match && !single && (c == '*' || c == '?')) pattern_ = true;
