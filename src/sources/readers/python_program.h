@@ -24,8 +24,6 @@ class PythonProgram {
   PythonProgram(const SourceText& source, LaunchFinder& finder, std::string doubt = {});
 
   Result<bool> run();
-  // A Nomad job: its lists and texts are written as Python's, in blocks of NAME = VALUE.
-  Result<bool> run_job();
   // A notebook's line for a shell, and its %env: NAME=VALUE; their places are indices of the text.
   Result<bool> system(std::size_t at, std::size_t indent, const ShellText& command);
   void set_variable(std::size_t at, const ShellText& setting);
@@ -143,10 +141,6 @@ class PythonProgram {
   void unclear_variables(Span value, Variables& out) const;
   [[nodiscard]] std::pair<Span, Span> key_and_value(Span item, std::size_t open) const;
   void environment_of(std::size_t call, RunContext& context) const;
-  void job_command(std::size_t args);
-  void job_environment(std::size_t open, RunContext& context) const;
-  [[nodiscard]] std::optional<ShellWord> job_value(std::size_t open, std::string_view name) const;
-  [[nodiscard]] ShellWord job_word(std::size_t token) const;
   [[nodiscard]] RunContext context_at(std::size_t token) const;
   [[nodiscard]] ShellText notebook_text(const ShellText& text) const;
   [[nodiscard]] std::optional<ShellText> notebook_name(const std::string& name, std::size_t at) const;

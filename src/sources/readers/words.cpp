@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/program/follower.h"
+#include "src/sources/readers/nomad.h"
 #include "src/sources/readers/python_program.h"
 #include "src/sources/readers/readers.h"
 
@@ -58,7 +59,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
     const std::string plain = plain_json(text);
     return read_manifest({plain, source.given, source.name}, finder);
   } else if (text.find("task \"") != std::string_view::npos && text.find("driver") != std::string_view::npos) {
-    return PythonProgram(source, finder).run_job();
+    return read_nomad(source, finder);
   } else {
     return read_program(source, finder);
   }
