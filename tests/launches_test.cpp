@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/run_tool.h"
@@ -80,15 +81,27 @@ TEST(Launches, OfHiddenFoldersAreReadToo) {
   EXPECT_EQ(all[0]["source"]["file"], dir.path() + "/.devcontainer/a.sh");
 }
 
-// A drop-in changes the unit beside it, and neither is the whole launch.
-TEST(Launches, OfAUnitWithDropInsAreToldToBePieces) {
+// A drop-in changes the unit beside it: what systemd starts is told where the command stands.
+TEST(Launches, OfAUnitAreReadWithItsDropIns) {
   const TemporaryDirectory dir;
   std::filesystem::create_directories(dir.path() + "/sgl.service.d");
-  dir.file("sgl.service", "[Service]\nExecStart=" + kServe + "--tp 4\n");
-  dir.file("sgl.service.d/10.conf", "[Service]\nExecStart=\nExecStart=" + kServe + "--tp 2\n");
-  const ToolRun run = run_tool({"check", dir.path(), "--no-kernel"});
-  EXPECT_THAT(run.out, HasSubstr("sgl.service.d/10.conf changes this unit"));
-  EXPECT_THAT(run.out, HasSubstr("systemctl cat sgl.service"));
+  dir.file("sgl.service", "[Service]\nEnvironment=TP=4 DP=2\nExecStart=" + kServe + "--tp ${TP} --dp ${DP}\n");
+  dir.file("sgl.service.d/10.conf", "[Service]\nEnvironment=TP=8\n");
+  dir.file("sgl.service.d/20.conf", "[Service]\nEnvironment=TP=1\n");
+  const auto argv = [&](const std::string& path) {
+    std::string out;
+    for (const Json& launch : Json::parse(run_tool({"launches", path, "--format", "json"}).out)) {
+      EXPECT_EQ(launch["unknown"].size(), 0U) << launch.dump();
+      for (const Json& word : launch["argv"]) out += word.get<std::string>() + " ";
+      out += fmt::format("@{};", launch["source"]["file"].get<std::string>().substr(dir.path().size()));
+    }
+    return out;
+  };
+  EXPECT_THAT(argv(dir.path()), HasSubstr("--tp 1 --dp 2 @/sgl.service;"));
+  EXPECT_EQ(argv(dir.path() + "/sgl.service"), argv(dir.path()));
+  dir.file("sgl.service.d/30.conf", "[Service]\nExecStart=\nExecStart=" + kServe + "--pp ${DP}\n");
+  EXPECT_THAT(argv(dir.path()), HasSubstr("--pp 2 @/sgl.service.d/30.conf;"));
+  EXPECT_THAT(argv(dir.path()), Not(HasSubstr("--tp 1")));
 }
 
 // A decode server takes the cache of the prefill server as it lies there.
@@ -110,6 +123,30 @@ TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
   EXPECT_EQ(together("--page-size 64", "--page-size 32"), "1 ND007 page_size ");
   EXPECT_EQ(together("", "--kv-cache-dtype bfloat16"), "1 ");
   EXPECT_EQ(together("", "--model-path Qwen/Qwen3-0.6B"), "0 ");
+}
+
+// The two may stand in two files of a folder; of more nobody knows which belong together.
+TEST(CheckPaths, APrefillAndADecodeServerOfTwoFilesAreLookedAtTogether) {
+  const TemporaryDirectory dir;
+  const std::string common = kServe + "--device cpu --disaggregation-transfer-backend nixl --disaggregation-mode ";
+  const auto groups = [&] {
+    return Json::parse(run_tool({"check", dir.path(), "--no-kernel", "--format", "json"}).out)["together"];
+  };
+  dir.file("prefill.sh", common + "prefill --page-size 64\n");
+  EXPECT_EQ(groups().size(), 0U);
+  dir.file("decode.sh", common + "decode --page-size 32\n");
+  ASSERT_EQ(groups().size(), 1U);
+  EXPECT_EQ(groups()[0]["findings"][0]["rule"], "ND007");
+  dir.file("decode2.sh", common + "decode --page-size 64\n");
+  EXPECT_EQ(groups().size(), 0U);
+}
+
+TEST(Launches, OfAFolderWithoutAnySaySo) {
+  const TemporaryDirectory dir;
+  dir.file("a.sh", "echo\n");
+  const ToolRun run = run_tool({"launches", dir.path()});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("no launch was found in " + dir.path()));
 }
 
 TEST(CheckPaths, EveryLaunchOfADirectoryIsLookedAtByItself) {

@@ -97,6 +97,31 @@ TEST_F(VariableFiles, ADockerfileThatAServiceBuildsIsNamed) {
   EXPECT_EQ(alone.error().text().find("Dockerfile"), std::string::npos);
 }
 
+TEST_F(VariableFiles, OfAQuadletAreRead) {
+  write("s.env", "SGLANG_A=1\n");
+  const std::string quadlet =
+      "[Container]\nImage=i\nExec=python -m sglang.launch_server --model-path m\nEnvironmentFile=s.env\n";
+  const auto read = read_launches(quadlet, {}, path("s.container"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().env.at("SGLANG_A"), "1");
+  EXPECT_TRUE(read->front().unknown.empty());
+}
+
+TEST_F(VariableFiles, AKustomizationThatChangesAFileIsTold) {
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    image: i\n"
+      "    command: [python3, -m, sglang.launch_server, --model-path, m]\n";
+  const auto unknown = [&](const std::string& kustomization) {
+    write("kustomization.yaml", kustomization);
+    const auto read = read_launches(pod, {}, path("pod.yaml"));
+    return read ? read->front().unknown.size() : 99;
+  };
+  EXPECT_EQ(unknown("resources: [pod.yaml]\nnamespace: x\n"), 0U);
+  EXPECT_EQ(unknown("resources: [other.yaml]\npatches: [{path: p.yaml}]\n"), 0U);
+  EXPECT_EQ(unknown("resources: [pod.yaml]\npatches: [{path: p.yaml}]\n"), 1U);
+  EXPECT_EQ(unknown("resources: [./pod.yaml]\nimages: [{name: i, newTag: v}]\n"), 1U);
+}
+
 TEST_F(VariableFiles, OfATextThatIsNoFileAreNotLookedFor) {
   const auto read = read_launches(kCompose, {}, {});
   ASSERT_TRUE(read) << read.error().text();

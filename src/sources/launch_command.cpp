@@ -20,6 +20,13 @@ std::string place_text(LineColumn at) { return fmt::format("{}:{}", at.line, at.
 // Why a text gives no launch.
 Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder, bool& unrelated) {
   const auto meant = meant_mentions(text, kind);
+  const bool replaced =
+      kind == FileKind::kUnit && !meant.empty() && !finder.notes().empty() &&
+      std::all_of(meant.begin(), meant.end(), [&](std::size_t at) { return finder.accounts_for(at); });
+  if (replaced) {  // another file of the unit starts something else
+    unrelated = true;
+    return {finder.notes().back().message, place_text(finder.place(meant.front()))};
+  }
   if (!meant.empty() && kind == FileKind::kWords) {
     return {"a text here names a launch, and what is made of it is not followed: give the command that it runs",
             place_text(finder.place(meant.front()))};

@@ -1,6 +1,8 @@
 // `check PATH…` and `launches PATH…`: every launch of many files. Tested by tests/launches_test.cpp.
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -31,11 +33,16 @@ std::string meeting_place(const Launch& launch) {
   return fmt::format("{} nodes at {}", nodes.as_int(), address.is_string() ? address.as_string() : "no address");
 }
 
-// Servers of one file that serve one model in two parts.
-std::string handover_place(const ReadLaunch& read, const Launch& launch) {
-  if (disaggregation_mode(launch).empty()) return {};
+// Servers of one file that serve one model in two parts, or one part of it.
+struct Handover {
+  std::string file;
+  std::string model;
+  bool operator<(const Handover& other) const { return std::tie(file, model) < std::tie(other.file, other.model); }
+};
+
+Handover handover_place(const ReadLaunch& read, const Launch& launch) {
   const Value& model = launch.args[Field::model_path];
-  return fmt::format("prefill and decode of {} in {}", model.is_string() ? model.as_string() : "a model", read.file);
+  return {read.file, model.is_string() ? model.as_string() : "a model"};
 }
 
 class PathCheck {
@@ -92,8 +99,9 @@ class PathCheck {
     auto prepared = prepare_launch(input);
     if (!prepared) return not_checked(std::move(read), input.command_is_file, prepared.error().text());
     const std::string place = meeting_place(prepared->launch);
-    const std::string pair = handover_place(read, prepared->launch);
-    for (auto* group : {place.empty() ? nullptr : &groups_[place], pair.empty() ? nullptr : &pairs_[pair]}) {
+    const bool hands_over = !disaggregation_mode(prepared->launch).empty();
+    for (auto* group : {place.empty() ? nullptr : &groups_[place],
+                        hands_over ? &pairs_[handover_place(read, prepared->launch)] : nullptr}) {
       if (group != nullptr)
         group->push_back({{.name = title_of(read), .command = {}, .variables = {}, .env = {}}, *prepared});
     }
@@ -108,8 +116,27 @@ class PathCheck {
   // Nodes of one launch, and prefill and decode servers of one model, are also looked at together.
   void together() {
     for (auto& [place, members] : groups_) look_at_group(place, members, node_findings);
+    join_files();
     for (auto& [place, members] : pairs_) {
-      if (has_both(members)) look_at_group(place, members, pair_findings);
+      const std::string what = fmt::format("prefill and decode of {} in {}", place.model, place.file);
+      if (has_both(members)) look_at_group(what, members, pair_findings);
+    }
+  }
+
+  // One file of a folder for prefill and one for decode: which of more belong together nobody knows.
+  void join_files() {
+    std::map<Handover, std::vector<Handover>> by_folder;
+    for (const auto& [place, members] : pairs_) {
+      const std::string folder = std::filesystem::path(place.file).parent_path().string();
+      if (!has_both(members)) by_folder[{folder, place.model}].push_back(place);
+    }
+    for (const auto& [folder, places] : by_folder) {
+      if (places.size() != 2) continue;
+      std::vector<Member> members = pairs_.at(places[0]);
+      const std::vector<Member>& others = pairs_.at(places[1]);
+      members.insert(members.end(), others.begin(), others.end());
+      const std::string files = fmt::format("{} and {}", places[0].file, places[1].file);
+      if (has_both(members)) pairs_.insert_or_assign({files, folder.model}, std::move(members));
     }
   }
 
@@ -142,7 +169,7 @@ class PathCheck {
   bool release_given_;
   Exit worst_ = kOk;
   std::map<std::string, std::vector<Member>> groups_;
-  std::map<std::string, std::vector<Member>> pairs_;
+  std::map<Handover, std::vector<Member>> pairs_;
   report::CheckRun run_;
 };
 
@@ -200,6 +227,7 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
     unread = true;
     report::complain(fmt::format("{}: {}", file.name, file.why_none));
   }
+  if (all.empty() && !unread) report::complain(fmt::format("no launch was found in {}", fmt::join(paths, ", ")));
   // Where nothing could be read, JSON is the object that says so (docs/outputs.md): no list of none.
   if (json && !(unread && all.empty())) report::print(report::launches_json(all));
   return unread ? kBadInput : kOk;

@@ -64,29 +64,6 @@ std::vector<std::string> matching(const std::string& pattern) {
   return out;
 }
 
-// sgl.service.d/10.conf and its kin are applied to sgl.service: neither is the whole launch.
-void tell_drop_ins(std::vector<ReadFile>& files) {
-  for (ReadFile& part : files) {
-    const fs::path folder = fs::path(part.name).parent_path();
-    if (folder.extension() != ".d" || fs::path(part.name).extension() != ".conf") continue;
-    for (ReadFile& unit : files) {
-      if (fs::path(unit.name) != fs::path(folder).replace_extension()) continue;
-      const std::string name = fs::path(unit.name).filename().string();
-      const auto tell = [&](ReadFile& file, const std::string& what) {
-        for (sources::LaunchCommand& launch : file.launches) {
-          const std::string why =
-              fmt::format("{}, and it is read by itself: give what `systemctl cat {}` prints", what, name);
-          const std::size_t at = launch.spans.empty() ? 0 : launch.spans.front().begin;
-          launch.notes.push_back({"SH002", why, at});
-          launch.unknown.push_back({why, at, launch.where});
-        }
-      };
-      tell(unit, fmt::format("{} changes this unit", part.name));
-      tell(part, fmt::format("this changes {}", unit.name));
-    }
-  }
-}
-
 }  // namespace
 
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
@@ -126,7 +103,6 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     }
     out.push_back(std::move(file));
   }
-  tell_drop_ins(out);
   return out;
 }
 

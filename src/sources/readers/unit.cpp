@@ -2,6 +2,7 @@
 // lines: variables are filled in word by word. Tested by tests/sources_test.cpp.
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 namespace {
@@ -46,7 +48,9 @@ ShellText without_specifiers(const ShellText& text, std::string_view who = "syst
       const std::size_t close = named ? std::min(text.text.find(')', i), text.text.size() - 1) : i + 1;
       append(out, unknown_text(fmt::format("{} is filled in by {}", text.text.substr(i, close + 1 - i), who),
                                text.origin[i]));
-      i = named && text.text.substr(close).starts_with(")s") ? close + 1 : close;
+      // %(NAME)s, %(process_num)02d
+      const auto kind = std::min(text.text.find_first_not_of("0123456789", close + 1), text.text.size() - 1);
+      i = named && (text.text[kind] == 's' || text.text[kind] == 'd') ? kind : close;
     }
   }
   return out;
@@ -224,25 +228,45 @@ Result<bool> run_command(std::vector<ShellWord> command, bool container, const S
 
 }  // namespace
 
-Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
-  const std::string_view text = source.text;
-  if (text.find("[program:") != std::string_view::npos) {
-    read_supervised(text, finder);
-    return true;
-  }
-  RunContext context;
-  std::vector<ShellText> starts;
+namespace {
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  return a.lexically_normal() == b.lexically_normal();
+}
+
+// What a unit's file and its drop-ins (NAME.service.d/*.conf) say, one after another.
+class UnitReader {
+ public:
+  UnitReader(const SourceText& source, LaunchFinder& finder) : source_(source), finder_(finder) {}
+
+  RunContext context = {};
+  struct Start {
+    ShellText text;
+    bool here;  // in the file that is read
+  };
+  std::vector<Start> starts = {};
+  std::vector<Start> replaced = {};
   bool container = false;
-  std::optional<ShellText> entrypoint;  // of a quadlet
-  std::vector<std::string> unset;       // NAME, or NAME=VALUE where it has that value
-  ShellText overrides;                  // a file of variables, which wins over Environment=
-  for (std::size_t from = 0; from < text.size();) {
-    std::size_t next = 0;
-    const ShellText line = whole_line(text, from, next);
-    from = next;
+  std::optional<ShellText> entrypoint = {};  // of a quadlet
+  std::vector<std::string> unset = {};       // NAME, or NAME=VALUE where it has that value
+  ShellText overrides = {};                  // a file of variables, which wins over Environment=
+
+  // `elsewhere`: of another file; what it says is told at the beginning of this one.
+  void take(std::string_view text, bool elsewhere) {
+    for (std::size_t from = 0; from < text.size();) {
+      std::size_t next = 0;
+      ShellText line = whole_line(text, from, next);
+      from = next;
+      if (elsewhere) std::fill(line.origin.begin(), line.origin.end(), std::size_t{0});
+      setting(line, !elsewhere);
+    }
+  }
+
+ private:
+  void setting(const ShellText& line, bool here) {
     if (line.text.starts_with('[')) container = line.text.starts_with("[Container]");
     const auto equals = line.text.find('=');
-    if (equals == std::string::npos || line.text[0] == '#' || line.text[0] == ';') continue;
+    if (equals == std::string::npos || equals == 0 || line.text[0] == '#' || line.text[0] == ';') return;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
     const ShellText value = without_specifiers(tail(line, equals + 1));
     if (key == "Environment") {
@@ -252,14 +276,13 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     } else if (key == "UnsetEnvironment") {
       for (const ShellWord& word : unit_words(value)) unset.push_back(word.text);
     } else if (key == "EnvironmentFile") {
-      overrides = value;
-      finder.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
-                   line.origin.front()});
+      variable_file(value, line, here);
     } else if (key == "ExecStart" || (container && key == "Exec")) {
-      if (value.text.find_first_not_of(" \t") == std::string::npos)
+      if (value.text.find_first_not_of(" \t") == std::string::npos || (container && key == "Exec")) {
+        for (Start& start : starts) replaced.push_back(std::move(start));
         starts.clear();
-      else
-        starts.push_back(value);
+      }
+      if (value.text.find_first_not_of(" \t") != std::string::npos) starts.push_back({value, here});
     } else if (container && key == "Entrypoint") {
       entrypoint = value.text.empty() ? std::nullopt : std::optional(value);
     } else if (key == "Image") {
@@ -268,6 +291,106 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
       context.name = value.text;
     }
   }
+
+  // A quadlet's may stand beside it; a unit's has a path of the machine it runs on.
+  void variable_file(const ShellText& value, const ShellText& line, bool here) {
+    std::string path = value.text;
+    if (path.starts_with('-')) path.erase(0, 1);
+    const auto text = container && here && !path.starts_with('/') ? file_beside(source_.name, path) : std::nullopt;
+    if (text) {
+      for (auto& [name, one] : variables_of(*text, source_.given, line.origin.front()))
+        context.env.insert_or_assign(name, one);
+      return;
+    }
+    overrides = value;
+    finder_.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
+                  line.origin.front()});
+  }
+
+  const SourceText& source_;
+  LaunchFinder& finder_;
+};
+
+// The unit's own file, then its drop-ins in the order in which systemd applies them: names, then texts. What is read
+// is one of them.
+std::vector<std::pair<std::string, std::string>> unit_files(std::string_view name) {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<std::string, std::string>> out;
+  const fs::path file(name);
+  std::error_code error;
+  const bool drop_in = file.extension() == ".conf" && file.parent_path().extension() == ".d";
+  const fs::path unit = drop_in ? file.parent_path().parent_path() / file.parent_path().stem() : file;
+  if (name.empty() || unit.extension().empty()) return out;
+  const fs::path folder = unit.string() + ".d";
+  std::vector<fs::path> parts;
+  for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (it->path().extension() == ".conf" && parts.size() < 64) parts.push_back(it->path());
+  }
+  std::sort(parts.begin(), parts.end());
+  parts.insert(parts.begin(), unit);
+  for (const fs::path& part : parts) {
+    if (auto text = file_beside(part.string(), part.filename().string())) out.emplace_back(part.string(), *text);
+  }
+  return out;
+}
+
+// Starts of the file that is read; one that another file takes away is told.
+std::vector<ShellText> own_starts(UnitReader& unit, LaunchFinder& finder) {
+  std::vector<ShellText> out;
+  for (const UnitReader::Start& start : unit.starts) {
+    if (start.here) out.push_back(start.text);
+  }
+  for (const UnitReader::Start& start : unit.replaced) {
+    if (!start.here || start.text.text.find("sglang") == std::string::npos) continue;
+    finder.account(start.text);
+    const bool elsewhere =
+        std::any_of(unit.starts.begin(), unit.starts.end(), [](const auto& one) { return !one.here; });
+    if (elsewhere)
+      finder.note(
+          {"SH002", "a drop-in of this unit starts another command in place of this one", start.text.origin.front()});
+  }
+  return out;
+}
+
+// The commands of what the unit starts.
+Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& starts, const SourceText& source,
+                        LaunchFinder& finder) {
+  for (const ShellText& start : starts) {
+    std::vector<ShellWord> command;
+    std::vector<ShellWord> words = unit_words(start);
+    if (unit.entrypoint) words = behind_entrypoint(*unit.entrypoint, std::move(words));
+    words.push_back({{";", {}, {}}, 0, 0});  // several commands in one line
+    for (ShellWord& word : words) {
+      if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
+        command.push_back(std::move(word));
+      } else if (auto done = run_command(std::exchange(command, {}), unit.container, source, unit.context, finder);
+                 !done) {
+        return done;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
+  if (text.find("[program:") != std::string_view::npos) {
+    read_supervised(text, finder);
+    return true;
+  }
+  UnitReader unit(source, finder);
+  const auto files = unit_files(source.name);
+  const bool alone =
+      std::none_of(files.begin(), files.end(), [&](const auto& one) { return same_file(one.first, source.name); });
+  if (alone) unit.take(text, false);
+  for (const auto& [name, other] : files) {
+    const bool here = same_file(name, source.name);
+    unit.take(here ? text : std::string_view(other), !here);
+  }
+  RunContext& context = unit.context;
+  const ShellText& overrides = unit.overrides;
   if (!overrides.text.empty()) {
     for (auto& [name, value] : context.env) {
       value = unknown_text(
@@ -275,25 +398,12 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
           overrides.origin.front());
     }
   }
-  for (const std::string& name : unset) {
+  for (const std::string& name : unit.unset) {
     const auto found = context.env.find(name.substr(0, name.find('=')));
     if (found == context.env.end()) continue;
     if (found->first == name || name == found->first + "=" + found->second.text) context.env.erase(found);
   }
-  for (const ShellText& start : starts) {
-    std::vector<ShellWord> command;
-    std::vector<ShellWord> words = unit_words(start);
-    if (entrypoint) words = behind_entrypoint(*entrypoint, std::move(words));
-    words.push_back({{";", {}, {}}, 0, 0});  // several commands in one line
-    for (ShellWord& word : words) {
-      if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
-        command.push_back(std::move(word));
-      } else if (auto done = run_command(std::exchange(command, {}), container, source, context, finder); !done) {
-        return done;
-      }
-    }
-  }
-  return true;
+  return run_starts(unit, own_starts(unit, finder), source, finder);
 }
 
 }  // namespace preflight::sources
