@@ -7,15 +7,23 @@
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 
 using python::YamlNode;
 
 Result<bool> ManifestReader::run() {
+  find_kustomization();
   for (const YamlNode* root : tree_.documents()) {
     tree_.enter(*root);
     collect(*root, 0);
+    find_runtimes(*root);
+  }
+  for (const YamlNode* root : tree_.documents()) {
+    const YamlNode* runtime = at_path(root, {"spec", "predictor", "model", "runtime"});
+    const auto known = is_scalar(runtime) ? runtimes_.find(runtime->text) : runtimes_.end();
+    if (known != runtimes_.end()) known->second.used = true;
   }
   for (const YamlNode* root : tree_.documents()) {
     tree_.enter(*root);
@@ -51,15 +59,86 @@ void ManifestReader::account_for_prose(const YamlNode& node, int depth, bool pro
   }
 }
 
+// What kustomize makes of a file that it names, and changes, is another text.
+void ManifestReader::find_kustomization() {
+  constexpr std::array<std::string_view, 9> kChanges = {
+      "patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "images", "components", "transformers",
+      "vars",    "configMapGenerator"};
+  const std::string name(base_name(source_.name));
+  for (const char* file : {"kustomization.yaml", "kustomization.yml"}) {
+    const auto text = file_beside(source_.name, file);
+    if (!text) continue;
+    const auto tree = YamlTree::read(*text);
+    if (!tree || tree->documents().size() != 1 || !is_map(tree->documents().front())) continue;
+    const YamlNode& root = *tree->documents().front();
+    const YamlNode* resources = value_of(root, "resources");
+    if (!is_list(resources)) continue;
+    const bool named = std::any_of(resources->items.begin(), resources->items.end(), [&](const YamlNode* item) {
+      return is_scalar(item) && (item->text == name || item->text == "./" + name);
+    });
+    kustomized_ = named && std::any_of(kChanges.begin(), kChanges.end(),
+                                       [&](std::string_view key) { return value_of(root, key) != nullptr; });
+  }
+}
+
+void ManifestReader::find_runtimes(const YamlNode& root) {
+  if (!is_map(&root)) return;
+  const std::string kind = text_of(root, "kind");
+  const YamlNode* name = at_path(&root, {"metadata", "name"});
+  if ((kind == "ServingRuntime" || kind == "ClusterServingRuntime") && is_scalar(name))
+    runtimes_.insert_or_assign(name->text, Runtime{&root, false});
+}
+
+// An InferenceService runs the containers of its runtime: its arguments stand behind theirs, its variables win, and
+// {{.Name}} is its name. A runtime by itself runs nothing.
+bool ManifestReader::served(const YamlNode& root) {
+  const YamlNode* model = at_path(&root, {"spec", "predictor", "model"});
+  if (const YamlNode* own = at_path(&root, {"metadata", "name"}); is_scalar(own)) {
+    const auto runtime = runtimes_.find(own->text);
+    if (runtime != runtimes_.end() && runtime->second.root == &root) return runtime->second.used;
+  }
+  const auto runtime = is_map(model) ? runtimes_.find(text_of(*model, "runtime")) : runtimes_.end();
+  const YamlNode* spec = runtime == runtimes_.end() ? nullptr : value_of(*runtime->second.root, "spec");
+  if (!is_map(spec)) return false;
+  Around around{.dialect = Dialect::kKubernetes, .name = {}, .env = {}};
+  if (const YamlNode* own = at_path(&root, {"metadata", "name"}); is_scalar(own)) model_ = own->text;
+  around.name = model_;
+  if (const YamlNode* args = value_of(*model, "args"); is_list(args)) model_args_ = words_of(*args);
+  if (const YamlNode* env = value_of(*model, "env")) environment(*env, around, model_env_);
+  tree_.enter(*runtime->second.root);
+  walk(*spec, around, 1, "spec");
+  tree_.enter(root);
+  model_.clear();
+  model_args_.clear();
+  model_env_.clear();
+  return true;
+}
+
+void ManifestReader::fill_names(ShellWord& word) const {
+  for (const std::string_view written : {"{{.Name}}", "{{ .Name }}"}) {
+    const auto at = model_.empty() ? std::string::npos : word.text.find(written);
+    if (at == std::string::npos) continue;
+    ShellText filled = slice(word, 0, at);
+    append(filled, {model_, std::vector<std::size_t>(model_.size(), word.origin[at]), {}});
+    append(filled, slice(word, at + written.size(), word.text.size()));
+    static_cast<ShellText&>(word) = std::move(filled);
+  }
+}
+
 // Scripts and variables that ConfigMaps hold.
 void ManifestReader::collect(const YamlNode& node, int depth) {
   if (depth > 4 || node.kind != YamlNode::kMapping) return;
   if (const YamlNode* items = value_of(node, "items"); is_list(items)) {
     for (const YamlNode* item : items->items) collect(*item, depth + 1);
   }
-  if (text_of(node, "kind") != "ConfigMap") return;
   const YamlNode* meta = value_of(node, "metadata");
   const std::string name = is_map(meta) ? text_of(*meta, "name") : std::string();
+  if (const YamlNode* plain = value_of(node, "stringData"); text_of(node, "kind") == "Secret" && is_map(plain)) {
+    for (const auto& [key, value] : plain->pairs) {
+      if (is_scalar(key) && is_scalar(value)) secrets_[name].insert_or_assign(key->text, tree_.word(*value));
+    }
+  }
+  if (text_of(node, "kind") != "ConfigMap") return;
   const YamlNode* data = value_of(node, "data");
   if (!is_map(data)) return;
   for (const auto& [key, value] : data->pairs) {
@@ -78,6 +157,7 @@ void ManifestReader::document(const YamlNode& root) {
     read_dotenv();
     return walk(*services_, around, 1, "services");
   }
+  if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
   else if (is_map(&root) && value_of(root, "jobs") != nullptr)
@@ -86,7 +166,8 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kGitlab;
     return gitlab_pipeline(root, around);
   }
-  if (is_list(&root)) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
+  tasks_ = is_list(&root);
+  if (tasks_) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
   walk(root, around, 0, "");
 }
 

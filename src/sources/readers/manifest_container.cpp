@@ -77,9 +77,18 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   if (!is_scalar(part_of(node, "image"))) {  // of what stands around it
     context.image.clear();
     context.unknown.clear();
+  } else if (tasks_) {
+    context.env.clear();
   }
   environments(node, around, context.env, 0);
   other_variables(node, context);
+  if (kubernetes && kustomized_) {
+    context.unknown.push_back(
+        {"the kustomization.yaml beside this file changes what it names: give what `kustomize build` prints",
+         tree_.offset(node),
+         {}});
+  }
+  for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
   context.host = host_of(node, around, compose);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
@@ -97,6 +106,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
         error_ = done.error();
         return;
       }
+      fill_names(*done);
       if (!is_scalar(value)) {
         list = true;
         all.push_back(std::move(*done));
@@ -112,6 +122,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
       }
     }
   }
+  if (list || all.empty()) all.insert(all.end(), model_args_.begin(), model_args_.end());
   const bool by_image =
       all.size() > 0 && all.front().text.starts_with("--") &&
       std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
@@ -243,8 +254,9 @@ void ManifestReader::other_variables(const YamlNode& node, RunContext& context) 
     const YamlNode* ref = map != nullptr ? map : value_of(*item, "secretRef");
     if (ref == nullptr) continue;
     const std::string name = text_of(*ref, "name");
-    const auto known = maps_.find(name);
-    if (map != nullptr && known != maps_.end()) {
+    const auto& all = map != nullptr ? maps_ : secrets_;
+    const auto known = all.find(name);
+    if (known != all.end()) {
       const std::string prefix = text_of(*item, "prefix");
       for (const auto& [key, value] : known->second) context.env.try_emplace(prefix + key, value);
     } else {
@@ -277,6 +289,10 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
     const bool gitlab = around.dialect == Dialect::kGitlab;
     const auto kind = compose || gitlab ? Interpolation::kCompose : Interpolation::kKubernetes;
     if (around.dialect == Dialect::kWorkflow) {
+      if (value.text.find("matrix.") != std::string::npos)
+        by_matrix_.insert_or_assign(name, value);
+      else
+        by_matrix_.erase(name);
       env.insert_or_assign(name, without_expressions(value, env));
       return;
     }
@@ -332,7 +348,16 @@ void ManifestReader::value_from(const YamlNode& from, const std::string& name, c
     }
     return set_unknown(name, "a ConfigMap that is not in this file", at, env);
   }
-  set_unknown(name, value_of(from, "secretKeyRef") != nullptr ? "a secret" : "the cluster", at, env);
+  const YamlNode* secret = value_of(from, "secretKeyRef");
+  if (is_map(secret)) {
+    const auto known = secrets_.find(text_of(*secret, "name"));
+    const auto value = known == secrets_.end() ? Values::const_iterator{} : known->second.find(text_of(*secret, "key"));
+    if (known != secrets_.end() && value != known->second.end()) {
+      env.insert_or_assign(name, value->second);
+      return;
+    }
+  }
+  set_unknown(name, secret != nullptr ? "a secret" : "the cluster", at, env);
 }
 
 // A variable whose value stands somewhere else.

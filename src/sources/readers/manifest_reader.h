@@ -57,6 +57,12 @@ class ManifestReader {
   void argo_script(const YamlNode& node, const Around& around);
   void run_script(const ShellText& text, const RunContext& context);
 
+  // Models that KServe serves by a runtime of the same file.
+  void find_runtimes(const YamlNode& root);
+  bool served(const YamlNode& root);
+  void fill_names(ShellWord& word) const;
+  void find_kustomization();
+
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
   void job_settings(const YamlNode& node, Around& around);
@@ -115,8 +121,20 @@ class ManifestReader {
   int turns_ = 0;
   ShellText script_;
   std::map<std::string, Values> maps_;        // ConfigMaps by name
+  std::map<std::string, Values> secrets_;     // Secrets that are written as plain text
+  bool kustomized_ = false;                   // a kustomization beside this file changes its objects
   std::map<std::string, ShellText> scripts_;  // their scripts by file name
   std::set<std::string> used_;
+  struct Runtime {
+    const YamlNode* root;
+    bool used;
+  };
+  std::map<std::string, Runtime> runtimes_;       // of KServe, by name
+  std::string model_;                             // that is served by the runtime at hand
+  std::vector<ShellWord> model_args_;             // its arguments, behind those of the runtime
+  Values model_env_;                              // its variables, over those of the runtime
+  bool tasks_ = false;                            // of Ansible: what is around a container is set on its host
+  std::map<std::string, ShellWord> by_matrix_;    // variables of a workflow as written, where the matrix fills them in
   const YamlNode* services_ = nullptr;            // of a compose file
   const YamlNode* pipeline_ = nullptr;            // of GitLab
   std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others

@@ -173,19 +173,37 @@ void ManifestReader::written_variables(const YamlNode& step, Around& around) {
   }
 }
 
-// A step once for each row of the matrix, as far as it names its columns.
+// A step once for each row of the matrix, as far as it names its columns. What a row has not is empty.
 void ManifestReader::turns(const ShellText& script, const Around& around, const Values& env,
                            const RunContext& context) {
+  std::set<std::string> columns;
+  for (const auto& row : around.matrix) {
+    for (const auto& [name, value] : row) columns.insert(name);
+  }
   std::set<std::string> seen;
   for (const auto& row : around.matrix) {
     Values with = env;
     RunContext inside = context;
-    for (const auto& [name, value] : row) {
+    for (const std::string& name : columns) {
+      const auto entry = row.find(name);
       const std::string expression = "matrix." + name;
-      if (!names_expression(script.text, expression)) continue;
+      const ShellText value = entry == row.end() ? ShellText{} : static_cast<const ShellText&>(entry->second);
+      const bool named = names_expression(script.text, expression) ||
+                         std::any_of(by_matrix_.begin(), by_matrix_.end(), [&](const auto& one) {
+                           return env.contains(one.first) && names_expression(one.second.text, expression);
+                         });
+      if (!named) continue;
       with.insert_or_assign(expression, value);
-      inside.when += fmt::format("{}{}={}", inside.when.empty() ? "" : ", ", expression, value.text);
+      if (entry != row.end())
+        inside.when += fmt::format("{}{}={}", inside.when.empty() ? "" : ", ", expression, value.text);
     }
+    for (const auto& [name, written] : by_matrix_) {
+      if (!env.contains(name)) continue;
+      const ShellText filled = without_expressions(written, with);
+      with.insert_or_assign(name, filled);
+      inside.env.insert_or_assign(name, filled);
+    }
+    for (const std::string& name : columns) inside.env.erase("matrix." + name);
     if (seen.insert(inside.when).second && ++turns_ <= kMostTurns)
       run_script(without_expressions(script, with), inside);
   }
@@ -321,6 +339,8 @@ void ManifestReader::numbers_of_group(const YamlNode& node, Around& around) {
       number("DSTACK_GPUS_PER_NODE", tail(word, colon + 1));
     }
   }
+  const YamlNode* nodes = value_of(node, "num_nodes");
+  if (is_scalar(nodes) && value_of(node, "run") != nullptr) number("SKYPILOT_NUM_NODES", tree_.word(*nodes));
   const YamlNode* cards = is_map(resources) ? value_of(*resources, "accelerators") : nullptr;
   if (is_scalar(cards) && value_of(node, "run") != nullptr) {
     const ShellWord word = tree_.word(*cards);

@@ -77,17 +77,37 @@ std::optional<FileKind> kind_of_block(const std::string& language, std::string_v
   return std::nullopt;
 }
 
-// Without "$ " in front of commands; where such prompts stand, other lines are what was printed.
+// Of how many bytes the prompt at a line's beginning is: "$ ", "user@host:~$ ", "(venv) user@host:/srv# ".
+std::size_t prompt_of(std::string_view line) {
+  if (line.starts_with("$ ")) return 2;
+  std::size_t from = 0;
+  if (line.starts_with('(')) from = std::min(line.find(") "), line.size() - 2) + 2;
+  const auto sign = line.find_first_of("$#", from);
+  const auto host = line.find('@', from);
+  if (sign == std::string_view::npos || host == std::string_view::npos || host > sign || host == from) return 0;
+  const bool apart = sign + 1 < line.size() && line[sign + 1] == ' ';
+  const std::string_view front = line.substr(from, sign - from);
+  return apart && front.find_first_of(" \t='\"") == std::string_view::npos ? sign + 2 : 0;
+}
+
+// Without the prompts in front of commands; where such stand, other lines are what was printed.
 ShellText without_prompts(const ShellText& block) {
-  const bool prompts = block.text.starts_with("$ ") || block.text.find("\n$ ") != std::string::npos;
+  const auto line_at = [&](std::size_t from) {
+    const std::size_t end = std::min(block.text.find('\n', from), block.text.size());
+    return std::string_view(block.text).substr(from, end - from);
+  };
+  bool prompts = false;
+  for (std::size_t from = 0; from < block.text.size(); from += line_at(from).size() + 1)
+    prompts = prompts || prompt_of(line_at(from)) > 0;
   if (!prompts) return block;
   ShellText out;
   bool continued = false;
   for (std::size_t from = 0; from < block.text.size();) {
     const std::size_t end = std::min(block.text.find('\n', from), block.text.size() - 1) + 1;
-    const bool command = block.text.compare(from, 2, "$ ") == 0;
+    const std::size_t first = prompt_of(line_at(from));
+    const bool command = first > 0;
     const bool second = continued && block.text.compare(from, 1, ">") == 0;  // the prompt of a line that goes on
-    const std::size_t prompt = command ? 2 : second ? (block.text.compare(from, 2, "> ") == 0 ? 2 : 1) : 0;
+    const std::size_t prompt = command ? first : second ? (block.text.compare(from, 2, "> ") == 0 ? 2 : 1) : 0;
     if (command || continued) append(out, slice(block, from + prompt, end));
     continued = (command || continued) && end >= 2 && block.text[end - 1] == '\n' && block.text[end - 2] == '\\';
     from = end;
