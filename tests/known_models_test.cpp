@@ -48,9 +48,36 @@ TEST(KnownModels, TheNearestIsTheOneMeant) {
   EXPECT_EQ(nearest_models("qwen/qwen3-8b-fp8").at(0), "Qwen/Qwen3-8B-FP8");
   EXPECT_EQ(nearest_models("Qwen3-8B").at(0), "Qwen/Qwen3-8B");
   EXPECT_EQ(nearest_models("openai/gpt-oss20b").at(0), "openai/gpt-oss-20b");
+  EXPECT_THAT(nearest_models("Qwne3-8B"), ElementsAre("Qwen/Qwen3-8B"));
+  EXPECT_THAT(nearest_models("qwen3_8b"), ElementsAre("Qwen/Qwen3-8B"));
+  EXPECT_THAT(nearest_models("Qwen/Qwen38B"), ElementsAre("Qwen/Qwen3-8B"));
+  EXPECT_THAT(nearest_models("nvidia/Qwen3-8B-FP8"), ElementsAre("Qwen/Qwen3-8B-FP8"));
   EXPECT_THAT(nearest_models("nobody/no-such-model"), IsEmpty());
   EXPECT_THAT(nearest_models("m"), IsEmpty());
-  EXPECT_LE(nearest_models("meta-llama/Llama-3.2-2B").size(), 3U);
+}
+
+// One digit away is another model, and mostly one that exists.
+TEST(KnownModels, AnotherNumberIsNoSlip) {
+  for (const char* id : {"meta-llama/Llama-3.2-2B", "Qwen/Qwen3.6-27B-X", "deepseek-ai/DeepSeek-V9", "Qwen/Qwen3-9B",
+                         "Qwen/Qwen-8B", "microsoft/phi-5", "x/phi-3", "bge-m4"}) {
+    EXPECT_THAT(nearest_models(id), IsEmpty()) << id;
+  }
+}
+
+// A word more is another model too, however short it is.
+TEST(KnownModels, AnotherWordIsNoSlip) {
+  EXPECT_THAT(nearest_models("Qwen/Qwen3-8B-Instruct"), IsEmpty());
+  EXPECT_THAT(nearest_models("BAAI/bge-base-en-v1.5"), IsEmpty());
+}
+
+TEST(KnownModels, OtherSizesAreOfTheSameFamilyAndPublisher) {
+  EXPECT_THAT(other_sizes("meta-llama/Llama-3.2-2B"),
+              ElementsAre("meta-llama/Llama-3.2-3B", "meta-llama/Llama-3.2-1B"));
+  EXPECT_THAT(other_sizes("openai/gpt-oss-21b"), ElementsAre("openai/gpt-oss-20b", "openai/gpt-oss-120b"));
+  EXPECT_EQ(other_sizes("Qwen/Qwen3-9B").at(0), "Qwen/Qwen3-8B");
+  EXPECT_THAT(other_sizes("nvidia/Qwen3-9B"), IsEmpty());
+  EXPECT_THAT(other_sizes("Qwen/Qwen3-8"), IsEmpty());
+  EXPECT_THAT(other_sizes("google/gemma-4-2b"), IsEmpty());
 }
 
 // A checkpoint whose weights are described in a file of their own is not taken for an unquantised one.

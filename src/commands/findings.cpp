@@ -57,6 +57,14 @@ std::string how_to_get(const std::string& path, bool draft) {
                      draft ? "the draft's" : "its");
 }
 
+std::string alike(const std::string& path) {
+  if (const auto nearest = facts::nearest_models(path); !nearest.empty()) {
+    return fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
+  }
+  const auto sizes = facts::other_sizes(path);
+  return sizes.empty() ? "" : fmt::format("Known in other sizes: {}. ", fmt::join(sizes, ", "));
+}
+
 Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
   const auto& [path, draft, absurd] = model;
   const Rule* rule = find_rule("MD001");
@@ -71,8 +79,6 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
             .fix = "Give numbers as the model's authors published them, and as this launch can have them.",
             .where = given != nullptr ? given->where : SourceRange{}};
   }
-  const std::vector<std::string> nearest = facts::nearest_models(path);
-  const std::string alike = nearest.empty() ? "" : fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
   return {.rule = std::string(rule->id),
           .severity = rule->severity,
           .field = field,
@@ -80,7 +86,7 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
           .why = draft ? "It is neither a directory with a config.json nor an id this build knows. SGLang reads its "
                          "configuration in the middle of the resolution: what comes behind that is not checked."
                        : std::string(rule->why),
-          .fix = alike + how_to_get(path, draft) +
+          .fix = alike(path) + how_to_get(path, draft) +
                  (draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix)),
           .where = given != nullptr ? given->where : SourceRange{}};
 }

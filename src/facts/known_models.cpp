@@ -1,12 +1,14 @@
 #include "src/facts/known_models.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,24 +27,70 @@ std::string_view ids_line(std::string_view text) {
 
 std::string_view name_of(std::string_view id) { return id.substr(id.rfind('/') + 1); }
 
-std::size_t edits(std::string_view a, std::string_view b) {
+// Letters changed, left out, added, or two neighbours swapped: each one slip.
+std::size_t slips(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before;
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
+    std::vector<std::size_t> next(b.size() + 1, i + 1);
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t kept = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({kept, row[j] + 1, row[j + 1] + 1});
+      next[j + 1] = std::min({row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1});
+      const bool swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (swapped) next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
     }
+    before = std::exchange(row, std::move(next));
   }
   return row.back();
 }
 
-// A publisher's name is easily left out, and names carry suffixes: the last part alone is measured.
-std::size_t distance(const std::string& wanted, const std::string& known) {
-  if (wanted == known) return 0;
-  return 1 + edits(name_of(wanted), name_of(known));
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_mark(char c) { return c == '-' || c == '_' || c == '.'; }
+
+// Generation and size are told by numbers alone: Qwen3-4B is no slip for Qwen3-8B.
+std::string digits_of(std::string_view name) {
+  std::string out;
+  std::ranges::copy_if(name, std::back_inserter(out), is_digit);
+  return out;
+}
+
+// qwen3-8b as a family of sizes: its name without marks, "qwen3#b", and its first size, 8.
+struct Sized {
+  std::string family;
+  double size = 0;  // 0 = the name tells none
+};
+
+Sized sized(std::string_view name) {
+  Sized out;
+  for (std::size_t i = 0; i < name.size();) {
+    std::size_t end = i;
+    while (end < name.size() && (is_digit(name[end]) || (end > i && name[end] == '.'))) ++end;
+    const bool size = end > i && end < name.size() && (name[end] == 'b' || name[end] == 'm') &&
+                      (end + 1 == name.size() || is_mark(name[end + 1]));
+    if (size && out.size == 0) {
+      double n = 0;
+      std::from_chars(name.data() + i, name.data() + end, n);
+      out.size = name[end] == 'm' ? n / 1000 : n;
+    }
+    if (size) {
+      out.family += '#';
+    } else if (end > i) {
+      out.family += name.substr(i, end - i);
+    } else if (!is_mark(name[end])) {
+      out.family += name[end++];
+    } else {
+      ++end;
+    }
+    i = end;
+  }
+  return out;
+}
+
+std::vector<std::string> best(std::vector<std::pair<double, std::string_view>> found, std::size_t most) {
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < found.size() && i < most; ++i) out.emplace_back(found[i].second);
+  return out;
 }
 
 }  // namespace
@@ -76,22 +124,37 @@ std::vector<std::string_view> known_model_ids() {
 
 std::vector<std::string> nearest_models(std::string_view id, std::size_t most) {
   const std::string wanted = ascii_lower(std::string(id));
-  const std::size_t name_length = name_of(wanted).size();
-  if (name_length < 3) return {};
-  std::vector<std::pair<std::size_t, std::string_view>> found;
+  const std::string_view name = name_of(wanted);
+  if (name.size() < 3) return {};
+  const std::string numbers = digits_of(name);
+  std::vector<std::pair<double, std::string_view>> found;
+  std::size_t least = std::max<std::size_t>(name.size() / 8, 1);
   for (const std::string_view known : known_model_ids()) {
-    const std::size_t away = distance(wanted, ascii_lower(std::string(known)));
-    // A fifth of the name and the publisher: further away is another model.
-    if (away <= 1 + std::max<std::size_t>(name_length / 5, 1)) found.emplace_back(away, known);
+    const std::string other = ascii_lower(std::string(known));
+    if (digits_of(name_of(other)) != numbers) continue;
+    // A publisher's name is easily left out, and names carry suffixes: the last part alone is measured.
+    const std::size_t away = slips(name, name_of(other));
+    if (away > least) continue;
+    // The same name needs no company but that of other publishers, and none where the publisher is right too.
+    if (away == 0) least = 0;
+    found.emplace_back(other == wanted ? -1 : static_cast<double>(away), known);
   }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < found.size() && i < most; ++i) {
-    // An exact match in other letters needs no company.
-    if (i > 0 && found.front().first == 0) break;
-    out.emplace_back(found[i].second);
+  std::erase_if(found, [&](const auto& one) { return one.first > static_cast<double>(least); });
+  const bool exact = std::ranges::any_of(found, [](const auto& one) { return one.first < 0; });
+  return best(std::move(found), exact ? 1 : most);
+}
+
+std::vector<std::string> other_sizes(std::string_view id, std::size_t most) {
+  const std::string wanted = ascii_lower(std::string(id));
+  const Sized mine = sized(wanted);
+  if (mine.size <= 0 || wanted.find('/') == std::string::npos) return {};
+  std::vector<std::pair<double, std::string_view>> found;
+  for (const std::string_view known : known_model_ids()) {
+    const Sized other = sized(ascii_lower(std::string(known)));
+    if (other.size <= 0 || other.family != mine.family) continue;
+    found.emplace_back(std::abs(std::log(other.size / mine.size)), known);
   }
-  return out;
+  return best(std::move(found), most);
 }
 
 }  // namespace preflight::facts

@@ -19,8 +19,11 @@ std::shared_ptr<const Value> known_model(std::string_view id);
 
 std::vector<std::string_view> known_model_ids();
 
-// The known ids most like this one, best first: the same id in other letters, the same name of another publisher,
-// then those a few letters away. Nothing that is merely of the same family.
+// The known ids that this one may be a slip for, best first: the same id in other letters, the same name of another
+// publisher, then those a letter or two away. The numbers are meant as typed: another size is another model.
 std::vector<std::string> nearest_models(std::string_view id, std::size_t most = 3);
+
+// The same publisher's models whose names differ in the size alone, the nearest size first.
+std::vector<std::string> other_sizes(std::string_view id, std::size_t most = 3);
 
 }  // namespace preflight::facts
