@@ -114,6 +114,18 @@ TEST(Cards, OfOthersAndWithoutAComputeDriverDoNotCount) {
   EXPECT_THAT(machine.notes, Contains(HasSubstr("no driver")));
 }
 
+// Tiles that are devices have no tiles: the compute runtime passes such entries over.
+TEST(Cards, AMaskOfTilesWithoutWholeCardsLeavesNone) {
+  Tree tree;
+  tree.add("0bd5", "i915");
+  for (const char* hierarchy : {"FLAT", "COMBINED", ""}) {
+    const auto visible =
+        visible_devices(tree.read(), {{"ZE_AFFINITY_MASK", "0.0,0.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", hierarchy}});
+    EXPECT_TRUE(visible.devices.empty()) << hierarchy;
+    EXPECT_THAT(visible.notes, Contains(HasSubstr("COMPOSITE")));
+  }
+}
+
 // torch leaves a processor's own graphics out where there is a card.
 TEST(Cards, IntegratedGraphicsCountOnlyAlone) {
   Tree tree;
@@ -141,6 +153,19 @@ TEST(Cards, VariablesLeaveSomeOut) {
       {{{"ZE_AFFINITY_MASK", "0,1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 2, 131040},
       {{{"ZE_AFFINITY_MASK", "1.0"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 65520},
       {{{"ZE_AFFINITY_MASK", "7,8"}}, 1, 65520},
+      {{{"ZE_AFFINITY_MASK", "default"}}, 8, 65520},
+      {{{"ZE_AFFINITY_MASK", "0.0,0.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 131040},
+      {{{"ZE_AFFINITY_MASK", "0.1,0.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 65520},
+      {{{"ZE_AFFINITY_MASK", "0.0,2.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 2, 65520},
+      {{{"ZE_AFFINITY_MASK", "0.1,0"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 131040},
+      {{{"ZE_AFFINITY_MASK", "0.2,3"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 131040},  // no third tile
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:0.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 1, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*.*"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 8, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:1.*,3"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, 3, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "Level_Zero:GPU"}}, 8, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "!level_zero:0,1"}}, 6, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*;!level_zero:7"}}, 7, 65520},
+      {{{"ONEAPI_DEVICE_SELECTOR", "!opencl:*"}}, 8, 65520},
       {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:0,3"}}, 2, 65520},
       {{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*"}}, 8, 65520},
       {{{"ONEAPI_DEVICE_SELECTOR", "*:gpu"}}, 8, 65520},
@@ -162,7 +187,7 @@ TEST(Cards, AVariableThatIsNotUnderstoodIsSaidAndLeavesAll) {
   tree.add("e211", "xe");
   tree.add("e211", "xe");
   for (const Environment& env :
-       {Environment{{"ZE_AFFINITY_MASK", "first"}}, Environment{{"ONEAPI_DEVICE_SELECTOR", "!opencl:*"}},
+       {Environment{{"ZE_AFFINITY_MASK", "first"}}, Environment{{"ONEAPI_DEVICE_SELECTOR", "!level_zero:0.1"}},
         Environment{{"ONEAPI_DEVICE_SELECTOR", "gpu"}}}) {
     const auto visible = visible_devices(tree.read(), env);
     EXPECT_EQ(visible.devices.size(), 2U);
@@ -178,6 +203,8 @@ TEST(Cards, OneTooManyOrTooFewOfAssumedOnesFollowsTheMask) {
   EXPECT_EQ(devices_left(8, {{"ZE_AFFINITY_MASK", "0,1,2"}}, notes), 3);
   EXPECT_EQ(devices_left(2, {{"ZE_AFFINITY_MASK", "0,1,2"}}, notes), 2);
   EXPECT_EQ(devices_left(8, {}, notes), std::nullopt);
+  EXPECT_EQ(devices_left(4, {{"ZE_AFFINITY_MASK", "0.1,2.0,2.1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}, notes),
+            2);
   EXPECT_TRUE(notes.empty());
 }
 

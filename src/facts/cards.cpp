@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/read_text.h"
 #include "src/facts/device_profiles.h"
 
@@ -139,7 +141,8 @@ DeviceFacts device_of(const Card& card, bool whole) {
   if (card.profile) {
     out = *card.profile;
     // The same id is sold with half the memory: the driver knows. Its figure holds what the driver keeps for itself.
-    if (card.driver_mib && *card.driver_mib < out.memory_mib) out.memory_mib = *card.driver_mib;
+    const bool known = out.memory_mib > 0;
+    if (card.driver_mib && (!known || *card.driver_mib < out.memory_mib)) out.memory_mib = *card.driver_mib;
   } else {
     out.name = fmt::format("Intel GPU 0x{:04x}", card.pci_id);
     out.memory_mib = card.driver_mib.value_or(0);
@@ -163,87 +166,158 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return out;
 }
 
-// Indices of ZE_AFFINITY_MASK: "0,2" or "0.1". nullopt: not understood.
-std::optional<std::vector<std::pair<int, int>>> masked(std::string_view text) {
-  std::vector<std::pair<int, int>> out;
+// What one index of the mask and of the selector stands for.
+struct Unit {
+  DeviceFacts device;
+  int tiles = 1;  // that it consists of; 0 = not known
+};
+
+// "0", "0.1", and in the selector "*" and "0.*".
+struct Place {
+  static constexpr int kAny = -1;
+  static constexpr int kWhole = -2;
+  int device = kAny;
+  int tile = kWhole;
+};
+
+// Indices of ZE_AFFINITY_MASK. nullopt: not understood.
+std::optional<std::vector<Place>> masked(std::string_view text) {
+  std::vector<Place> out;
   for (const std::string_view part : split(text, ',')) {
     const auto dot = part.find('.');
     const auto device = number<int>(part.substr(0, dot), 10);
-    const auto tile = dot == std::string_view::npos ? std::optional(-1) : number<int>(part.substr(dot + 1), 10);
-    if (!device || !tile || *device < 0) return std::nullopt;
-    out.emplace_back(*device, *tile);
+    const auto tile =
+        dot == std::string_view::npos ? std::optional(Place::kWhole) : number<int>(part.substr(dot + 1), 10);
+    if (!device || !tile || *device < 0 || (*tile < 0 && dot != std::string_view::npos)) return std::nullopt;
+    out.push_back({*device, *tile});
+  }
+  return out;
+}
+
+Unit tiles_of_unit(const Unit& unit, int count) {
+  Unit out = unit;
+  if (unit.tiles > 0) out.device.memory_mib = unit.device.memory_mib / unit.tiles * count;
+  if (unit.tiles > 0) out.tiles = count;
+  return out;
+}
+
+// With whole cards as devices, 0.0,0.1 is one device with those two tiles; with tiles as devices the compute runtime
+// passes over every entry that names a tile.
+std::vector<Unit> left_by(const std::vector<Place>& mask, const std::vector<Unit>& units, bool whole) {
+  std::vector<Unit> out;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const int has = units[i].tiles;
+    std::set<int> tiles;
+    bool all = false;
+    for (const Place& place : mask) {
+      if (place.device != static_cast<int>(i)) continue;
+      all = all || place.tile == Place::kWhole;
+      if (whole && place.tile >= 0 && (has == 0 || place.tile < has)) tiles.insert(place.tile);
+    }
+    if (all) {
+      out.push_back(units[i]);
+    } else if (!tiles.empty()) {
+      out.push_back(tiles_of_unit(units[i], static_cast<int>(tiles.size())));
+    }
   }
   return out;
 }
 
 struct Selected {
   bool understood = true;
-  bool any = false;  // a term selects for Level Zero
-  bool all = false;  // and selects every device
-  std::vector<int> indices;
+  bool accepts = false;  // a term accepts something, of whatever backend
+  std::vector<Place> accepted;
+  std::vector<Place> discarded;
 };
 
-// The terms of ONEAPI_DEVICE_SELECTOR that concern Level Zero GPUs.
+// "0", "0.1", "*.*"; nullopt: not understood.
+std::optional<Place> place_in(std::string_view text) {
+  const auto index = [](std::string_view part) {
+    const auto n = part == "*" ? std::optional(Place::kAny) : number<int>(part, 10);
+    return n && (*n >= 0 || part == "*") ? n : std::nullopt;
+  };
+  const auto dot = text.find('.');
+  const auto device = index(text.substr(0, dot));
+  const auto tile = dot == std::string_view::npos ? std::optional(Place::kWhole) : index(text.substr(dot + 1));
+  return device && tile ? std::optional(Place{*device, *tile}) : std::nullopt;
+}
+
+// The terms of ONEAPI_DEVICE_SELECTOR that concern Level Zero GPUs: BACKEND:DEVICES, and !BACKEND:DEVICES to discard.
 Selected selected(std::string_view text) {
   Selected out;
-  for (const std::string_view term : split(text, ';')) {
-    if (term.empty() || term.front() == '!') {
-      out.understood = out.understood && term.empty();
-      continue;
-    }
+  for (std::string_view term : split(text, ';')) {
+    if (term.empty()) continue;
+    const bool discard = term.front() == '!';
+    if (discard) term.remove_prefix(1);
     const auto colon = term.find(':');
     const std::string_view backend = term.substr(0, colon);
-    if (colon == std::string_view::npos) {
-      out.understood = false;
-      continue;
-    }
-    if (backend != "level_zero" && backend != "*") continue;
+    out.understood = out.understood && colon != std::string_view::npos;
+    out.accepts = out.accepts || !discard;
+    if (colon == std::string_view::npos || (backend != "level_zero" && backend != "*")) continue;
     for (const std::string_view device : split(term.substr(colon + 1), ',')) {
-      if (device == "*" || device == "gpu") {
-        out.any = out.all = true;
-      } else if (const auto index = number<int>(device, 10); index && *index >= 0) {
-        out.any = true;
-        out.indices.push_back(*index);
-      } else if (device != "cpu" && device != "fpga") {
-        out.understood = false;
-      }
+      if (device == "cpu" || device == "fpga") continue;
+      const auto place = device == "gpu" ? std::optional(Place{}) : place_in(device);
+      out.understood = out.understood && place && !(discard && place->tile != Place::kWhole);
+      if (place) (discard ? out.discarded : out.accepted).push_back(*place);
     }
   }
+  if (!out.accepts) out.accepted.push_back({});  // where terms only discard, the others stay
   return out;
 }
 
-template <typename Item>
-std::vector<Item> kept(const std::vector<Item>& items, const std::vector<int>& indices) {
-  std::vector<Item> out;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (std::find(indices.begin(), indices.end(), static_cast<int>(i)) != indices.end()) out.push_back(items[i]);
-  }
-  return out;
+bool names(const std::vector<Place>& places, std::size_t device, int tile) {
+  return std::ranges::any_of(places, [&](const Place& place) {
+    const bool same = place.device == Place::kAny || place.device == static_cast<int>(device);
+    return same && (place.tile == tile || (place.tile == Place::kAny && tile >= 0));
+  });
 }
 
 // The selector picks among what the mask left. True when something was restricted.
-template <typename Item>
-bool select(std::vector<Item>& devices, const Environment& env, std::vector<std::string>& notes) {
+bool select(std::vector<Unit>& units, const Environment& env, std::vector<std::string>& notes) {
   const std::string text = variable(env, "ONEAPI_DEVICE_SELECTOR");
   if (text.empty()) return false;
-  const Selected choice = selected(text);
+  const Selected choice = selected(ascii_lower(text));
   if (!choice.understood) {
     notes.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR={} is not understood here: all devices are counted", text));
     return false;
   }
-  if (choice.all) return false;
-  if (!choice.any) {
-    notes.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR={} selects no Level Zero GPU", text));
-    devices.clear();
-    return true;
+  std::vector<Unit> left;
+  bool restricted = false;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const bool dropped = names(choice.discarded, i, Place::kWhole);
+    const bool taken = !dropped && names(choice.accepted, i, Place::kWhole);
+    if (taken) left.push_back(units[i]);
+    restricted = restricted || !taken;
+    for (int tile = 0; tile < units[i].tiles && units[i].tiles > 1 && !dropped; ++tile) {
+      if (!names(choice.accepted, i, tile)) continue;
+      left.push_back(tiles_of_unit(units[i], 1));
+      restricted = true;
+    }
   }
-  devices = kept(devices, choice.indices);
-  return true;
+  if (left.empty() && !units.empty())
+    notes.push_back(fmt::format("ONEAPI_DEVICE_SELECTOR={} selects no Level Zero GPU", text));
+  units = std::move(left);
+  return restricted;
 }
 
-bool not_understood(const std::string& mask, std::vector<std::string>& notes) {
-  notes.push_back(fmt::format("ZE_AFFINITY_MASK={} is not understood here: all devices are counted", mask));
-  return false;
+// The mask, too, numbers what it leaves anew. True when it was there and understood.
+bool mask(std::vector<Unit>& units, const Environment& env, bool whole, std::vector<std::string>& notes) {
+  const std::string text = variable(env, "ZE_AFFINITY_MASK");
+  if (text.empty() || text == "default") return false;
+  const auto list = masked(text);
+  if (!list) {
+    notes.push_back(fmt::format("ZE_AFFINITY_MASK={} is not understood here: all devices are counted", text));
+    return false;
+  }
+  const bool names_tiles = std::ranges::any_of(*list, [](const Place& place) { return place.tile >= 0; });
+  if (names_tiles && !whole) {
+    notes.push_back(
+        fmt::format("ZE_AFFINITY_MASK={}: an entry that names a tile counts with "
+                    "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE alone, and leaves no device here",
+                    text));
+  }
+  units = left_by(*list, units, whole);
+  return true;
 }
 
 // Level Zero opens render nodes of these drivers, and no others.
@@ -312,51 +386,22 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env, c
   VisibleDevices out;
   const std::vector<const Card*> cards = cards_within(machine, limit, out);
   const bool whole = composite(env);
-  struct Unit {
-    DeviceFacts device;
-    int tiles;  // that it consists of
-  };
   std::vector<Unit> units;  // one per index of the mask
   for (const Card* card : cards) {
     const DeviceFacts device = device_of(*card, whole);
     for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile) units.push_back({device, whole ? card->tiles : 1});
   }
-  if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
-    if (const auto list = masked(mask)) {
-      std::vector<int> indices;
-      for (const auto& [device, tile] : *list) indices.push_back(device);
-      // "0.1" of a whole card leaves that tile of it.
-      for (const auto& [device, tile] : *list) {
-        if (tile < 0 || device >= static_cast<int>(units.size())) continue;
-        Unit& unit = units[static_cast<std::size_t>(device)];
-        unit.device.memory_mib /= std::exchange(unit.tiles, 1);
-      }
-      units = kept(units, indices);
-      out.restricted = true;
-    } else {
-      not_understood(mask, out.notes);
-    }
-  }
+  out.restricted = mask(units, env, whole, out.notes) || out.restricted;
   out.restricted = select(units, env, out.notes) || out.restricted;
   for (Unit& unit : units) out.devices.push_back(std::move(unit.device));
   return out;
 }
 
 std::optional<int> devices_left(int count, const Environment& env, std::vector<std::string>& notes) {
-  std::vector<int> devices(static_cast<std::size_t>(std::max(count, 0)));
-  bool restricted = false;
-  if (const std::string mask = variable(env, "ZE_AFFINITY_MASK"); !mask.empty()) {
-    if (const auto list = masked(mask)) {
-      std::vector<int> indices;
-      for (const auto& [device, tile] : *list) indices.push_back(device);
-      devices = kept(devices, indices);
-      restricted = true;
-    } else {
-      not_understood(mask, notes);
-    }
-  }
-  restricted = select(devices, env, notes) || restricted;
-  return restricted ? std::optional(static_cast<int>(devices.size())) : std::nullopt;
+  std::vector<Unit> units(static_cast<std::size_t>(std::max(count, 0)), Unit{.device = {}, .tiles = 0});
+  bool restricted = mask(units, env, composite(env), notes);
+  restricted = select(units, env, notes) || restricted;
+  return restricted ? std::optional(static_cast<int>(units.size())) : std::nullopt;
 }
 
 }  // namespace preflight::facts
