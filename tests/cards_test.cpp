@@ -48,6 +48,9 @@ TEST(Cards, AreKnownByTheirPciIdWhicheverDriverHoldsThem) {
                       {"e20b", "xe", "Intel(R) Arc(TM) B580 Graphics", 12216, 1},
                       {"56a0", "i915", "Intel(R) Arc(TM) A770 Graphics", 16225, 1},
                       {"56c0", "i915", "Intel(R) Data Center GPU Flex 170", 14248, 1},
+                      {"56c1", "i915", "Intel(R) Data Center GPU Flex 140", 0, 1},  // nobody told torch's figure here
+                      {"7d55", "i915", "Intel(R) Arc(TM) Graphics (Meteor Lake)", 0, 1},
+                      {"b080", "xe", "Intel(R) Arc(TM) B390 GPU", 0, 1},
                       {"0bda", "i915", "Intel(R) Data Center GPU Max 1100", 49080, 1},
                       {"0bd5", "i915", "Intel(R) Data Center GPU Max 1550", 65520, 2}};  // a device per tile
   for (const Row& row : rows) {

@@ -114,6 +114,25 @@ TEST(Facts, EightMax1550HaveSixteenDevices) {
   EXPECT_EQ(facts_of({"--sysroot", root.path(), "--env", "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE"})["device"]["count"], 8);
 }
 
+// What no sysfs tells: a processor's graphics have no memory of their own.
+TEST(Facts, AProcessorsGraphicsTakeAShareOfTheHostsMemory) {
+  const TemporaryDirectory dir;
+  const std::string device = "sys/class/drm/card0/device/";
+  dir.file(device + "vendor", "0x8086\n");
+  dir.file(device + "device", "0xb080\n");
+  dir.file(device + "uevent", "DRIVER=xe\nPCI_SLOT_NAME=0000:00:02.0\n");
+  dir.file(device + "drm/renderD128/dev", "226:128\n");
+  dir.file("dev/dri/renderD128", "");
+  dir.file("proc/meminfo", "MemTotal:       33554432 kB\nMemAvailable:   33554432 kB\n");
+  const auto facts = facts_of({"--sysroot", dir.path()});
+  EXPECT_EQ(facts["device"]["name"], "Intel(R) Arc(TM) B390 GPU");
+  EXPECT_EQ(facts["device"]["memory_mib"], 32768 * 4 / 5);
+  EXPECT_THAT(facts["notes"].dump(), HasSubstr("shares the host's memory"));
+  const auto given = facts_of({"--sysroot", dir.path(), "--device-memory", "16GiB"});
+  EXPECT_EQ(given["device"]["memory_mib"], 16384);
+  EXPECT_THAT(given["notes"].dump(), Not(HasSubstr("shares")));
+}
+
 TEST(Facts, AnOptionStandsAboveWhatIsFound) {
   const TemporaryDirectory root;
   add_card(root, 0, "e223", "xe");

@@ -168,6 +168,22 @@ void take_visible(const facts::VisibleDevices& visible, MachineFacts& facts) {
   if (!memory_known(card.device)) facts.device.memory_mib = DeviceFacts{}.memory_mib;
 }
 
+// A processor's own graphics use the host's memory. Intel's compute runtime reports four fifths of it as theirs (its
+// DrmMemoryManager, for devices without memory of their own); which share a given driver takes is not known here.
+// True where that is so.
+bool share_host_memory(const MachineLookup& lookup, facts::VisibleDevices& visible) {
+  const bool shared = !visible.devices.empty() && std::ranges::all_of(lookup.cards.cards, [](const facts::Card& card) {
+    return card.integrated && !card.driver_mib;
+  });
+  const std::int64_t host = lookup.facts.host_memory_mib.value_or(0);
+  if (!shared || host <= 0) return false;
+  for (DeviceFacts& device : visible.devices) device.memory_mib = host * 4 / 5;
+  visible.notes.push_back(
+      fmt::format("{} shares the host's memory: four fifths of it are taken as its own; --device-memory says otherwise",
+                  visible.devices.front().name));
+  return true;
+}
+
 // Options stand above everything that was found.
 void take_given(const GivenMachine& given, MachineFacts& facts) {
   if (given.profile) {
@@ -221,24 +237,26 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
       facts.notes.push_back(fmt::format("{} holds no Intel card", given.sysroot));
     }
   }
-  if (!out.cards.cards.empty()) {
-    facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
-    facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
-    facts.device_place = out.cards.cards.front().driver;
-    // Variables of this process stand until the launch's own are known (machine_for).
-    const auto all = facts::visible_devices(out.cards, {});
-    if (all.devices.empty()) {
-      facts.device_origin = facts.memory_origin = Origin::kAssumed;
-      facts.device.count = 0;
-    } else {
-      take_visible({all.devices, {}, false}, facts);
-    }
-  }
   if (facts.host_origin == Origin::kAssumed) {
     const std::int64_t mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
     if (mib > 0) {
       facts.host_memory_mib = mib;
       facts.host_origin = Origin::kSystem;
+    }
+  }
+  if (!out.cards.cards.empty()) {
+    facts.notes.insert(facts.notes.end(), out.cards.notes.begin(), out.cards.notes.end());
+    facts.device_origin = facts.memory_origin = facts.count_origin = Origin::kSystem;
+    facts.device_place = out.cards.cards.front().driver;
+    // Variables of this process stand until the launch's own are known (machine_for).
+    auto all = facts::visible_devices(out.cards, {});
+    const bool shared = share_host_memory(out, all);
+    if (all.devices.empty()) {
+      facts.device_origin = facts.memory_origin = Origin::kAssumed;
+      facts.device.count = 0;
+    } else {
+      take_visible({all.devices, {}, false}, facts);
+      if (shared) facts.memory_origin = Origin::kAssumed;
     }
   }
   take_given(given, facts);
@@ -277,12 +295,14 @@ MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
   const bool here = out.count_origin == Origin::kSystem;
   if (here) env.insert(lookup.variables.begin(), lookup.variables.end());
   if (here) {
-    const auto visible = facts::visible_devices(lookup.cards, env, given ? &*given : nullptr);
+    auto visible = facts::visible_devices(lookup.cards, env, given ? &*given : nullptr);
     const MachineFacts before = out;
-    take_visible(visible, out);
-    if (visible.restricted) out.count_origin = Origin::kCommand;
     // A card that was named by option is not what sysfs says.
     const bool named = before.device_origin == Origin::kGiven;
+    const bool shared = !named && !memory_given && share_host_memory(lookup, visible);
+    take_visible(visible, out);
+    if (shared) out.memory_origin = Origin::kAssumed;
+    if (visible.restricted) out.count_origin = Origin::kCommand;
     if (named || memory_given) {
       const int count = out.device.count;
       out.device = before.device;
