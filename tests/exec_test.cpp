@@ -77,6 +77,18 @@ TEST_F(Exec, JudgesWhatWrappersAndTheRealEnvironmentMakeOfIt) {
   EXPECT_THAT(odd.err, HasSubstr("SGLANG_NO_SUCH_THING"));
 }
 
+// PATH finds it, as it will: VIRTUAL_ENV alone does not make a Python.
+TEST_F(Exec, JudgesByThePackagesOfTheInterpreterThatRuns) {
+  const std::string venvs =
+      "mkdir -p $PWD/v/lib/python3.11/site-packages/sglang-0.5.18.dist-info "
+      "o/lib/python3.11/site-packages/sglang-0.5.20.dist-info o/bin && cp \"$(command -v python)\" o/bin/; "
+      "export VIRTUAL_ENV=$PWD/v; ";
+  const std::string in = "cd $(mktemp -d); " + venvs;
+  EXPECT_THAT(shell(in + "PATH=$PWD/o/bin:$PATH xpu-preflight exec -- " + kGood).err, HasSubstr("SGLang 0.5.20"));
+  EXPECT_THAT(shell(in + "xpu-preflight exec -- $PWD/o/bin/" + kGood).err, HasSubstr("SGLang 0.5.20"));
+  EXPECT_THAT(shell(in + "xpu-preflight exec -- " + kGood).err, Not(HasSubstr("SGLang 0.5.18")));
+}
+
 TEST_F(Exec, StartsWhatIsNoLaunchAndSaysSoUnlessSomethingIsDemanded) {
   const ToolRun run = shell("xpu-preflight exec -- sh -c 'echo hello; exit 5'");
   EXPECT_EQ(run.status, 5);

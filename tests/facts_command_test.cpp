@@ -250,6 +250,35 @@ TEST(Facts, TheImageAndTheInstalledPackageNameTheRelease) {
   EXPECT_THAT(unknown["notes"].dump(), HasSubstr("not known here"));
 }
 
+TEST(Facts, TheLaunchsOwnInterpreterHasThePackages) {
+  const TemporaryDirectory dir;
+  const auto venv = [&](const std::string& name, const std::string& release) {
+    dir.file(name + "/lib/python3.11/site-packages/sglang-" + release + ".dist-info/METADATA", "");
+    dir.file(name + "/bin/python", "");
+    return dir.path() + "/" + name;
+  };
+  const std::string active = venv("active", "0.5.18");
+  const std::string own = venv("own", "0.5.20");
+  const std::string launch = "/bin/python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B";
+  const auto of = [&](const std::string& script) { return facts_of({"--command", script}, {"VIRTUAL_ENV=" + active}); };
+  EXPECT_EQ(of("python -m sglang.launch_server --model-path m")["release"]["value"], "0.5.18");
+  EXPECT_EQ(of(own + launch)["release"]["value"], "0.5.20");
+  EXPECT_EQ(
+      of(". " + own + "/bin/activate; exec nice python -m sglang.launch_server --model-path m")["release"]["value"],
+      "0.5.20");
+  EXPECT_EQ(of(own + "/bin/sglang serve m")["release"]["origin"], "assumed");  // no such file
+  const auto absent = of("/nowhere" + launch);
+  EXPECT_EQ(absent["release"]["origin"], "assumed");
+  EXPECT_EQ(absent["packages"].size(), 0U);
+  EXPECT_THAT(absent["notes"].dump(), HasSubstr("/nowhere/bin/python"));
+  // Which environment that is, the tool decides.
+  EXPECT_EQ(of("uv run python -m sglang.launch_server --model-path m")["release"]["origin"], "assumed");
+  // A container has none of this machine's.
+  const auto inside = of("docker run some/image:1 python -m sglang.launch_server --model-path m");
+  EXPECT_EQ(inside["release"]["origin"], "assumed");
+  EXPECT_EQ(inside["packages"].size(), 0U);
+}
+
 TEST(Facts, EachLaunchOfAFileHasTheReleaseOfItsOwnImage) {
   const TemporaryDirectory dir;
   const auto service = [](const std::string& name, const std::string& tag) {

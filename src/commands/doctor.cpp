@@ -167,7 +167,8 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));
   }
-  for (std::string& fault : facts::package_faults(input.machine.facts.packages)) {
+  const bool own = prepared != nullptr && prepared->machine.has_value();  // of the interpreter that the launch names
+  for (std::string& fault : facts::package_faults(own ? prepared->machine->packages : input.machine.facts.packages)) {
     out.push_back(wrong("HO007", std::move(fault)));
   }
   std::sort(out.begin(), out.end(), [](const Examined& a, const Examined& b) { return a.rule < b.rule; });

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <CLI/CLI.hpp>
@@ -88,6 +89,7 @@ Outcome judge(const ExecFlags& flags, const std::vector<std::string>& words) {
   command->output = output_options(check.launch, STDERR_FILENO);
   command->input.variables = own_environment();
   command->input.command_name = "command line";
+  if (const char* path = std::getenv("PATH"); path != nullptr) command->input.search_path = path;
   auto prepared = prepare_launch(command->input);
   if (!prepared) return {not_judged(prepared.error().text(), flags), kFindings};
   const Report report = make_report(std::move(*prepared), *command);

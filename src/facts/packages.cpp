@@ -1,5 +1,7 @@
 #include "src/facts/packages.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -147,6 +149,25 @@ Result<Packages> read_packages(const std::string& python, const Environment& env
     if (const fs::path site = site_packages_of(it->second); !site.empty()) return read(site, name);
   }
   return Packages{};
+}
+
+Packages packages_of_program(const std::string& file) {
+  std::error_code error;
+  const bool usable = !file.empty() && fs::exists(file, error) && !fs::is_directory(file, error);
+  const fs::path site = usable ? site_packages_for(file) : fs::path();
+  return site.empty() ? Packages{.site_packages = {}, .named_by = file, .found = {}} : read(site, file);
+}
+
+std::string program_on_path(std::string_view name, std::string_view path) {
+  for (std::size_t from = 0; from <= path.size();) {
+    const std::size_t end = std::min(path.find(':', from), path.size());
+    const fs::path folder = end == from ? fs::path(".") : fs::path(path.substr(from, end - from));
+    const fs::path file = folder / name;
+    std::error_code error;
+    if (access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, error)) return file.string();
+    from = end + 1;
+  }
+  return {};
 }
 
 std::optional<JudgedAs> release_of_version(std::string_view version) {

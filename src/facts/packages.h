@@ -27,6 +27,13 @@ struct Packages {
 // `python`: an interpreter or the folder of its environment, "" for the active one. Errors: it was named and is none.
 Result<Packages> read_packages(const std::string& python, const Environment& env);
 
+// Those of the environment that a program on this machine belongs to: an interpreter, or a script installed beside it.
+// "" as site_packages: none is found beside it, or there is no such file.
+Packages packages_of_program(const std::string& file);
+
+// The file that a program's name means with this PATH, as execvp looks for it; "" = none.
+std::string program_on_path(std::string_view name, std::string_view path);
+
 // The release that a version of sglang is judged as: itself where it has tables, else 0.5.23.post1 and 0.5.23.dev4+g1
 // are 0.5.23. nullopt: none that is known here.
 struct JudgedAs {

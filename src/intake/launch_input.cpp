@@ -612,16 +612,30 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   return out;
 }
 
-// One of several launches in a text has an image of its own, which names its release where no option does.
-LaunchInput of_its_image(const LaunchInput& input, const sources::LaunchCommand& launch) {
+// The program that starts a launch: a name is looked for on the PATH that it is started with, where that is known.
+LaunchProgram program_of(const LaunchInput& input, const sources::LaunchCommand& launch) {
+  LaunchProgram out{launch.program, launch.elsewhere};
+  const auto own = launch.env.find("PATH");
+  const std::string& path = own != launch.env.end() ? own->second : input.search_path;
+  if (!out.file.empty() && out.file.find('/') == std::string::npos && !path.empty()) {
+    if (const std::string file = facts::program_on_path(out.file, path); !file.empty()) out.file = file;
+  }
+  return out;
+}
+
+// A launch has the packages of its own interpreter, and one of several in a text an image of its own, which names its
+// release where no option does.
+LaunchInput of_its_own(const LaunchInput& input, const sources::LaunchCommand& launch) {
   LaunchInput one = input;
   one.found = &launch;
-  const auto release = parse_release(launch.release);
+  take_program(program_of(input, launch), one.machine);
   SourcedText& judged = one.machine.facts.release;
-  if (!release || !is_supported(*release) || judged.origin == Origin::kGiven) return one;
-  if (one.release != *release || judged.value != release->text())
-    judged = {release->text(), Origin::kImage, launch.image};
-  one.release = *release;
+  one.release = parse_release(judged.value).value_or(one.release);
+  const auto release = facts::release_of_version(launch.release);
+  if (!release || judged.origin == Origin::kGiven) return one;
+  if (one.release != release->release || judged.value != release->release.text())
+    judged = {release->release.text(), Origin::kImage, launch.image};
+  one.release = release->release;
   return one;
 }
 
@@ -630,7 +644,7 @@ LaunchInput of_its_image(const LaunchInput& input, const sources::LaunchCommand&
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   const log::Stage stage("resolution");
   auto launch = input.command ? launch_in(input) : Result<sources::LaunchCommand>();
-  auto prepared = input.command && launch ? prepare(of_its_image(input, *launch)) : prepare(input);
+  auto prepared = input.command && launch ? prepare(of_its_own(input, *launch)) : prepare(input);
   if (prepared) conceal(*prepared);
   return prepared;
 }

@@ -37,6 +37,7 @@ struct LaunchInput {
   std::map<std::string, std::string> facts;       // --fact NAME=VALUE
   DeviceFacts device;                             // before the launch's own variables
   MachineLookup machine;
+  std::string search_path;                // PATH, where the launch is started from here; "" = another's shell decides
   std::optional<facts::CardLimit> cards;  // that the launch's container is given, where its own text does not say so
   bool ask_builtin = true;                // --resolver builtin or both
   std::string interpreter;                // --resolver python[:EXE] or both[:EXE]; empty = not asked

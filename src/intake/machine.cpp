@@ -37,11 +37,6 @@ std::string release_list() {
   return list;
 }
 
-void assume(MachineFacts& facts, std::string note) {
-  facts.release = {supported_releases().back().text(), Origin::kAssumed, ""};
-  if (!note.empty()) facts.notes.push_back(std::move(note));
-}
-
 // The release of an installed sglang or of an image, or why it is not one that is known.
 std::optional<SourcedText> judged(std::string_view version, Origin origin, const std::string& place,
                                   std::vector<std::string>& notes) {
@@ -58,10 +53,9 @@ std::optional<SourcedText> judged(std::string_view version, Origin origin, const
 
 std::string sglang_place(const MachineFacts& facts) { return "sglang in " + facts.environment.value; }
 
-void differs(MachineFacts& facts, const SourcedText& other) {
-  if (other.value.empty() || other.value == facts.release.value) return;
-  facts.notes.push_back(
-      fmt::format("{} is SGLang {}; the launch is judged as {}", other.place, other.value, facts.release.value));
+void differs(const SourcedText& other, const SourcedText& judged, std::vector<std::string>& notes) {
+  if (other.value.empty() || other.value == judged.value) return;
+  notes.push_back(fmt::format("{} is SGLang {}; the launch is judged as {}", other.place, other.value, judged.value));
 }
 
 // Whoever asks an interpreter means its release; one without packages beside it, as python3 may be, names none.
@@ -75,25 +69,34 @@ Result<facts::Packages> packages_of(const GivenMachine& given, const Environment
   return facts::read_packages(given.python, variables);
 }
 
-Result<bool> decide_release(const GivenMachine& given, const std::string* command, MachineFacts& facts) {
-  std::optional<SourcedText> image;
-  if (command != nullptr) {
-    if (const auto tag = sources::sglang_image(*command)) {
-      if (tag->version.empty()) {
-        facts.notes.push_back(fmt::format("the image {} does not say which release it holds", tag->image));
-      } else {
-        image = judged(tag->version, Origin::kImage, tag->image, facts.notes);
-      }
-    }
+// The release of the image that the command names.
+void read_image(const std::string& command, MachineLookup& lookup) {
+  const auto tag = sources::sglang_image(command);
+  if (!tag) return;
+  if (tag->version.empty()) {
+    lookup.facts.notes.push_back(fmt::format("the image {} does not say which release it holds", tag->image));
+  } else if (auto image = judged(tag->version, Origin::kImage, tag->image, lookup.facts.notes)) {
+    lookup.image = std::move(*image);
   }
-  std::optional<SourcedText> installed;
-  if (const InstalledPackage* sglang = facts::package_named(facts.packages, "sglang")) {
-    installed = judged(sglang->version, Origin::kPackage, sglang_place(facts), facts.notes);
-    if (sglang->editable) {
-      facts.notes.push_back(
-          fmt::format("{} is an editable installation: its code may differ from the release's", sglang_place(facts)));
-    }
+}
+
+std::optional<SourcedText> installed_release(MachineLookup& lookup) {
+  const MachineFacts& facts = lookup.facts;
+  const InstalledPackage* sglang = facts::package_named(facts.packages, "sglang");
+  if (sglang == nullptr) return std::nullopt;
+  auto installed = judged(sglang->version, Origin::kPackage, sglang_place(facts), lookup.release_notes);
+  if (sglang->editable) {
+    lookup.release_notes.push_back(
+        fmt::format("{} is an editable installation: its code may differ from the release's", sglang_place(facts)));
   }
+  return installed;
+}
+
+Result<bool> decide_release(MachineLookup& lookup) {
+  const GivenMachine& given = lookup.given;
+  MachineFacts& facts = lookup.facts;
+  const bool image = !lookup.image.value.empty();
+  const std::optional<SourcedText> installed = installed_release(lookup);
   if (!given.release.empty()) {
     const auto release = parse_release(given.release);
     if (!release || !is_supported(*release)) {
@@ -102,20 +105,27 @@ Result<bool> decide_release(const GivenMachine& given, const std::string* comman
     }
     facts.release = {release->text(), Origin::kGiven, "--sglang-version"};
   } else if (image) {
-    facts.release = *image;
-  } else if (!facts.release.value.empty()) {
-    return true;  // of --facts
+    facts.release = lookup.image;
+  } else if (!lookup.release_before.value.empty()) {
+    facts.release = lookup.release_before;
+    return true;
   } else if (!given.usual_release.empty()) {
     facts.release = {given.usual_release, Origin::kFile, given.usual_release_place};
   } else if (installed) {
     facts.release = *installed;
   } else {
-    assume(facts, "");
+    facts.release = {supported_releases().back().text(), Origin::kAssumed, ""};
   }
-  if (image) differs(facts, *image);
+  if (image) differs(lookup.image, facts.release, lookup.release_notes);
   // What is installed here says nothing about a container's.
-  if (installed && !image) differs(facts, *installed);
+  if (installed && !image) differs(*installed, facts.release, lookup.release_notes);
   return true;
+}
+
+void take_packages(facts::Packages packages, MachineLookup& lookup) {
+  lookup.release_notes = facts::package_notes(packages);
+  lookup.facts.environment = {packages.site_packages, Origin::kPackage, packages.named_by};
+  lookup.facts.packages = std::move(packages.found);
 }
 
 bool same(const DeviceFacts& a, const DeviceFacts& b) {
@@ -215,20 +225,22 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   MachineLookup out;
   MachineFacts& facts = out.facts;
   out.variables = process_variables();
+  out.given = given;
   if (!given.facts_file.empty()) {
     auto read = read_facts(given.facts_file);
     if (!read) return tl::make_unexpected(read.error());
     facts = std::move(*read);
+    out.release_before = facts.release;
   }
-  if (facts.environment.value.empty() || !given.python.empty() || !given.asked.empty()) {
+  const bool named = !given.python.empty() || !given.asked.empty();
+  out.packages_given = named || !facts.environment.value.empty();
+  if (facts.environment.value.empty() || named) {
     auto packages = packages_of(given, out.variables);
     if (!packages) return tl::make_unexpected(packages.error());
-    const auto notes = facts::package_notes(*packages);
-    facts.notes.insert(facts.notes.end(), notes.begin(), notes.end());
-    facts.environment = {packages->site_packages, Origin::kPackage, packages->named_by};
-    facts.packages = std::move(packages->found);
+    take_packages(std::move(*packages), out);
   }
-  if (auto done = decide_release(given, command, facts); !done) return tl::make_unexpected(done.error());
+  if (command != nullptr) read_image(*command, out);
+  if (auto done = decide_release(out); !done) return tl::make_unexpected(done.error());
   const Release release = *parse_release(facts.release.value);
   const bool from_file = !given.facts_file.empty() && facts.device_place == given.facts_file;
   if (!from_file && (!given.profile || !given.count)) {
@@ -265,6 +277,19 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
   return out;
 }
 
+void take_program(const LaunchProgram& program, MachineLookup& lookup) {
+  const bool by_name = program.file.find('/') == std::string::npos;
+  if (lookup.packages_given || (by_name && !program.elsewhere)) return;
+  const facts::Packages own = program.elsewhere ? facts::Packages{} : facts::packages_of_program(program.file);
+  if (lookup.facts.environment.value == own.site_packages) return;
+  take_packages(own, lookup);
+  if (own.site_packages.empty() && !program.elsewhere) {
+    lookup.release_notes.push_back(
+        fmt::format("{} has no packages that are found here: what is installed for it is not known", program.file));
+  }
+  decide_release(lookup);  // an unsupported --sglang-version has been refused before
+}
+
 namespace {
 
 // A container has no more cards than it is given; where nobody said how many the machine has, it has these.
@@ -281,6 +306,7 @@ void take_limit(const std::optional<facts::CardLimit>& limit, const Environment&
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
                          const std::optional<facts::CardLimit>& given) {
   MachineFacts out = lookup.facts;
+  out.notes.insert(out.notes.begin(), lookup.release_notes.begin(), lookup.release_notes.end());
   const bool memory_given = out.memory_origin == Origin::kGiven;
   if (given)
     out.notes.push_back(fmt::format("the container may use {} card{} ({})", given->count, given->count == 1 ? "" : "s",

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "preflight/machine_facts.h"
 #include "preflight/result.h"
@@ -36,10 +37,26 @@ struct MachineLookup {
   MachineFacts facts;     // with the device before the launch's variables
   facts::Machine cards;   // of this machine, where they decide the device
   Environment variables;  // of this process: which of its cards it may use
+  // What the packages were looked up by, and what was said of them: another launch's program has others.
+  GivenMachine given = {};
+  SourcedText release_before = {};  // of --facts
+  SourcedText image = {};           // release of the image that the command names
+  bool packages_given = false;      // by an option or --facts: no program of a launch changes them
+  std::vector<std::string> release_notes = {};
+};
+
+// The program that starts a launch, on this machine or not.
+struct LaunchProgram {
+  std::string file;        // as written, or found on the PATH; "" = not known
+  bool elsewhere = false;  // in a container or on another machine
 };
 
 // `command`: the pasted text, which may name an image. Errors: an option or a file that is unusable.
 Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::string* command);
+
+// The packages and the release that the launch's own program has, in place of the active environment's. A name without
+// a path stands for the active environment.
+void take_program(const LaunchProgram& program, MachineLookup& lookup);
 
 // The device as this launch sees it, with its variables and what its container is given.
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,

@@ -78,7 +78,9 @@ std::string facts_text(const MachineFacts& f, const Style& style) {
     out += "host        not known\n";
   }
   if (f.environment.value.empty()) {
-    line("packages", "not looked at", "no environment is active; --python EXE names one");
+    line("packages", "not looked at",
+         f.environment.place.empty() ? "no environment is active; --python EXE names one"
+                                     : "of " + printable(f.environment.place));
   } else {
     line("packages", printable(f.environment.value), printable(f.environment.place));
     for (const InstalledPackage& p : f.packages) {

@@ -37,6 +37,8 @@ struct LaunchCommand {
   bool vllm = false;                   // `vllm serve` or vLLM's API server: words of another program
   std::string name = {};               // of the service, container, unit, target or step; may be empty
   std::string when = {};               // the branch or turn of a loop that it runs in; empty: always
+  std::string program = {};            // that runs it, as written: the interpreter, or sglang; empty: not known
+  bool elsewhere = false;              // in a container or on another machine
   std::string image = {};              // of the container
   std::string release = {};            // that the image's tag names
   facts::ContainerView host = {};      // what the container sees of it

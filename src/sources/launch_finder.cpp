@@ -2,6 +2,7 @@
 #include "src/sources/launch_finder.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -221,6 +222,34 @@ bool LaunchFinder::accounts_for(std::size_t offset) const {
   return it != accounted_.begin() && (--it)->second > offset;
 }
 
+namespace {
+
+// `source DIR/bin/activate` puts DIR/bin in front of the PATH.
+std::string activated_by(const ShellCommand& c) {
+  const bool source = c.words.size() >= 2 && (c.words[0].text == "source" || c.words[0].text == ".");
+  if (!source || !c.words[1].unknowns.empty()) return {};
+  const std::string& file = c.words[1].text;
+  constexpr std::string_view kScript = "/bin/activate";
+  return file.ends_with(kScript) ? file.substr(0, file.rfind('/')) : std::string();
+}
+
+// Programs that run their words in a Python environment of their own choice: not the active one, nor that of the PATH.
+bool chooses_environment(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kNames = {"conda", "mamba", "micromamba", "poetry", "pipenv",
+                                                      "uv",    "pixi",  "rye",        "hatch"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// What the caller's shell set up is not there.
+void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& context) {
+  if (!starts_afresh(words, at)) return;
+  context.env.clear();
+  context.activated.clear();
+  context.elsewhere = context.elsewhere || leaves_machine(words[at].text);
+}
+
+}  // namespace
+
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth == 0) account(text);
   if (depth > kDeepest) return failure("shells are nested too deep in this command");
@@ -233,12 +262,15 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   start.trail = &trail_;
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
   std::optional<Error> nested;
+  std::string activated = context.activated;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
     if (nested || error_) return;
     if (cut_off(c) || c.words.empty()) return;
     hear(c);
     const std::size_t before = found_.size();
+    if (const std::string bin = activated_by(c); !bin.empty() && when.empty()) activated = bin;
     RunContext inside = context;
+    inside.activated = activated;
     inside.env = environment;
     inside.input.reset();
     for (const ShellText& function : c.functions) {
@@ -271,7 +303,7 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
   switch (c.file_use) {
     case ShellCommand::FileUse::kScript: {
       RunContext inside = context;
-      if (starts_afresh(c.words, 0)) inside.env.clear();
+      leave(c.words, 0, inside);
       if (runs_its_words(c.words.front().text)) environment_words(c.words, 0, c.file_word, inside);
       inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
       inside.arguments_known = true;
@@ -349,7 +381,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return read_from_input(words[at], {*program}, FileKind::kWords, context.env);
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
-      if (starts_afresh(words, at)) context.env.clear();
+      leave(words, at, context);
       context.functions.clear();  // another shell than bash
       if (input.size() == 1) context.input = input.front();
       auto done = script(*text, context, depth + 1);
@@ -361,7 +393,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return;
     }
     if (reads_script(word.text)) {
-      if (starts_afresh(words, at)) context.env.clear();
+      leave(words, at, context);
       return scripts_from_input(input, context, depth);
     }
     const auto behind = program_behind(words, at);
@@ -467,8 +499,9 @@ void LaunchFinder::environment_words(const std::vector<ShellWord>& words, std::s
   }
   bool keeps = name != "sudo" && name != "doas";
   Values added;
-  const bool afresh = starts_afresh(words, at);
-  const Values host = afresh ? std::exchange(context.env, {}) : context.env;
+  const Values host = context.env;
+  leave(words, at, context);
+  context.elsewhere = context.elsewhere || chooses_environment(name);
   for (std::size_t i = at + 1; i < program; ++i) {
     const std::string& w = words[i].text;
     if (name == "sudo" && (w == "-E" || w.starts_with("--preserve-env"))) keeps = true;
@@ -574,6 +607,8 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   const Values host = context.env;
   for (const Unknown& one : run->open) context.unknown.push_back({one.message, one.offset, {}});
   if (!run->inherits) context.env.clear();
+  context.elsewhere = true;
+  context.activated.clear();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
   context.host = host_of_run(words, at, run->image, text_);
@@ -616,6 +651,11 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   LaunchCommand launch;
   launch.name = context.name;
   launch.image = context.image;
+  launch.elsewhere = context.elsewhere || !context.image.empty();
+  if (program < first && words[program].unknowns.empty()) launch.program = words[program].text;
+  launch.elsewhere = launch.elsewhere || chooses_environment(base_name(launch.program));
+  const bool by_name = !launch.program.empty() && launch.program.find('/') == std::string::npos;
+  if (by_name && !context.activated.empty()) launch.program.insert(0, context.activated + "/");
   launch.release = release_of_image(context.image);
   launch.host = context.host;
   launch.when = context.when;

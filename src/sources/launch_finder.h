@@ -31,6 +31,8 @@ struct RunContext {
   bool arguments_known = false;
   std::vector<ShellText> functions = {};  // that a shell around it hands over: export -f
   std::optional<ShellText> input = {};    // what its commands read
+  std::string activated = {};             // bin/ of the environment whose bin/activate was sourced
+  bool elsewhere = false;                 // another machine, or a container
 };
 
 class LaunchFinder {

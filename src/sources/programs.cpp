@@ -485,9 +485,14 @@ std::optional<std::vector<std::vector<ShellWord>>> commands_of_xargs(const std::
   return out;
 }
 
+bool leaves_machine(std::string_view program) {
+  const std::string_view name = base_name(program);
+  return name == "ssh" || name == "kubectl" || name == "oc" || name == "lxc" || name == "machinectl";
+}
+
 bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at) {
   const std::string_view name = base_name(words[at].text);
-  if (name == "ssh" || name == "kubectl" || name == "oc" || name == "lxc" || name == "machinectl") return true;
+  if (leaves_machine(name)) return true;
   const auto given = [&](std::initializer_list<std::string_view> options) {
     for (std::size_t i = at + 1; i < words.size() && !server_at(words, i) && !is_shell(words[i].text); ++i) {
       if (std::find(options.begin(), options.end(), words[i].text) != options.end()) return true;

@@ -51,6 +51,8 @@ bool only_prints(std::string_view program);
 // Index of the program that words[at], one of those that run their words, starts.
 std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at);
 
+// Whether what words[at] starts runs on another machine, or in a container of one.
+bool leaves_machine(std::string_view program);
 // Whether what words[at] starts gets none of the caller's variables: on another machine, of another login, of a unit.
 bool starts_afresh(const std::vector<ShellWord>& words, std::size_t at);
 // What the option words[i] of words[tool], one that runs the words from `program` on, puts into their environment.

@@ -239,7 +239,7 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
 
 // What the last stage starts: its entry point with its command, or a script that a COPY wrote.
 Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinder& finder) {
-  RunContext context{.env = image.env, .image = image.base, .unknown = image.unknown};
+  RunContext context{.env = image.env, .image = image.base, .unknown = image.unknown, .elsewhere = true};
   std::vector<ShellWord> words;
   for (const auto* part : {&image.entrypoint, &image.command}) {
     if (!*part || (*part)->text.empty()) continue;

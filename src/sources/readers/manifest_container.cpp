@@ -24,7 +24,8 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
   return {.env = around.env,
           .name = around.name.empty() ? name : around.name,
           .image = around.image,
-          .unknown = around.unknown};
+          .unknown = around.unknown,
+          .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
 }
 
 // The release stands in the tag: what of it nobody knows is told.
