@@ -1,6 +1,8 @@
 #include "src/sources/image_tag.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -17,9 +19,24 @@ bool is_image_character(char c) {
          c == '-' || c == '/' || c == ':' || c == '@';
 }
 
-constexpr std::string_view kPost = ".post";
+// What may follow the three numbers (PEP 440), with or without a mark before it: v0.5.20rc1, v0.5.20-rc1, 0.5.20.dev4.
+constexpr std::array<std::string_view, 5> kKinds = {"post", "rc", "dev", "a", "b"};
 
-// "v0.5.19-xpu" -> "0.5.19"; "v0.5.12.post1" -> "0.5.12.post1"; "latest", "nightly-xpu-20260101" -> "".
+std::size_t behind_suffix(std::string_view tag, std::size_t at) {
+  const bool mark = at < tag.size() && (tag[at] == '.' || tag[at] == '-' || tag[at] == '_');
+  const std::string_view rest = tag.substr(at + (mark ? 1 : 0));
+  for (const std::string_view kind : kKinds) {
+    if (!rest.starts_with(kind) || (mark && kind.size() == 1)) continue;
+    const std::size_t digits = rest.find_first_not_of("0123456789", kind.size());
+    const std::size_t end = std::min(digits, rest.size());
+    const bool word_ends = end == rest.size() || std::isalnum(static_cast<unsigned char>(rest[end])) == 0;
+    if (end > kind.size() && word_ends) return at + (mark ? 1 : 0) + end;
+  }
+  return at;
+}
+
+// "v0.5.19-xpu" -> "0.5.19"; "v0.5.12.post1" -> "0.5.12.post1"; "v0.5.20-rc1-xpu" -> "0.5.20-rc1";
+// "latest", "nightly-xpu-20260101" -> "".
 std::string version_in(std::string_view tag) {
   for (std::size_t at = 0; at < tag.size(); ++at) {
     const bool starts = at == 0 || tag[at - 1] == 'v' || tag[at - 1] == '-' || tag[at - 1] == '_';
@@ -31,11 +48,7 @@ std::string version_in(std::string_view tag) {
       ++end;
     }
     if (dots != 2 || tag[end - 1] == '.') continue;
-    if (tag.substr(end).starts_with(kPost)) {
-      const std::size_t behind = std::min(tag.find_first_not_of("0123456789", end + kPost.size()), tag.size());
-      if (behind > end + kPost.size()) end = behind;
-    }
-    return std::string(tag.substr(at, end - at));
+    return std::string(tag.substr(at, behind_suffix(tag, end) - at));
   }
   return "";
 }
