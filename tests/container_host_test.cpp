@@ -131,11 +131,20 @@ TEST(ContainerHost, AModelOnAVolumeIsReadFromTheHost) {
   const std::vector<std::string> options = {"-v " + dir.path() + "/mm:/models:ro",
                                             "--volume=" + dir.path() + "/mm:/models",
                                             "--mount type=bind,source=" + dir.path() + "/mm,target=/models",
-                                            "-v $HOME/mm:/models", "-v \"${HOME}\"/mm:/models"};
+                                            "-v $HOME/mm:/models",
+                                            "-v \"${HOME}\"/mm:/models",
+                                            "-v ~/mm:/models"};
   for (const std::string& option : options) {
     const ToolRun run = run_tool({"facts", "--command", "docker run " + option + kServer + "/models/plain"}, {},
                                  {"HOME=" + dir.path()});
     EXPECT_THAT(place_of(run), HasSubstr(there)) << option;
+  }
+  // Another's home, and another variable: nobody knows here where they are.
+  for (const char* option : {"-v ~root/mm:/models", "-v $HOMEDIR/mm:/models"}) {
+    const ToolRun run =
+        run_tool({"facts", "--command", std::string("docker run ") + option + kServer + "/models/plain"}, {},
+                 {"HOME=" + dir.path()});
+    EXPECT_THAT(place_of(run), HasSubstr("not known")) << option;
   }
   const std::string volumes = "  volumes: [{name: m, hostPath: {path: " + dir.path() + "}}]\n";
   const std::string mounts = "    volumeMounts: [{name: m, mountPath: /models, subPath: mm}]\n";

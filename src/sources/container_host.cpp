@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -96,10 +97,16 @@ std::optional<std::string> host_folder(const ShellText& folder, std::string_view
   const Unknown& unknown = folder.unknowns.front();
   if (folder.unknowns.size() > 1 || unknown.at != 0 || unknown.offset >= pasted.size()) return std::nullopt;
   const std::string_view written = pasted.substr(unknown.offset);
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kKnown = {
-      {{"$HOME", "~"}, {"${HOME}", "~"}, {"$PWD", "."}, {"${PWD}", "."}, {"$(pwd)", "."}, {"`pwd`", "."}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKnown = {
+      {{"~", "~"}, {"$HOME", "~"}, {"${HOME}", "~"}, {"$PWD", "."}, {"${PWD}", "."}, {"$(pwd)", "."}, {"`pwd`", "."}}};
   for (const auto& [name, means] : kKnown) {
     if (!written.starts_with(name)) continue;
+    // ~name and $HOMEDIR are others.
+    const std::string_view behind = written.substr(name.size());
+    const bool longer =
+        !behind.empty() && (std::isalnum(static_cast<unsigned char>(behind[0])) != 0 || behind[0] == '_');
+    const bool closed = name.back() == '}' || name.back() == ')' || name.back() == '`';
+    if (longer && !closed) continue;
     const std::string rest = folder.text.substr(1);
     if (rest.empty() || rest.front() == '/') return std::string(means) + rest;
   }
