@@ -95,8 +95,11 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const std::int64_t stages = add(times(pp_here - 1, tp_here), times(tp_here - 1, step));
   const std::int64_t highest = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
   if (highest < f.device().count) return std::nullopt;
-  return Finding{.message = fmt::format("the launch needs GPU {} but the machine has {} (GPU 0 to {})", highest,
-                                        f.device().count, f.device().count - 1),
+  const int count = f.device().count;  // after masks, tiles and what its container is given
+  const std::string seen = count == 0   ? "no GPU"
+                           : count == 1 ? "1 (GPU 0)"
+                                        : fmt::format("{} (GPU 0 to {})", count, count - 1);
+  return Finding{.message = fmt::format("the launch needs GPU {} but sees {}", highest, seen),
                  .remedies = fewer_ranks(f)};
 }
 
