@@ -286,8 +286,25 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
   return finding;
 }
 
+// Heads of an encoder that is cut over all ranks, beside the language model's own; 0: none that is known to be.
+// Recorded of 0.5.23: Voxtral's class raises AssertionError in ensure_divisibility.
+std::int64_t encoder_heads(const LaunchFacts& f) {
+  if (!f.since(23) || !f.model().has_architecture("VoxtralForConditionalGeneration")) return 0;
+  const Value audio = f.model().root("audio_config");
+  if (!audio.is_dict()) return 0;
+  for (const char* key : {"encoder_attention_heads", "num_attention_heads"}) {
+    if (const Value* heads = audio.find(key); heads != nullptr && heads->is_int()) return heads->as_int();
+  }
+  return 0;
+}
+
 std::optional<Finding> query_heads(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
+  if (const std::int64_t encoder = encoder_heads(f); encoder > 0 && encoder % f.tp() != 0) {
+    const auto fits = [&](std::int64_t tp) { return encoder % tp == 0 && heads % tp == 0; };
+    return Finding{.message = fmt::format("{} heads of the audio encoder do not divide by {}", encoder, where_tp(f)),
+                   .remedies = {to_give("--tp-size", widths(f, fits))}};
+  }
   if (heads <= 0 || heads % attention_ranks(f) == 0) return std::nullopt;
   return Finding{.message = fmt::format("{} attention heads do not divide by {}", heads, where_tp(f)),
                  .remedies = other_widths(f, [&](std::int64_t tp) { return heads % tp == 0; })};
