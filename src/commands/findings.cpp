@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "src/commands/adapters.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
@@ -179,6 +180,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
     if (auto damage = damaged_weights(prepared, field)) findings.push_back(std::move(*damage));
   }
+  for (Diagnostic& d : adapters_that_fail(prepared)) findings.push_back(std::move(d));
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
     const Rule* rule = find_rule(d.rule);

@@ -47,6 +47,19 @@ const Rule kRules[] = {
      .fix = "Download the model again, or the named files alone, and compare their sizes with the hub's.",
      .source = "srt/model_loader/weight_utils.py; the safetensors format",
      .need = RuleNeed::kNothing},
+    {.id = "MD005",
+     .severity = Severity::kError,
+     .field = Field::lora_paths,
+     .summary = "an adapter that cannot be served",
+     .why = "SGLang reads each adapter's adapter_config.json while the workers start and refuses what it has no room "
+            "or no "
+            "code for: modules outside --lora-target-modules, DoRA, added tokens. A rank above --max-lora-rank passes "
+            "there "
+            "and fails when the weights are copied for the first request.",
+     .fix = "Leave --max-lora-rank and --lora-target-modules to the adapters, or widen them; leave out the adapter.",
+     .source = "srt/lora/lora_manager.py, srt/lora/mem_pool.py",
+     .since = v0_5(23),
+     .need = RuleNeed::kNothing},
     {.id = "SH001",
      .severity = Severity::kWarning,
      .summary = "a backslash that does not continue its line",

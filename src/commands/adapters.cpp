@@ -1,0 +1,141 @@
+#include "src/commands/adapters.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "preflight/rule.h"
+
+namespace preflight::commands {
+namespace {
+
+constexpr std::string_view kFile = "adapter_config.json";
+
+// The weights that a module of the checkpoint is part of here.
+std::string normal_module(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kFused = {
+      {{"q_proj", "qkv_proj"},
+       {"k_proj", "qkv_proj"},
+       {"v_proj", "qkv_proj"},
+       {"gate_proj", "gate_up_proj"},
+       {"up_proj", "gate_up_proj"},
+       {"vocab_emb", "embed_tokens"},
+       {"embeddings", "embed_tokens"},
+       {"word_embeddings", "embed_tokens"},
+       {"output", "lm_head"},
+       {"unembed_tokens", "lm_head"},
+       {"q_a_proj", "fused_qkv_a_proj_with_mqa"},
+       {"kv_a_proj_with_mqa", "fused_qkv_a_proj_with_mqa"},
+       {"wq_b", "indexer.wq_b"},
+       {"wk", "indexer.wk"},
+       {"weights_proj", "indexer.weights_proj"},
+       {"out_proj", "out_proj"}}};
+  const std::string_view base = name.substr(name.rfind('.') + 1);
+  const auto it = std::ranges::find(kFused, base, &std::pair<std::string_view, std::string_view>::first);
+  return std::string(it == kFused.end() ? base : it->second);
+}
+
+// nullopt: another kind of value than a list of names.
+std::optional<std::set<std::string>> modules_in(const Value& list) {
+  if (!list.is_list()) return std::nullopt;
+  std::set<std::string> out;
+  for (const Value& name : list.as_list()) {
+    if (!name.is_string()) return std::nullopt;
+    out.insert(normal_module(name.as_string()));
+  }
+  return out;
+}
+
+// Of --lora-target-modules; nullopt: the adapters decide, or every module is taken.
+std::optional<std::set<std::string>> modules_of_launch(const Launch& launch) {
+  auto out = modules_in(launch[Field::lora_target_modules]);
+  return out && !out->contains("all") ? out : std::nullopt;
+}
+
+std::string fault_of_modules(const Value& adapters, const Launch& launch) {
+  const bool every = adapters == Value("all") || adapters == Value("all-linear");
+  if (every) return {};
+  const auto own = modules_in(adapters);
+  if (!own) return "its target_modules are no list of names, nor all or all-linear";
+  const auto room = modules_of_launch(launch);
+  if (!room) return {};
+  std::vector<std::string> missing;
+  std::ranges::set_difference(*own, *room, std::back_inserter(missing));
+  if (missing.empty()) return {};
+  return fmt::format("it changes {}, which --lora-target-modules leaves out", fmt::join(missing, ", "));
+}
+
+// Tokens that the base model's vocabulary does not hold.
+bool adds_tokens(const Value& tokens, const Launch& launch) {
+  if (!tokens.is_dict() || !launch.model) return false;
+  return std::ranges::any_of(tokens.as_dict(), [&](const auto& token) {
+    return token.second.is_int() && token.second.as_int() >= launch.model->vocab_size;
+  });
+}
+
+// What the release says against this adapter; empty: nothing.
+std::string fault_of(const Value& config, const Launch& launch) {
+  for (const char* key : {"target_modules", "r", "lora_alpha"}) {
+    if (config.find(key) == nullptr) return fmt::format("{} has no {}", kFile, key);
+  }
+  if (const Value* dora = config.find("use_dora"); dora != nullptr && dora->truthy()) {
+    return "it is a DoRA adapter, and those are refused";
+  }
+  if (auto fault = fault_of_modules(*config.find("target_modules"), launch); !fault.empty()) return fault;
+  const Value& rank = *config.find("r");
+  const Value& most = launch[Field::max_lora_rank];
+  if (rank.is_int() && most.is_int() && rank.as_int() > most.as_int()) {
+    return fmt::format("its rank is {}, above --max-lora-rank {}: the first request that names it ends the scheduler",
+                       rank.as_int(), most.as_int());
+  }
+  return {};
+}
+
+Diagnostic finding(const Launch& launch, const std::string& path, const std::string& fault) {
+  const Rule* rule = find_rule("MD005");
+  const GivenOption* given = launch.args.last_given(Field::lora_paths);
+  return {.rule = std::string(rule->id),
+          .severity = rule->severity,
+          .field = Field::lora_paths,
+          .message = fmt::format("the adapter {} cannot be served: {}", path, fault),
+          .why = std::string(rule->why),
+          .fix = std::string(rule->fix),
+          .source = std::string(rule->source),
+          .where = given != nullptr ? given->where : SourceRange{}};
+}
+
+}  // namespace
+
+std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  const Rule* rule = find_rule("MD005");
+  if (!launch.accepted() || launch.resolved.empty() || prepared.inputs.models == nullptr) return {};
+  if (!rule->holds_in(launch.release()) || !launch[Field::enable_lora].truthy()) return {};
+  const Value& paths = launch[Field::lora_paths];
+  std::vector<Diagnostic> out;
+  facts::ModelFiles& files = *prepared.inputs.models;
+  for (const Value& adapter : paths.is_list() ? paths.as_list() : Value::List{}) {
+    const Value* path = adapter.is_dict() ? adapter.find("lora_path") : nullptr;
+    if (path == nullptr || !path->is_string() || !files.has_file(path->as_string(), std::string(kFile))) continue;
+    const auto config = files.json_file(path->as_string(), std::string(kFile));
+    std::string fault =
+        config && config->is_dict() ? fault_of(*config, launch) : fmt::format("{} is not readable", kFile);
+    const auto tokens = files.json_file(path->as_string(), "added_tokens.json");
+    if (fault.empty() && tokens && adds_tokens(*tokens, launch))
+      fault = "it adds tokens to the vocabulary, and those are refused";
+    if (!fault.empty()) out.push_back(finding(launch, path->as_string(), fault));
+  }
+  return out;
+}
+
+}  // namespace preflight::commands

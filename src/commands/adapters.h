@@ -1,0 +1,17 @@
+// What the adapters of --lora-paths say of themselves (adapter_config.json), against what the launch has room for.
+//
+// Source: sglang/srt/lora/lora_config.py, lora_manager.py (validate_new_adapter, init_lora_shapes), mem_pool.py,
+// utils.py (get_normalized_target_modules), of 0.5.23. Tested by adapters_test.cpp.
+#pragma once
+
+#include <vector>
+
+#include "preflight/diagnostic.h"
+#include "src/intake/launch_input.h"
+
+namespace preflight::commands {
+
+// One finding (MD005) per adapter that is here and cannot be served. One that is not here is left to the hub.
+std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared);
+
+}  // namespace preflight::commands
