@@ -53,6 +53,31 @@ TEST(Require, EachWordFailsWhatItNames) {
   }
 }
 
+// Not only an option tells: what an image, a file or this machine says is known.
+TEST(Require, WhatIsLookedUpIsKnown) {
+  const TemporaryDirectory dir;
+  dir.file("venv/lib/python3.11/site-packages/sglang-0.5.20.dist-info/METADATA", "");
+  const Words launch = {"--model-path", "Qwen/Qwen3-0.6B"};
+  EXPECT_EQ(check({"--require", "release", "--python", dir.path() + "/venv"}, launch).status, 0);
+  const auto command = [](const std::string& word, const std::string& text) {
+    return run_tool({"check", "--no-kernel", "--require", word, "--command", text}).status;
+  };
+  const std::string server = " python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B";
+  EXPECT_EQ(command("release", "docker run lmsysorg/sglang:v0.5.23-xpu" + server), 0);
+  EXPECT_EQ(command("release", "docker run lmsysorg/sglang:latest" + server), 1);
+  EXPECT_EQ(check({"--require", "device", "--device-profile", "b60"}, {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "2"})
+                .status,
+            1);
+  EXPECT_EQ(check({"--require", "device", "--device-profile", "b60", "--device-count", "2"},
+                  {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "2"})
+                .status,
+            0);
+  const std::string facts = dir.file("f.json", run_tool({"facts", "--format", "json", "--device-profile", "b70"}).out);
+  EXPECT_EQ(check({"--require", "device", "--facts", facts}, launch).status, 0);
+  const std::string assumed = dir.file("a.json", run_tool({"facts", "--format", "json"}).out);
+  EXPECT_EQ(check({"--require", "device", "--facts", assumed}, launch).status, 1);
+}
+
 TEST(Require, AKernelCannotBeWantedAndLeftOut) {
   EXPECT_EQ(check({"--require", "complete"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 2);
   EXPECT_EQ(check({"--require", "kernel"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 2);

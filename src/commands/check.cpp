@@ -155,8 +155,13 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
+    if (command.host) {
+      for (Diagnostic& d : host_findings(command.input, prepared, report.coverage))
+        report.findings.push_back(std::move(d));
+      std::ranges::stable_sort(report.findings, std::ranges::greater{}, &Diagnostic::severity);
+    }
     if (command.filter) report.ignored = command.filter->apply(report.findings, place_in_text(prepared, command.input));
-    for (Diagnostic& d : unmet(command.required, command.given, prepared, report.coverage)) {
+    for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
   }

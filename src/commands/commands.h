@@ -61,8 +61,8 @@ struct CheckCommand {
   bool proves = true;      // try remedies before they are told
   bool write_fix = false;  // --fix: write the first one back to where the arguments came from
   std::optional<Severity> fail_on = Severity::kError;        // none: findings never fail
+  bool host = false;                                         // --host: what doctor looks at, too
   Requirements required = {};                                // --require
-  GivenFacts given = {};                                     // what it may ask for
   std::vector<OutputRequest> outputs = {};                   // --output; of what --format says where none is given
   std::shared_ptr<FindingFilter> filter = {};                // which findings are told; none: all
   std::string baseline_to_write = {};                        // --write-baseline

@@ -659,8 +659,7 @@ Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::str
     return failure("--no-kernel and --require kernel contradict each other: give one of them");
   }
   command.required = std::move(*required);
-  command.given = {.release = !flags.launch.release.empty(),
-                   .device = !flags.launch.device.empty() || !flags.launch.device_memory.empty()};
+  command.host = flags.host;
   auto rules = rule_options(flags.kernel_date);
   if (!rules) return tl::make_unexpected(rules.error());
   command.rules = *rules;

@@ -39,6 +39,34 @@ std::string not_applied(const Coverage& coverage) {
   return out;
 }
 
+// How many devices the launch's ranks on this node take; 1 where it was refused.
+std::int64_t devices_taken(const Launch& launch) {
+  if (!launch.accepted() || launch.resolved.empty()) return 1;
+  std::int64_t out = 1;
+  for (const Field f : {Field::tp_size, Field::pp_size, Field::dp_size}) {
+    const Value& n = launch[f];
+    if (n.is_int() && n.as_int() > 1) out = std::max(out, n.as_int());
+  }
+  return out;
+}
+
+std::optional<Diagnostic> unknown_device(const MachineFacts& machine, const PreparedLaunch& prepared) {
+  const auto assumed = [](Origin origin) { return origin == Origin::kAssumed; };
+  if (assumed(machine.device_origin) && assumed(machine.memory_origin)) {
+    return finding(fmt::format("--require device: {} was assumed, not given", prepared.inputs.device.name),
+                   "--device-profile or --device-memory of the card that will run it, or --facts of its machine");
+  }
+  if (assumed(machine.memory_origin)) {
+    return finding(fmt::format("--require device: the memory of {} is not known", prepared.inputs.device.name),
+                   "--device-memory as torch reports it");
+  }
+  if (assumed(machine.count_origin) && devices_taken(prepared.launch) > 1) {
+    return finding(fmt::format("--require device: {} cards were assumed, not given", machine.device.count),
+                   "--device-count N of the machine that will run it");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Requirements> read_requirements(const std::vector<std::string>& words) {
@@ -64,8 +92,7 @@ Result<Requirements> read_requirements(const std::vector<std::string>& words) {
   return out;
 }
 
-std::vector<Diagnostic> unmet(const Requirements& wanted, const GivenFacts& given, const PreparedLaunch& prepared,
-                              const Coverage& coverage) {
+std::vector<Diagnostic> unmet(const Requirements& wanted, const PreparedLaunch& prepared, const Coverage& coverage) {
   std::vector<Diagnostic> out;
   if (wanted.contains(Requirement::kModel) && prepared.unknown_model) {
     out.push_back(finding(fmt::format("--require model: nothing is known about {}", prepared.unknown_model->path),
@@ -77,14 +104,14 @@ std::vector<Diagnostic> unmet(const Requirements& wanted, const GivenFacts& give
     out.push_back(finding(fmt::format("--require model: assumed, not given: {}", fmt::join(names, ", ")),
                           "--fact NAME=VALUE, or --model-config FILE"));
   }
-  if (wanted.contains(Requirement::kRelease) && !given.release) {
+  const MachineFacts machine = prepared.machine.value_or(MachineFacts{});
+  if (wanted.contains(Requirement::kRelease) && machine.release.origin == Origin::kAssumed) {
     out.push_back(finding(fmt::format("--require release: SGLang {} was taken as the newest, not given",
                                       prepared.launch.release().text()),
-                          "--sglang-version X of the release that will run"));
+                          "--sglang-version X of the release that will run, or --python EXE that has it"));
   }
-  if (wanted.contains(Requirement::kDevice) && !given.device) {
-    out.push_back(finding(fmt::format("--require device: {} was assumed, not given", prepared.inputs.device.name),
-                          "--device-profile or --device-memory of the card that will run it"));
+  if (wanted.contains(Requirement::kDevice)) {
+    if (auto d = unknown_device(machine, prepared)) out.push_back(std::move(*d));
   }
   if (wanted.contains(Requirement::kRules) && prepared.launch.accepted()) {
     if (!coverage.not_checked.empty()) {

@@ -16,8 +16,8 @@ namespace preflight::commands {
 
 enum class Requirement {
   kModel,    // known, and no fact about it stands in for another
-  kRelease,  // --sglang-version names it
-  kDevice,   // --device-profile or --device-memory tells the card
+  kRelease,  // an option, an image, an installed package, --facts or the policy tells it
+  kDevice,   // the card, its memory and, where a launch takes several, their number: told or looked at
   kRules,    // every rule of the release was applied, and every option's effect computed
   kKernel,   // every kernel of the launch ran
 };
@@ -35,14 +35,7 @@ inline constexpr std::array kRequirementWords{
 // "model,kernel", or "complete" for all.
 Result<Requirements> read_requirements(const std::vector<std::string>& words);
 
-// What was given on the command line of that which is otherwise assumed.
-struct GivenFacts {
-  bool release = false;
-  bool device = false;
-};
-
 // One finding per requirement that does not hold; kernels are judged by the report itself.
-std::vector<Diagnostic> unmet(const Requirements& wanted, const GivenFacts& given, const PreparedLaunch& prepared,
-                              const Coverage& coverage);
+std::vector<Diagnostic> unmet(const Requirements& wanted, const PreparedLaunch& prepared, const Coverage& coverage);
 
 }  // namespace preflight::commands
