@@ -1,11 +1,13 @@
 // `check`: the flow of the whole tool, from arguments to verdict. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
 #include "src/base/log.h"
+#include "src/commands/doctor.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/intake/conceal.h"

@@ -177,6 +177,25 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
 
 }  // namespace
 
+std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLaunch& prepared, Coverage& coverage) {
+  const std::string& sysroot = input.machine.given.sysroot;
+  std::vector<Diagnostic> out;
+  for (Examined& one : examine(input, &prepared, sysroot.empty() ? "/" : sysroot)) {
+    const Rule* rule = find_rule(one.rule);
+    if (one.finding == Finding::kUnknown) coverage.not_checked.push_back({rule, one.message});
+    if (one.finding != Finding::kFault) continue;
+    // More ranks than cards are told as PL001 already.
+    if (one.rule == "HO001" && !too_few_cards(&prepared).empty()) continue;
+    out.push_back({.rule = std::string(rule->id),
+                   .severity = rule->severity,
+                   .message = std::move(one.message),
+                   .why = std::string(rule->why),
+                   .fix = std::string(rule->fix),
+                   .source = std::string(rule->source)});
+  }
+  return out;
+}
+
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
   auto input = launch_input(flags, std::move(arguments));

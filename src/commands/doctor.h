@@ -4,9 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "preflight/report.h"
 #include "src/commands/options.h"
+#include "src/intake/launch_input.h"
 
 namespace preflight::commands {
+
+// What is wrong with this machine for the launch, and in `coverage` what could not be looked at: `check --host`.
+std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLaunch& prepared, Coverage& coverage);
 
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments);
 

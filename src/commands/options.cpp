@@ -490,6 +490,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too")->needs(batch);
   app.add_flag("--no-fixes", flags.no_fixes,
                "Do not search for corrected arguments, nor try remedies before they are told");
+  app.add_flag("--host", flags.host,
+               "Look at this machine, too, as doctor does: cards and permissions, limits, the port, disk, packages")
+      ->excludes(batch);
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
   app.add_option(
       "--inject", flags.inject,

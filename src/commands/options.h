@@ -57,6 +57,7 @@ struct CheckFlags {
   std::string kernel_date;
   bool kernel = false;
   bool no_kernel = false;
+  bool host = false;
   bool require_kernel = false;
   std::vector<std::string> require;
   bool fix = false;
