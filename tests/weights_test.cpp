@@ -110,9 +110,9 @@ TEST(Weights, RanksShareWhatTensorParallelismCuts) {
   const auto half = plan::estimate_weights(*model, {.tp = 2, .attention_tp = 2, .moe_tp = 2});
   EXPECT_EQ(whole->total_bytes, whole->per_rank_bytes);
   EXPECT_NEAR(static_cast<double>(half->per_rank_bytes), static_cast<double>(whole->total_bytes) / 2, 1e6);
-  // Attention data parallelism: every rank holds all of attention and the embeddings.
+  // Attention data parallelism: Llama's class cuts its attention all the same, table and head too.
   const auto replicated = plan::estimate_weights(*model, {.tp = 2, .attention_tp = 1, .moe_tp = 2});
-  EXPECT_GT(replicated->per_rank_bytes, half->per_rank_bytes);
+  EXPECT_EQ(replicated->per_rank_bytes, half->per_rank_bytes);
   // Experts over expert parallelism alone.
   const auto experts = facts_of("qwen3-30b-a3b");
   const auto spread = plan::estimate_weights(*experts, {.tp = 4, .attention_tp = 4, .moe_tp = 1, .ep = 4});
@@ -140,6 +140,15 @@ TEST(Weights, AStageHoldsTheTableOrTheHead) {
   const auto stages = plan::estimate_weights(*tied, {.pp = 2});
   EXPECT_EQ(stages->parameters, one_stage->parameters);
   EXPECT_EQ(stages->total_bytes, one_stage->total_bytes + 2 * 151'936LL * 1024);
+}
+
+// Recorded of 0.5.23: Qwen2's class keeps the table alone for attention's ranks, Mixtral's has a head on every stage.
+TEST(Weights, AClassDecidesWhatAttentionDataParallelismCopies) {
+  const auto qwen2 =
+      plan::estimate_weights(*facts_of("qwen2.5-7b-instruct"), {.tp = 4, .attention_tp = 1, .moe_tp = 4});
+  EXPECT_NEAR(static_cast<double>(qwen2->per_rank_bytes), 4625610752.0, 5e6);
+  const auto mixtral = plan::estimate_weights(*facts_of_id("mistralai/Mixtral-8x7B-Instruct-v0.1"), {.pp = 2});
+  EXPECT_NEAR(static_cast<double>(mixtral->per_rank_bytes), 46964932608.0, 5e6);
 }
 
 TEST(Weights, AttentionDataParallelismCutsTheHeadUnlessToldOtherwise) {

@@ -117,6 +117,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     stage_of.insert(stage_of.end(), static_cast<std::size_t>(counts[s]), s);
   std::vector<double> stages(counts.size(), 0.0);
   const std::int64_t kv = std::max<std::int64_t>(1, total_kv_heads(model));
+  const std::int64_t attention = ranks_of_attention(model, split);
   WeightEstimate e;
   e.exact = is_trusted(model);
   double last_layer = 0;
@@ -125,8 +126,8 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     if (cut == Cut::kSkipped) continue;
     const double whole = bytes_of(t, model);
     double rank = whole;
-    if (cut == Cut::kAttention) rank = whole / d(split.attention_tp);
-    if (cut == Cut::kKeysValues) rank = whole / d(std::min(split.attention_tp, kv));
+    if (cut == Cut::kAttention) rank = whole / d(attention);
+    if (cut == Cut::kKeysValues) rank = whole / d(std::min(attention, kv));
     if (cut == Cut::kDense) rank = whole / d(split.tp);
     if (cut == Cut::kExperts) rank = whole / (d(split.moe_tp) * d(split.ep));
     if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));

@@ -36,10 +36,21 @@ struct ElementSizes {
   bool exact = true;
 };
 
-double packed(std::int64_t bits, std::int64_t group) {
+double packed(std::int64_t bits, std::int64_t group, bool zeros = true) {
   // A 16-bit scale and a packed zero point for every group.
   const double g = group > 0 ? static_cast<double>(group) : 1e9;
-  return static_cast<double>(bits) / 8 + 2.0 / g + static_cast<double>(bits) / 8 / g;
+  return static_cast<double>(bits) / 8 + 2.0 / g + (zeros ? static_cast<double>(bits) / 8 / g : 0.0);
+}
+
+// The first group stands for all: others are rare. Symmetric weights have no zero points.
+double compressed(const Value& config) {
+  const Value* groups = config.find("config_groups");
+  if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return 1.0;
+  const Value* weights = groups->as_dict().front().second.find("weights");
+  const std::int64_t bits = weights != nullptr && weights->is_dict() ? integer(*weights, {"num_bits"}, 8) : 8;
+  if (bits >= 8) return 1.0;
+  const Value* symmetric = weights->find("symmetric");
+  return packed(bits, integer(*weights, {"group_size"}), symmetric == nullptr || !symmetric->truthy());
 }
 
 ElementSizes element_sizes(const ModelFacts& m) {
@@ -64,14 +75,7 @@ ElementSizes element_sizes(const ModelFacts& m) {
   } else if (starts("mxfp4")) {
     s.experts = 0.5 + 1.0 / 32;  // the rest stays as it is
   } else if (starts("compressed-tensors")) {
-    const Value* groups = config.find("config_groups");
-    std::int64_t bits = 8;
-    if (groups != nullptr && groups->is_dict() && !groups->as_dict().empty()) {
-      if (const Value* weights = groups->as_dict().front().second.find("weights"); weights != nullptr) {
-        bits = integer(*weights, {"num_bits"}, 8);
-      }
-    }
-    s.linear = s.experts = bits < 8 ? packed(bits, 128) : 1.0;
+    s.linear = s.experts = compressed(config);
   } else {
     s.linear = s.experts = 1.0;
     s.exact = false;
@@ -309,6 +313,16 @@ bool linear_layer(const Shape& s, std::int64_t layer) {
   return false;
 }
 
+// Classes of 0.5.23 whose attention asks for tensor parallelism alone: attention data parallelism copies none of it.
+bool attention_over_all_ranks(const ModelFacts& m) {
+  return any_architecture(
+      m, {"Apertus",        "Arcee",        "ChatGLM",         "CohereFor",     "ExaoneFor",        "GPTJ",
+          "Gemma2",         "Gemma3For",    "GemmaFor",        "Glm4For",       "HunYuan",          "LlamaFor",
+          "LlamaEmbedding", "MistralFor",   "MistralModel",    "Mistral3For",   "Ministral3",       "Phi3For",
+          "OlmoFor",        "Olmo2For",     "Qwen2For",        "Qwen2VLFor",    "Qwen2_5_VLFor",    "StableLm",
+          "Starcoder2For",  "Ernie4_5_For", "Ernie4_5_MoeFor", "GraniteMoeFor", "GraniteMoeShared", "MixtralFor"});
+}
+
 Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, const WeightSplit& split) {
   Layer l;
   const bool gated = gated_mlp(s.m);
@@ -319,7 +333,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
         add_mamba2(s, l);
         break;
       case '*':
-        add_ordinary_attention(s, l, index, split.attention_tp);
+        add_ordinary_attention(s, l, index, ranks_of_attention(s.m, split));
         break;
       case 'E':
         add_experts(s, l, gated, split);
@@ -345,7 +359,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
     } else if (s.m.is_mla()) {
       add_mla(s, l);
     } else {
-      add_ordinary_attention(s, l, index, split.attention_tp);
+      add_ordinary_attention(s, l, index, ranks_of_attention(s.m, split));
     }
   }
   if (expert_layer(s, index)) {
@@ -443,6 +457,10 @@ bool is_counted(const ModelFacts& m) {
 
 }  // namespace
 
+std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split) {
+  return std::max<std::int64_t>(1, attention_over_all_ranks(model) ? split.tp : split.attention_tp);
+}
+
 bool shares_head(const ModelFacts& model) {
   const Value tied = model.root("tie_word_embeddings");
   return tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
@@ -451,13 +469,15 @@ bool shares_head(const ModelFacts& model) {
 // Classes that build their head on every pipeline stage; the others leave it to the last.
 bool head_on_every_stage(const ModelFacts& m) {
   return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
-                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor"});
+                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor", "MixtralFor"});
 }
 
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   const bool dp_attention = split.attention_tp < split.tp;
   if (plain_table(model) || (dp_attention && whole_table(model))) return 1;
-  return std::max<std::int64_t>(1, split.attention_tp);
+  // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned.
+  const bool over_all = attention_over_all_ranks(model) && !any_architecture(model, {"Qwen2", "Glm4For"});
+  return std::max<std::int64_t>(1, over_all ? split.tp : split.attention_tp);
 }
 
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
@@ -521,7 +541,7 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
       const double before = stages[stage];
       const Layer l = layer_of(s, index, letters, split);
-      add(stage, l.attention, bytes.linear, d(split.attention_tp));
+      add(stage, l.attention, bytes.linear, d(ranks_of_attention(model, split)));
       add(stage, l.copied, bytes.linear, 1);
       add(stage, l.plain, bytes.plain, 1);
       const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
