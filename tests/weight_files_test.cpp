@@ -61,6 +61,20 @@ TEST(WeightFiles, ADirectoryWithoutAnyIsNotDamaged) {
   EXPECT_FALSE(read_weight_files("/nonexistent"));
 }
 
+// A folder that a download was cut off in; one that holds a configuration alone is another matter.
+TEST(WeightFiles, WhatIsLeftOfADownloadIsAFault) {
+  for (const char* left : {"model.safetensors.incomplete", ".cache/huggingface/download/Zm9v.abc.incomplete"}) {
+    const TemporaryDirectory dir;
+    dir.file("config.json", "{}");
+    dir.file(left, "x");
+    const auto files = read_weight_files(dir.path());
+    ASSERT_TRUE(files) << left;
+    EXPECT_THAT(files->faults, ElementsAre(HasSubstr("what is left of a download"))) << left;
+    dir.file("model.safetensors", shard(kTwo, 16));  // of an earlier try
+    EXPECT_THAT(read_weight_files(dir.path())->faults, IsEmpty()) << left;
+  }
+}
+
 TEST(WeightFiles, EachDamageHasItsLine) {
   struct Row {
     std::string content;

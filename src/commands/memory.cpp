@@ -3,6 +3,9 @@
 #include "src/commands/memory.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include "src/commands/findings.h"
@@ -43,7 +46,10 @@ std::optional<plan::WeightEstimate> weights_on_disk(const Launch& launch, facts:
   if (!launch.model) return std::nullopt;
   const auto place = models.place_of(launch.model->path);
   if (!place || place->directory.empty()) return std::nullopt;
-  const auto files = facts::read_weight_files(place->directory);
+  // The sheet of every other card asks for the same ones; a million tensors take a second to read.
+  thread_local std::pair<std::string, std::optional<facts::WeightFiles>> last;
+  if (last.first != place->directory) last = {place->directory, facts::read_weight_files(place->directory)};
+  const auto& files = last.second;
   return files ? plan::stored_weights(*launch.model, plan::weight_split(launch), *files) : std::nullopt;
 }
 

@@ -132,6 +132,19 @@ std::set<std::string> shards_in(const fs::path& directory) {
   return out;
 }
 
+// What a download into a folder leaves of a file until it is whole: beside it, or where huggingface_hub keeps it.
+std::vector<std::string> cut_off_in(const fs::path& directory) {
+  std::vector<std::string> out;
+  for (const fs::path& folder : {directory, directory / ".cache/huggingface/download"}) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() == ".incomplete") out.push_back(it->path().filename().string());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 // "model-00001-of-00002.safetensors" tells of another one. Without an index nothing else does, and the loader starts
 // with what is there.
 struct Numbered {
@@ -179,7 +192,12 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
     return fs::symlink_status(fs::path(directory) / shard, error).type() != fs::file_type::not_found;
   };
   // An index alone, fetched for its sizes, is no damaged checkpoint.
-  if (there.empty() && faults.empty() && std::ranges::none_of(shards, stands)) return std::nullopt;
+  if (there.empty() && faults.empty() && std::ranges::none_of(shards, stands)) {
+    const std::vector<std::string> cut_off = cut_off_in(directory);
+    if (cut_off.empty()) return std::nullopt;
+    out.faults.push_back(fmt::format("no weights, but what is left of a download: {}", cut_off.front()));
+    return out;
+  }
   if (!indexed) {
     shards = there;
     add_numbered(shards);
