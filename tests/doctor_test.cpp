@@ -56,6 +56,21 @@ TEST(Doctor, ACardAndItsNodeAreThereOrNot) {
   EXPECT_TRUE(examined(closed, "HO002").second);
 }
 
+// `check --host` tells the same as findings; what cannot be seen is not checked.
+TEST(Doctor, IsAskedWithinACheck) {
+  TemporaryDirectory root;
+  add_card(root, false);
+  const Words words = {"check", "--no-kernel", "--sysroot", root.path(), "--", "--model-path", "Qwen/Qwen3-0.6B"};
+  Words asked = words;
+  asked.insert(asked.begin() + 1, "--host");
+  const auto run = run_tool(asked);
+  EXPECT_THAT(run.out, ::testing::HasSubstr("error[HO002]: this user may not open"));
+  EXPECT_EQ(run.status, 1);
+  asked.insert(asked.begin() + 1, {"--require", "rules"});
+  EXPECT_THAT(run_tool(asked).out, ::testing::HasSubstr("HO005 (whether port 30000 is free is not known"));
+  EXPECT_THAT(run_tool(words).out, ::testing::Not(::testing::HasSubstr("HO00")));
+}
+
 TEST(Doctor, APortIsTakenOnlyByWhoListensOnIt) {
   const TemporaryDirectory root;
   const std::string head = "  sl  local_address rem_address   st tx_queue\n";
