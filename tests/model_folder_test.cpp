@@ -2,6 +2,7 @@
 // folders here hold more than the config.json of the recorded launches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -63,6 +64,33 @@ TEST(ModelFolder, WithAJointHeadIsAnEmbeddingModelOfOneCard) {
               return launch.refusal && launch.refusal->function == "handle_model_capability_adjustments" ? 1 : 0;
             }),
             "22-23");
+}
+
+// What became of generation_config.json: "" for nothing, "warning", or the exception that ends the launch.
+// transformers, asked in 0.5.14 and 0.5.23: OSError over a text that is no JSON, TypeError over JSON that is no object.
+std::string told_of_generation(Release release, const std::string& content) {
+  const TemporaryDirectory root;
+  root.file("m/config.json", known_config("qwen3-8b"));
+  if (content != "none") root.file("m/generation_config.json", content);
+  const Launch launch = launch_from(release, root.path() + "/m", {});
+  if (launch.refusal) return launch.refusal->exception + " " + launch.refusal->function;
+  const auto line = std::ranges::find(launch.log, "get_generation_config", &LogLine::function);
+  return line == launch.log.end() ? "" : line->message.substr(line->message.find("/m") + 2);
+}
+
+TEST(ModelFolder, MayHoldABrokenGenerationConfig) {
+  const std::string broken = "/generation_config.json is no JSON; SGLang goes on without it";
+  for (const char* text : {"{\"a\": ", "", "\xff\xfe{"}) {
+    EXPECT_EQ(told_of_generation(v0_5(13), text), broken);
+    EXPECT_EQ(told_of_generation(v0_5(16), text), broken);
+    EXPECT_EQ(told_of_generation(v0_5(17), text), "") << "logged at DEBUG";
+  }
+  EXPECT_EQ(told_of_generation(v0_5(13), "none"), " has no generation_config.json; SGLang goes on without it");
+  EXPECT_EQ(told_of_generation(v0_5(13), "{}"), "");
+  for (const char* text : {"[1]", "5", "null", "\"x\""}) {
+    EXPECT_EQ(told_of_generation(v0_5(13), text), "TypeError get_generation_config");
+    EXPECT_EQ(told_of_generation(v0_5(23), text), "TypeError get_generation_config");
+  }
 }
 
 }  // namespace

@@ -200,13 +200,22 @@ std::string derive_dtype(ModelBuilder& b) {
   return dtype;
 }
 
-void warn_of_generation_config(ModelBuilder& b) {
-  // Later releases log a missing generation_config.json at DEBUG.
-  if (b.since(v0_5(17)) || b.source.has_file(b.request.path, "generation_config.json")) return;
+// generation_config.json is read beside the configuration. transformers takes a text that is no JSON for a missing
+// file, and fails over JSON that is no object.
+void read_generation_config(ModelBuilder& b) {
+  constexpr const char* kFile = "generation_config.json";
+  const bool there = b.source.has_file(b.request.path, kFile);
+  const auto read = there ? b.source.json_file(b.request.path, kFile) : std::nullopt;
+  if (read && !read->is_dict())
+    raise(RF::kOther, "TypeError", "get_generation_config", fmt::format("{}/{} is no object", b.request.path, kFile));
+  // Later releases log it at DEBUG.
+  if (read || b.since(v0_5(17))) return;
+  if (there)
+    return b.warn("get_generation_config",
+                  fmt::format("{}/{} is no JSON; SGLang goes on without it", b.request.path, kFile));
   // Of a model known by its id nobody has looked at the files.
   if (!b.source.has_file(b.request.path, "config.json") && !is_gguf_file(b.request.path)) return;
-  b.warn("get_generation_config",
-         fmt::format("{} has no generation_config.json; SGLang goes on without it", b.request.path));
+  b.warn("get_generation_config", fmt::format("{} has no {}; SGLang goes on without it", b.request.path, kFile));
 }
 
 // The sparse part of dual chunk attention lies in a file of its own, which is put into the configuration's dict.
@@ -232,7 +241,7 @@ void build(ModelBuilder& b) {
   f.is_draft_model = b.request.is_draft;
   const Value rope = rope_dict(b.text);
   f.is_mrope = b.since(v0_5(16)) && rope.find("mrope_section") != nullptr;
-  warn_of_generation_config(b);
+  read_generation_config(b);
   const bool multimodal = enable_multimodal(b);
   configure_draft_model(b);
   f.hf_quant_config = b.hf->get("quantization_config");
