@@ -187,6 +187,17 @@ TEST(ExplainCommand, TakesAPastedMessage) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_NE(run.out.find("RF018"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("create_remote_connector"), std::string::npos) << run.out;
+  // Two releases' places say the same: the one that was named comes first.
+  const std::string said = "Set num_nextn_predict_layers to 0 for Step3p5ForCausalLM";
+  const auto first_place = [](const std::string& page) { return page.substr(0, page.find("or by")); };
+  for (const char* release : {"0.5.11", "0.5.14"}) {
+    const auto old = run_tool({"explain", "--sglang-version", release, said});
+    EXPECT_NE(first_place(old.out).find("_handle_model_specific_adjustments"), std::string::npos) << old.out;
+  }
+  for (const char* release : {"0.5.15", "0.5.23"}) {
+    const auto now = run_tool({"explain", "--sglang-version", release, said});
+    EXPECT_NE(first_place(now.out).find("_step3p_overrides"), std::string::npos) << now.out;
+  }
   const auto nothing = run_tool({"explain", "the weather is fine today"});
   EXPECT_EQ(nothing.status, 2);
 }

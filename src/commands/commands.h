@@ -98,6 +98,7 @@ int resolve_batch(const CaseFile& file);
 
 int releases();
 int list_rules(const OutputOptions& output);
-int explain(const std::string& what, const OutputOptions& output);
+// `asked`: the release that was named; of places that may have said a message, its own come first.
+int explain(const std::string& what, Release release, bool asked, const OutputOptions& output);
 
 }  // namespace preflight::commands

@@ -130,10 +130,21 @@ bool is_message(const std::string& what) {
   return what.find_first_of(" \n\t") != std::string::npos || !rules::read_message(what).exception.empty();
 }
 
+struct AskedRelease {
+  Release release;
+  bool by_name = false;  // else it is the newest
+};
+
 // From a pasted error, warning or traceback to the place that said it, the rule and the way out.
-Subject explain_message(const std::string& what, Release release, const OutputOptions& output) {
+Subject explain_message(const std::string& what, const AskedRelease& asked, const OutputOptions& output) {
+  const Release release = asked.release;
   report::ExplainedMessage explained{.message = rules::read_message(what), .places = {}, .options = {}};
   explained.places = rules::places_of(explained.message);
+  // Where nobody named a release, the words alone decide.
+  const auto is_of_release = [&](const rules::MessagePlace& place) {
+    return place.first <= release.patch && release.patch <= place.last;
+  };
+  if (asked.by_name) std::ranges::stable_partition(explained.places, is_of_release);
   if (explained.places.empty()) {
     report::complain(
         "nothing known says that; a traceback's lines (File …, in …) and the exception's name help to find it, and "
@@ -149,19 +160,19 @@ Subject explain_message(const std::string& what, Release release, const OutputOp
   return {.rule = explained.rule()};
 }
 
-Subject explained(const std::string& what, Release release, const OutputOptions& output) {
+Subject explained(const std::string& what, const AskedRelease& release, const OutputOptions& output) {
   const bool message = find_rule(what) == nullptr && is_message(what);
-  return message ? explain_message(what, release, output) : told(what, release, output);
+  return message ? explain_message(what, release, output) : told(what, release.release, output);
 }
 
 }  // namespace
 
-int explain(const std::string& what, const OutputOptions& output) {
-  return explained(what, supported_releases().back(), output).status;
+int explain(const std::string& what, Release release, bool asked, const OutputOptions& output) {
+  return explained(what, {release, asked}, output).status;
 }
 
-int explain_in_launch(const std::string& what, const LaunchInput& launch, const OutputOptions& output) {
-  const Subject subject = explained(what, launch.release, output);
+int explain_in_launch(const std::string& what, const LaunchInput& launch, bool asked, const OutputOptions& output) {
+  const Subject subject = explained(what, {launch.release, asked}, output);
   if (subject.rule == nullptr && !subject.field) return subject.status;
   const auto prepared = prepare_launch(launch);
   if (!prepared) {

@@ -7,6 +7,6 @@
 
 namespace preflight::commands {
 
-int explain_in_launch(const std::string& what, const LaunchInput& launch, const OutputOptions& output);
+int explain_in_launch(const std::string& what, const LaunchInput& launch, bool asked, const OutputOptions& output);
 
 }  // namespace preflight::commands

@@ -1,6 +1,10 @@
 // Tested by the tests of each command.
 #include "src/commands/launch_commands.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include <CLI/CLI.hpp>
 
 #include "src/base/read_text.h"
@@ -21,6 +25,29 @@ bool launch_given(const LaunchFlags& flags, const std::vector<std::string>& argu
 }
 
 constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules";
+
+// One that was given and means nothing where no launch is looked at; "" for none.
+std::string_view option_of_a_launch(const LaunchFlags& flags) {
+  const std::array<std::pair<bool, std::string_view>, 16> options{
+      {{!flags.launch.empty(), "--launch"},
+       {!flags.variables.empty(), "--set"},
+       {!flags.env.empty(), "--env"},
+       {flags.use_environment, "--use-environment"},
+       {!flags.model_config.empty(), "--model-config"},
+       {!flags.draft_model_config.empty(), "--draft-model-config"},
+       {!flags.models_dir.empty(), "--models-dir"},
+       {!flags.stored_as.empty(), "--stored-as"},
+       {flags.mla, "--mla"},
+       {flags.no_mla, "--no-mla"},
+       {!flags.facts.empty(), "--fact"},
+       {!flags.device.empty(), "--device-profile"},
+       {!flags.device_memory.empty(), "--device-memory"},
+       {!flags.host_memory.empty(), "--host-memory"},
+       {flags.device_count.has_value(), "--device-count"},
+       {flags.no_fp64, "--no-fp64"}}};
+  const auto given = std::ranges::find(options, true, &std::pair<bool, std::string_view>::first);
+  return given == options.end() ? std::string_view() : given->second;
+}
 
 // CLI11's own takes nan for positive.
 CLI::Validator positive_number() {
@@ -117,6 +144,9 @@ int run_nodes(const NodesFlags& flags) {
 
 int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
+  if (flags.format == "json") return refuse(Error{"explain writes text alone: leave --format away"});
+  if (const auto name = option_of_a_launch(flags); !launched && !name.empty())
+    return refuse(Error{fmt::format("{} has no say without a launch: give its arguments behind --", name)});
   std::string subject = what;
   if (what == "-") {
     auto text = read_text("-", true);
@@ -126,13 +156,17 @@ int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<s
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   const OutputOptions output = output_options(flags);
-  return launched ? explain_in_launch(subject, *input, output) : explain(subject, output);
+  const bool asked = !flags.release.empty();
+  return launched ? explain_in_launch(subject, *input, asked, output) : explain(subject, input->release, asked, output);
 }
 
 int run_diff(const LaunchFlags& flags, const std::vector<std::string>& texts, const std::vector<std::string>& launch) {
   if (!launch.empty()) {
     return refuse(Error{"--diff takes both launches in its two values; nothing stands behind --"});
   }
+  if (!flags.command.empty() || !flags.command_file.empty() || !flags.launch.empty())
+    return refuse(
+        Error{"--diff takes both launches in its two values: leave --command, --command-file and --launch away"});
   if (!flags.batch.empty())
     return refuse(Error{"--diff compares two launches, --batch resolves many: take one of them"});
   auto input = launch_input(flags, {});

@@ -125,7 +125,8 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
     bool given;
     std::string_view name;
   };
-  const std::array<Option, 10> options{{{!arguments.empty(), "a launch behind --"},
+  const std::array<Option, 11> options{{{!arguments.empty(), "a launch behind --"},
+                                        {!flags.launch.empty(), "--launch"},
                                         {!flags.command.empty(), "--command"},
                                         {!flags.command_file.empty(), "--command-file"},
                                         {!flags.variables.empty(), "--set"},
@@ -140,6 +141,9 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
     return Error{
         fmt::format("{} describes one launch and cannot be given with --batch: each case says it itself", option.name)};
   }
+  // A line holds all that was found, whoever reads it.
+  if (flags.details || flags.quiet)
+    return Error{fmt::format("{} has no say in the lines of --batch", flags.details ? "--details" : "--quiet")};
   return std::nullopt;
 }
 
@@ -494,6 +498,7 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
                "Look at this machine, too, as doctor does: cards and permissions, limits, the port, disk, packages")
       ->excludes(batch);
   app.add_flag("--list-devices", flags.list_devices, "List the OpenCL devices and end");
+  stands_alone(app, "--list-devices", {"--format", "--color", "--kernel-timeout", "--verbose"});
   app.add_option(
       "--inject", flags.inject,
       "Plant a known defect (its id, or all; list shows them) into the kernels of this launch: is it caught?");
@@ -503,11 +508,23 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
       ->excludes(batch);
 }
 
+void stands_alone(CLI::App& app, const std::string& name, std::vector<std::string> beside) {
+  app.parse_complete_callback([&app, name, beside = std::move(beside)] {
+    if (app.get_option(name)->count() == 0) return;
+    for (const CLI::Option* other : app.get_options()) {
+      const std::string given = other->get_name();
+      const bool fits = given == name || std::ranges::find(beside, given) != beside.end();
+      if (other->count() > 0 && !fits) throw CLI::ExcludesError(name, given);
+    }
+  });
+}
+
 int with_output(const LaunchFlags& flags, const std::function<int(const OutputOptions&)>& run) {
   return run(output_options(flags));
 }
 
 int run_resolve(const LaunchFlags& flags, std::vector<std::string> arguments, bool all) {
+  if (all && !flags.batch.empty()) return refuse(Error{"--all has no say in the lines of --batch"});
   if (auto error = not_for_a_batch(flags, arguments)) return refuse(*error);
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
@@ -600,6 +617,19 @@ Result<void> choose_kernels(const CheckFlags& flags, KernelOptions& kernel) {
   return {};
 }
 
+// What says how kernels run has no say where none does.
+Result<void> idle_kernel_option(const CheckFlags& flags, const KernelOptions& kernel) {
+  const bool runs = kernel.run || flags.list_devices || !flags.case_line.empty();
+  if (runs || flags.inject == "list") return {};
+  const std::array<std::pair<bool, std::string_view>, 3> options{{{flags.device_given, "--opencl-device"},
+                                                                  {flags.timeout_given, "--kernel-timeout"},
+                                                                  {!flags.seed.empty(), "--seed"}}};
+  for (const auto& [given, name] : options) {
+    if (given) return failure(fmt::format("{}: no kernel is to run: {}", name, kernel.why_not));
+  }
+  return {};
+}
+
 Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   KernelOptions kernel;
   kernel.required = required;
@@ -607,6 +637,8 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   if (!flags.no_kernel && !flags.paths.empty()) {
     kernel.why_not = "several launches are looked at: --kernel runs it for each";
   }
+  if (!flags.no_kernel && !flags.launch.batch.empty()) kernel.why_not = "--kernel runs it for each line of --batch";
+  if (flags.launch.real_machine) kernel.why_not = "--kernel runs it, too";
   kernel.run = !flags.no_kernel && (one_launch || flags.kernel || required);
   if (flags.device_given) kernel.device = flags.opencl_device;
   if (!flags.seed.empty()) {
@@ -620,6 +652,7 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   kernel.limits.seconds = flags.kernel_timeout;
   kernel.progress = isatty(STDERR_FILENO) != 0;
   if (auto chosen = choose_kernels(flags, kernel); !chosen) return tl::make_unexpected(chosen.error());
+  if (auto idle = idle_kernel_option(flags, kernel); !idle) return tl::make_unexpected(idle.error());
   if (flags.inject.empty() || flags.inject == "list") return kernel;
   int id = 0;
   const bool known = whole_number(flags.inject, id) && !defects::describe(id).empty();

@@ -93,6 +93,8 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags);
 // --batch and what goes with it, and who resolves.
 void add_batch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
+// The option refuses all others but those named: it looks at no launch.
+void stands_alone(CLI::App& app, const std::string& name, std::vector<std::string> beside);
 // Which findings are told: the policy, --select, --ignore, a baseline.
 void add_finding_options(CLI::App& app, CheckFlags& flags);
 // What decides whether a check fails, and on which device it runs: of `check` and of `exec`.
