@@ -13,8 +13,9 @@ using ::testing::HasSubstr;
 
 TEST(Upgrade, TellsWhatALaterReleaseDoesOtherwise) {
   // 0.5.20 reserves more memory: a bf16 9B model no longer fits the default share of 24 GB.
-  const ToolRun worse = run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--",
-                                  "--model-path", "google/gemma-2-9b-it", "--device", "xpu"});
+  const ToolRun worse =
+      run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--device-profile", "b60", "--",
+                "--model-path", "google/gemma-2-9b-it", "--device", "xpu"});
   EXPECT_EQ(worse.status, 1) << worse.out << worse.err;
   const auto json = nlohmann::json::parse(worse.out);
   EXPECT_EQ(json["outcome"]["after"], "accepted");
@@ -30,9 +31,9 @@ TEST(Upgrade, TellsWhatALaterReleaseDoesOtherwise) {
 
 TEST(Upgrade, FromAReleaseThatRefusesTellsWhatStandsInTheWayAfterwards) {
   // 0.5.13 refuses intel_xpu for the prefill of MLA; 0.5.23 takes it, and the weights do not fit one card.
-  const ToolRun run =
-      run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--", "--model-path",
-                "deepseek-ai/DeepSeek-V2-Lite-Chat", "--device", "xpu", "--attention-backend", "intel_xpu"});
+  const ToolRun run = run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--device-profile",
+                                "b60", "--", "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--device", "xpu",
+                                "--attention-backend", "intel_xpu"});
   EXPECT_EQ(run.status, 1) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_THAT(json["findings_new"].dump(), HasSubstr("PL002"));

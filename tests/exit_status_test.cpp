@@ -120,6 +120,19 @@ TEST(ExitStatus, AServerWithoutRoomForARequestIsDoubtful) {
   EXPECT_EQ(report.verdict_word(), "fail");
 }
 
+// A mistake of a kernel that the launch does not run is neither caught nor missed.
+TEST(ExitStatus, OfADefectThatCannotBePlantedIsNoFailedGate) {
+  Report report = report_of({VerdictWord::kPass});
+  report.injections.push_back({.defect = 160});
+  EXPECT_EQ(exit_of(report), kNotRun);
+  EXPECT_EQ(report.verdict_word(), "not-run");
+  report.injections[0].cases = 1;  // it can show, and was not run
+  EXPECT_EQ(exit_of(report), kGateFailed);
+  report.injections[0] = {.defect = 160};
+  report.kernel->cases[0].verdict.word = VerdictWord::kMistrusted;
+  EXPECT_EQ(exit_of(report), kGateFailed) << "the sound kernel does not pass";
+}
+
 TEST(ExitStatus, OfKernelsThatDidNotRunDependsOnWhetherTheyHadTo) {
   Report report = report_of({VerdictWord::kPass});
   report.kernel->skipped.push_back({"linear layers", "no kernel"});

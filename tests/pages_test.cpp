@@ -101,6 +101,16 @@ TEST(Pages, SplitsThePhasesOfMlaModelsBefore0520) {
 }
 
 // No kernel of intel_xpu runs on a Data Center GPU Max: a warning there, and none of triton.
+// What `check` warns of is no row without a fault.
+TEST(Pages, AreWarnedOfWhereACheckWarns) {
+  const ToolRun run = run_tool({"pages", "--no-kernel", "--no-fp64", "--format", "json", "--", "--model-path",
+                                "Qwen/Qwen3-0.6B", "--decode-attention-backend", "intel_xpu", "--page-size", "64"});
+  const auto pages = nlohmann::json::parse(run.out);
+  EXPECT_EQ(row(pages, "as given", 64)["verdict"], "warned");
+  EXPECT_EQ(row(pages, "as given", 64)["warnings"][0]["rule"], "BK002");
+  EXPECT_EQ(row(pages, "triton", 64)["verdict"], "ok");
+}
+
 TEST(Pages, RecommendTheFewestWarnings) {
   const ToolRun run = run_tool({"pages", "--no-kernel", "--format", "json", "--device-profile", "max1100", "--",
                                 "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"});

@@ -217,7 +217,7 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"ND004", "Nodes"},        {"ND005", "Nodes"},       {"HO001", "Doctor"},     {"HO002", "Doctor"},
     {"HO003", "Doctor"},       {"HO004", "Doctor"},      {"HO005", "Doctor"},     {"HO006", "Doctor"},
     {"HO007", "Doctor"},       {"ND006", "Nodes"},       {"VL001", "VllmWords"},  {"VL002", "VllmWords"},
-    {"RQ001", "Requirements"}, {"SP009", "DraftMemory"},
+    {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"PL012", "Certainty"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

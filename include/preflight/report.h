@@ -78,6 +78,13 @@ enum class KernelOutcome : std::uint8_t {
 
 std::string_view name_of(Severity severity);
 
+// What the sheet rests on: "weights estimated, card's memory assumed".
+std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine);
+// Why the sheet's numbers leave nothing usable, with how sure it is; "" where they do not.
+std::string doubt_of(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine);
+// An option of the launch leaves so little, whatever the card holds.
+bool doubt_is_by_limit(const Launch& launch, const MemorySummary& memory);
+
 // A finding that somebody chose not to be told of: it is counted and never decides the exit status.
 struct Ignored {
   Diagnostic finding;
@@ -114,6 +121,8 @@ struct Report {
   [[nodiscard]] KernelOutcome kernel_outcome() const;
   [[nodiscard]] KernelOutcome own_outcome() const;   // of our own kernels alone
   [[nodiscard]] KernelOutcome peer_outcome() const;  // of the others alone
+  // A defect that was asked for and that no kernel of the launch can have: neither caught nor missed.
+  [[nodiscard]] bool is_unplanted(const Injection& injection) const;
   // The device's fault in that outcome, absence included; null where it has none.
   [[nodiscard]] const DeviceError* device_fault() const;
   [[nodiscard]] DeviceErrorKind fault_kind() const;  // internal where a kernel failed and nothing says how

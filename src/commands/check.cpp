@@ -2,14 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
 #include "src/base/log.h"
-#include "src/commands/doctor.h"
+#include "src/commands/certainty.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
+#include "src/commands/doctor.h"
 #include "src/intake/conceal.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
@@ -134,10 +136,7 @@ Exit exit_status(const Report& report, const CheckCommand& command) {
 }
 
 // What --require misses no change of the launch mends.
-bool has_errors_of_sglang(const Report& report) {
-  return std::ranges::any_of(report.findings,
-                             [](const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; });
-}
+bool is_error_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
 
 LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& input) {
   LaunchPlace place;
@@ -154,6 +153,7 @@ LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& inp
 
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
+  bool failing = false;
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
@@ -162,10 +162,17 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
         report.findings.push_back(std::move(d));
       std::ranges::stable_sort(report.findings, std::ranges::greater{}, &Diagnostic::severity);
     }
+    std::set<std::string> errors;  // as the rules have them, however sure they are
+    for (const Diagnostic& d : report.findings) {
+      if (is_error_of_sglang(d)) errors.insert(d.rule);
+    }
+    report.memory = memory_summary(prepared);
+    weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);
     if (command.filter) report.ignored = command.filter->apply(report.findings, place_in_text(prepared, command.input));
     for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
+    failing = std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return errors.contains(d.rule); });
   }
   report.read = std::move(prepared.read);
   const log::Stage stage("fixes, plan and kernels");
@@ -173,8 +180,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   const bool wanted = changeable && (command.fixes || command.proves) &&
                       std::ranges::any_of(report.findings, [](const Diagnostic& d) { return !d.fix.empty(); });
   if (wanted && command.tries->left == 0) ++command.tries->launches;
-  if (command.fixes && changeable && has_errors_of_sglang(report))
-    report.fixes = search_fixes(prepared, command.rules, *command.tries);
+  if (command.fixes && changeable && failing) report.fixes = search_fixes(prepared, command.rules, *command.tries);
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());
     report.fixed = written.has_value();
@@ -184,7 +190,6 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   conceal(report.fixes, prepared.inputs);
   if (command.proves && changeable)
     prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries);
-  report.memory = memory_summary(prepared);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);
   report.launch = std::move(prepared.launch);

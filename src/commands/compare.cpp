@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include "src/intake/conceal.h"
+#include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/base/read_text.h"
@@ -156,6 +157,7 @@ Result<Side> side_of(const LaunchInput& input, std::string name, const CheckOpti
   Side side{std::move(name), std::move(*prepared), {}};
   Coverage coverage;
   side.findings = findings_of(side.prepared, rules, coverage);
+  weigh(side.findings, side.prepared);
   return side;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kMeanings{
     ExitMeaning{kOk, 0, "pass", "nothing at or above --fail-on; also clean, doubtful, incomplete"},
     ExitMeaning{kFindings, 1, "fail", "findings at or above --fail-on; also refused"},
-    ExitMeaning{kNotRun, 1, "not-run", "--require-kernel or --kernel-from, and kernels did not run"},
+    ExitMeaning{kNotRun, 1, "not-run", "--require-kernel, --kernel-from or --inject, and what it asks for did not run"},
     ExitMeaning{kBadInput, 2, "", "bad options, or input that cannot be read"},
     ExitMeaning{kInternalError, 3, "", "our own failure, or a report that could not be written"},
     ExitMeaning{kKernelWrong, 4, "kernel-failed", "the kernel ran and was wrong"},

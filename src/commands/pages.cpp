@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
+#include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/variation.h"
 #include "src/report/output_file.h"
@@ -79,8 +80,9 @@ class KernelVerdicts {
   bool absent_ = false;
 };
 
-Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_view backend, std::int64_t page,
+Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_view backend, std::int64_t page,
            KernelVerdicts& kernels) {
+  const LaunchInputs& inputs = like.inputs;
   Row row;
   row.backend = backend;
   row.page = page;
@@ -102,6 +104,10 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
   PreparedLaunch prepared;
   prepared.inputs = inputs;
   prepared.inputs.argv = argv;
+  prepared.machine = like.machine;
+  prepared.unknown_model = like.unknown_model;
+  prepared.facts_by_option = like.facts_by_option;
+  prepared.assumed_facts = like.assumed_facts;
   prepared.launch = std::move(resolved->launch);
   conceal(prepared);
   const Launch& launch = prepared.launch;
@@ -111,7 +117,9 @@ Row row_of(const LaunchInputs& inputs, const CheckOptions& rules, std::string_vi
     return row;
   }
   Coverage coverage;
-  for (Diagnostic& d : findings_of(prepared, rules, coverage)) {
+  std::vector<Diagnostic> findings = findings_of(prepared, rules, coverage);
+  weigh(findings, prepared);
+  for (Diagnostic& d : findings) {
     if (d.severity == Severity::kError) row.errors.push_back(std::move(d));
     if (d.severity == Severity::kWarning) row.warnings.push_back(std::move(d));
   }
@@ -242,7 +250,7 @@ int pages(const PagesCommand& command) {
   }
   for (const std::string_view backend : backends) {
     for (const std::int64_t page : kPageSizes) {
-      rows.push_back(row_of(prepared->inputs, command.rules, backend, page, kernels));
+      rows.push_back(row_of(*prepared, command.rules, backend, page, kernels));
     }
   }
   leave_out_what_all_have(rows);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/kernels/defects.h"
 #include "src/kernels/tensor_parallel.h"
@@ -106,6 +107,16 @@ const Defect* find(int id, std::string_view kernel) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+// The launch's cases are of other kernels.
+std::string belongs_elsewhere(int id) {
+  std::vector<std::string_view> owners;
+  for (const Defect& defect : defect_table()) {
+    if (defect.id == id && std::ranges::find(owners, kernel_of(defect)) == owners.end())
+      owners.push_back(kernel_of(defect));
+  }
+  return fmt::format("it is a mistake of {}, which this launch does not run", fmt::join(owners, ", "));
+}
+
 // A wrong kernel may also take the device down; that it does not build, or finds no memory, shows nothing.
 bool shows_a_defect(const CaseReport& report) {
   if (report.verdict.word == VerdictWord::kFail) return true;
@@ -161,7 +172,11 @@ Injection inject(int id, const std::vector<KernelCase>& cases, const DeviceChoic
     }
   }
   injection.cases = concerned.size();
-  if (concerned.empty()) return injection;
+  if (concerned.empty()) {
+    const bool belongs = std::ranges::any_of(cases, [&](const KernelCase& c) { return find(id, c.kernel) != nullptr; });
+    if (!belongs && !cases.empty()) injection.reason = belongs_elsewhere(id);
+    return injection;
+  }
   injection.what = find(id, concerned.front().kernel)->what;  // kernels share a number where the mistake is alike
   const RunOptions options{.defect = id, .stop_at_failure = true};
   const KernelReport report = run_cases_apart(concerned, device, options, limits);

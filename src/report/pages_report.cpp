@@ -82,10 +82,11 @@ std::string row_text(const PageRow& r, bool is_best, std::size_t wide, const Sty
 
 std::string why_of(const PageRow& r) {
   std::string why = r.refusal.empty() ? r.changed : r.refusal;
-  for (const auto* list : {&r.errors, &r.warnings}) {
+  std::string_view between = why.empty() ? "" : r.refusal.empty() ? " " : "; ";
+  for (const std::vector<Diagnostic>* list : {&r.errors, &r.warnings}) {
     for (const Diagnostic& d : *list) {
-      const bool behind_a_sentence = r.refusal.empty() && why == r.changed;
-      why += fmt::format("{}{} {}", why.empty() ? "" : behind_a_sentence ? " " : "; ", d.rule, d.message);
+      why += fmt::format("{}{} {}", between, d.rule, d.message);
+      between = "; ";
     }
   }
   return why;
@@ -101,10 +102,10 @@ std::string table_text(const PagesReport& report, const TextOptions& options, co
   std::string above;
   for (std::size_t i = 0; i < report.rows.size(); ++i) {
     const PageRow& r = report.rows[i];
-    std::string why = why_of(r);  // told once where neighbours share it
+    const std::string why = why_of(r);  // told once where neighbours share it
     out += row_text(r, report.best == i, wide, style);
     out += why_text(why == above && !why.empty() ? "as above" : printable(why), 52 + wide, options.width);
-    above = std::move(why);
+    above = why;
   }
   if (std::ranges::any_of(report.rows, [](const PageRow& r) { return r.padded != r.columns; })) {
     out += "* the MLA kernel wants a wider table than SGLang builds\n";

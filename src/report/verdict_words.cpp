@@ -80,14 +80,20 @@ KernelOutcome Report::peer_outcome() const {
   return kernel_required ? KernelOutcome::kNotRun : KernelOutcome::kUnproven;
 }
 
+bool Report::is_unplanted(const Injection& injection) const {
+  return kernel && kernel->worst() == VerdictWord::kPass && injection.cases == 0;
+}
+
 KernelOutcome Report::own_outcome() const {
   if (kernel && kernel->has(VerdictWord::kFail)) return KernelOutcome::kWrong;
   if (kernel && kernel->worst() == VerdictWord::kError) return KernelOutcome::kDeviceFailed;
-  const bool gate_failed =
-      std::ranges::any_of(injections, [](const Injection& i) { return i.outcome != InjectionOutcome::kCaught; });
+  const auto unplanted = [this](const Injection& i) { return is_unplanted(i); };
+  const bool gate_failed = std::ranges::any_of(
+      injections, [&](const Injection& i) { return i.outcome != InjectionOutcome::kCaught && !unplanted(i); });
   if (gate_failed && !absence) return KernelOutcome::kGateFailed;
   if (kernel && kernel->has(VerdictWord::kMistrusted)) return KernelOutcome::kMistrusted;
   if (absence && (device_required || kernel_required)) return KernelOutcome::kNoDevice;
+  if (std::ranges::any_of(injections, unplanted)) return KernelOutcome::kNotRun;
   const bool all_ran = kernel && kernel->skipped.empty() && kernel->worst() == VerdictWord::kPass;
   if (all_ran) return KernelOutcome::kRight;
   return kernel_required ? KernelOutcome::kNotRun : KernelOutcome::kUnproven;
@@ -130,17 +136,27 @@ static std::optional<std::int64_t> deciding_limit(const Launch& launch, std::int
   return decides ? std::optional(most.as_int()) : std::nullopt;
 }
 
-std::string Report::doubt() const {
-  if (!launch.accepted() || !memory || !memory->serves_nothing()) return "";
-  if (const auto most = deciding_limit(launch, memory->tokens)) {
-    return fmt::format("--max-total-tokens {} does not hold one request of {}", *most, memory->wanted);
-  }
-  const std::string what = memory->tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
-                                               : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
-                                                             memory->tokens, memory->wanted);
-  return fmt::format("{} (weights {}{})", what, memory->from_files ? "counted from the files" : "estimated",
-                     machine ? fmt::format(", card's memory {}", name_of(machine->memory_origin)) : "");
+bool doubt_is_by_limit(const Launch& launch, const MemorySummary& memory) {
+  return deciding_limit(launch, memory.tokens).has_value();
 }
+
+std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine) {
+  return fmt::format("weights {}{}", counted_from_files ? "counted from the files" : "estimated",
+                     machine == nullptr ? "" : fmt::format(", card's memory {}", name_of(machine->memory_origin)));
+}
+
+std::string doubt_of(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
+  if (!launch.accepted() || !memory.serves_nothing()) return "";
+  if (const auto most = deciding_limit(launch, memory.tokens)) {
+    return fmt::format("--max-total-tokens {} does not hold one request of {}", *most, memory.wanted);
+  }
+  const std::string what = memory.tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
+                                              : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
+                                                            memory.tokens, memory.wanted);
+  return fmt::format("{} ({})", what, certainty_of_sheet(memory.from_files, machine));
+}
+
+std::string Report::doubt() const { return memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : ""; }
 
 std::string_view Report::verdict_word() const {
   const ReportVerdict word = verdict();

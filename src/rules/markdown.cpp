@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "preflight/rule.h"
+#include "src/rules/certainty.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight {
@@ -21,18 +22,6 @@ std::string_view severity_word(Severity s) {
       break;
   }
   return "note";
-}
-
-std::string_view certainty_word(Certainty c) {
-  switch (c) {
-    case Certainty::kCertain:
-      return "certain";
-    case Certainty::kLikely:
-      return "likely";
-    case Certainty::kNeedsHardware:
-      break;
-  }
-  return "to be confirmed on hardware";
 }
 
 std::string_view family_title(std::string_view id) {
@@ -108,7 +97,7 @@ std::string render_rules_markdown() {
       out += fmt::format("\n## {}\n", family);
     }
     out += fmt::format("\n### {} {}\n\n", r.id, r.summary);
-    out += fmt::format("{}, {}; {}.", severity_word(r.severity), certainty_word(r.certainty), range(r));
+    out += fmt::format("{}, {}; {}.", severity_word(r.severity), rules::certainty_of(r.id), range(r));
     std::string refs;
     for (const auto ref : r.refs) {
       if (!ref.empty()) refs += fmt::format("{}{}", refs.empty() ? "" : ", ", ref);

@@ -515,6 +515,18 @@ const Rule kRules[] = {
                     .args = "--device xpu --mem-fraction-static 0.94 --chunked-prefill-size 8192"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
                    {.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.6"}}}},
+    {.id = "PL012",
+     .severity = Severity::kWarning,
+     .field = Field::mem_fraction_static,
+     .summary = "the KV cache holds not one request, by the memory sheet",
+     .why =
+         "One request of --context-length, else of 4,096 tokens, has no room, or nothing is left for the cache and the "
+         "worker ends. An error where the weights are counted from the checkpoint's files and the card is known.",
+     .fix = "Look into the sheet with xpu-preflight memory, which tries single changes; --device-profile or "
+            "--device-memory names the card.",
+     .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
+               "sglang/srt/mem_cache/kv_cache_configurator.py",
+     .need = RuleNeed::kWholeModel},
 };
 
 }  // namespace

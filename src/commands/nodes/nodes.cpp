@@ -1,6 +1,7 @@
 // Tested by tests/nodes_test.cpp.
 #include "src/commands/nodes/nodes.h"
 
+#include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/report/complaint.h"
@@ -40,6 +41,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   out.accepted = prepared.launch.accepted();
   out.rank = node_rank(prepared.launch);
   out.findings = findings_of(prepared, rules, coverage);
+  weigh(out.findings, prepared);
   std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
   try_remedies(prepared, rules, out.findings);
   out.source = prepared.source;

@@ -1,0 +1,20 @@
+// What a finding about memory rests on, the weights and the card, stands in it and decides how severe it is.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "preflight/report.h"
+#include "src/commands/commands.h"
+
+namespace preflight::commands {
+
+// Findings that count weights say how sure that is; on a card that is assumed they are no errors. Where by the sheet
+// the server cannot start, or serve one request, and no finding says as much, PL012 does. `machine`: null where the
+// cases of a batch say it themselves.
+void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
+           const MachineFacts* machine);
+// By the launch's own sheet and machine.
+void weigh(std::vector<Diagnostic>& findings, const PreparedLaunch& prepared);
+
+}  // namespace preflight::commands
