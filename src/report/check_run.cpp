@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/rules/certainty.h"
+
 namespace preflight::report {
 namespace {
 
@@ -30,10 +32,50 @@ void name_all(std::vector<Item>& items) {
   }
 }
 
+Item bare_item(std::string_view kind, const CheckedLaunch& launch, std::string message) {
+  Item item{.rule = std::string(kind), .message = std::move(message)};
+  item.launch = launch.title;
+  item.file = launch.file;
+  item.line = item.file.empty() ? 0 : launch.line;
+  item.failing = true;
+  return item;
+}
+
+std::string_view certainty_suffix(const Diagnostic& d) {
+  const Rule* rule = find_rule(d.rule);
+  return rule == nullptr || rule->certainty == Certainty::kCertain ? std::string_view()
+                                                                   : rules::certainty_word(rule->certainty);
+}
+
+bool explains(const Diagnostic& d, ReportVerdict verdict) {
+  if (verdict == ReportVerdict::kRefused) return d.severity == Severity::kError;
+  const Rule* rule = find_rule(d.rule);
+  if (verdict == ReportVerdict::kDoubtful) return rule != nullptr && rule->need == RuleNeed::kWholeModel;
+  return d.rule.starts_with("MD") && d.severity >= Severity::kWarning;
+}
+
+// A verdict that no finding explains any more, because somebody chose not to be told of it.
+std::optional<Item> verdict_item(const CheckedLaunch& launch) {
+  const Report& report = *launch.report;
+  const ReportVerdict verdict = report.verdict();
+  const bool wanted = verdict == ReportVerdict::kRefused || verdict == ReportVerdict::kDoubtful ||
+                      verdict == ReportVerdict::kIncomplete;
+  if (!wanted || std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return explains(d, verdict); }))
+    return std::nullopt;
+  const std::string what = verdict == ReportVerdict::kRefused    ? "SGLang refuses this launch"
+                           : verdict == ReportVerdict::kDoubtful ? report.doubt()
+                                                                 : "not everything about this launch is known";
+  Item item = bare_item(report.verdict_word(), launch, what + "; the finding that says so is ignored");
+  item.severity = Severity::kWarning;
+  item.failing = false;
+  return item;
+}
+
 Item item_of(const Diagnostic& d, const CheckedLaunch& launch) {
   Item item{.rule = d.rule.empty() ? std::string(kUnnamed) : d.rule,
             .severity = d.severity,
             .message = d.message,
+            .certainty = std::string(certainty_suffix(d)),
             .why = d.why,
             .fix = d.fix};
   item.source = d.source;
@@ -50,15 +92,6 @@ Item item_of(const Diagnostic& d, const CheckedLaunch& launch) {
   return item;
 }
 
-Item bare_item(std::string_view kind, const CheckedLaunch& launch, std::string message) {
-  Item item{.rule = std::string(kind), .message = std::move(message)};
-  item.launch = launch.title;
-  item.file = launch.file;
-  item.line = item.file.empty() ? 0 : launch.line;
-  item.failing = true;
-  return item;
-}
-
 // What the kernels did wrong, or did not do and had to.
 std::optional<Item> kernel_item(const CheckedLaunch& launch) {
   const Report& report = *launch.report;
@@ -67,6 +100,12 @@ std::optional<Item> kernel_item(const CheckedLaunch& launch) {
   std::string why = report.own_asked ? report.kernel_not_run : report.peer_not_run;
   if (report.peer && !report.peer->peer_gone.empty()) why = report.peer->peer_gone;
   if (const DeviceError* fault = report.device_fault()) why = fault->message;
+  const auto unplanted =
+      std::ranges::find_if(report.injections, [&](const Injection& i) { return report.is_unplanted(i); });
+  if (outcome == KernelOutcome::kNotRun && unplanted != report.injections.end()) {
+    return bare_item(kKernelItem, launch,
+                     fmt::format("defect {} was not planted: {}", unplanted->defect, unplanted->reason));
+  }
   const std::string_view word = outcome == KernelOutcome::kNotRun       ? "not run, and required"
                                 : outcome == KernelOutcome::kMistrusted ? "equal, on data that could not have told"
                                 : outcome == KernelOutcome::kGateFailed ? "a planted defect was not caught"
@@ -99,16 +138,34 @@ void add_items(const CheckedLaunch& launch, std::vector<Item>& out) {
     out.push_back(item_of(d, launch));
     out.back().failing = !report.fixed && report.fail_on && d.severity >= *report.fail_on;
   }
-  if (report.verdict() == ReportVerdict::kRefused && !report.has_at_least(Severity::kWarning)) {
-    out.push_back(bare_item(kRefused, launch, "SGLang refuses this launch; the finding that says so is ignored"));
-    out.back().severity = Severity::kWarning;
-    out.back().failing = false;
-  }
+  if (auto item = verdict_item(launch)) out.push_back(std::move(*item));
   if (auto item = kernel_item(launch)) out.push_back(std::move(*item));
   for (const Ignored& ignored : report.ignored) {
     out.push_back(item_of(ignored.finding, launch));
     out.back().ignored = &ignored;
   }
+}
+
+const CheckedLaunch* launch_named(const CheckRun& run, const std::string& title) {
+  const auto at = std::ranges::find(run.launches, title, &CheckedLaunch::title);
+  return at == run.launches.end() ? nullptr : &*at;
+}
+
+// What concerns several launches stands at the first of them.
+CheckedLaunch place_of(const CheckedGroup& group, const CheckRun& run) {
+  CheckedLaunch out{.title = group.what};
+  const CheckedLaunch* first = group.launches.empty() ? nullptr : launch_named(run, group.launches.front());
+  if (first != nullptr) out.file = first->file, out.line = first->line;
+  return out;
+}
+
+std::vector<ItemPlace> others_of(const CheckedGroup& group, const CheckRun& run) {
+  std::vector<ItemPlace> out;
+  for (std::size_t i = 1; i < group.launches.size(); ++i) {
+    const CheckedLaunch* launch = launch_named(run, group.launches[i]);
+    if (launch != nullptr) out.push_back({launch->file, launch->line, launch->title});
+  }
+  return out;
 }
 
 std::string counted(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
@@ -129,17 +186,17 @@ std::vector<Item> items_of(const CheckedLaunch& launch) {
   return out;
 }
 
-std::vector<Item> items_of(const CheckRun& run) {
-  std::vector<Item> out;
-  for (const CheckedLaunch& launch : run.launches) add_items(launch, out);
+static void add_items_beside(const CheckRun& run, std::vector<Item>& out) {
   for (const CheckedGroup& group : run.groups) {
-    const CheckedLaunch together{.title = group.what};
+    const CheckedLaunch together = place_of(group, run);
     for (const Diagnostic& d : group.findings) {
       out.push_back(item_of(d, together));
+      out.back().related = others_of(group, run);
       out.back().failing = d.severity == Severity::kError;
     }
     for (const Ignored& ignored : group.ignored) {
       out.push_back(item_of(ignored.finding, together));
+      out.back().related = others_of(group, run);
       out.back().ignored = &ignored;
     }
   }
@@ -149,6 +206,19 @@ std::vector<Item> items_of(const CheckRun& run) {
     out.back().failing = file.named;
     out.back().file = file.file;
   }
+}
+
+std::vector<Item> items_of(const CheckRun& run) {
+  std::vector<Item> out;
+  for (const CheckedLaunch& launch : run.launches) add_items(launch, out);
+  add_items_beside(run, out);
+  name_all(out);
+  return out;
+}
+
+std::vector<Item> items_beside_launches(const CheckRun& run) {
+  std::vector<Item> out;
+  add_items_beside(run, out);
   name_all(out);
   return out;
 }
@@ -157,17 +227,42 @@ std::string_view summary_of(std::string_view id) {
   if (id == kNotChecked) return "the launch could not be checked";
   if (id == kKernelItem) return "the decode kernel did not run right on the OpenCL device";
   if (id == kRefused) return "SGLang refuses the launch, and the finding that says so is ignored";
+  if (id == kDoubtful) return "by the memory sheet nothing usable is left, and the finding that says so is ignored";
+  if (id == kIncomplete) return "something is not known, and the finding that says so is ignored";
   if (id == kSkippedFile) return "no launch in the file is understood";
   const Rule* rule = find_rule(id);
   return rule == nullptr ? std::string_view("what SGLang does with the launch") : rule->summary;
 }
 
-std::string counts_text(const Report& report) {
+bool is_verdict(const Item& item) {
+  return item.rule == kRefused || item.rule == kDoubtful || item.rule == kIncomplete;
+}
+
+std::string told(const Item& item) {
+  return item.certainty.empty() ? item.message : fmt::format("{} ({})", item.message, item.certainty);
+}
+
+std::string told(const Diagnostic& finding) {
+  const std::string_view certainty = certainty_suffix(finding);
+  return certainty.empty() ? finding.message : fmt::format("{} ({})", finding.message, certainty);
+}
+
+bool is_good(const Report& report) {
+  const ReportVerdict verdict = report.verdict();
+  return verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
+}
+
+std::string counts_of_findings(const Report& report) {
   std::array<std::size_t, 4> count{};
   for (const Diagnostic& d : report.findings) ++count[static_cast<std::size_t>(d.severity)];
-  std::string out = fmt::format("{}: {}, {}, {}, {}", report.verdict_word(), counted(count[3], "error"),
-                                counted(count[2], "warning"), counted(count[1], "change"), counted(count[0], "note"));
+  std::string out = fmt::format("{}, {}, {}, {}", counted(count[3], "error"), counted(count[2], "warning"),
+                                counted(count[1], "change"), counted(count[0], "note"));
   if (!report.ignored.empty()) out += fmt::format(", {} ignored", report.ignored.size());
+  return out;
+}
+
+std::string counts_text(const Report& report) {
+  std::string out = fmt::format("{}: {}", report.verdict_word(), counts_of_findings(report));
   if (const std::string doubt = report.doubt(); !doubt.empty()) out += "; " + doubt;
   return out;
 }

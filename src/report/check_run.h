@@ -52,11 +52,19 @@ struct CheckRun {
   [[nodiscard]] std::size_t ignored() const;  // findings, of all launches and groups
 };
 
+// A launch that the item is about, too.
+struct ItemPlace {
+  std::string file;
+  int line = 0;
+  std::string launch;
+};
+
 // One thing to tell, with its place: a finding, a launch that was not checked, a kernel that was wrong.
 struct Item {
   std::string rule;  // "not-checked", "kernel" and "skipped-file" are no rules
   Severity severity = Severity::kError;
   std::string message;
+  std::string certainty = {};  // "likely"; "" where it is certain, or the message says what it rests on
   std::string why = {};
   std::string fix = {};
   std::string source = {};
@@ -64,26 +72,41 @@ struct Item {
   std::string file = {};    // "" for none
   int line = 0;             // from 1; 0 for none
   int column = 0;
+  std::vector<ItemPlace> related = {};  // of a finding about several launches: the others
   const Ignored* ignored = nullptr;
   bool failing = false;          // the run fails for it
   std::string fingerprint = {};  // the same as long as the finding stays where it is; no two items of a run share one
 };
 
+// The message with how sure it is, where that is not certain.
+std::string told(const Item& item);
+std::string told(const Diagnostic& finding);
+
 // In the order of the launches; what was ignored behind what was found.
 std::vector<Item> items_of(const CheckRun& run);
-// Those of one launch alone.
+// Those of one launch alone, and those that no launch alone is answerable for.
 std::vector<Item> items_of(const CheckedLaunch& launch);
+std::vector<Item> items_beside_launches(const CheckRun& run);
 
 // The names that are no rules, with what they mean.
 inline constexpr std::string_view kNotChecked = "not-checked";
 inline constexpr std::string_view kUnnamed = "sglang";
 inline constexpr std::string_view kKernelItem = "kernel";
 inline constexpr std::string_view kSkippedFile = "skipped-file";
-inline constexpr std::string_view kRefused = "refused";  // and the finding that says so is ignored
+// Verdicts whose finding is ignored: they stay what they are, and have to be told.
+inline constexpr std::string_view kRefused = "refused";
+inline constexpr std::string_view kDoubtful = "doubtful";
+inline constexpr std::string_view kIncomplete = "incomplete";
+// Neither a finding nor a kernel: only there to name such a verdict.
+bool is_verdict(const Item& item);
 std::string_view summary_of(std::string_view rule_or_kind);
 
-// "refused, 1 error, 2 warnings, 1 ignored": of one launch that was checked.
+// "1 error, 2 warnings, 0 changes, 3 notes, 1 ignored": of one launch that was checked.
+std::string counts_of_findings(const Report& report);
+// The same behind its verdict, and in front of what makes it doubtful.
 std::string counts_text(const Report& report);
+// Nothing wrong was found, and nothing is left open.
+bool is_good(const Report& report);
 // "kernel: pass, 4 cases", "kernel: not run: --no-kernel was given".
 std::string kernel_words(const Report& report);
 // Worth a line of its own where room is dear: not a mere note, not ignored.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/json_dump.h"
+#include "src/rules/certainty.h"
 
 namespace preflight::report {
 namespace {
@@ -62,6 +63,7 @@ Json finding_json(const Diagnostic& f) {
   return {{"rule", f.rule},
           {"refs", f.refs},
           {"severity", name_of(f.severity)},
+          {"certainty", rules::certainty_of(f.rule)},
           {"field", f.field ? Json(field_name(*f.field)) : Json(nullptr)},
           {"message", f.message},
           {"why", f.why},

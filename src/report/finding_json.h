@@ -11,8 +11,8 @@
 
 namespace preflight::report {
 
-// {"rule", "refs", "severity", "field", "message", "why", "fix", "remedies", "source", "where"}; field and where may be
-// null. `fix` is the sentence of `remedies`, where there are any.
+// {"rule", "refs", "severity", "certainty", "field", "message", "why", "fix", "remedies", "source", "where"}; field and
+// where may be null. `fix` is the sentence of `remedies`, where there are any.
 nlohmann::ordered_json finding_json(const Diagnostic& finding);
 nlohmann::ordered_json findings_json(const std::vector<Diagnostic>& findings);
 // The same with {"by", "reason"}.

@@ -13,6 +13,7 @@
 #include "src/report/launches_report.h"
 #include "src/rules/change_reasons.h"
 #include "src/report/peer_text.h"
+#include "src/report/report_text.h"
 
 namespace preflight::report {
 namespace {
@@ -234,7 +235,7 @@ Json injections_json(const Report& report) {
   for (const Injection& i : report.injections) {
     out.push_back({{"defect", i.defect},
                    {"what", i.what},
-                   {"outcome", name_of(i.outcome)},
+                   {"outcome", report.is_unplanted(i) ? kNotPlanted : name_of(i.outcome)},
                    {"cases", i.cases},
                    {"case", i.case_line},
                    {"reason", i.reason}});

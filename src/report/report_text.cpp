@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "src/report/check_run.h"
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"
 #include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
+#include "src/report/least_told.h"
 #include "src/report/peer_text.h"
 #include "src/report/printable.h"
 #include "src/rules/change_reasons.h"
@@ -205,6 +207,7 @@ std::string_view trouble(const Report& report) {
     case KernelOutcome::kGateFailed:  // the section of the planted defects tells
       return "";
     case KernelOutcome::kNotRun:
+      if (std::ranges::any_of(report.injections, [&](const Injection& i) { return report.is_unplanted(i); })) return "";
       return report.kernel ? "not all of it ran, and all is required" : "not run, and required";
     case KernelOutcome::kMistrusted:
       return "mistrusted";
@@ -224,7 +227,10 @@ std::string kernel_section(const Report& report, const TextOptions& options, con
   out += "\n";
   if (!report.kernel) {
     const std::string why = report.absence ? fmt::format("not run ({}):", name_of(report.absence->kind)) : "not run:";
-    return out + fmt::format("  {} {}\n\n", style.yellow(why), printable(report.kernel_not_run));
+    const std::string& reason = report.absence ? report.absence->message : report.kernel_not_run;
+    out += fmt::format("  {} {}\n", style.yellow(why), printable(reason));
+    if (reason != report.kernel_not_run) out += fmt::format("  {}\n", printable(report.kernel_not_run));
+    return out + "\n";
   }
   const KernelReport& k = *report.kernel;
   if (k.device) {
@@ -273,16 +279,19 @@ std::string injections_section(const Report& report, const Style& style) {
   if (report.injections.empty()) return {};
   std::string out = style.bold("Gate") + "\n";
   std::size_t caught = 0;
+  std::int64_t planted = 0;
   for (const Injection& i : report.injections) {
     const bool good = i.outcome == InjectionOutcome::kCaught;
     caught += good ? 1 : 0;
-    const std::string word(name_of(i.outcome));
-    out += fmt::format("  {}  planted defect {}: {}\n", good ? style.green(word) : style.red(word), i.defect, i.what);
+    const bool unplanted = report.is_unplanted(i);
+    const std::string word(unplanted ? kNotPlanted : name_of(i.outcome));
+    out += fmt::format("  {}  {}defect {}: {}\n", good ? style.green(word) : style.red(word),
+                       unplanted ? "" : "planted ", i.defect, i.what);
+    planted += unplanted ? 0 : 1;
     if (!i.case_line.empty()) out += fmt::format("          in {}\n", printable(i.case_line));
     out += fmt::format("          {}\n", printable(i.reason));
   }
-  out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught,
-                     plural(static_cast<std::int64_t>(report.injections.size()), "planted defect"));
+  out += fmt::format("  {} of {} caught by the cases of this launch\n\n", caught, plural(planted, "planted defect"));
   return out;
 }
 
@@ -297,16 +306,9 @@ std::string ignored_section(const Report& report, const Style& style) {
 }
 
 std::string summary(const Report& report, const Style& style) {
-  std::array<int, 4> count{};
-  for (const auto& f : report.findings) ++count[static_cast<std::size_t>(f.severity)];
-  const std::string counts = fmt::format("{}, {}, {}, {}", plural(count[3], "error"), plural(count[2], "warning"),
-                                         plural(count[1], "change"), plural(count[0], "note"));
-  const ReportVerdict verdict = report.verdict();
-  const std::string_view word = report.verdict_word();
-  const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
-  const std::string ignored = report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size());
-  std::string out = fmt::format("{}: {}{} (SGLang {})\n", good ? style.green(word) : style.red(word), counts, ignored,
-                                report.launch.release().text());
+  const std::string word(report.verdict_word());
+  std::string out = fmt::format("{}: {} (SGLang {})\n", is_good(report) ? style.green(word) : style.red(word),
+                                counts_of_findings(report), report.launch.release().text());
   if (const std::string doubt = report.doubt(); !doubt.empty()) out += style.yellow(printable(doubt)) + "\n";
   std::string rules = fmt::format("{} applied", plural(report.coverage.applied, "rule"));
   if (!report.coverage.not_checked.empty()) {
@@ -368,7 +370,7 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
   std::string head(name_of(finding.severity));
   if (!finding.rule.empty()) head += "[" + finding.rule + "]";
   std::string out =
-      fmt::format("{}: {}\n", style.severity(finding.severity, head), style.bold(printable(finding.message)));
+      fmt::format("{}: {}\n", style.severity(finding.severity, head), style.bold(printable(told(finding))));
   const Excerpt excerpt = excerpt_of(finding.where, source, options.width);
   if (!excerpt.place.empty()) out += fmt::format("  {} {}\n", style.dim("-->"), printable(excerpt.place));
   if (!excerpt.line.empty()) {
@@ -390,22 +392,21 @@ std::string finding_text(const Diagnostic& finding, const ArgumentSource& source
 
 std::string findings_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out = listed_findings(report, Severity::kWarning, options, style);
+  std::string out = listed_findings(report, least_told(report, Severity::kWarning), options, style);
   if (report.kernel && report.kernel->worst() != VerdictWord::kPass) out += kernel_section(report, options, style);
   if (report.peer_outcome() != KernelOutcome::kRight) out += peer_section(report, options, style);
   return out + summary(report, style);
 }
 
 std::string quiet_text(const Report& report, const TextOptions& options) {
-  const ReportVerdict verdict = report.verdict();
-  const bool good = verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
-  return good && !report.has_at_least(Severity::kWarning) ? "" : findings_text(report, options);
+  return is_good(report) && !report.has_at_least(Severity::kWarning) ? "" : findings_text(report, options);
 }
 
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
   std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
-  out += listed_findings(report, options.details ? Severity::kInfo : Severity::kChange, options, style);
+  out += listed_findings(report, options.details ? Severity::kInfo : least_told(report, Severity::kChange), options,
+                         style);
   for (const auto& line : report.fix_written) out += printable(line) + "\n\n";
   out += values_section(report.launch, options, style);
   if (report.plan) out += plan_section(*report.plan, heads_divide(report), style);

@@ -8,6 +8,9 @@
 
 namespace preflight::report {
 
+// Of a defect that no kernel of the launch can have.
+inline constexpr std::string_view kNotPlanted = "not planted";
+
 struct TextOptions {
   bool colour = false;
   int width = 100;       // columns for wrapping and for the excerpt under a finding

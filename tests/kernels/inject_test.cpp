@@ -113,10 +113,15 @@ TEST(InjectOption, ShowsThatTheGateIsAliveOrSaysWhyNot) {
   EXPECT_EQ(report["injections"][0]["outcome"], "caught");
   EXPECT_EQ(report["kernel"]["verdict"], "pass");  // of the sound kernel
   const auto none = check({"--inject", "160"});    // a mistake of latent attention
-  EXPECT_EQ(none.status, 4);
-  EXPECT_THAT(none.out, HasSubstr("gate-failed: "));
-  EXPECT_THAT(none.out, HasSubstr("not run"));
-  EXPECT_THAT(none.out, HasSubstr("0 of 1 planted defect caught"));
+  EXPECT_EQ(none.status, 1) << "neither a gate that failed nor a pass";
+  EXPECT_THAT(none.out, HasSubstr("\nnot-run: "));
+  EXPECT_THAT(none.out, HasSubstr("not planted  defect 160: "));
+  EXPECT_THAT(none.out, HasSubstr("it is a mistake of mla_decode"));
+  EXPECT_THAT(none.out, HasSubstr("which this launch does not run"));
+  EXPECT_THAT(none.out, HasSubstr("0 of 0 planted defects caught"));
+  const auto told = nlohmann::json::parse(check({"--inject", "160", "--format", "json"}).out);
+  EXPECT_EQ(told["injections"][0]["outcome"], "not planted");
+  EXPECT_EQ(told["kernel"]["verdict"], "pass");
   const auto broken = check({"--inject", "180"}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory()});
   EXPECT_EQ(broken.status, 4);
   EXPECT_THAT(broken.out, HasSubstr("the sound kernel does not pass"));

@@ -47,6 +47,7 @@ class Finding:
     source: str
     field: Optional[str]  # SGLang's name of the value, as in Report.resolved
     refs: Sequence[str]
+    certainty: str  # certain, estimated, likely, to be confirmed on hardware
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def _report(answer: "subprocess.CompletedProcess[str]") -> Report:
 
 
 def _finding(raw: Mapping[str, Any]) -> Finding:
-    return Finding(raw["rule"], raw["severity"], raw["message"], raw["why"], raw["fix"], raw["source"], raw["field"], raw["refs"])
+    return Finding(raw["rule"], raw["severity"], raw["message"], raw["why"], raw["fix"], raw["source"], raw["field"], raw["refs"], raw["certainty"])
 
 
 def _value(raw: Mapping[str, Any]) -> Value:

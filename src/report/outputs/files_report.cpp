@@ -6,6 +6,7 @@
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
+#include "src/report/least_told.h"
 #include "src/report/outputs/outputs.h"
 #include "src/report/printable.h"
 #include "src/report/report_json.h"
@@ -20,6 +21,8 @@ bool something_unknown(const CheckedLaunch& launch) { return launch.read && !lau
 struct Counts {
   int checked = 0;
   int failed = 0;
+  int doubtful = 0;
+  int incomplete = 0;
   int unknown = 0;  // something in them is not known
   int unread = 0;   // the command is understood, its model or options cannot be read
 };
@@ -30,6 +33,8 @@ Counts counts_of(const CheckRun& run) {
     if (launch.report) {
       ++out.checked;
       out.failed += launch.exit_status != 0 ? 1 : 0;
+      out.doubtful += launch.report->verdict() == ReportVerdict::kDoubtful ? 1 : 0;
+      out.incomplete += launch.report->verdict() == ReportVerdict::kIncomplete ? 1 : 0;
     } else {
       ++(something_unknown(launch) ? out.unknown : out.unread);
     }
@@ -50,16 +55,21 @@ std::string unchecked_text(const CheckedLaunch& launch, const Style& style) {
 std::string checked_text(const CheckedLaunch& launch, const TextOptions& options) {
   const Style style(options.colour);
   const Report& report = *launch.report;
-  const bool good = launch.exit_status == 0 && report.launch.accepted();
+  const bool good = is_good(report);
   const std::string word(report.verdict_word());
   std::string out;
   if (!options.quiet || !good) {
     out = style.bold(printable(launch.title)) + ": " + (good ? style.green(word) : style.red(word)) +
-          fmt::format(" (SGLang {}){}\n", report.launch.release().text(),
-                      report.ignored.empty() ? "" : fmt::format(", {} ignored", report.ignored.size()));
+          fmt::format(" (SGLang {}): {}\n", report.launch.release().text(), counts_of_findings(report));
   }
+  const Severity least = options.details ? Severity::kInfo : least_told(report, Severity::kWarning);
   for (const Diagnostic& d : report.findings) {
-    if (d.severity >= Severity::kWarning) out += finding_text(d, report.source, options) + "\n";
+    if (d.severity >= least) out += finding_text(d, report.source, options) + "\n";
+  }
+  for (const Item& item : items_of(launch)) {
+    if (item.rule != kKernelItem && !is_verdict(item)) continue;
+    const Diagnostic d{.rule = item.rule, .severity = item.severity, .message = item.message, .fix = item.fix};
+    out += finding_text(d, {}, options) + "\n";
   }
   return out;
 }
@@ -82,6 +92,8 @@ std::string counts_line(const CheckRun& run) {
       "skipped",
       run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown, n.unread,
       run.skipped.size(), run.skipped.size() == 1 ? "" : "s");
+  if (n.doubtful > 0) out += fmt::format("; {} doubtful", n.doubtful);
+  if (n.incomplete > 0) out += fmt::format("; {} incomplete", n.incomplete);
   if (run.ignored() > 0) out += fmt::format("; {} finding{} ignored", run.ignored(), run.ignored() == 1 ? "" : "s");
   return out + "\n";
 }
@@ -148,6 +160,8 @@ std::string run_json(const CheckRun& run) {
                      {{"files", run.files},
                       {"checked", n.checked},
                       {"failed", n.failed},
+                      {"doubtful", n.doubtful},
+                      {"incomplete", n.incomplete},
                       {"unknown", n.unknown},
                       {"unread", n.unread},
                       {"skipped_files", run.skipped.size()},

@@ -22,7 +22,7 @@ std::string annotation(const Item& item) {
     if (item.line > 0) properties += fmt::format("line={},", item.line);
     if (item.line > 0 && item.column > 0) properties += fmt::format("col={},", item.column);
   }
-  std::string text = item.message;
+  std::string text = told(item);
   if (item.file.empty() && !item.launch.empty()) text = item.launch + ": " + text;
   std::string out = fmt::format("::{} {}title={}::{}", command_of(item.severity), properties,
                                 command_property(item.rule), command_data(text));
@@ -40,7 +40,11 @@ std::string github_text(const CheckRun& run) {
   for (const IgnoreNote& note : run.ignore_notes) {
     out += fmt::format("::notice title=ignored::{}\n", command_data(note.place + ": " + note.text));
   }
-  // A line that begins so is a command wherever it stands: the summary is none.
+  // A line that begins so is a command wherever it stands: these are none.
+  for (const CheckedLaunch& launch : run.launches) {
+    if (!launch.report) continue;
+    out += "xpu-preflight: " + command_data(launch.title + ": " + counts_text(*launch.report)) + "\n";
+  }
   return out + "xpu-preflight: " + command_data(run_summary(run)) + "\n";
 }
 

@@ -1,5 +1,7 @@
 // GitLab's code quality report: a list of issues. It has no place for what was ignored.
 // Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "src/report/json_dump.h"
@@ -22,19 +24,30 @@ std::string_view severity_of(Severity severity) {
   return "info";
 }
 
+// The report has no other place for how a launch ended.
+std::string of_launch(const std::map<std::string, std::string>& verdicts, const Item& item) {
+  const auto at = verdicts.find(item.launch);
+  return at == verdicts.end() ? "" : " (The launch: " + at->second + ".)";
+}
+
 }  // namespace
 
 std::string gitlab_text(const CheckRun& run) {
   auto out = nlohmann::ordered_json::array();
+  std::map<std::string, std::string> verdicts;
+  for (const CheckedLaunch& launch : run.launches) {
+    if (launch.report) verdicts[launch.title] = launch.report->verdict_word();
+  }
   for (const Item& item : items_of(run)) {
     if (!is_worth_telling(item)) continue;
     std::string path = item.file.empty() ? item.launch : item.file;
     if (path.starts_with("./")) path.erase(0, 2);  // GitLab knows no such path
-    out.push_back({{"description", item.message + (item.fix.empty() ? "" : " Fix: " + item.fix)},
-                   {"check_name", item.rule},
-                   {"fingerprint", item.fingerprint},
-                   {"severity", severity_of(item.severity)},
-                   {"location", {{"path", path}, {"lines", {{"begin", std::max(item.line, 1)}}}}}});
+    out.push_back(
+        {{"description", told(item) + (item.fix.empty() ? "" : " Fix: " + item.fix) + of_launch(verdicts, item)},
+         {"check_name", item.rule},
+         {"fingerprint", item.fingerprint},
+         {"severity", severity_of(item.severity)},
+         {"location", {{"path", path}, {"lines", {{"begin", std::max(item.line, 1)}}}}}});
   }
   return json_dump(out) + "\n";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/report/display_width.h"
 #include "src/report/excerpt.h"
@@ -87,8 +88,9 @@ std::string excerpt_html(const Diagnostic& finding, const ArgumentSource& source
 
 std::string finding_html(const Diagnostic& f, const ArgumentSource& source, const std::string& ignored) {
   const std::string_view severity = name_of(f.severity);
-  return fmt::format("<article class=\"{0}\"><h3><b class=\"{0}\">{0}</b> {1}: {2}</h3>\n{3}", severity,
-                     markup_text(f.rule), markup_text(f.message), excerpt_html(f, source)) +
+  return fmt::format("<article class=\"{4}{0}\"><h3><b class=\"{0}\">{0}</b> {1}: {2}</h3>\n{3}", severity,
+                     markup_text(f.rule), markup_text(told(f)), excerpt_html(f, source),
+                     ignored.empty() ? "" : "ignored ") +
          labelled("why", f.why) + labelled("fix", f.fix) + labelled("source", f.source) + labelled("ignored", ignored) +
          "</article>\n";
 }
@@ -164,8 +166,7 @@ std::string launch_html(const CheckedLaunch& launch) {
   }
   const Report& report = *launch.report;
   out +=
-      fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n",
-                  launch.exit_status == 0 && report.launch.accepted() ? "good" : "bad",
+      fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n", is_good(report) ? "good" : "bad",
                   markup_text(counts_text(report)), report.launch.release().text(), markup_text(kernel_words(report)));
   std::string notes;
   for (const Diagnostic& f : report.findings) {
@@ -173,7 +174,7 @@ std::string launch_html(const CheckedLaunch& launch) {
   }
   if (!notes.empty()) out += "<details><summary>Notes</summary>\n" + notes + "</details>\n";
   for (const Item& item : items_of(launch)) {
-    if (item.rule == kKernelItem || item.rule == kRefused) out += bare_html(item);
+    if (item.rule == kKernelItem || is_verdict(item)) out += bare_html(item);
   }
   for (const Ignored& i : report.ignored) out += finding_html(i.finding, report.source, i.by + ": " + i.reason);
   out += fixes_html(report.fixes);
@@ -186,16 +187,20 @@ std::string launch_html(const CheckedLaunch& launch) {
 
 std::string html_report(const CheckRun& run) {
   std::string out(kHead);
-  const bool refused = std::ranges::any_of(
-      run.launches, [](const CheckedLaunch& l) { return l.report && !l.report->launch.accepted(); });
-  const char* head = refused                ? "a launch that SGLang refuses"
-                     : run.exit_status == 0 ? "nothing that fails was found"
-                                            : "something fails";
+  const auto any = [&](const auto& what) {
+    return std::ranges::any_of(run.launches, [&](const CheckedLaunch& l) { return l.report && what(*l.report); });
+  };
+  const char* head = any([](const Report& r) { return !r.launch.accepted(); }) ? "a launch that SGLang refuses"
+                     : run.exit_status != 0                                    ? "something fails"
+                     : any([](const Report& r) { return !is_good(r); })
+                         ? "nothing that fails was found, and not everything is well or known"
+                         : "nothing that fails was found";
   out += fmt::format("<h1>xpu-preflight: {}</h1>\n<p>{}</p>\n", head, markup_text(run_summary(run)));
   for (const CheckedLaunch& launch : run.launches) out += launch_html(launch);
   for (const CheckedGroup& group : run.groups) {
     out += fmt::format("<section>\n<h2>Together: {}</h2>\n", markup_text(group.what));
     if (group.findings.empty()) out += "<p class=\"good\">they fit</p>\n";
+    out += labelled("at", fmt::format("{}", fmt::join(group.launches, ", ")));
     for (const Diagnostic& f : group.findings) out += finding_html(f, {}, "");
     for (const Ignored& i : group.ignored) out += finding_html(i.finding, {}, i.by + ": " + i.reason);
     out += "</section>\n";

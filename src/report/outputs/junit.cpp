@@ -1,5 +1,8 @@
 // JUnit's XML as Jenkins, GitLab and others read it: a suite a launch, a case a question. What did not run is skipped,
 // never passed. Tested by tests/outputs_test.cpp and tests/output_consumers.py.
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "src/report/outputs/escapes.h"
@@ -9,7 +12,8 @@ namespace preflight::report {
 namespace {
 
 struct Suite {
-  std::string cases;
+  std::string properties = {};
+  std::string cases = {};
   int tests = 0;
   int failures = 0;
   int errors = 0;
@@ -23,10 +27,13 @@ void add_case(Suite& suite, const std::string& suite_name, std::string_view name
 }
 
 std::string details(const Item& item) {
-  std::string out = markup_text(item.message);
+  std::string out = markup_text(told(item));
   if (!item.why.empty()) out += "\nwhy: " + markup_text(item.why);
   if (!item.fix.empty()) out += "\nfix: " + markup_text(item.fix);
   if (!item.file.empty()) out += fmt::format("\nat: {}:{}", markup_text(item.file), item.line);
+  for (const ItemPlace& other : item.related)
+    out += fmt::format("\nat: {}",
+                       markup_text(other.file.empty() ? other.launch : fmt::format("{}:{}", other.file, other.line)));
   return out;
 }
 
@@ -38,9 +45,9 @@ void add_item(Suite& suite, const Item& item, std::string_view where) {
     return add_case(suite, std::string(where), name,
                     fmt::format("      <skipped message=\"{}\"/>\n", markup_text(why)));
   }
-  if (item.rule == kRefused) {  // neither passed nor failed: nobody wants to hear of it
+  if (is_verdict(item)) {  // neither passed nor failed: nobody wants to hear of it
     ++suite.skipped;
-    return add_case(suite, std::string(where), "SGLang accepts the launch",
+    return add_case(suite, std::string(where), fmt::format("the launch is not {}", item.rule),
                     fmt::format("      <skipped message=\"{}\"/>\n", markup_text(item.message)));
   }
   const bool error = item.rule == kNotChecked || item.rule == kSkippedFile;
@@ -50,7 +57,7 @@ void add_item(Suite& suite, const Item& item, std::string_view where) {
   ++(error ? suite.errors : suite.failures);
   const char* element = error ? "error" : "failure";
   add_case(suite, std::string(where), name,
-           fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, markup_text(item.message),
+           fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n", element, markup_text(told(item)),
                        markup_text(item.rule), details(item)));
 }
 
@@ -63,6 +70,14 @@ void add_kernel(Suite& suite, const Report& report, const std::string& title) {
            fmt::format("      <skipped message=\"{}\"/>\n", markup_text(kernel_words(report))));
 }
 
+// Passed where nothing is wrong and nothing open; what does not fail and is neither, is skipped.
+void add_verdict(Suite& suite, const Report& report, const std::string& title) {
+  const std::string name = fmt::format("SGLang {} and the rules", report.launch.release().text());
+  if (is_good(report)) return add_case(suite, title, name, "");
+  ++suite.skipped;
+  add_case(suite, title, name, fmt::format("      <skipped message=\"{}\"/>\n", markup_text(counts_text(report))));
+}
+
 Suite suite_of(const CheckedLaunch& launch) {
   Suite suite;
   bool failed = false;
@@ -71,8 +86,14 @@ Suite suite_of(const CheckedLaunch& launch) {
     if (item.ignored != nullptr || is_worth_telling(item)) add_item(suite, item, launch.title);
   }
   if (!launch.report) return suite;
-  if (!failed && launch.report->launch.accepted()) {
-    add_case(suite, launch.title, fmt::format("SGLang {} and the rules", launch.report->launch.release().text()), "");
+  if (!failed) add_verdict(suite, *launch.report, launch.title);
+  const std::array<std::pair<std::string_view, std::string>, 3> words{
+      {{"verdict", std::string(launch.report->verdict_word())},
+       {"counts", counts_of_findings(*launch.report)},
+       {"doubt", launch.report->doubt()}}};
+  for (const auto& [name, value] : words) {
+    if (value.empty()) continue;
+    suite.properties += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, markup_text(value));
   }
   add_kernel(suite, *launch.report, launch.title);
   return suite;
@@ -80,17 +101,15 @@ Suite suite_of(const CheckedLaunch& launch) {
 
 std::string suite_xml(const std::string& name, const Suite& s) {
   return fmt::format(
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  </testsuite>\n",
-      markup_text(name), s.tests, s.failures, s.errors, s.skipped, s.cases);
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}{}  </testsuite>\n",
+      markup_text(name), s.tests, s.failures, s.errors, s.skipped,
+      s.properties.empty() ? "" : "    <properties>\n" + s.properties + "    </properties>\n", s.cases);
 }
 
 // What no launch alone is answerable for: nodes that do not fit together, files that were skipped.
 Suite rest_of(const CheckRun& run) {
   Suite suite;
-  CheckRun rest;
-  rest.groups = run.groups;
-  rest.skipped = run.skipped;
-  for (const Item& item : items_of(rest)) add_item(suite, item, "files");
+  for (const Item& item : items_beside_launches(run)) add_item(suite, item, "files");
   return suite;
 }
 

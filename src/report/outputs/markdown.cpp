@@ -18,7 +18,7 @@ std::string table(const std::vector<Item>& items) {
     if (!is_worth_telling(item)) continue;
     if (out.empty()) out = "| | rule | where | what |\n|---|---|---|---|\n";
     out += fmt::format("| {} | {} | {} | {}{} |\n", name_of(item.severity), markdown_code(item.rule),
-                       markdown_code(place_of(item)), markdown_text(item.message),
+                       markdown_code(place_of(item)), markdown_text(told(item)),
                        item.fix.empty() ? "" : "<br>fix: " + markdown_text(item.fix));
   }
   return out.empty() ? out : out + "\n";

@@ -29,28 +29,53 @@ Json rule_json(const std::string& id) {
   return out;
 }
 
-Json location_json(const Item& item) {
+Json location_json(const ItemPlace& at, int column) {
   Json out = Json::object();
-  if (!item.file.empty()) {
-    Json place = {{"artifactLocation", {{"uri", uri_of_path(item.file)}}}};
-    if (item.line > 0) place["region"] = {{"startLine", item.line}};
-    if (item.line > 0 && item.column > 0) place["region"]["startColumn"] = item.column;
+  if (!at.file.empty()) {
+    Json place = {{"artifactLocation", {{"uri", uri_of_path(at.file)}}}};
+    if (at.line > 0) place["region"] = {{"startLine", at.line}};
+    if (at.line > 0 && column > 0) place["region"]["startColumn"] = column;
     out["physicalLocation"] = std::move(place);
   }
-  if (!item.launch.empty()) out["logicalLocations"] = Json::array({{{"fullyQualifiedName", item.launch}}});
+  if (!at.launch.empty()) out["logicalLocations"] = Json::array({{{"fullyQualifiedName", at.launch}}});
+  return out;
+}
+
+Json related_json(const Item& item) {
+  Json out = Json::array();
+  for (const ItemPlace& other : item.related) {
+    out.push_back(location_json(other, 0));
+    out.back()["id"] = out.size();
+    out.back()["message"] = {{"text", other.launch}};
+  }
+  return out;
+}
+
+// What the results alone do not say: how each launch ended.
+Json launches_json(const CheckRun& run) {
+  Json out = Json::array();
+  for (const CheckedLaunch& launch : run.launches) {
+    Json one = {{"launch", launch.title}, {"exitStatus", launch.exit_status}};
+    one["verdict"] = launch.report ? std::string(launch.report->verdict_word()) : std::string(kNotChecked);
+    if (launch.report) one["counts"] = counts_of_findings(*launch.report);
+    if (launch.report && !launch.report->doubt().empty()) one["doubt"] = launch.report->doubt();
+    out.push_back(std::move(one));
+  }
   return out;
 }
 
 Json result_json(const Item& item, std::size_t rule_index) {
-  std::string text = item.message;
+  std::string text = told(item);
   if (!item.why.empty()) text += "\n" + item.why;
   if (!item.fix.empty()) text += "\nFix: " + item.fix;
   Json out = {{"ruleId", item.rule},
               {"ruleIndex", rule_index},
               {"level", level_of(item.severity)},
               {"message", {{"text", text}}},
-              {"locations", Json::array({location_json(item)})},
-              {"partialFingerprints", {{"xpuPreflight/v1", item.fingerprint}}}};
+              {"locations", Json::array({location_json({item.file, item.line, item.launch}, item.column)})},
+              {"partialFingerprints", {{"xpuPreflight/v1", item.fingerprint}}},
+              {"properties", {{"severity", name_of(item.severity)}}}};
+  if (Json related = related_json(item); !related.empty()) out["relatedLocations"] = std::move(related);
   if (item.ignored != nullptr) {
     const bool inside = item.ignored->by == "inline";
     out["suppressions"] =
@@ -80,7 +105,8 @@ std::string sarif_text(const CheckRun& run) {
                     {"version", "2.1.0"},
                     {"runs", Json::array({{{"tool", {{"driver", driver}}},
                                            {"invocations", Json::array({std::move(invocation)})},
-                                           {"results", std::move(results)}}})}};
+                                           {"results", std::move(results)},
+                                           {"properties", {{"launches", launches_json(run)}}}}})}};
   return json_dump(out) + "\n";
 }
 
