@@ -222,6 +222,27 @@ TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
   EXPECT_EQ(count(" --empty-zeros"), (std::array{false, true, false}));
 }
 
+// An owned value that is no number, of every type that a kernel converts: one a request where tokens weigh alike.
+TEST(SampleBatch, ATokenHasAValueThatIsNoNumber) {
+  for (const auto& [type, has_infinity] : {std::pair("fp16", true), {"fp8_e5m2", true}, {"fp8_e4m3", false}}) {
+    SCOPED_TRACE(type);
+    const auto c = parse_case(std::string("paged_decode --heads 4 --kv-heads 2 --head-dim 8 --page 4 --inputs flat "
+                                          "--cache-seqlens 5,1,7 --kv-dtype ") +
+                              type);
+    ASSERT_TRUE(c.has_value());
+    const auto batch = sample::paged_decode(*c);
+    ASSERT_TRUE(batch.has_value());
+    const Tensor& values = batch->input("v_cache");
+    for (std::int64_t b = 0; b < 3; ++b) {
+      const std::int64_t middle = c->cache_seqlens[static_cast<std::size_t>(b)] / 2;
+      const std::int64_t page = batch->input("page_table").get_int(b * c->columns() + middle / 4);
+      const std::int64_t row = ((page * 4 + middle % 4) * 2 + b % 2) * 8;
+      EXPECT_TRUE(std::isnan(values.get(row + b)));
+      EXPECT_EQ(std::isinf(values.get(row + b + 1)), has_infinity && b != 1);
+    }
+  }
+}
+
 TEST(SampleBatch, TheSameCaseGivesTheSameBytesAndAnotherSeedOthers) {
   const KernelCase c = case_of("paged_decode --heads 4 --kv-heads 2 --head-dim 32 --cache-seqlens 20");
   KernelCase other = c;

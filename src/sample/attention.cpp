@@ -1,6 +1,7 @@
 // Sample batches of the decode attention kernels: queries, paged cache, table. Tested by tests/sample_test.cpp.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -90,6 +91,22 @@ class ValueFill {
   SmallFloat format_;
 };
 
+// What is no number has to come out as none. Where every token weighs as much, one in the middle of a request has a NaN
+// in one value of one head, and an infinity in the next one of types that have it: not the last token, which kernels
+// read again in place of what lies behind it, and 0 times infinity is NaN. bf16 is the upper half of a float, which
+// nobody has to tell apart.
+void set_apart(const KernelCase& kernel_case, std::int64_t request, std::int64_t slot, bool is_last, Tensor& values) {
+  const DType type = kernel_case.cache_dtype();
+  if (kernel_case.inputs != Inputs::kFlat || type == DType::kBf16 || type == DType::kF32) return;
+  const std::int64_t heads = kernel_case.num_kv_heads;
+  const std::int64_t width = kernel_case.value_dim();
+  const std::int64_t row = (slot * heads + request % heads) * width;
+  values.set(row + request % width, std::numeric_limits<double>::quiet_NaN());
+  if (type != DType::kFp8E4M3 && width > 1 && !is_last) {
+    values.set(row + (request + 1) % width, std::numeric_limits<double>::infinity());
+  }
+}
+
 Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_per_token) {
   auto pool = PagePool::make(kernel_case);
   if (!pool) return pool;
@@ -174,6 +191,7 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
       for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
         values.set(i, value_fill(i));
       }
+      if (token == (seqlen - first) / 2) set_apart(kernel_case, b, slot, t == seqlen - 1, values);
     });
   }
   keep_in_front(batch, keys);
