@@ -6,6 +6,7 @@
 #include <set>
 
 #include "preflight/kernel_run.h"
+#include "src/sample/convolution.h"
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/regime.h"
@@ -240,6 +241,30 @@ TEST(SampleBatch, ATokenHasAValueThatIsNoNumber) {
       EXPECT_TRUE(std::isnan(values.get(row + b)));
       EXPECT_EQ(std::isinf(values.get(row + b + 1)), has_infinity && b != 1);
     }
+  }
+}
+
+// What a request without a prefix must not read is NaN, and so is what nobody owns; the others' windows are numbers.
+TEST(SampleBatch, OnlyRequestsWithAPrefixHaveAWindow) {
+  const auto c =
+      parse_case("causal_conv1d --heads 2 --v-heads 4 --head-dim 8 --query-lens 2,1,3,1 --padded 1 --zero-state");
+  ASSERT_TRUE(c.has_value());
+  const auto batch = sample::causal_conv1d(*c);
+  ASSERT_TRUE(batch.has_value());
+  const std::int64_t slot_size = batch->input("state").count() / batch->input("state").shape[0];
+  EXPECT_EQ(batch->input("state").shape, (std::vector<std::int64_t>{6, 64, 3}));
+  EXPECT_EQ(batch->input("x").shape, (std::vector<std::int64_t>{7, 64}));
+  std::set<std::int64_t> known;
+  std::set<std::int64_t> owned;
+  for (std::int64_t r = 0; r < 4; ++r) {
+    const std::int64_t slot = batch->input("state_indices").get_int(r);
+    EXPECT_EQ(slot < 0, r == 3) << "the last is padding";
+    EXPECT_TRUE(slot < 0 || owned.insert(slot).second);
+    EXPECT_EQ(batch->input("has_state").get_int(r), r % 2);
+    if (slot >= 0 && r % 2 == 1) known.insert(slot);
+  }
+  for (std::int64_t i = 0; i < batch->input("state").count(); ++i) {
+    EXPECT_EQ(std::isnan(batch->input("state").get(i)), !known.contains(i / slot_size)) << i;
   }
 }
 

@@ -119,6 +119,18 @@ constexpr std::array kDefects{
            "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --query-lens 63,64,65"},
     Defect{365, "a token does not see itself",
            "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --query-lens 63,64,65"},
+    // Causal convolution.
+    Defect{390, "the taps of the oldest and the current token are swapped",
+           "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5"},
+    Defect{391, "the kept tokens are read newest first",
+           "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5"},
+    Defect{392, "the window does not move, its newest token is overwritten",
+           "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5"},
+    Defect{393, "a request without a prefix takes what its slot held",
+           "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5 --zero-state"},
+    Defect{394, "the bias is added behind the activation",
+           "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5"},
+    Defect{395, "the activation is left out", "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --query-lens 1,2,5"},
     // Rotary embedding.
     Defect{370, "sections follow each other where they take turns",
            "mrope --tokens 5 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10 --interleaved"},

@@ -48,6 +48,9 @@ bool has_full_chunk(const KernelCase& c) {
   return std::ranges::any_of(c.cache_seqlens, [&](std::int64_t n) { return n > 0 && n % c.chunk == 0; });
 }
 bool has_cut_first_chunk(const KernelCase& c) { return c.max_seqlen() < c.chunk && c.max_seqlen() % c.page_size != 0; }
+// Window of one token: its order and its motion cannot be wrong.
+bool has_wide_window(const KernelCase& c) { return c.window < 0 || c.window > 1; }
+bool has_new_requests(const KernelCase& c) { return c.zero_state; }
 bool has_sections_in_a_row(const KernelCase& c) { return c.sections.size() > 1 && !c.interleaved; }
 bool has_window(const KernelCase& c) { return c.window > 0; }
 bool has_sinks(const KernelCase& c) { return c.sinks; }
@@ -94,6 +97,8 @@ constexpr std::array kScopes{
     Scope{372, 372, has_sections_in_a_row, "the axes take turns, or there is one"},
     Scope{380, 380, has_key_scale, "the key scale is 1"},
     Scope{381, 381, has_value_scale, "the value scale is 1"},
+    Scope{391, 392, has_wide_window, "the window is one token"},
+    Scope{393, 393, has_new_requests, "every request has a prefix"},
     Scope{400, 400, has_replicas, "no KV head is one of several that are held by more than one rank"},
     Scope{401, 401, has_value_heads_to_deal, "there is one rank, or each has one value head"},
 };

@@ -15,6 +15,8 @@
 #include <array>
 
 #include "src/kernels/launchers.h"
+#include "src/reference/convolution.h"
+#include "src/sample/convolution.h"
 #include "src/sample/samples.h"
 
 namespace preflight {
@@ -95,6 +97,16 @@ constexpr std::array kKernels{
            .tolerance = gated_delta_chunk::tolerance,
            .work = gated_delta_chunk::work,
            .cases = "gated_delta_chunk.txt"},
+    Kernel{.name = "causal_conv1d",
+           .source = "causal_conv1d.cl",
+           .why_not = causal_conv1d::why_not,
+           .sample = sample::causal_conv1d,
+           .build_options = causal_conv1d::build_options,
+           .launch = causal_conv1d::launch,
+           .reference = reference::causal_conv1d,
+           .tolerance = causal_conv1d::tolerance,
+           .work = causal_conv1d::work,
+           .cases = "causal_conv1d.txt"},
     Kernel{.name = "page_table",
            .source = "page_table.cl",
            .why_not = page_table::why_not,

@@ -31,6 +31,7 @@ PREFLIGHT_KERNEL(merge_state)
 PREFLIGHT_KERNEL(mrope)
 PREFLIGHT_KERNEL(gated_delta_step)
 PREFLIGHT_KERNEL(gated_delta_chunk)
+PREFLIGHT_KERNEL(causal_conv1d)
 PREFLIGHT_KERNEL(page_table)
 PREFLIGHT_KERNEL(kv_indices)
 

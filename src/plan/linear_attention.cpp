@@ -40,6 +40,31 @@ void add_all_ranks(KernelCase c, std::int64_t key_heads, std::int64_t value_head
   plan.kernels.push_back({c.kernel, fmt::format("linear layers, all {} ranks of attention TP, gathered", ranks), {c}});
 }
 
+// What runs before the delta rule in every linear layer: one token a request in decode, a padded one among them as in a
+// captured batch; all new ones in prefill, of requests with and without a prefix, some shorter than the window.
+void plan_convolution(const KernelCase& delta, std::int64_t taps, bool decodes, const std::string& heads, Plan& plan) {
+  KernelCase c{.kernel = "causal_conv1d"};
+  c.dtype = delta.dtype;
+  c.num_q_heads = delta.num_q_heads;
+  c.num_v_heads = delta.num_v_heads;
+  c.head_dim = delta.head_dim;
+  c.v_head_dim = delta.v_head_dim;
+  c.window = taps - 1;
+  std::vector<KernelCase> cases;
+  c.query_lens = {1, 1, 1};
+  c.padded = 1;
+  if (decodes) cases.push_back(c);
+  c.padded = 0;
+  c.zero_state = true;
+  c.query_lens = {2, 1, taps + 1, 5, 1, taps - 1};
+  cases.push_back(c);
+  c.inputs = Inputs::kPeaked;
+  c.query_lens = {1, 9};
+  c.seed = 2;
+  cases.push_back(c);
+  plan.kernels.push_back({"causal_conv1d", fmt::format("{}: a convolution over {} tokens", heads, taps), cases});
+}
+
 }  // namespace
 
 void plan_gated_delta(const PlanContext& context, Plan& plan) {
@@ -72,6 +97,10 @@ void plan_gated_delta(const PlanContext& context, Plan& plan) {
                                         c.num_q_heads, c.num_v_heads, shape.attention_tp);
   const std::int64_t key_heads = integer(model, "linear_num_key_heads");
   c.padded = 0;
+  constexpr std::int64_t kUsualTaps = 4;
+  const std::int64_t own_taps = integer(model, "linear_conv_kernel_dim");
+  const std::int64_t taps = own_taps > 0 ? own_taps : kUsualTaps;
+  if (taps > 1) plan_convolution(c, taps, model.is_generation, heads, plan);
   if (model.is_generation) {
     plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
     add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);

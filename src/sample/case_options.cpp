@@ -86,6 +86,9 @@ constexpr std::array kKernels{
         "gated_delta_chunk",
         "--dtype --heads --v-heads --tp --head-dim --v-head-dim --scale --query-lens --padded --chunk-size --l2norm "
         "--zero-state --undecayed --beta-gain --gate-normalizer --inputs"},
+    KernelOptions{"causal_conv1d",
+                  "--dtype --heads --v-heads --head-dim --v-head-dim --query-lens --padded --window --zero-state "
+                  "--inputs"},
     KernelOptions{"mrope",
                   "--dtype --tokens --heads --kv-heads --head-dim --rotary --sections --interleaved --adjacent-pairs"},
     KernelOptions{"page_table", "--page --cache-seqlens --table-columns --page-order --context"},

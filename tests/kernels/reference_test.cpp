@@ -7,6 +7,7 @@
 
 #include "preflight/kernel.h"
 #include "preflight/sizing.h"
+#include "src/reference/convolution.h"
 #include "src/reference/gated_delta.h"
 #include "src/reference/paged.h"
 #include "src/sample/page_pool.h"
@@ -441,6 +442,51 @@ TEST(DeltaReferences, ChunkFormulasGiveTheRecurrencesOutputsAndStates) {
           }
         }
       }
+    }
+  }
+}
+
+// One token at a time with the state carried over is the same as all at once; an impulse gives the taps back, newest
+// first.
+TEST(ConvolutionReference, StepsComposeAndAnImpulseGivesTheTaps) {
+  const SampleBatch whole =
+      batch_of("causal_conv1d --dtype fp32 --heads 1 --head-dim 4 --zero-state --query-lens 7,2,5 --padded 1");
+  const auto want = reference::causal_conv1d(whole);
+  SampleBatch part = whole;
+  const auto changed = [&](std::string_view name) -> Tensor& {
+    return *std::ranges::find(part.inputs, name, &Tensor::name);
+  };
+  const std::int64_t channels = whole.input("x").shape[1];
+  for (std::int64_t r = 0; r < 2; ++r) {
+    part = whole;
+    const std::int64_t begin = whole.input("cu_seqlens").get_int(r);
+    const std::int64_t end = whole.input("cu_seqlens").get_int(r + 1);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      if (i != r) changed("state_indices").set_int(i, -1);
+    }
+    for (std::int64_t t = begin; t < end; ++t) {
+      for (std::int64_t i = 0; i <= 3; ++i) changed("cu_seqlens").set_int(i, i <= r ? t : t + 1);
+      const auto one = reference::causal_conv1d(part);
+      for (std::int64_t i = t * channels; i < (t + 1) * channels; ++i) {
+        EXPECT_NEAR(one[0].values[static_cast<std::size_t>(i)], want[0].values[static_cast<std::size_t>(i)], 1e-12);
+      }
+      for (std::int64_t i = 0; i < changed("state").count(); ++i) {
+        changed("state").set(i, one[1].values[static_cast<std::size_t>(i)]);
+      }
+      changed("has_state").set_int(r, 1);
+    }
+  }
+  for (std::int64_t i = whole.input("cu_seqlens").get_int(2) * channels; i < whole.input("x").count(); ++i) {
+    EXPECT_TRUE(std::isnan(want[0].values[static_cast<std::size_t>(i)])) << "a padded request is written";
+  }
+  part = whole;
+  for (std::int64_t i = 0; i < channels; ++i) changed("bias").set(i, 0.0);
+  for (std::int64_t i = 0; i < changed("x").count(); ++i) changed("x").set(i, i / channels == 0 ? 1.0 : 0.0);
+  const auto impulse = reference::causal_conv1d(part);
+  for (std::int64_t t = 0; t < 7; ++t) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const double tap = t <= 3 ? whole.input("weight").get(c * 4 + 3 - t) : 0.0;
+      EXPECT_NEAR(impulse[0].values[static_cast<std::size_t>(t * channels + c)], tap / (1.0 + std::exp(-tap)), 1e-12);
     }
   }
 }

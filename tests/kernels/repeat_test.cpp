@@ -33,6 +33,7 @@ TEST(Repeat, GivesTheSameBitsForEveryKernel) {
        {"mla_decode --kv-splits 4 --cache-seqlens 320,257,1",
         "paged_decode --heads 32 --kv-heads 8 --kv-splits 4 --cache-seqlens 1,64,320,257",
         "local_decode --heads 8 --kv-heads 2 --chunk 128 --cache-seqlens 129,200", "merge_state --tokens 64 --heads 16",
+        "causal_conv1d --heads 4 --v-heads 8 --zero-state --query-lens 9,1",
         "gated_delta_step --heads 4 --v-heads 8 --l2norm --query-lens 9,1",
         "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --l2norm --query-lens 130,1",
         "mrope --tokens 65 --heads 16 --kv-heads 4 --head-dim 256 --rotary 64 --sections 11,11,10",

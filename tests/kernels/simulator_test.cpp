@@ -121,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         "--cache-seqlens 33,20,0,64",
         "merge_state --dtype {bf16|fp16|fp32} --tokens 5 --heads 3 --head-dim 72",
         "gated_delta_step --heads 2 --v-heads 4 --head-dim 20 --v-head-dim 24 --l2norm --query-lens 3,1 --padded 1",
+        "causal_conv1d --heads 2 --v-heads 4 --head-dim 20 --v-head-dim 24 --zero-state --query-lens 5,2,1 --padded 1",
         "gated_delta_chunk --heads 1 --v-heads 2 --head-dim 20 --v-head-dim 24 --chunk-size {8|64} --l2norm "
         "--query-lens 17,1",
         "mrope --tokens 5 --heads 3 --kv-heads 1 --head-dim 48 --rotary 32 --sections 6,5,5 {|--interleaved}",

@@ -52,6 +52,10 @@ PLACES = {
                                                        (16, NEW + "fla.fused_recurrent")),
     "make_local_attention_virtual_batches": ((11, "sglang.srt.layers.attention.flashattention_backend"),
                                              (22, "sglang.srt.layers.attention.local_attention")),
+    "causal_conv1d_update": ((11, "sglang.srt.layers.attention.mamba.causal_conv1d_triton"),
+                             (16, "sglang.kernels.ops.mamba.causal_conv1d_triton")),
+    "causal_conv1d_fn": ((11, "sglang.srt.layers.attention.mamba.causal_conv1d_triton"),
+                         (16, "sglang.kernels.ops.mamba.causal_conv1d_triton")),
     "chunk_gated_delta_rule": ((11, "sglang.srt.layers.attention.fla.chunk"), (16, NEW + "fla.chunk")),
 }
 # --triton-attention-num-kv-splits where nobody gives it.
@@ -383,6 +387,29 @@ def gated_delta_chunk(room, case, inputs, outputs):
     return run, []
 
 
+def causal_conv1d(room, case, inputs, outputs):
+    """A token of requests that have a state is decode, anything else prefill: SGLang has a kernel for each. Rows of padded
+    requests are not written by either, whatever the buffer held."""
+    torch, state, starts = room.torch, inputs["state"], inputs["cu_seqlens"]
+    lengths, known = starts[1:] - starts[:-1], inputs["has_state"] != 0
+    if bool((lengths == 1).all()) and bool(known.all()):
+        run = room.sglang.function("causal_conv1d_update")
+        out = run(inputs["x"], state, inputs["weight"], inputs["bias"], "silu", conv_state_indices=inputs["state_indices"])
+    else:
+        if bool((lengths == 0).any()):
+            raise Skipped("SGLang's prefill has no request without new tokens")
+        run = room.sglang.function("causal_conv1d_fn")
+        out = run(inputs["x"].transpose(0, 1), inputs["weight"], inputs["bias"], activation="silu", conv_states=state,
+                  has_initial_state=known, cache_indices=inputs["state_indices"], query_start_loc=starts,
+                  seq_lens_cpu=lengths.tolist()).transpose(0, 1)
+    written = torch.repeat_interleave(inputs["state_indices"] >= 0, lengths.long())
+    y = outputs.make("y")
+    y[written] = out[written]
+    outputs.keep("y", y)
+    outputs.keep("state", state)
+    return run, []
+
+
 def padded_table(room, table, page):
     """flash_mla_decode asserts that the width of its table is a multiple of 128 / page; SGLang pads it so."""
     columns = -(-table.shape[1] // max(1, 128 // page)) * max(1, 128 // page)
@@ -455,7 +482,7 @@ def attend_by_torch(room, case, inputs, outputs):
 
 
 OPS = {"paged_decode": paged_decode, "mla_decode": mla_decode, "merge_state": merge_state, "kv_indices": kv_indices,
-       "gated_delta_chunk": gated_delta_chunk}
+       "gated_delta_chunk": gated_delta_chunk, "causal_conv1d": causal_conv1d}
 TORCH_OPS = {"paged_decode": attend_by_torch, "mla_decode": attend_by_torch}
 
 

@@ -11,6 +11,7 @@
 #include "src/kernels/peer/peer_process.h"
 #include "src/kernels/tensor_parallel.h"
 #include "src/sample/case_options.h"
+#include "src/sample/convolution.h"
 
 namespace preflight {
 namespace {
@@ -31,6 +32,7 @@ constexpr std::array kJudged{
     Judged{"local_decode", {"local_seqlens", "local_page_table"}},
     Judged{"gated_delta_step", {"o", "state"}},
     Judged{"gated_delta_chunk", {"o", "state"}},
+    Judged{"causal_conv1d", {"y", "state"}},
 };
 
 std::vector<OutputSpec> wanted_of(const SampleBatch& batch) {
@@ -119,7 +121,9 @@ SampleBatch judged_alone(SampleBatch batch) {
 // Our delta rule keeps its intermediates in fp32. SGLang's chunks keep five of them (the inverse, w, u, the new values
 // and the states of chunks) in the type of the queries, its decode keeps beta so: each is rounded once, as the output
 // is.
+// Its convolution rounds each product to that type before it is added: as many roundings as there are taps.
 int rounded_between(const KernelCase& c) {
+  if (c.kernel == "causal_conv1d") return static_cast<int>(sample::convolution_window(c) + 1);
   if (c.kernel == "gated_delta_chunk") return 5;
   const bool decode = std::ranges::all_of(c.query_lens, [](std::int64_t length) { return length == 1; });
   return c.kernel == "gated_delta_step" && decode ? 1 : 0;
