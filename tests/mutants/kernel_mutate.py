@@ -39,6 +39,7 @@ KERNELS = {
     "mrope.cl": [("mrope", "plain"), ("mrope", "items")],
     "gated_delta_step.cl": [("gated_delta_step", "plain"), ("gated_delta_step", "items")],
     "gated_delta_chunk.cl": [("gated_delta_chunk", "plain"), ("gated_delta_chunk", "items")],
+    "causal_conv1d.cl": [("causal_conv1d", "plain"), ("causal_conv1d", "items")],
     "page_table.cl": [("page_table", "plain"), ("page_table", "items")],
     "kv_indices.cl": [("kv_indices", "plain"), ("kv_indices", "items")],
     "decode_blocks.clh": [("mla_decode", "items"), ("paged_decode", "items")],
@@ -52,12 +53,48 @@ KERNELS = {
                         ("mla_decode", "narrow sub-groups")],
     "sub_groups_emulated.clh": [("mla_decode", "sub-groups"), ("mla_decode", "narrow sub-groups")],
 }
-# Launchers meet the same gate; the judge and the plan their tests.
-LAUNCHERS = ["mla_decode", "paged_decode", "local_decode", "merge_state", "mrope", "gated_delta_step", "gated_delta_chunk",
-             "page_table", "kv_indices"]
-TESTED = {"src/verdict/compare.cpp": "Judge.*:Verdict.*", "src/verdict/tolerance.cpp": "Tolerance.*:Judge.*",
-          "src/plan/attention.cpp": "Plan.*:*Regimes*", "src/plan/linear_attention.cpp": "Plan.*",
-          "src/plan/index_builders.cpp": "Plan.*", "src/plan/decode_shape.cpp": "Plan.*"}
+DECODE = [("mla_decode", "plain"), ("paged_decode", "plain"), ("local_decode", "plain")]
+DELTA = [("gated_delta_step", "plain"), ("gated_delta_step", "items"), ("gated_delta_chunk", "plain"),
+         ("gated_delta_chunk", "items")]
+TILES = [(kernel, form) for form in ("tiles", "sub-groups", "narrow sub-groups") for kernel in ("mla_decode", "paged_decode")]
+BOTH_FORMS = ["mla_decode", "paged_decode", "local_decode", "merge_state", "mrope", "gated_delta_step", "gated_delta_chunk",
+              "causal_conv1d", "page_table", "kv_indices"]
+# Launchers, samples and references meet the kernels' gate.
+GATED = {f"src/kernels/{name}.cpp": [(name, "plain"), (name, "items")] for name in BOTH_FORMS}
+GATED["src/kernels/mla_decode.cpp"] += [("mla_decode", "tiles"), ("mla_decode", "sub-groups")]
+GATED["src/kernels/paged_decode.cpp"] += [("paged_decode", "tiles"), ("paged_decode", "sub-groups")]
+GATED |= {
+    "src/kernels/gated_delta.cpp": DELTA,
+    "src/kernels/blocks.cpp": [("mla_decode", "items"), ("paged_decode", "items")],
+    "src/kernels/tiles.cpp": TILES,
+    "src/kernels/tensor_parallel.cpp": [("paged_decode", "plain"), ("gated_delta_step", "plain")],
+    "src/sample/attention.cpp": DECODE, "src/sample/page_pool.cpp": DECODE, "src/sample/regime.cpp": DECODE,
+    "src/sample/gated_delta.cpp": DELTA, "src/sample/merge_state.cpp": [("merge_state", "plain")],
+    "src/sample/mrope.cpp": [("mrope", "plain")], "src/sample/causal_conv1d.cpp": [("causal_conv1d", "plain")],
+    "src/sample/indices.cpp": [("page_table", "plain"), ("kv_indices", "plain")],
+    "src/sample/local_decode.cpp": [("local_decode", "plain")],
+}
+GATED |= {f"src/reference/{name}.cpp": [(name, "plain")] for name in BOTH_FORMS}
+# What tests say of them, and of the judge and the plan, whose mistakes reach kernel and reference alike.
+SAMPLES = "SampleBatch.*:PagePool.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
+JUDGE = "Judge.*:Verdict.*:Tolerance.*:KernelReport.*"
+PLAN = "Plan.*:*Regimes*"
+TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
+          "src/kernels/run_cases.cpp": JUDGE + ":Runner.*", "src/kernels/kernel_run.cpp": "Runner.*",
+          "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
+TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "decode_shape", "plan")}
+TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
+                                                         "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
+TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}
+
+
+def one_more(match):
+    return str(int(match.group(0)) + 1)
+
+
+def next_pattern(match):
+    return f"0x{int(match.group(1), 16) + 1:X}"
+
 
 CHANGES = [
     ("bound", r"(?<![<>=!\-])<(?![<=])(?=[ ])", "<="), ("bound", r"<=", "<"), ("bound", r"(?<![<>=\-])>(?![>=])(?=[ ])", ">="),
@@ -71,6 +108,8 @@ CHANGES = [
     ("constant", r"(?<![\w.\"])2(?![\w.\"])", "1"), ("constant", r"(?<![\w.\"])16(?![\w.\"])", "8"),
     ("constant", r"\b0\.0f", "1.0f"), ("constant", r"\b1\.0f", "0.5f"), ("constant", r"-INFINITY", "0.0f"),
     ("constant", r"\b1e-6f", "1e-3f"), ("constant", r" \* LOG2E\b", ""), ("constant", r"\bLN2 \* ", ""),
+    ("constant", r"(?<![\w.\"])(?!(?:[012]|16)\b)\d+(?![\w.\"])", one_more), ("constant", r"\b0x([0-9A-F]+)(?=u?\b)", next_pattern),
+    ("constant", r"(?<=\dp)(\d+)f\b", lambda m: f"{int(m.group(1)) - 1}f"),
     ("index", r"(?<=[\w\])])\[(\w+)\]", r"[\1 + 1]"), ("index", r"get_group_id\(1\)", "get_group_id(2)"),
     ("type", r"\bsize_t\b(?= \w+ =)", "uchar"), ("type", r"\(size_t\)", "(uchar)"), ("type", r"\blong\b(?= \w+ =)", "char"),
     ("left out", r"barrier\(CLK_LOCAL_MEM_FENCE\);", ";"),
@@ -105,10 +144,14 @@ CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "
     ("constant", r"\b(\d\.\d*e-\d+)\b", r"100 * \1"), ("constant", r"\b16\.0\b", "32.0"), ("constant", r"\b32\.0\b", "64.0"),
     ("constant", r"= 1e-6\b", "= 1e-5"), ("operator", r"ceil_div\(", "floor_div("), ("operator", r"std::max", "std::min"),
     ("operator", r"std::min", "std::max"), ("constant", r"\btrue\b", "false"), ("constant", r"\bfalse\b", "true"),
+    ("axis", r"(?<=[(, ])\{([^{},]+), ([^{},]+), ([^{},]+)\}", r"{\2, \1, \3}"),
+    ("axis", r"(?<=[(, ])\{([^{},]+), ([^{},]+), ([^{},]+)\}", r"{\1, \3, \2}"),
+    ("left out", r" / run\.device\(\)\.\w+", ""), ("constant", r"(?<![\w.\"])100\.0\b", "10.0"),
     ("order", r"run\.buffer\(\"(\w+)\"\), run\.buffer\(\"(\w+)\"\)", r'run.buffer("\2"), run.buffer("\1")'),
 ]
-# Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed.
-SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#|^\s*//|#pragma|_Pragma|PREFETCH|fmt::|include|template|constexpr std::array|"
+# Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed;
+# definitions, which say how work is dealt out, but for those of storage types.
+SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|fmt::|include|template|constexpr std::array|"
                           r"static_cast<double>|namespace|return \"|work\.(flops|bytes)|\.flops|__attribute__|"
                           r"^\s*inline .*\{$")
 
@@ -121,8 +164,7 @@ Mutant = collections.namedtuple("Mutant", "file line kind before after text")
 
 def sources():
     files = [f"ocl_kernels/{name}" for name in KERNELS if (ROOT / "ocl_kernels" / name).exists()]
-    files += [f"src/kernels/{name}.cpp" for name in LAUNCHERS if (ROOT / f"src/kernels/{name}.cpp").exists()]
-    return files + list(TESTED)
+    return files + [name for name in {**GATED, **TESTED} if (ROOT / name).exists()]
 
 
 def code_of(line):
@@ -187,12 +229,17 @@ def mutants_of(name):
             continue
         if not is_kernel and "<" in code and re.search(r"#include|std::\w+<", code):
             code_changes = [c for c in CPP_CHANGES if c[0] != "bound"]
+        elif code.lstrip().startswith("#"):
+            code_changes = [c for c in CHANGES if c[0] == "constant"]
         else:
             code_changes = CHANGES if is_kernel else CPP_CHANGES
         for kind, pattern, replacement in code_changes:
             for match in re.finditer(pattern, code):
-                changed = code[:match.start()] + match.expand(replacement) + code[match.end():]
+                made = replacement(match) if callable(replacement) else match.expand(replacement)
+                changed = code[:match.start()] + made + code[match.end():]
                 add(kind, number, changed)
+        if code.lstrip().startswith("#"):  # the other changes would not leave a definition
+            continue
         for one, two in MIXED_UP if is_kernel else CPP_MIXED_UP:
             for wrong, right in ((one, two), (two, one)):
                 # Both have to be in sight, or the mutant would not compile.
@@ -260,28 +307,36 @@ def ninja_command(build, target):
     return commands.strip().split("\n")[-1]
 
 
+def linked(build, target, made, program):
+    """Linked first: the library's own object of that name is then not taken."""
+    link = ninja_command(build, target).replace(f" -o {target} ", f" -o {program} {made} ")
+    link = link.split("&& cd ")[0] if "gtest_discover" in link or "GoogleTest" in link else link
+    return subprocess.run(link, shell=True, cwd=build, capture_output=True).returncode == 0 and os.path.exists(program)
+
+
 def judge_cpp(build, mutant):
-    """Compiled as the build does it, and linked first: the library's own object of that name is then not taken."""
+    """Compiled as the build does it, and linked in front of the library."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        source, made, program = f"{folder}/mutant.cpp", f"{folder}/mutant.o", f"{folder}/program"
+        source, made = f"{folder}/mutant.cpp", f"{folder}/mutant.o"
         pathlib.Path(source).write_text(mutant.text)
-        object_of = f"CMakeFiles/preflight.dir/{mutant.file}.o"
+        library = "preflight_reference" if mutant.file.startswith("src/reference/") else "preflight"
+        object_of = f"CMakeFiles/{library}.dir/{mutant.file}.o"
         compile_it = ninja_command(build, object_of).replace(f" -o {object_of}", f" -o {made}")
         compile_it = re.sub(r"-MF \S+", f"-MF {folder}/d", compile_it)
         compile_it = re.sub(r"-c \S+$", f"-c {source}", compile_it).replace("-Werror", "-w")
         if subprocess.run(compile_it, shell=True, cwd=build, capture_output=True).returncode != 0:
             return "none", "does not compile"
-        target = "preflight_tests" if mutant.file in TESTED else "mutant_gate"
-        link = ninja_command(build, target).replace(f" -o {target} ", f" -o {program} {made} ")
-        link = link.split("&& cd ")[0] if "gtest_discover" in link else link
-        if subprocess.run(link, shell=True, cwd=build, capture_output=True).returncode != 0 or not os.path.exists(program):
-            return "none", "does not link"
         if mutant.file in TESTED:
-            done = run([program, "--gtest_brief=1", "--gtest_filter=" + TESTED[mutant.file]], cwd=build)
-            return ("survived", "") if done.returncode == 0 else ("killed", "by " + TESTED[mutant.file])
-        kernel = pathlib.Path(mutant.file).stem
-        for form in ("plain", "items"):
-            word, detail = verdict_of(run([program, kernel, form]))
+            if not linked(build, "preflight_tests", made, f"{folder}/tests"):
+                return "none", "does not link"
+            done = run([f"{folder}/tests", "--gtest_brief=1", "--gtest_filter=" + TESTED[mutant.file]], cwd=build)
+            if done.returncode != 0:
+                return "killed", "by " + TESTED[mutant.file]
+        gates = GATED.get(mutant.file, [])
+        if gates and not linked(build, "mutant_gate", made, f"{folder}/gate"):
+            return "none", "does not link"
+        for kernel, form in gates:
+            word, detail = verdict_of(run([f"{folder}/gate", kernel, form]))
             if word != "survived":
                 return word, detail
     return "survived", ""
@@ -336,7 +391,8 @@ def main():
         return mutant, word, detail
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, word, detail in pool.map(judge, chosen):
+        for done in concurrent.futures.as_completed([pool.submit(judge, mutant) for mutant in chosen]):
+            mutant, word, detail = done.result()
             counts[word] += 1
             print(f"{word:9} {identity(mutant)} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before}  ->  "
                   f"{mutant.after}" + (f"\n          {detail}" if detail else ""), flush=True)
