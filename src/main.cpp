@@ -28,6 +28,7 @@
 #include "src/commands/suggest.h"
 #include "src/commands/options.h"
 #include "src/commands/program_words.h"
+#include "src/intake/conceal.h"
 
 namespace preflight::commands {
 namespace {
@@ -235,7 +236,8 @@ std::string own_option_meant(const CLI::App& app, const std::vector<std::string>
 }
 
 // CLI11's complaint in one line; words it did not expect are told in the order they were typed.
-std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const CLI::App* asked) {
+std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const CLI::App* asked,
+                        const std::vector<std::string>& typed) {
   std::string text = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::string words;
@@ -245,6 +247,8 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const
                        near.empty() ? "SGLang's own arguments stand behind --" : "did you mean " + near + "?");
   }
   std::ranges::replace(text, '\n', ' ');
+  // SGLang's options typed here hold what they would behind --.
+  hide_in(text, {.release = supported_releases().back(), .argv = typed});
   return text;
 }
 
@@ -298,6 +302,7 @@ int run(int argc, char** argv) {
     }
     own.emplace_back(argv[i]);
   }
+  const std::vector<std::string> typed = own;
 
   CLI::App app{"Says what SGLang will do with its launch arguments on an Intel GPU, before the launch."};
   app.name("xpu-preflight");
@@ -340,7 +345,7 @@ int run(int argc, char** argv) {
     app.parse(reversed);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return print_help(app, e);
-    return refuse({usage_error(e, app, asked_app)});
+    return refuse({usage_error(e, app, asked_app, typed)});
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
   // Behind `exec --` stands a whole command, whose other programs have options of their own.

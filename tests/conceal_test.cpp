@@ -1,4 +1,5 @@
 // Secrets of a launch are told nowhere.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,10 +59,11 @@ TEST(Conceal, KnowsSecretsByNamesThatAnybodyChose) {
 }
 
 TEST(Conceal, KnowsOptionsThatNobodyKnowsByAnyWordOfTheirs) {
-  for (const char* name : {"--api-key-file2", "--hf-token-path2", "--my-secret-of-x", "--session", "--auth-header"}) {
+  for (const char* name : {"--api-key-file2", "--hf-token-path2", "--my-secret-of-x", "--session", "--auth-header",
+                           "--wandb-api", "--wandb"}) {
     EXPECT_TRUE(commands::looks_secret(name)) << name;
   }
-  for (const char* name : {"--speculative-token-mapp", "--tokenizr-path", "--page-siz"}) {
+  for (const char* name : {"--speculative-token-mapp", "--tokenizr-path", "--page-siz", "--api-server-count"}) {
     EXPECT_FALSE(commands::looks_secret(name)) << name;
   }
 }
@@ -114,6 +116,11 @@ TEST(Conceal, KnowsSecretsInsideATextByItsForm) {
       {R"({"max_tokens": 4096, "use_auth": true})", R"({"max_tokens": 4096, "use_auth": true})"},
       {"http://host:30000/v1?n=1", "http://host:30000/v1?n=1"},
       {"git@github.com:a/b", "git@github.com:a/b"},
+      {"--api-key\xC2\xA0S123 x", "--api-key\xC2\xA0*** x"},
+      // A file and what is said of it.
+      {"secrets.yaml: there is no such file", "secrets.yaml: there is no such file"},
+      {"/run/secrets/token: cannot be read", "/run/secrets/token: cannot be read"},
+      {"a/secrets.yaml:3:1: not valid YAML", "a/secrets.yaml:3:1: not valid YAML"},
       {"adapter=/models/lora", "adapter=/models/lora"}};
   for (const auto& [text, shown] : rows) {
     std::string out = text;
@@ -181,6 +188,12 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--model-loader-extra-config", R"({"a": {"auth_token": "topsecret"}})"},
       {"--token", "topsecret"},
       {"--token=topsecret=x"},
+      {"--token=topsecret"},
+      {"--wandb-api", "topsecret"},
+      {"api_key:", "topsecret"},
+      {"Bearer", "topsecret"},
+      {"--api-key\xC2\xA0topsecret"},
+      {"--api-key=topsecret", "--api-key", "another1"},
       {"--jwt", "topsecret"},
       {"\xe2\x80\x94"
        "api-key",
@@ -248,6 +261,42 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
   }
 }
 
+// What stands around a launch in its file is shown with it: other commands, and what they are given.
+TEST(Conceal, NoLineOfAFileShowsASecret) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
+  const std::vector<std::string> scripts = {"ssh user:topsecret@host \"" + serve + "\"",
+                                            "HF_TOKEN=topsecret login && " + serve,
+                                            "login --token=topsecret || " + serve,
+                                            "test \"$(HF_TOKEN=topsecret x)\" && " + serve,
+                                            "curl -H 'Authorization: Bearer topsecret' x && " + serve,
+                                            serve + " --api-key $'topsecret\\n'",
+                                            "bash -c \"HF_TOKEN=topsecret " + serve + "\"",
+                                            "docker run -e HF_TOKEN=topsecret x " + serve};
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    const std::string file = dir.file(fmt::format("{}.sh", i), scripts[i] + "\n");
+    for (const char* format : {"text", "json", "sarif", "junit", "github", "gitlab", "markdown", "html"}) {
+      const ToolRun run = run_tool({"check", "--no-kernel", "--output", format, file});
+      EXPECT_EQ(run.status, 1) << scripts[i] << run.err;
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << scripts[i] << " as " << format;
+    }
+  }
+}
+
+// SGLang's options typed where ours stand.
+TEST(Conceal, NoComplaintHoldsASecret) {
+  const std::vector<std::vector<std::string>> rows = {{"check", "--wandb-api=topsecret"},
+                                                      {"check", "--api-key", "topsecret"},
+                                                      {"explain", "--api-key", "topsecret"},
+                                                      {"explain", "--hf-tok", "topsecret"},
+                                                      {"completions", "--token", "topsecret"}};
+  for (const auto& words : rows) {
+    const ToolRun run = run_tool(words);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << ::testing::PrintToString(words);
+  }
+}
+
 // A batch tells launches by the thousand, and hides what each of them holds.
 TEST(Conceal, NoLineOfABatchHoldsASecret) {
   const std::string lines =
@@ -256,7 +305,7 @@ TEST(Conceal, NoLineOfABatchHoldsASecret) {
 {"id":"c","args":["--model-path","Qwen/Qwen3-0.6B","--otlp-traces-endpoint","http://u:topsecret@h:1"]}
 {"id":"d","args":["--model-path","https://h/x?token=topsecret"]}
 {"id":"e","args":["--model-path","Qwen/Qwen3-0.6B","--tp","3","--served-model-name","topsecret"],"env":{"HF_TOKEN":"topsecret"}}
-{"id":"f","args":["--config","{config}"],"config":"model-path: Qwen/Qwen3-0.6B\napi-key: topsecret\n"}
+{"id":"token=topsecret","args":["--config","{config}"],"config":"model-path: Qwen/Qwen3-0.6B\napi-key: topsecret\n"}
 )";
   for (const char* command : {"check", "resolve"}) {
     const ToolRun run = run_tool({command, "--batch", "-"}, lines);

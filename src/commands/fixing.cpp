@@ -206,6 +206,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   }
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
   if (found.attempts > 0 && found.fixes.empty()) found.elsewhere = rules::words_of(told.mending);
+  conceal(findings, prepared.inputs);
 }
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries) {

@@ -20,6 +20,7 @@
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 #include "src/base/replaced.h"
+#include "src/intake/secret_text.h"
 #include "src/python/json_text.h"
 
 namespace preflight::commands {
@@ -126,6 +127,14 @@ std::vector<std::string> with_config_words(Release release, const std::vector<st
   return std::move(expanded.words);
 }
 
+// Whoever writes cases may have put anything into their names.
+Value shown(const Value& id) {
+  if (!id.is_string()) return id;
+  std::string text = id.as_string();
+  hide_parts(text);
+  return Value(std::move(text));
+}
+
 // A case on its way: its words, and the --config file that they name while they are read.
 struct OpenCase {
   std::size_t line = 0;  // its number in the file
@@ -138,7 +147,7 @@ void open_case(const CaseFile& options, const Value& item, const std::shared_ptr
                OpenCase& open) {
   ResolvedCase& out = open.result;
   const Value* id = item.find("id");
-  out.id = id == nullptr || id->is_none() ? Value(std::string()) : *id;
+  out.id = id == nullptr || id->is_none() ? Value(std::string()) : shown(*id);
   out.inputs.models = models;
   out.inputs.unknown_models_stay_open = options.hub;
   out.inputs.unusable_files_are_errors = false;  // a line tells what SGLang does, and the batch goes on

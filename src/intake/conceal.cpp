@@ -10,6 +10,7 @@
 
 #include "src/args/argument_groups.h"
 #include "src/args/config_file.h"
+#include "src/base/ascii_case.h"
 #include "src/intake/secret_text.h"
 
 namespace preflight::commands {
@@ -78,13 +79,17 @@ struct SecretWord {
   std::string inside = {};               // the secret, where it is a part of the word that no name announces
 };
 
+// A word without dashes that says that the next one is a secret: an option without its own, a member of YAML, a header.
+bool announces(std::string_view word) {
+  if (word.ends_with(':')) word.remove_suffix(1);
+  return !word.starts_with('-') && (is_secret(word) || ascii_lower(word) == "bearer");
+}
+
 // Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
 std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
   std::vector<SecretWord> out;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    // Its dashes left out.
-    if (i + 1 < words.size() && !words[i].starts_with('-') && !words[i + 1].starts_with('-') && is_secret(words[i]))
-      out.push_back({i + 1, 0});
+    if (i + 1 < words.size() && !words[i + 1].starts_with('-') && announces(words[i])) out.push_back({i + 1, 0});
     // A dash that a document made of two: the parser takes it for a word, and its user for an option.
     if (!words[i].starts_with("\xE2\x80") && !words[i].starts_with("\xE2\x88\x92")) continue;
     if (!looks_secret(words[i])) continue;
@@ -153,6 +158,35 @@ void hide_variables(Environment& env) {
   }
 }
 
+// The lines of a text that the arguments stand in: all of it that is ever shown.
+ArgumentSource::Span shown_lines(const ArgumentSource& source) {
+  std::size_t begin = source.text.size();
+  std::size_t end = 0;
+  for (const ArgumentSource::Span& span : source.arguments) {
+    if (span.length == 0) continue;
+    begin = std::min(begin, span.begin);
+    end = std::max(end, span.begin + span.length);
+  }
+  if (begin >= end) return {0, 0};
+  begin = source.text.rfind('\n', begin) + 1;
+  end = std::min(source.text.find('\n', end), source.text.size());
+  return {begin, end - begin};
+}
+
+// In their order, those that overlap as one.
+void join(std::vector<ArgumentSource::Span>& cuts) {
+  std::ranges::sort(cuts, {}, &ArgumentSource::Span::begin);
+  std::vector<ArgumentSource::Span> out;
+  for (const ArgumentSource::Span& cut : cuts) {
+    if (out.empty() || cut.begin >= out.back().begin + out.back().length) {
+      out.push_back(cut);
+    } else {
+      out.back().length = std::max(out.back().length, cut.begin + cut.length - out.back().begin);
+    }
+  }
+  cuts = std::move(out);
+}
+
 // The pasted text with *** in place of its secrets; the places of the arguments move along.
 void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets, ArgumentSource& source) {
   std::vector<ArgumentSource::Span> cuts;
@@ -171,14 +205,13 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
     if (cut.length > 0) cuts.push_back(cut);
   }
   for (const auto& [begin, size] : secrets.found_in(source.text)) cuts.push_back({begin, size});
-  std::sort(cuts.begin(), cuts.end(),
-            [](const auto& a, const auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.length > b.length; });
-  std::size_t floor = source.text.size();
+  const ArgumentSource::Span lines = shown_lines(source);
+  for (const auto& [begin, size] : secret_parts(std::string_view(source.text).substr(lines.begin, lines.length)))
+    cuts.push_back({lines.begin + begin, size});
+  join(cuts);
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) {  // from the end, so that places in front stay right
     const std::size_t begin = cut->begin;
-    const std::size_t end = std::min(begin + cut->length, floor);
-    if (begin >= end) continue;
-    floor = begin;
+    const std::size_t end = begin + cut->length;
     source.text.replace(begin, end - begin, kHidden);
     const std::ptrdiff_t grown = static_cast<std::ptrdiff_t>(kHidden.size()) - static_cast<std::ptrdiff_t>(end - begin);
     for (auto& span : source.arguments) {
@@ -253,6 +286,7 @@ void conceal(Launch& launch, Secrets& secrets) {
     });
   }
   for (std::string& word : launch.args.argv) secrets.hide_in(word);
+  for (GivenOption& given : launch.args.given) secrets.hide_in(given.spelled);
   hide_variables(launch.env);
   if (launch.usage) {
     secrets.hide_in(launch.usage->message);
@@ -332,6 +366,20 @@ void conceal(ReadLaunch& launch, Release release) {
 void hide_in(std::string& text, const LaunchInputs& inputs) {
   secrets_of(inputs.release, inputs.argv, inputs.env).hide_in(text);
   hide_parts(text);
+}
+
+void conceal(std::vector<Diagnostic>& findings, const LaunchInputs& inputs) {
+  const Secrets secrets = secrets_of(inputs.release, inputs.argv, inputs.env);
+  for (Diagnostic& d : findings) {
+    for (std::string* text : {&d.message, &d.fix}) secrets.hide_in(*text);
+    for (Remedy& remedy : d.remedies) {
+      secrets.hide_in(remedy.words);
+      for (RemedyStep& step : remedy.steps) {
+        secrets.hide_in(step.name);
+        for (std::string& value : step.values) secrets.hide_in(value);
+      }
+    }
+  }
 }
 
 std::vector<std::string> concealed(Release release, std::vector<std::string> words) {

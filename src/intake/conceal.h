@@ -18,6 +18,8 @@ void conceal(ReadLaunch& launch, Release release);
 std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs, std::size_t shortest = 1);
 // Corrected arguments, after the first one was written back.
 void conceal(FixSearch& search, const LaunchInputs& inputs);
+// Findings whose remedies were carried out on the arguments as they were given.
+void conceal(std::vector<Diagnostic>& findings, const LaunchInputs& inputs);
 // A sentence about them.
 void hide_in(std::string& text, const LaunchInputs& inputs);
 // Arguments that are shown by themselves.

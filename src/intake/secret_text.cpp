@@ -164,6 +164,15 @@ TextPart value_at(std::string_view text, std::size_t at, char sign, bool certain
   return {at, std::min(text.find_first_of(ends, at), text.size()) - at};
 }
 
+// "/run/secrets/token: cannot be read", "secrets.yaml:3:1": a file, and what is said of it.
+bool is_file(std::string_view text, std::size_t begin, std::string_view name) {
+  constexpr std::array<std::string_view, 16> kEndings = {".yaml", ".yml", ".json",  ".jsonl", ".sh",   ".py",
+                                                         ".md",   ".txt", ".toml",  ".env",   ".conf", ".service",
+                                                         ".log",  ".tf",  ".ipynb", ".gguf"};
+  return (begin > 0 && text[begin - 1] == '/') ||
+         std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
 // `name=value`, `name: value` and `"name": "value"`, escaped as often as it may be.
 void add_named(std::string_view text, Parts& parts) {
   std::size_t begin = 0;
@@ -174,7 +183,7 @@ void add_named(std::string_view text, Parts& parts) {
     if (c == '=' || c == ':') {
       std::string_view name = text.substr(begin, size);
       while (name.ends_with('\\')) name.remove_suffix(1);
-      if (!name.empty() && is_secret_variable(name)) {
+      if (!name.empty() && is_secret_variable(name) && !(c == ':' && is_file(text, begin, name))) {
         const TextPart value = value_at(text, at + 1, c, is_secret(name));
         if (value.size > 0 && !is_count(name, text.substr(value.begin, value.size))) {
           parts.push_back(value);
@@ -199,13 +208,23 @@ void add_named(std::string_view text, Parts& parts) {
   }
 }
 
+// A blank, or the one that documents keep words together by.
+std::size_t blanks_at(std::string_view text, std::size_t at) {
+  constexpr std::string_view kNoBreak = "\xC2\xA0";
+  const std::size_t begin = at;
+  while (at < text.size() && (is_blank(text[at]) || text.substr(at).starts_with(kNoBreak)))
+    at += is_blank(text[at]) ? 1 : kNoBreak.size();
+  return at - begin;
+}
+
 // An option and its value inside a longer text: "--api-key SECRET".
 void add_options(std::string_view text, Parts& parts) {
   for (std::size_t at = text.find("--"); at != text.npos; at = text.find("--", at + 2)) {
     std::size_t end = at + 2;
     while (end < text.size() && is_in_name(text[end])) ++end;
-    if (end == text.size() || !is_blank(text[end]) || !is_secret_variable(text.substr(at + 2, end - at - 2))) continue;
-    const std::size_t begin = std::min(text.find_first_not_of(" \t", end), text.size());
+    const std::size_t blanks = blanks_at(text, end);
+    if (blanks == 0 || !is_secret_variable(text.substr(at + 2, end - at - 2))) continue;
+    const std::size_t begin = end + blanks;
     if (begin == text.size() || text[begin] == '-') continue;
     parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
   }
@@ -311,7 +330,10 @@ bool is_secret_variable(std::string_view name) {
 bool looks_secret(std::string_view name) {
   constexpr std::size_t kSlips = 2;
   const std::string plain = plain_name(name.substr(0, name.find('=')));
-  return is_secret_by_anybody(plain) || (has_secret_word(plain) && !is_nearly_open(plain)) ||
+  // What services call their keys where they call them anything: --wandb-api.
+  const bool of_service = ends_in(plain, "api") || ends_in(plain, "wandb");
+  return is_secret_by_anybody(plain) || (of_service && !is_nearly_open(plain)) ||
+         (has_secret_word(plain) && !is_nearly_open(plain)) ||
          std::ranges::any_of(
              std::array<std::string_view, 4>{"api_key", "admin_api_key", "ssl_keyfile_password", "password"},
              [&](std::string_view near) { return edit_distance(plain, near, kSlips) <= kSlips; });
