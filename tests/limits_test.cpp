@@ -220,6 +220,26 @@ TEST(Limits, LaunchesThatFailOneByOne) {
 }
 
 // What a limit left out is told as such.
+// Each launch kept the whole file it stands in, and nodes read it again for each: 921 MB, and 10 seconds.
+TEST(Limits, LaunchesOfOneLongFile) {
+  const TemporaryDirectory dir;
+  const std::string padding = many(15'000, [](int) { return std::string("# what somebody noted\n"); });
+  const auto node = [](int i) {
+    return fmt::format("{} --tp 2 --nnodes 999 --node-rank {} --dist-init-addr 1.2.3.4:5\n", kServe, i);
+  };
+  const std::string file = dir.file("a.sh", many(999, node) + padding);
+  expect_bounded("check --no-kernel " + file, "999 launches checked");
+  expect_bounded("nodes " + file, "node ");
+  // On one line, which is shown with each of them.
+  const std::string line = many(999, [](int) { return fmt::format("{} --tp 2; ", kServe); });
+  expect_bounded("check --no-kernel " + dir.file("b.sh", line + "# " + padding.substr(0, 300'000)),
+                 "999 launches checked");
+  // A --config file is kept by each launch that names it.
+  const std::string config = dir.file("c.yaml", "model-path: Qwen/Qwen3-8B\ntp-size: 2\n" + padding + padding);
+  const std::string named = fmt::format("python -m sglang.launch_server --config {}\n", config);
+  expect_bounded("check --no-kernel " + dir.file("c.sh", many(50, [&](int) { return named; })), "50 launches checked");
+}
+
 TEST(Limits, AProgramThatIsTooLongIsSaidToBe) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("x.py", many(100'000, [](int) { return std::string("a=1\n"); }) +

@@ -273,7 +273,8 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   if (!a) return refuse(a.error());
   auto b = side_of(new_input, "SGLang " + to.text(), rules);
   if (!b) return refuse(b.error());
-  try_remedies(b->prepared, rules, b->findings);
+  Tries tries;
+  try_remedies(b->prepared, rules, b->findings, tries);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.worse || d.still_fails ? kFindings : kOk;
@@ -289,7 +290,8 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   if (!a) return refuse(a.error());
   auto b = side_of(*second, "B", rules);
   if (!b) return refuse(b.error());
-  try_remedies(b->prepared, rules, b->findings);
+  Tries tries;
+  try_remedies(b->prepared, rules, b->findings, tries);
   const Difference d = difference(*a, *b);
   report_difference(d, *a, *b, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;

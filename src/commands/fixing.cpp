@@ -252,11 +252,11 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   return found;
 }
 
-void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings) {
+void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,
+                  Tries& tries) {
   if (!prepared.mended.empty() || prepared.refused_by_serve) return;
   const bool fails = std::ranges::any_of(findings, [](const auto& d) { return d.severity == Severity::kError; });
   FixSearch found;
-  Tries tries;
   if (fails) found = search_fixes(prepared, rules, tries);
   conceal(found, prepared.inputs);
   prove_remedies(prepared, rules, found, findings, tries);

@@ -30,7 +30,8 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
                     std::vector<Diagnostic>& findings, Tries& tries);
 
 // The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.
-void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings);
+void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,
+                  Tries& tries);
 
 // Writes the fix into --command-file and the launch's --config file. One line per file written; the error says why
 // nothing was. A text that would not read back as exactly the fix is not written.

@@ -113,12 +113,13 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
         out.push_back({index, 0});
         continue;
       }
-      if (!secret) {
+      const auto equals = g.words[i].find('=');
+      if (!secret ||
+          (i == 0 && equals == std::string::npos)) {  // an option by itself; a blank that is none is part of it
         for (const auto& [from, size] : secret_parts_of_value(g.words[i]))
           out.push_back({index, from, size, g.words[i].substr(from, size)});
         continue;
       }
-      const auto equals = g.words[i].find('=');
       if (i > 0) out.push_back({index, 0});
       if (i == 0 && equals != std::string::npos) out.push_back({index, equals + 1});
     }
@@ -158,21 +159,6 @@ void hide_variables(Environment& env) {
   }
 }
 
-// The lines of a text that the arguments stand in: all of it that is ever shown.
-ArgumentSource::Span shown_lines(const ArgumentSource& source) {
-  std::size_t begin = source.text.size();
-  std::size_t end = 0;
-  for (const ArgumentSource::Span& span : source.arguments) {
-    if (span.length == 0) continue;
-    begin = std::min(begin, span.begin);
-    end = std::max(end, span.begin + span.length);
-  }
-  if (begin >= end) return {0, 0};
-  begin = source.text.rfind('\n', begin) + 1;
-  end = std::min(source.text.find('\n', end), source.text.size());
-  return {begin, end - begin};
-}
-
 // In their order, those that overlap as one.
 void join(std::vector<ArgumentSource::Span>& cuts) {
   std::ranges::sort(cuts, {}, &ArgumentSource::Span::begin);
@@ -205,9 +191,7 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
     if (cut.length > 0) cuts.push_back(cut);
   }
   for (const auto& [begin, size] : secrets.found_in(source.text)) cuts.push_back({begin, size});
-  const ArgumentSource::Span lines = shown_lines(source);
-  for (const auto& [begin, size] : secret_parts(std::string_view(source.text).substr(lines.begin, lines.length)))
-    cuts.push_back({lines.begin + begin, size});
+  for (const auto& [begin, size] : secret_parts(source.text)) cuts.push_back({begin, size});
   join(cuts);
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) {  // from the end, so that places in front stay right
     const std::size_t begin = cut->begin;

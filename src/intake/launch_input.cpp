@@ -338,7 +338,10 @@ void add_config_text(PreparedLaunch& out) {
   if (option == argv.end() || option + 1 == argv.end()) return;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(*(option + 1), ignored)) return;  // a pipe was read and is empty
-  if (auto text = read_text(*(option + 1))) out.source.files.emplace(*(option + 1), std::move(*text));
+  constexpr std::size_t kShown = std::size_t{64}
+                                 << 10U;  // of a longer one the place is told; each launch keeps its own
+  auto text = read_text(*(option + 1));
+  if (text && text->size() <= kShown) out.source.files.emplace(*(option + 1), std::move(*text));
 }
 
 }  // namespace
@@ -639,13 +642,58 @@ LaunchInput of_its_own(const LaunchInput& input, const sources::LaunchCommand& l
   return one;
 }
 
+// What an excerpt may show of an argument: its line, and of a very long one what stands around it.
+std::pair<std::size_t, std::size_t> shown_around(std::string_view text, const ArgumentSource::Span& span) {
+  constexpr std::size_t kAround = 4'096;
+  const std::size_t to = std::min(span.begin + span.length, text.size());
+  const std::size_t line = span.begin == 0 ? text.npos : text.rfind('\n', span.begin - 1);
+  const std::size_t begin = line == text.npos ? 0 : line + 1;
+  const std::size_t end = std::min(text.find('\n', to), text.size());
+  return {std::max(begin, span.begin - std::min(span.begin, kAround)), std::min(end, to + kAround)};
+}
+
+// Of the text, only what is ever shown: a file of a thousand launches would be kept a thousand times. Places are those
+// of what is left; lines and columns were counted before.
+void keep_what_is_shown(ArgumentSource& source) {
+  std::vector<std::pair<std::size_t, std::size_t>> parts;
+  for (const ArgumentSource::Span& span : source.arguments) {
+    if (span.begin <= source.text.size()) parts.push_back(shown_around(source.text, span));
+  }
+  std::ranges::sort(parts);
+  std::vector<std::pair<std::size_t, std::size_t>> apart;
+  for (const auto& part : parts) {
+    if (apart.empty() || part.first > apart.back().second) {
+      apart.push_back(part);
+    } else {
+      apart.back().second = std::max(apart.back().second, part.second);
+    }
+  }
+  std::string kept;
+  std::vector<std::size_t> starts;  // of each part in what is kept
+  for (const auto& [begin, end] : apart) {
+    if (!starts.empty()) kept += '\n';
+    starts.push_back(kept.size());
+    kept.append(source.text, begin, end - begin);
+  }
+  for (ArgumentSource::Span& span : source.arguments) {
+    if (span.begin > source.text.size()) continue;
+    const auto after = std::ranges::upper_bound(apart, span.begin, {}, [](const auto& part) { return part.first; });
+    const auto at = static_cast<std::size_t>(after - apart.begin()) - 1;
+    span.begin = starts[at] + (span.begin - apart[at].first);
+  }
+  source.text = std::move(kept);
+}
+
 }  // namespace
 
 Result<PreparedLaunch> prepare_launch(const LaunchInput& input) {
   const log::Stage stage("resolution");
   auto launch = input.command ? launch_in(input) : Result<sources::LaunchCommand>();
   auto prepared = input.command && launch ? prepare(of_its_own(input, *launch)) : prepare(input);
-  if (prepared) conceal(*prepared);
+  if (prepared) {
+    keep_what_is_shown(prepared->source);
+    conceal(*prepared);
+  }
   return prepared;
 }
 

@@ -68,7 +68,8 @@ std::optional<Node> node_of(const YamlNode* pod, std::string name) {
   for (const YamlNode* container : containers->items) {
     const std::string command = command_of(*container);
     if (command.find("sglang") == std::string::npos) continue;
-    Node node{std::move(name), command, {}, {}, sources::cards_of_resources(*container)};
+    Node node{
+        std::move(name), std::make_shared<const std::string>(command), {}, {}, sources::cards_of_resources(*container)};
     const YamlNode* variables = at_path(container, {"env"});
     for (const YamlNode* e : is_list(variables) ? variables->items : std::vector<YamlNode*>{}) {
       if (!is_scalar(at_path(e, {"name"})) || !is_scalar(at_path(e, {"value"}))) continue;
@@ -135,10 +136,16 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
     if (!nodes.empty()) return nodes;
   }
   // Several commands in one file are several nodes; what is wrong with the text is told when it is read again.
-  const auto launches = sources::find_launches(text, variables);
-  const std::size_t count = launches ? std::max<std::size_t>(1, launches->size()) : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    nodes.push_back({count == 1 ? file : fmt::format("{}, launch {}", file, i + 1), text, {}, {}, {}, i});
+  const auto command = std::make_shared<const std::string>(text);
+  auto launches = sources::find_launches(text, variables);
+  if (!launches || launches->size() < 2) return std::vector<Node>{{file, command, {}, {}}};
+  for (sources::LaunchCommand& launch : *launches) {
+    nodes.push_back({fmt::format("{}, launch {}", file, nodes.size() + 1),
+                     command,
+                     {},
+                     {},
+                     {},
+                     std::make_shared<const sources::LaunchCommand>(std::move(launch))});
   }
   return nodes;
 }

@@ -26,16 +26,18 @@ bool is_alone(const Launch& launch) {
 
 LaunchInput input_of(const Node& node, const LaunchInput& input) {
   LaunchInput one = input;
-  one.command = node.command;
+  one.command = *node.command;
   one.command_name = node.name;
-  one.which_launch = node.launch;
+  one.which_launch = 0;
+  one.found = node.found.get();
   one.cards = node.cards;
   for (const auto& [name, value] : node.variables) one.variables.insert_or_assign(name, value);
   for (const auto& [name, value] : node.env) one.env.try_emplace(name, value);
   return one;
 }
 
-report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, const CheckOptions& rules) {
+report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, const CheckOptions& rules,
+                             Tries& tries) {
   Coverage coverage;
   report::NodeReport out{.name = node.name, .findings = {}, .source = {}};
   out.accepted = prepared.launch.accepted();
@@ -43,7 +45,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   out.findings = findings_of(prepared, rules, coverage);
   weigh(out.findings, prepared);
   std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
-  try_remedies(prepared, rules, out.findings);
+  try_remedies(prepared, rules, out.findings, tries);
   out.source = prepared.source;
   return out;
 }
@@ -75,10 +77,11 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
   if (!nodes) return refuse(nodes.error());
   report::NodesReport report{.nodes = {}, .together = {}, .release = input.release.text()};
   std::vector<PreparedLaunch> launches;
+  Tries tries;
   for (const Node& node : *nodes) {
     auto prepared = prepare_launch(input_of(node, input));
     if (!prepared) return refuse(prepared.error());
-    report.nodes.push_back(report_of(node, *prepared, rules));
+    report.nodes.push_back(report_of(node, *prepared, rules, tries));
     launches.push_back(std::move(*prepared));
   }
   if (!launches.empty()) report.release = launches.front().inputs.release.text();

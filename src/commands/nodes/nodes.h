@@ -2,6 +2,7 @@
 // LeaderWorkerSet manifest.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +12,12 @@
 namespace preflight::commands {
 
 struct Node {
-  std::string name;     // the file, or "leader", "worker 1" of a manifest
-  std::string command;  // shell text that holds the launch
+  std::string name;                            // the file, or "leader", "worker 1" of a manifest
+  std::shared_ptr<const std::string> command;  // shell text that holds the launch, with others of its file
   sources::Variables variables;
-  Environment env;                             // of the container
-  std::optional<facts::CardLimit> cards = {};  // that the container is given, when its limits say so
-  std::size_t launch = 0;                      // which of the launches in `command`
+  Environment env;                                           // of the container
+  std::optional<facts::CardLimit> cards = {};                // that the container is given, when its limits say so
+  std::shared_ptr<const sources::LaunchCommand> found = {};  // the launch itself, where `command` was read for it
 };
 
 // One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without
