@@ -76,6 +76,13 @@ TEST_F(LinkedProgram, IsPositionIndependentWithItsTablesReadOnlyAndNoStackThatRu
   EXPECT_THAT(segments, Not(HasSubstr("RWE")));
 }
 
+// -fstack-protector-strong and _FORTIFY_SOURCE leave calls of the C library's that end a program.
+TEST_F(LinkedProgram, WatchesItsStackAndItsBuffers) {
+  const std::string symbols = readelf("--dyn-syms", tool_path());
+  EXPECT_THAT(symbols, HasSubstr("__stack_chk_fail"));
+  EXPECT_THAT(symbols, ::testing::ContainsRegex("__(memcpy|snprintf|vsnprintf|read|fprintf)_chk"));
+}
+
 class Installed : public LinkedProgram {
  protected:
   void SetUp() override {
