@@ -262,6 +262,17 @@ TEST(RemediesTold, AskForNoSecondGpuOfAProcessor) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("--tp-size")));
 }
 
+// An option that was given twice is dropped as one.
+TEST(RemediesTold, DropARepeatedOptionOnce) {
+  const TemporaryDirectory dir;
+  const std::string first = dir.file("a.yaml", "[1,2");
+  const std::string second = dir.file("b.yaml", "- 1\n- 2\n");
+  EXPECT_EQ(fix_told("RF001", {},
+                     {"--model-path", "Qwen/Qwen3-8B", "--config", first, "--config", second, "--mem-fraction-static",
+                      "0.71"}),
+            "drop --config");
+}
+
 // Of a backend that nothing names, SGLang's own defaults are known to run there.
 TEST(RemediesTold, GuessNoBackend) {
   EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.13"},

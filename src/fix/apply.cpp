@@ -73,6 +73,8 @@ bool apply(const Candidate& candidate, Release release, Arranged& a) {
     }
   }
   std::sort(dropped.rbegin(), dropped.rend());
+  // A remedy that drops a repeated option names each of its groups as often as the option was given.
+  dropped.erase(std::unique(dropped.begin(), dropped.end()), dropped.end());
   for (const std::size_t i : dropped) a.groups.erase(a.groups.begin() + static_cast<std::ptrdiff_t>(i));
   for (const Edit* e : added) add(*e, index, a.groups);
   return key_of(a) != before;

@@ -111,7 +111,9 @@ std::optional<Remedy> remedy_of(const CheckedFix& fix) {
     if (!before || (after && after->name == before->name)) continue;
     const auto is_same = [&](const std::string& w) { return w == before->name || w.starts_with(before->name + "="); };
     if (std::ranges::any_of(fix.arguments, is_same)) return std::nullopt;  // one of several goes
-    remedy.steps.push_back({StepKind::kDrop, before->name});
+    const RemedyStep drop{StepKind::kDrop, before->name};
+    const bool is_repeated = std::ranges::find(remedy.steps, drop) != remedy.steps.end();
+    if (!is_repeated) remedy.steps.push_back(drop);
   }
   return remedy;
 }
