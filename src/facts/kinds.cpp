@@ -154,6 +154,47 @@ bool heads_divide(const ModelFacts& model, std::int64_t tp) {
   return model.is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
 }
 
+bool cuts_attention_over_all_ranks(const ModelFacts& m) {
+  return architecture_starts_with(m, {"Afmoe",
+                                      "Apertus",
+                                      "Arcee",
+                                      "ChatGLM",
+                                      "CohereFor",
+                                      "Ernie4_5_For",
+                                      "Ernie4_5_MoeFor",
+                                      "ExaoneFor",
+                                      "GPT2",
+                                      "GPTJ",
+                                      "Gemma2",
+                                      "Gemma3For",
+                                      "Gemma4For",
+                                      "GemmaFor",
+                                      "Glm4For",
+                                      "GraniteFor",
+                                      "GraniteMoeFor",
+                                      "GraniteMoeHybrid",
+                                      "GraniteMoeShared",
+                                      "HunYuan",
+                                      "InternLM3",
+                                      "Lfm2For",
+                                      "Lfm2MoeFor",
+                                      "LlamaEmbedding",
+                                      "LlamaFor",
+                                      "Ministral3",
+                                      "Mistral3For",
+                                      "MistralFor",
+                                      "MistralModel",
+                                      "MixtralFor",
+                                      "Olmo2For",
+                                      "OlmoFor",
+                                      "Phi3For",
+                                      "Qwen2For",
+                                      "Qwen2VLFor",
+                                      "Qwen2_5_VLFor",
+                                      "StableLm",
+                                      "Starcoder2For"});
+}
+
 bool is_deepseek_sparse(const ModelFacts& m, Release release) {
   return !m.architectures.empty() && facts::has_trait(m.architectures.front(), facts::ArchTrait::kDsa, release) &&
          !m.root("index_topk").is_none();

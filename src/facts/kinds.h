@@ -40,6 +40,10 @@ std::int64_t total_kv_heads(const ModelFacts& model);
 // key/value heads and ranks one divides the other (heads are repeated where ranks are more). MLA has one latent head.
 bool heads_divide(const ModelFacts& model, std::int64_t tp);
 
+// Classes whose attention asks for tensor parallelism alone (read in 0.5.23's models): it is cut over all ranks, and
+// attention data parallelism copies none of it.
+bool cuts_attention_over_all_ranks(const ModelFacts& m);
+
 // DeepSeek-V3.2 and relatives: an architecture that the release reads so, whose configuration has index_topk.
 bool is_deepseek_sparse(const ModelFacts& m, Release release);
 

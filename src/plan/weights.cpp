@@ -313,16 +313,6 @@ bool linear_layer(const Shape& s, std::int64_t layer) {
   return false;
 }
 
-// Classes of 0.5.23 whose attention asks for tensor parallelism alone: attention data parallelism copies none of it.
-bool attention_over_all_ranks(const ModelFacts& m) {
-  return any_architecture(
-      m, {"Apertus",        "Arcee",        "ChatGLM",         "CohereFor",     "ExaoneFor",        "GPTJ",
-          "Gemma2",         "Gemma3For",    "GemmaFor",        "Glm4For",       "HunYuan",          "LlamaFor",
-          "LlamaEmbedding", "MistralFor",   "MistralModel",    "Mistral3For",   "Ministral3",       "Phi3For",
-          "OlmoFor",        "Olmo2For",     "Qwen2For",        "Qwen2VLFor",    "Qwen2_5_VLFor",    "StableLm",
-          "Starcoder2For",  "Ernie4_5_For", "Ernie4_5_MoeFor", "GraniteMoeFor", "GraniteMoeShared", "MixtralFor"});
-}
-
 Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, const WeightSplit& split) {
   Layer l;
   const bool gated = gated_mlp(s.m);
@@ -458,7 +448,7 @@ bool is_counted(const ModelFacts& m) {
 }  // namespace
 
 std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split) {
-  return std::max<std::int64_t>(1, attention_over_all_ranks(model) ? split.tp : split.attention_tp);
+  return std::max<std::int64_t>(1, cuts_attention_over_all_ranks(model) ? split.tp : split.attention_tp);
 }
 
 bool shares_head(const ModelFacts& model) {
@@ -476,7 +466,7 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   const bool dp_attention = split.attention_tp < split.tp;
   if (plain_table(model) || (dp_attention && whole_table(model))) return 1;
   // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned.
-  const bool over_all = attention_over_all_ranks(model) && !any_architecture(model, {"Qwen2", "Glm4For"});
+  const bool over_all = cuts_attention_over_all_ranks(model) && !any_architecture(model, {"Qwen2", "Glm4For"});
   return std::max<std::int64_t>(1, over_all ? split.tp : split.attention_tp);
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
 #include "src/plan/weights.h"
 #include "src/rules/attention_ranks.h"
@@ -99,42 +100,6 @@ std::optional<Finding> no_head(const LaunchFacts& f) {
                                         f.pp(), name)};
 }
 
-// Classes whose attention is cut over all ranks, whichever group of requests a rank belongs to.
-constexpr std::array<std::string_view, 34> kAttentionOverAllRanks = {"AfmoeForCausalLM",
-                                                                     "ApertusForCausalLM",
-                                                                     "ArceeForCausalLM",
-                                                                     "ChatGLMModel",
-                                                                     "CohereForCausalLM",
-                                                                     "Ernie4_5_MoeForCausalLM",
-                                                                     "ExaoneForCausalLM",
-                                                                     "GPT2LMHeadModel",
-                                                                     "GPTJForCausalLM",
-                                                                     "Gemma2ForCausalLM",
-                                                                     "Gemma3ForCausalLM",
-                                                                     "Gemma4ForConditionalGeneration",
-                                                                     "GemmaForCausalLM",
-                                                                     "Glm4ForCausalLM",
-                                                                     "GraniteMoeHybridForCausalLM",
-                                                                     "GraniteMoeSharedForCausalLM",
-                                                                     "HunYuanDenseV1ForCausalLM",
-                                                                     "HunYuanMoEV1ForCausalLM",
-                                                                     "InternLM3ForCausalLM",
-                                                                     "Lfm2ForCausalLM",
-                                                                     "Lfm2MoeForCausalLM",
-                                                                     "LlamaForCausalLM",
-                                                                     "LlamaForSequenceClassification",
-                                                                     "Ministral3ForCausalLM",
-                                                                     "MistralForCausalLM",
-                                                                     "MistralModel",
-                                                                     "MixtralForCausalLM",
-                                                                     "Olmo2ForCausalLM",
-                                                                     "OlmoForCausalLM",
-                                                                     "Phi3ForCausalLM",
-                                                                     "Qwen2ForCausalLM",
-                                                                     "Qwen2ForSequenceClassification",
-                                                                     "StableLmForCausalLM",
-                                                                     "Starcoder2ForCausalLM"};
-
 std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
   if (f.attention_dp() == 1 || !cuts_over_all_ranks(f)) return std::nullopt;
   return Finding{.message =
@@ -193,7 +158,8 @@ const Rule kRules[] = {
 }  // namespace
 
 bool cuts_over_all_ranks(const LaunchFacts& f) {
-  return !f.is(Field::model_impl, "transformers") && among(kAttentionOverAllRanks, own_architecture(f));
+  const bool own_class = !own_architecture(f).empty() && !f.is(Field::model_impl, "transformers");
+  return own_class && cuts_attention_over_all_ranks(f.model());
 }
 
 std::int64_t attention_ranks(const LaunchFacts& f) { return cuts_over_all_ranks(f) ? f.tp() : f.attention_tp(); }

@@ -1,0 +1,31 @@
+// Classes that cut their attention over all ranks: told by MC004 and counted so by the sheet.
+#include "src/rules/attention_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include "src/plan/weights.h"
+#include "tests/support/example_launch.h"
+
+namespace preflight {
+namespace {
+
+// As the models of 0.5.23 have it; a class that wraps another's language model cuts as that one does.
+TEST(AttentionRanks, AreToldAndCountedAlike) {
+  struct Row {
+    const char* model;
+    std::int64_t ranks;
+  };
+  const Row rows[] = {{"llama-3.1-8b-instruct", 4}, {"gemma-3-27b-it", 4}, {"gemma-4-31b-it", 4},
+                      {"gemma-2-9b-it", 4},         {"qwen3-8b", 2},       {"qwen3-30b-a3b", 2},
+                      {"deepseek-v2-lite-chat", 2}, {"gpt-oss-20b", 2},    {"llama-4-scout-17b-16e", 2}};
+  for (const Row& row : rows) {
+    const Launch launch = testing::launch_of(
+        v0_5(23), {.model = row.model, .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"});
+    ASSERT_TRUE(launch.accepted()) << row.model;
+    EXPECT_EQ(rules::attention_ranks(rules::LaunchFacts(launch)), row.ranks) << row.model;
+    EXPECT_EQ(plan::ranks_of_attention(*launch.model, {.tp = 4, .attention_tp = 2}), row.ranks) << row.model;
+  }
+}
+
+}  // namespace
+}  // namespace preflight
