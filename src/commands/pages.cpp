@@ -123,7 +123,6 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
     if (d.severity == Severity::kError) row.errors.push_back(std::move(d));
     if (d.severity == Severity::kWarning) row.warnings.push_back(std::move(d));
   }
-  row.warned = static_cast<std::int64_t>(row.warnings.size());
   row.becomes = launch[Field::page_size].is_int() ? launch[Field::page_size].as_int() : 0;
   const Plan plan = derive_plan(launch);
   row.runs_on = plan.decode_backend;
@@ -140,16 +139,6 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
   return row;
 }
 
-// What is wrong whatever the backend and the page size says nothing of a row.
-void leave_out_what_all_have(std::vector<Row>& rows) {
-  std::map<std::string, std::size_t> seen;
-  for (const Row& r : rows) {
-    for (const Diagnostic& d : r.warnings) ++seen[d.rule];
-  }
-  const auto run = static_cast<std::size_t>(std::ranges::count_if(rows, &Row::accepted));
-  for (Row& r : rows) std::erase_if(r.warnings, [&](const Diagnostic& d) { return seen[d.rule] >= run; });
-}
-
 bool has_split(const Launch& launch) { return launch.release() < v0_5(20) && launch.model && launch.model->is_mla(); }
 
 // The first good row that SGLang leaves as it is, with the fewest warnings: the backends as given, then intel_xpu
@@ -160,7 +149,7 @@ const Row* recommended(const std::vector<Row>& rows) {
     const auto at = std::find(kBackends.begin(), kBackends.end(), r.backend) - kBackends.begin();
     const auto backend = r.backend == kAsGiven ? std::ptrdiff_t{-1} : at;
     const std::int64_t size = r.page == 64 ? 0 : r.page == 128 ? 1 : 2 + std::abs(r.page - 64);
-    return std::tuple(!r.good(), !r.kept(), r.warned, backend, size);
+    return std::tuple(!r.good(), !r.kept(), r.warnings.size(), backend, size);
   };
   const auto best =
       std::min_element(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return rank(a) < rank(b); });
@@ -168,9 +157,9 @@ const Row* recommended(const std::vector<Row>& rows) {
 }
 
 std::string reason(const Row& r, const std::vector<Row>& rows) {
-  const std::string rules = r.warned == 0
-                                ? std::string("no rule objects")
-                                : fmt::format("`check` tells {} warning{}", r.warned, r.warned == 1 ? "" : "s");
+  const std::size_t told = r.warnings.size();
+  const std::string rules = told == 0 ? std::string("no rule objects")
+                                      : fmt::format("`check` tells {} warning{}", told, told == 1 ? "" : "s");
   std::string out = r.kept() ? "SGLang leaves it as given, and " + rules : rules;
   if (r.kernel == name_of(VerdictWord::kPass)) out += "; the kernel passes";
   if (r.backend == kAsGiven) {
@@ -253,7 +242,6 @@ int pages(const PagesCommand& command) {
       rows.push_back(row_of(*prepared, command.rules, backend, page, kernels));
     }
   }
-  leave_out_what_all_have(rows);
   const Row* best = recommended(rows);
   report::PagesReport report{.rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, command.rules, best)};
   if (best != nullptr) {

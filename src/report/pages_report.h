@@ -29,8 +29,7 @@ struct PageRow {
   std::string prefills_on;   // prefill backend after resolution
   std::string changed = {};  // SGLang's reasons, where backend or page are not those of the row
   std::vector<Diagnostic> errors;
-  std::vector<Diagnostic> warnings;  // that not every row has
-  std::int64_t warned = 0;           // of all
+  std::vector<Diagnostic> warnings = {};
   std::int64_t columns = 0;
   std::int64_t padded = 0;
   std::string kernel = {};   // its verdict, or why it was not run
