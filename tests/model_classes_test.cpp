@@ -13,9 +13,17 @@ TEST(ModelClasses, AreThoseOfTheReleasesRegistry) {
     ModelClass served_by;
   };
   const Row rows[] = {
-      {"LlamaForCausalLM", v0_5(11), ModelClass::kStages}, {"LlamaForCausalLM", v0_5(23), ModelClass::kStages},
-      {"Gemma2ForCausalLM", v0_5(23), ModelClass::kWhole}, {"FalconForCausalLM", v0_5(23), ModelClass::kRefused},
-      {"NoSuchForCausalLM", v0_5(23), ModelClass::kNone},  {"", v0_5(23), ModelClass::kNone},
+      {"LlamaForCausalLM", v0_5(11), ModelClass::kStages},
+      {"LlamaForCausalLM", v0_5(23), ModelClass::kStages},
+      {"Gemma2ForCausalLM", v0_5(23), ModelClass::kWhole},
+      {"FalconForCausalLM", v0_5(23), ModelClass::kRefused},
+      {"NoSuchForCausalLM", v0_5(23), ModelClass::kNone},
+      {"", v0_5(23), ModelClass::kNone},
+      // The ends of the table, and what would stand beyond them.
+      {"ASTForAudioClassification", v0_5(23), ModelClass::kTransformers},
+      {"xLSTMPreTrainedModel", v0_5(23), ModelClass::kRefused},
+      {"A", v0_5(23), ModelClass::kNone},
+      {"zzz", v0_5(23), ModelClass::kNone},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(model_class(row.architecture, row.release), row.served_by) << row.architecture << row.release.text();

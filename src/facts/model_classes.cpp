@@ -37,16 +37,35 @@ ModelClass of_line(std::string_view line, Release release) {
   return known == kWords.end() ? ModelClass::kNone : known->second;
 }
 
+// Where the first line starts that does not come before `start`. The lines are sorted by name, but for the brackets
+// around them: every name ends with a quote, which comes before all that a name is made of.
+std::size_t first_line_from(std::string_view table, std::string_view start) {
+  const auto line_at = [&](std::size_t at) { return at == 0 ? 0 : table.rfind('\n', at - 1) + 1; };
+  std::size_t low = table.find('\n') + 1;  // behind the opening bracket
+  std::size_t high = table.rfind("\n]") + 1;
+  while (low < high) {
+    const std::size_t middle = line_at(low + (high - low) / 2);
+    if (table.substr(middle, start.size()) < start) {
+      low = table.find('\n', middle) + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 ModelClass model_class(std::string_view architecture, Release release) {
   if (architecture.find('"') != std::string_view::npos) return ModelClass::kNone;  // would reach into the line
   const std::string_view table = embedded::model_classes().front().text;
   const std::string start = fmt::format("{{\"name\": \"{}\",", architecture);
-  for (auto at = table.find(start); at != std::string_view::npos; at = table.find(start, at + 1)) {
-    std::string_view line = table.substr(at, table.find('\n', at) - at);
+  for (std::size_t at = first_line_from(table, start); table.substr(at).starts_with(start);) {
+    const std::size_t end = table.find('\n', at);
+    std::string_view line = table.substr(at, end - at);
     if (line.ends_with(',')) line.remove_suffix(1);
     if (const ModelClass found = of_line(line, release); found != ModelClass::kNone) return found;
+    at = end + 1;
   }
   return ModelClass::kNone;
 }
