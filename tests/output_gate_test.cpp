@@ -32,8 +32,11 @@ TEST(OutputGate, WritesWhatActsOnTheTextAroundItAsItsNumber) {
       {"\xe2\x80\xa7|\xe2\x80\xa8|\xe2\x80\xaf", "\xe2\x80\xa7|\\u2028|\xe2\x80\xaf"},  // around the separators
       {"\xe2\x81\xa0|\xe2\x81\xaf|\xe2\x81\xb0", "\\u2060|\\u206f|\xe2\x81\xb0"},       // isolates
       {"\xef\xbb\xbf", "\\ufeff"},                                                      // byte order mark
-      {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                                           // a tag
-      {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},                                 // no UTF-8
+      {"\xef\xbf\xbd|\xef\xbf\xbe|\xef\xbf\xbf", "\xef\xbf\xbd|\\ufffe|\\uffff"},       // no characters, in no plane
+      {"\xef\xb7\x8f|\xef\xb7\x90|\xef\xb7\xaf|\xef\xb7\xb0|\xf0\x9f\xbf\xbe",
+       "\xef\xb7\x8f|\\ufdd0|\\ufdef|\xef\xb7\xb0|\\ud83f\\udffe"},
+      {"\xf3\xa0\x81\x81", "\\udb40\\udc41"},                                                         // a tag
+      {"\xff|\xc3|\xe2\x82", "\\xff|\\xc3|\\xe2\\x82"},                                               // no UTF-8
       {"\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80", "\\xc0\\xaf|\\xed\\xa0\\x80|\\xf4\\x90\\x80\\x80"},  // nor these
       {"\033[2J\033]0;title\a", "\\u001b[2J\\u001b]0;title\\u0007"},
       {"\033[1;31;1;31;1m", "\\u001b[1;31;1;31;1m"},  // longer than any of ours

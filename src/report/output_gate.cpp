@@ -67,7 +67,9 @@ bool acts(std::uint32_t code) {
        {0xFEFF, 0xFEFF},      // byte order mark
        {0xFFF9, 0xFFFB},      // annotations
        {0xE0000, 0xE007F}}};  // tags
-  return std::ranges::any_of(kRanges, [&](const auto& r) { return code >= r.first && code <= r.second; });
+  const bool is_no_character = (code & 0xFFFEU) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF);  // XML takes none
+  return is_no_character ||
+         std::ranges::any_of(kRanges, [&](const auto& r) { return code >= r.first && code <= r.second; });
 }
 
 Step next(std::string_view text, OutputGate::Returns returns) {
