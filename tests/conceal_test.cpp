@@ -317,6 +317,17 @@ TEST(Conceal, NoLineOfABatchHoldsASecret) {
 }
 
 // The caret stays under what it means, behind a secret of another length.
+// A misspelt option's number of tokens is no secret, and its secret is one.
+TEST(Conceal, ANumberOfTokensIsToldHoweverItsOptionIsSpelt) {
+  const auto said = [](const char* option, const char* value) {
+    return testing::run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", option, value}).out;
+  };
+  EXPECT_THAT(said("--max_prefill_tokens", "8192"),
+              ::testing::HasSubstr("| --model-path Qwen/Qwen3-8B --max_prefill_tokens 8192"));
+  EXPECT_THAT(said("--max-prefil-token", "abcd8192"), ::testing::Not(::testing::HasSubstr("abcd8192")));
+  EXPECT_THAT(said("--api-key", "123"), ::testing::Not(::testing::HasSubstr(" 123")));
+}
+
 TEST(Conceal, ExcerptsKeepTheirCarets) {
   const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--api-key",
                                 "a-very-long-secret", "--attention-backend", "intel_xpu", "--page-size", "32"});

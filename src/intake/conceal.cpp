@@ -120,8 +120,9 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
           out.push_back({index, from, size, g.words[i].substr(from, size)});
         continue;
       }
-      if (i > 0) out.push_back({index, 0});
-      if (i == 0 && equals != std::string::npos) out.push_back({index, equals + 1});
+      const std::size_t from = i > 0 ? 0 : equals + 1;
+      const bool hides = whole || !is_count(g.name, std::string_view(g.words[i]).substr(from));
+      if (hides) out.push_back({index, from});
     }
   }
   return out;
