@@ -342,6 +342,15 @@ def judge_cpp(build, mutant):
     return "survived", ""
 
 
+def demand_sound(build, mutants):
+    """A gate that fails on the sound kernels, for want of a driver say, would count every mutant as killed."""
+    used = {gate for m in mutants for gate in KERNELS.get(m.file.split("/")[1], GATED.get(m.file, []))}
+    for kernel, form in sorted(used):
+        word, detail = verdict_of(run([build / "mutant_gate", kernel, form]))
+        if word != "survived":
+            sys.exit(f"the gate fails without a mutant: {kernel}, {form}: {detail}")
+
+
 def explained():
     """identity -> reason."""
     reasons = {}
@@ -381,6 +390,7 @@ def main():
         print(f"{len(chosen)} mutants")
         return 0
 
+    demand_sound(options.build, chosen)
     reasons = explained()
     counts = collections.Counter()
 
