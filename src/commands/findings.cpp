@@ -51,19 +51,21 @@ bool is_hub_id(std::string_view path) {
          });
 }
 
-// One small file settles it; the caches are looked into, so that the launch itself stays as it is.
-std::string how_to_get(const std::string& path, bool draft) {
-  if (!is_hub_id(path)) return "";
-  return fmt::format("`hf download {} config.json` fetches {} configuration alone, and the next check finds it. ", path,
-                     draft ? "the draft's" : "its");
-}
-
-std::string alike(const std::string& path) {
-  if (const auto nearest = facts::nearest_models(path); !nearest.empty()) {
-    return fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
-  }
+// What may have been meant, else one small file that settles it: the caches are looked into, so that the launch itself
+// stays as it is.
+std::string how_to_know(const std::string& path, bool draft) {
+  const auto nearest = facts::nearest_models(path);
   const auto sizes = facts::other_sizes(path);
-  return sizes.empty() ? "" : fmt::format("Known in other sizes: {}. ", fmt::join(sizes, ", "));
+  std::string out;
+  if (!nearest.empty()) {
+    out = fmt::format("Did you mean {}? ", fmt::join(nearest, " or "));
+  } else if (!sizes.empty()) {
+    out = fmt::format("Known in other sizes: {}. ", fmt::join(sizes, ", "));
+  }
+  if (!is_hub_id(path)) return out;
+  return out +
+         fmt::format("{}`hf download {} config.json` fetches {} configuration alone, and the next check finds it. ",
+                     nearest.empty() ? "" : "If not, ", path, draft ? "the draft's" : "its");
 }
 
 Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
@@ -87,7 +89,7 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
           .why = draft ? "It is neither a directory with a config.json nor an id this build knows. SGLang reads its "
                          "configuration in the middle of the resolution: what comes behind that is not checked."
                        : std::string(rule->why),
-          .fix = alike(path) + how_to_get(path, draft) +
+          .fix = how_to_know(path, draft) +
                  (draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix)),
           .where = given != nullptr ? given->where : SourceRange{}};
 }
