@@ -144,7 +144,7 @@ Subject explain_message(const std::string& what, const AskedRelease& asked, cons
   const auto is_of_release = [&](const rules::MessagePlace& place) {
     return place.first <= release.patch && release.patch <= place.last;
   };
-  if (asked.by_name) std::ranges::stable_partition(explained.places, is_of_release);
+  if (asked.by_name) std::stable_partition(explained.places.begin(), explained.places.end(), is_of_release);
   if (explained.places.empty()) {
     report::complain(
         "nothing known says that; a traceback's lines (File …, in …) and the exception's name help to find it, and "

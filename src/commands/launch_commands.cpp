@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "src/base/read_text.h"

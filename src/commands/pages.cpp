@@ -120,8 +120,11 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
   std::vector<Diagnostic> findings = findings_of(prepared, rules, coverage);
   weigh(findings, prepared);
   for (Diagnostic& d : findings) {
-    if (d.severity == Severity::kError) row.errors.push_back(std::move(d));
-    if (d.severity == Severity::kWarning) row.warnings.push_back(std::move(d));
+    if (d.severity == Severity::kError) {
+      row.errors.push_back(std::move(d));
+    } else if (d.severity == Severity::kWarning) {
+      row.warnings.push_back(std::move(d));
+    }
   }
   row.becomes = launch[Field::page_size].is_int() ? launch[Field::page_size].as_int() : 0;
   const Plan plan = derive_plan(launch);
