@@ -1,7 +1,6 @@
 // `check`: the flow of the whole tool, from arguments to verdict. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
 #include "src/commands/policy/finding_filter.h"
+#include "src/fix/compared.h"
 #include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
 #include "src/launch/launch_view.h"
@@ -135,9 +135,6 @@ Exit exit_status(const Report& report, const CheckCommand& command) {
   return exit_of(report);
 }
 
-// What --require misses no change of the launch mends.
-bool is_error_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
-
 LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& input) {
   LaunchPlace place;
   if (!input.command || !prepared.read) return place;
@@ -160,11 +157,10 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     if (command.host) {
       for (Diagnostic& d : host_findings(command.input, prepared, report.coverage))
         report.findings.push_back(std::move(d));
-      std::ranges::stable_sort(report.findings, std::ranges::greater{}, &Diagnostic::severity);
     }
     std::set<std::string> errors;  // as the rules have them, however sure they are
     for (const Diagnostic& d : report.findings) {
-      if (is_error_of_sglang(d)) errors.insert(d.rule);
+      if (fix::is_of_sglang(d)) errors.insert(d.rule);
     }
     report.memory = memory_summary(prepared);
     weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);

@@ -13,7 +13,10 @@ namespace preflight::fix {
 
 bool is_refusal(const Diagnostic& d) { return d.rule.starts_with("RF") || d.rule.starts_with("US"); }
 
-static bool same(const Diagnostic& a, const Diagnostic& b) {
+namespace {
+
+// The same rule of the same field; of refusals the same words, whatever the numbers in them.
+bool same(const Diagnostic& a, const Diagnostic& b) {
   if (a.rule != b.rule) return false;
   if (!is_refusal(a)) return a.field == b.field;
   const auto without_digits = [](std::string text) {
@@ -22,6 +25,8 @@ static bool same(const Diagnostic& a, const Diagnostic& b) {
   };
   return without_digits(a.message) == without_digits(b.message);
 }
+
+}  // namespace
 
 bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
 

@@ -78,13 +78,17 @@ class Candidates {
     }
   }
 
+  static bool is_wrong_path(const Option& option, const Diagnostic& error) {
+    return option.field == Field::model_path && error.field == Field::model_path;
+  }
+
   // A fix stays the same launch, on these machines; a path that is wrong is the model's to spell.
   [[nodiscard]] bool is_allowed(const Candidate& c, const Diagnostic& error) const {
     return std::ranges::none_of(c.edits, [&](const Edit& e) {
       if (e.kind == Edit::Kind::kAssign || e.kind == Edit::Kind::kStore) return true;  // other_checkpoint() has them
       const Option* o = e.group ? s_.groups[*e.group].option : args::OptionIndex::of(s_.release).find(e.name);
       if (o == nullptr || o->row == nullptr) return false;
-      if (o->field == Field::model_path && error.field == Field::model_path) return false;
+      if (is_wrong_path(*o, error)) return false;
       return o->field == Field::nnodes || is_protected(*o, s_.error);
     });
   }
@@ -93,8 +97,7 @@ class Candidates {
     for (const auto& alternative : advice_in(s_.release, fix)) {
       Candidate all{{}, kAdvice};
       for (const auto& [option, value] : alternative) {
-        const bool is_wrong_path = option->field == Field::model_path && s_.error.field == Field::model_path;
-        if (is_protected(*option, s_.error) && !is_wrong_path) continue;
+        if (is_protected(*option, s_.error) && !is_wrong_path(*option, s_.error)) continue;
         if (option->arity == Arity::kNone) {
           if (!given(*option)) all.edits.push_back(set(*option, ""));
           continue;
