@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "preflight/value.h"
 #include "src/base/ascii_case.h"
+#include "src/base/edit_distance.h"
 #include "src/base/embedded.h"
 
 namespace preflight::facts {
@@ -26,23 +26,6 @@ std::string_view ids_line(std::string_view text) {
 }
 
 std::string_view name_of(std::string_view id) { return id.substr(id.rfind('/') + 1); }
-
-// Letters changed, left out, added, or two neighbours swapped: each one slip.
-std::size_t slips(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::vector<std::size_t> next(b.size() + 1, i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      next[j + 1] = std::min({row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1});
-      const bool swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
-      if (swapped) next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
-    }
-    before = std::exchange(row, std::move(next));
-  }
-  return row.back();
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_mark(char c) { return c == '-' || c == '_' || c == '.'; }
@@ -133,7 +116,7 @@ std::vector<std::string> nearest_models(std::string_view id, std::size_t most) {
     const std::string other = ascii_lower(std::string(known));
     if (digits_of(name_of(other)) != numbers) continue;
     // A publisher's name is easily left out, and names carry suffixes: the last part alone is measured.
-    const std::size_t away = slips(name, name_of(other));
+    const std::size_t away = edit_distance(name, name_of(other), least);
     if (away > least) continue;
     // The same name needs no company but that of other publishers, and none where the publisher is right too.
     if (away == 0) least = 0;
