@@ -106,6 +106,7 @@ struct Shape {
   const ModelFacts& m;
   const Value& text;
   double hidden = 0;
+  std::int64_t attention_ranks = 1;
   bool exact = true;
 
   [[nodiscard]] double number(std::initializer_list<std::string_view> keys, std::int64_t fallback = 0) const {
@@ -113,7 +114,7 @@ struct Shape {
   }
 };
 
-void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index, std::int64_t split) {
+void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index) {
   double heads = static_cast<double>(s.m.num_attention_heads);
   double kv = static_cast<double>(total_kv_heads(s.m));
   double key = static_cast<double>(s.m.head_dim);
@@ -131,7 +132,8 @@ void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index, std::i
   const bool gated = gate != nullptr ? gate->truthy() : any_architecture(s.m, {"Qwen3Next", "Qwen3_5"});
   l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
   // Fewer key/value heads than ranks: each rank holds one, whole.
-  const double copies = kv > 0 && static_cast<double>(split) > kv ? static_cast<double>(split) / kv : 1.0;
+  const double ranks = static_cast<double>(s.attention_ranks);
+  const double copies = kv > 0 && ranks > kv ? ranks / kv : 1.0;
   l.attention += s.hidden * kv * (key + value) * copies;
 }
 
@@ -323,7 +325,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
         add_mamba2(s, l);
         break;
       case '*':
-        add_ordinary_attention(s, l, index, ranks_of_attention(s.m, split));
+        add_ordinary_attention(s, l, index);
         break;
       case 'E':
         add_experts(s, l, gated, split);
@@ -349,7 +351,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
     } else if (s.m.is_mla()) {
       add_mla(s, l);
     } else {
-      add_ordinary_attention(s, l, index, ranks_of_attention(s.m, split));
+      add_ordinary_attention(s, l, index);
     }
   }
   if (expert_layer(s, index)) {
@@ -479,7 +481,10 @@ TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
 }
 
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
-  Shape s{.m = model, .text = model.hf_text_config, .hidden = static_cast<double>(model.hidden_size)};
+  Shape s{.m = model,
+          .text = model.hf_text_config,
+          .hidden = static_cast<double>(model.hidden_size),
+          .attention_ranks = ranks_of_attention(model, split)};
   const std::int64_t layers = model.num_hidden_layers;
   if (model.hidden_size <= 0 || layers <= 0 || model.num_attention_heads <= 0 || !model.hf_text_config.is_dict()) {
     return std::nullopt;
@@ -531,7 +536,7 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
       const double before = stages[stage];
       const Layer l = layer_of(s, index, letters, split);
-      add(stage, l.attention, bytes.linear, d(ranks_of_attention(model, split)));
+      add(stage, l.attention, bytes.linear, d(s.attention_ranks));
       add(stage, l.copied, bytes.linear, 1);
       add(stage, l.plain, bytes.plain, 1);
       const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
