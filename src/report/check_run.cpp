@@ -49,8 +49,7 @@ std::string_view certainty_suffix(const Diagnostic& d) {
 
 bool explains(const Diagnostic& d, ReportVerdict verdict) {
   if (verdict == ReportVerdict::kRefused) return d.severity == Severity::kError;
-  const Rule* rule = find_rule(d.rule);
-  if (verdict == ReportVerdict::kDoubtful) return rule != nullptr && rule->need == RuleNeed::kWholeModel;
+  if (verdict == ReportVerdict::kDoubtful) return rules::counts_weights(d.rule);
   return d.rule.starts_with("MD") && d.severity >= Severity::kWarning;
 }
 
@@ -250,6 +249,25 @@ std::string told(const Diagnostic& finding) {
 bool is_good(const Report& report) {
   const ReportVerdict verdict = report.verdict();
   return verdict == ReportVerdict::kPass || verdict == ReportVerdict::kClean;
+}
+
+bool something_unknown(const CheckedLaunch& launch) { return launch.read && !launch.read->unknown.empty(); }
+
+RunCounts counts_of(const CheckRun& run) {
+  RunCounts out;
+  for (const CheckedLaunch& launch : run.launches) {
+    if (!launch.report) {
+      ++(something_unknown(launch) ? out.unknown : out.unread);
+      continue;
+    }
+    const ReportVerdict verdict = launch.report->verdict();
+    ++out.checked;
+    out.failed += launch.exit_status != 0 ? 1 : 0;
+    out.refused += launch.report->launch.accepted() ? 0 : 1;
+    out.doubtful += verdict == ReportVerdict::kDoubtful ? 1 : 0;
+    out.incomplete += verdict == ReportVerdict::kIncomplete ? 1 : 0;
+  }
+  return out;
 }
 
 std::string counts_of_findings(const Report& report) {

@@ -78,6 +78,19 @@ struct Item {
   std::string fingerprint = {};  // the same as long as the finding stays where it is; no two items of a run share one
 };
 
+// What became of the launches.
+struct RunCounts {
+  std::size_t checked = 0;
+  std::size_t failed = 0;      // of these
+  std::size_t refused = 0;     // of these, by SGLang
+  std::size_t doubtful = 0;    // of these
+  std::size_t incomplete = 0;  // of these
+  std::size_t unknown = 0;     // not checked: something in them is not known
+  std::size_t unread = 0;      // not checked: the command is understood, its model or options cannot be read
+};
+RunCounts counts_of(const CheckRun& run);
+bool something_unknown(const CheckedLaunch& launch);
+
 // The message with how sure it is, where that is not certain.
 std::string told(const Item& item);
 std::string told(const Diagnostic& finding);

@@ -15,10 +15,15 @@ std::string_view certainty_word(Certainty certainty) {
   return "to be confirmed on hardware";
 }
 
-std::string_view certainty_of(std::string_view rule_id) {
+bool counts_weights(std::string_view rule_id) {
   const Rule* rule = find_rule(rule_id);
-  if (rule == nullptr) return certainty_word(Certainty::kCertain);
-  return rule->need == RuleNeed::kWholeModel ? "estimated" : certainty_word(rule->certainty);
+  return rule != nullptr && rule->need == RuleNeed::kWholeModel;
+}
+
+std::string_view certainty_of(std::string_view rule_id) {
+  if (counts_weights(rule_id)) return "estimated";
+  const Rule* rule = find_rule(rule_id);
+  return certainty_word(rule == nullptr ? Certainty::kCertain : rule->certainty);
 }
 
 }  // namespace preflight::rules

@@ -16,32 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool something_unknown(const CheckedLaunch& launch) { return launch.read && !launch.read->unknown.empty(); }
-
-struct Counts {
-  int checked = 0;
-  int failed = 0;
-  int doubtful = 0;
-  int incomplete = 0;
-  int unknown = 0;  // something in them is not known
-  int unread = 0;   // the command is understood, its model or options cannot be read
-};
-
-Counts counts_of(const CheckRun& run) {
-  Counts out;
-  for (const CheckedLaunch& launch : run.launches) {
-    if (launch.report) {
-      ++out.checked;
-      out.failed += launch.exit_status != 0 ? 1 : 0;
-      out.doubtful += launch.report->verdict() == ReportVerdict::kDoubtful ? 1 : 0;
-      out.incomplete += launch.report->verdict() == ReportVerdict::kIncomplete ? 1 : 0;
-    } else {
-      ++(something_unknown(launch) ? out.unknown : out.unread);
-    }
-  }
-  return out;
-}
-
 std::string unchecked_text(const CheckedLaunch& launch, const Style& style) {
   const std::string title = printable(launch.title);
   if (!something_unknown(launch)) return fmt::format("{}: not checked: {}\n", title, printable(launch.why));
@@ -86,7 +60,7 @@ std::string groups_text(const CheckRun& run, const TextOptions& options) {
 }
 
 std::string counts_line(const CheckRun& run) {
-  const Counts n = counts_of(run);
+  const RunCounts n = counts_of(run);
   std::string out = fmt::format(
       "{} file{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} file{} "
       "skipped",
@@ -150,7 +124,7 @@ std::string run_json(const CheckRun& run) {
   }
   Json skipped = Json::array();
   for (const SkippedFile& file : run.skipped) skipped.push_back({{"file", file.file}, {"why", file.why}});
-  const Counts n = counts_of(run);
+  const RunCounts n = counts_of(run);
   const Json out = {{"format_version", kJsonFormatVersion},
                     {"launches", std::move(launches)},
                     {"together", std::move(together)},

@@ -13,37 +13,16 @@ std::string counted(std::size_t n, std::string_view one, std::string_view many) 
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
-struct Counts {
-  std::size_t checked = 0;
-  std::size_t failed = 0;
-  std::size_t refused = 0;
-  std::size_t doubtful = 0;
-  std::size_t incomplete = 0;
-  std::size_t unchecked = 0;
-};
-
-Counts counts_of(const CheckRun& run) {
-  Counts out;
-  for (const CheckedLaunch& launch : run.launches) {
-    out.checked += launch.report ? 1 : 0;
-    out.unchecked += launch.report ? 0 : 1;
-    out.failed += launch.report && launch.exit_status != 0 ? 1 : 0;
-    out.doubtful += launch.report && launch.report->verdict() == ReportVerdict::kDoubtful ? 1 : 0;
-    out.incomplete += launch.report && launch.report->verdict() == ReportVerdict::kIncomplete ? 1 : 0;
-    out.refused += launch.report && !launch.report->launch.accepted() ? 1 : 0;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string run_summary(const CheckRun& run) {
-  const Counts n = counts_of(run);
+  const RunCounts n = counts_of(run);
   std::string out = fmt::format("{} checked, {} failed", counted(n.checked, "launch", "launches"), n.failed);
   if (n.refused > 0) out += fmt::format(", {} that SGLang refuses", n.refused);
   if (n.doubtful > 0) out += fmt::format(", {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format(", {} incomplete", n.incomplete);
-  if (n.unchecked > 0) out += fmt::format(", {} not checked", n.unchecked);
+  const std::size_t unchecked = n.unknown + n.unread;
+  if (unchecked > 0) out += fmt::format(", {} not checked", unchecked);
   if (run.several) out += "; " + counted(run.files, "file", "files");
   if (!run.skipped.empty()) out += fmt::format(", {} skipped", run.skipped.size());
   if (run.ignored() > 0) out += "; " + counted(run.ignored(), "finding", "findings") + " ignored";
