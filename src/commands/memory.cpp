@@ -14,7 +14,6 @@
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/draft_model.h"
-#include "src/facts/weight_files.h"
 #include "src/launch/launch_view.h"
 #include "src/plan/stored_weights.h"
 
@@ -46,10 +45,7 @@ std::optional<plan::WeightEstimate> weights_on_disk(const Launch& launch, facts:
   if (!launch.model) return std::nullopt;
   const auto place = models.place_of(launch.model->path);
   if (!place || place->directory.empty()) return std::nullopt;
-  // The sheet of every other card asks for the same ones; a million tensors take a second to read.
-  thread_local std::pair<std::string, std::optional<facts::WeightFiles>> last;
-  if (last.first != place->directory) last = {place->directory, facts::read_weight_files(place->directory)};
-  const auto& files = last.second;
+  const auto files = models.weights_in(place->directory);
   return files ? plan::stored_weights(*launch.model, plan::weight_split(launch), *files) : std::nullopt;
 }
 

@@ -159,4 +159,11 @@ bool ModelFiles::has_file(const std::string& path, const std::string& name) {
   return exists;
 }
 
+std::shared_ptr<const WeightFiles> ModelFiles::weights_in(const std::string& directory) {
+  if (const auto it = weights_.find(directory); it != weights_.end()) return it->second;
+  if (weights_.size() == 2) weights_.clear();
+  auto files = read_weight_files(directory);
+  return weights_[directory] = files ? std::make_shared<const WeightFiles>(std::move(*files)) : nullptr;
+}
+
 }  // namespace preflight::facts

@@ -12,6 +12,7 @@
 
 #include "src/facts/model_cache.h"
 #include "src/facts/model_source.h"
+#include "src/facts/weight_files.h"
 
 namespace preflight::facts {
 
@@ -46,6 +47,9 @@ class ModelFiles : public ModelSource {
   // One * in `name` stands for any text.
   bool has_file(const std::string& path, const std::string& name) override;
   std::optional<Value> json_file(const std::string& path, const std::string& name) override;
+  // What read_weight_files finds in the directory; null: nothing. Rules, sheets and each remedy ask for the same ones,
+  // and a million tensors take a second to read.
+  std::shared_ptr<const WeightFiles> weights_in(const std::string& directory);
 
  private:
   // A file of the model, in the directory that holds it.
@@ -59,6 +63,7 @@ class ModelFiles : public ModelSource {
   // What was seen on disk; forgotten when there is much of it, so that long batches stay small.
   std::map<std::string, std::shared_ptr<const Value>> configs_;
   std::unordered_map<std::string, std::unordered_map<std::string, bool>> files_;  // path, name: it is there
+  std::map<std::string, std::shared_ptr<const WeightFiles>> weights_;             // of a target and its draft
   KnownModels known_;
 };
 
