@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "preflight/rule.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::string_view kFile = "adapter_config.json";
 
 // The weights that a module of the checkpoint is part of here.
 std::string normal_module(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kFused = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFused = {
       {{"q_proj", "qkv_proj"},
        {"k_proj", "qkv_proj"},
        {"v_proj", "qkv_proj"},
@@ -38,8 +38,7 @@ std::string normal_module(std::string_view name) {
        {"kv_a_proj_with_mqa", "fused_qkv_a_proj_with_mqa"},
        {"wq_b", "indexer.wq_b"},
        {"wk", "indexer.wk"},
-       {"weights_proj", "indexer.weights_proj"},
-       {"out_proj", "out_proj"}}};
+       {"weights_proj", "indexer.weights_proj"}}};
   const std::string_view base = name.substr(name.rfind('.') + 1);
   const auto it = std::ranges::find(kFused, base, &std::pair<std::string_view, std::string_view>::first);
   return std::string(it == kFused.end() ? base : it->second);
@@ -101,19 +100,6 @@ std::string fault_of(const Value& config, const Launch& launch) {
   return {};
 }
 
-Diagnostic finding(const Launch& launch, const std::string& path, const std::string& fault) {
-  const Rule* rule = find_rule("MD005");
-  const GivenOption* given = launch.args.last_given(Field::lora_paths);
-  return {.rule = std::string(rule->id),
-          .severity = rule->severity,
-          .field = Field::lora_paths,
-          .message = fmt::format("the adapter {} cannot be served: {}", path, fault),
-          .why = std::string(rule->why),
-          .fix = std::string(rule->fix),
-          .source = std::string(rule->source),
-          .where = given != nullptr ? given->where : SourceRange{}};
-}
-
 }  // namespace
 
 std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared) {
@@ -133,7 +119,10 @@ std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared) {
     const auto tokens = files.json_file(path->as_string(), "added_tokens.json");
     if (fault.empty() && tokens && adds_tokens(*tokens, launch))
       fault = "it adds tokens to the vocabulary, and those are refused";
-    if (!fault.empty()) out.push_back(finding(launch, path->as_string(), fault));
+    if (fault.empty()) continue;
+    out.push_back(rules::from_record(*rule,
+                                     fmt::format("the adapter {} cannot be served: {}", path->as_string(), fault),
+                                     Field::lora_paths, launch));
   }
   return out;
 }

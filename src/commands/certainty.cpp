@@ -5,18 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "preflight/rule.h"
 #include "src/commands/memory.h"
+#include "src/rules/certainty.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
 
 constexpr std::string_view kServesNothing = "PL012";
-
-bool counts_weights(const Diagnostic& d) {
-  const Rule* rule = find_rule(d.rule);
-  return rule != nullptr && rule->need == RuleNeed::kWholeModel;
-}
 
 bool is_assumed(const MachineFacts* machine) {
   return machine != nullptr && machine->memory_origin == Origin::kAssumed;
@@ -33,17 +29,10 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
   const Rule* rule = find_rule(kServesNothing);
   const bool by_limit = doubt_is_by_limit(launch, memory);
   const bool sure = memory.from_files && !is_assumed(machine) && !by_limit;
-  const Field field = field_of_doubt(launch, by_limit);
-  const GivenOption* given = launch.args.last_given(field);
-  return {
-      .rule = std::string(rule->id),
-      .severity = sure ? Severity::kError : rule->severity,
-      .field = field,
-      .message = doubt_of(launch, memory, machine),
-      .why = std::string(rule->why),
-      .fix = by_limit ? fmt::format("--max-total-tokens {} or more, or none", memory.wanted) : std::string(rule->fix),
-      .source = std::string(rule->source),
-      .where = given != nullptr ? given->where : SourceRange{}};
+  Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
+  if (sure) d.severity = Severity::kError;
+  if (by_limit) d.fix = fmt::format("--max-total-tokens {} or more, or none", memory.wanted);
+  return d;
 }
 
 }  // namespace
@@ -51,7 +40,7 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
 void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
            const MachineFacts* machine) {
   for (Diagnostic& d : findings) {
-    if (!counts_weights(d)) continue;
+    if (!rules::counts_weights(d.rule)) continue;
     // The rules know the model's shapes alone; what stands in the files only the sheet knows.
     d.message += fmt::format(" ({})", certainty_of_sheet(false, machine));
     if (d.severity == Severity::kError && is_assumed(machine)) d.severity = Severity::kWarning;
@@ -59,7 +48,7 @@ void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::o
   if (memory && !doubt_of(launch, *memory, machine).empty()) {
     Diagnostic doubt = serves_nothing(launch, *memory, machine);
     const bool told = std::ranges::any_of(
-        findings, [&](const Diagnostic& d) { return counts_weights(d) && d.severity >= doubt.severity; });
+        findings, [&](const Diagnostic& d) { return rules::counts_weights(d.rule) && d.severity >= doubt.severity; });
     if (!told) findings.push_back(std::move(doubt));
   }
   std::stable_sort(findings.begin(), findings.end(),

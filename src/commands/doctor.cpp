@@ -23,6 +23,7 @@
 #include "src/plan/memory_sheet.h"
 #include "src/report/doctor_report.h"
 #include "src/report/print.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
@@ -186,12 +187,7 @@ std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLa
     if (one.finding != Finding::kFault) continue;
     // More ranks than cards are told as PL001 already.
     if (one.rule == "HO001" && !too_few_cards(&prepared).empty()) continue;
-    out.push_back({.rule = std::string(rule->id),
-                   .severity = rule->severity,
-                   .message = std::move(one.message),
-                   .why = std::string(rule->why),
-                   .fix = std::string(rule->fix),
-                   .source = std::string(rule->source)});
+    out.push_back(rules::from_record(*rule, std::move(one.message)));
   }
   return out;
 }

@@ -16,8 +16,8 @@
 #include "src/facts/draft_model.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
-#include "src/facts/weight_files.h"
 #include "src/rules/drafted.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
@@ -144,18 +144,10 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
     return std::nullopt;
   const auto place = prepared.inputs.models->place_of(path.as_string());
   if (!place || place->directory.empty()) return std::nullopt;
-  const auto files = facts::read_weight_files(place->directory);
+  const auto files = prepared.inputs.models->weights_in(place->directory);
   if (!files || files->faults.empty()) return std::nullopt;
-  const Rule* rule = find_rule("MD004");
-  const GivenOption* given = launch.args.last_given(field);
-  return Diagnostic{.rule = std::string(rule->id),
-                    .severity = rule->severity,
-                    .field = field,
-                    .message = fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")),
-                    .why = std::string(rule->why),
-                    .fix = std::string(rule->fix),
-                    .source = std::string(rule->source),
-                    .where = given != nullptr ? given->where : SourceRange{}};
+  return rules::from_record(*find_rule("MD004"),
+                            fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "src/commands/nodes/node_values.h"
 #include "src/commands/nodes/nodes.h"
 #include "src/report/printable.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
@@ -24,14 +25,8 @@ std::int64_t integer(const Launch& launch, Field f, std::int64_t fallback) {
 }
 
 Diagnostic finding(std::string_view id, std::string message, std::optional<Field> field = {}) {
-  const Rule* rule = find_rule(id);
-  return {.rule = std::string(id),
-          .severity = rule->severity,
-          .field = field ? field : rule->field,
-          .message = std::move(message),
-          .why = std::string(rule->why),
-          .fix = std::string(rule->fix),
-          .source = std::string(rule->source)};
+  const Rule& rule = *find_rule(id);
+  return rules::from_record(rule, std::move(message), field ? field : rule.field);
 }
 
 std::string listed(const std::vector<std::string>& words) {

@@ -3,6 +3,7 @@
 
 #include "src/commands/nodes/nodes.h"
 #include "src/launch/launch_view.h"
+#include "src/rules/from_record.h"
 
 namespace preflight::commands {
 namespace {
@@ -45,14 +46,10 @@ std::vector<Diagnostic> pair_findings(const std::vector<Node>& nodes, const std:
       for (const Field field : kShared) {
         if (may_fit(field, prefill, decode)) continue;
         out.push_back(
-            {.rule = std::string(rule->id),
-             .severity = rule->severity,
-             .field = field,
-             .message = fmt::format("{} differs: {} on {}; {} on {}", field_name(field), text_of(prefill[field]),
-                                    nodes[p].name, text_of(decode[field]), nodes[d].name),
-             .why = std::string(rule->why),
-             .fix = std::string(rule->fix),
-             .source = std::string(rule->source)});
+            rules::from_record(*rule,
+                               fmt::format("{} differs: {} on {}; {} on {}", field_name(field), text_of(prefill[field]),
+                                           nodes[p].name, text_of(decode[field]), nodes[d].name),
+                               field));
       }
     }
   }
