@@ -1,10 +1,6 @@
 // Tested by the tests of each command.
 #include "src/commands/launch_commands.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -29,25 +25,22 @@ constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), 
 
 // One that was given and means nothing where no launch is looked at; "" for none.
 std::string_view option_of_a_launch(const LaunchFlags& flags) {
-  const std::array<std::pair<bool, std::string_view>, 16> options{
-      {{!flags.launch.empty(), "--launch"},
-       {!flags.variables.empty(), "--set"},
-       {!flags.env.empty(), "--env"},
-       {flags.use_environment, "--use-environment"},
-       {!flags.model_config.empty(), "--model-config"},
-       {!flags.draft_model_config.empty(), "--draft-model-config"},
-       {!flags.models_dir.empty(), "--models-dir"},
-       {!flags.stored_as.empty(), "--stored-as"},
-       {flags.mla, "--mla"},
-       {flags.no_mla, "--no-mla"},
-       {!flags.facts.empty(), "--fact"},
-       {!flags.device.empty(), "--device-profile"},
-       {!flags.device_memory.empty(), "--device-memory"},
-       {!flags.host_memory.empty(), "--host-memory"},
-       {flags.device_count.has_value(), "--device-count"},
-       {flags.no_fp64, "--no-fp64"}}};
-  const auto given = std::ranges::find(options, true, &std::pair<bool, std::string_view>::first);
-  return given == options.end() ? std::string_view() : given->second;
+  return first_given({{!flags.launch.empty(), "--launch"},
+                      {!flags.variables.empty(), "--set"},
+                      {!flags.env.empty(), "--env"},
+                      {flags.use_environment, "--use-environment"},
+                      {!flags.model_config.empty(), "--model-config"},
+                      {!flags.draft_model_config.empty(), "--draft-model-config"},
+                      {!flags.models_dir.empty(), "--models-dir"},
+                      {!flags.stored_as.empty(), "--stored-as"},
+                      {flags.mla, "--mla"},
+                      {flags.no_mla, "--no-mla"},
+                      {!flags.facts.empty(), "--fact"},
+                      {!flags.device.empty(), "--device-profile"},
+                      {!flags.device_memory.empty(), "--device-memory"},
+                      {!flags.host_memory.empty(), "--host-memory"},
+                      {flags.device_count.has_value(), "--device-count"},
+                      {flags.no_fp64, "--no-fp64"}});
 }
 
 // CLI11's own takes nan for positive.

@@ -121,26 +121,20 @@ std::optional<Error> missing_models(const LaunchFlags& flags) {
 // Each case of a batch brings its own arguments and model: what describes one launch has nothing to apply to.
 std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
   if (flags.batch.empty()) return std::nullopt;
-  struct Option {
-    bool given;
-    std::string_view name;
-  };
-  const std::array<Option, 11> options{{{!arguments.empty(), "a launch behind --"},
-                                        {!flags.launch.empty(), "--launch"},
-                                        {!flags.command.empty(), "--command"},
-                                        {!flags.command_file.empty(), "--command-file"},
-                                        {!flags.variables.empty(), "--set"},
-                                        {!flags.model_config.empty(), "--model-config"},
-                                        {!flags.draft_model_config.empty(), "--draft-model-config"},
-                                        {flags.mla, "--mla"},
-                                        {flags.no_mla, "--no-mla"},
-                                        {!flags.facts.empty(), "--fact"},
-                                        {flags.resolver != "builtin", "--resolver"}}};
-  for (const Option& option : options) {
-    if (!option.given) continue;
+  const std::string_view name = first_given({{!arguments.empty(), "a launch behind --"},
+                                             {!flags.launch.empty(), "--launch"},
+                                             {!flags.command.empty(), "--command"},
+                                             {!flags.command_file.empty(), "--command-file"},
+                                             {!flags.variables.empty(), "--set"},
+                                             {!flags.model_config.empty(), "--model-config"},
+                                             {!flags.draft_model_config.empty(), "--draft-model-config"},
+                                             {flags.mla, "--mla"},
+                                             {flags.no_mla, "--no-mla"},
+                                             {!flags.facts.empty(), "--fact"},
+                                             {flags.resolver != "builtin", "--resolver"}});
+  if (!name.empty())
     return Error{
-        fmt::format("{} describes one launch and cannot be given with --batch: each case says it itself", option.name)};
-  }
+        fmt::format("{} describes one launch and cannot be given with --batch: each case says it itself", name)};
   // A line holds all that was found, whoever reads it.
   if (flags.details || flags.quiet)
     return Error{fmt::format("{} has no say in the lines of --batch", flags.details ? "--details" : "--quiet")};
@@ -508,6 +502,11 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
       ->excludes(batch);
 }
 
+std::string_view first_given(std::initializer_list<std::pair<bool, std::string_view>> options) {
+  const auto* found = std::ranges::find(options, true, &std::pair<bool, std::string_view>::first);
+  return found == options.end() ? std::string_view() : found->second;
+}
+
 void stands_alone(CLI::App& app, const std::string& name, std::vector<std::string> beside) {
   app.parse_complete_callback([&app, name, beside = std::move(beside)] {
     if (app.get_option(name)->count() == 0) return;
@@ -621,13 +620,11 @@ Result<void> choose_kernels(const CheckFlags& flags, KernelOptions& kernel) {
 Result<void> idle_kernel_option(const CheckFlags& flags, const KernelOptions& kernel) {
   const bool runs = kernel.run || flags.list_devices || !flags.case_line.empty();
   if (runs || flags.inject == "list") return {};
-  const std::array<std::pair<bool, std::string_view>, 3> options{{{flags.device_given, "--opencl-device"},
-                                                                  {flags.timeout_given, "--kernel-timeout"},
-                                                                  {!flags.seed.empty(), "--seed"}}};
-  for (const auto& [given, name] : options) {
-    if (given) return failure(fmt::format("{}: no kernel is to run: {}", name, kernel.why_not));
-  }
-  return {};
+  const std::string_view name = first_given({{flags.device_given, "--opencl-device"},
+                                             {flags.timeout_given, "--kernel-timeout"},
+                                             {!flags.seed.empty(), "--seed"}});
+  if (name.empty()) return {};
+  return failure(fmt::format("{}: no kernel is to run: {}", name, kernel.why_not));
 }
 
 Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {

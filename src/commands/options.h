@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/commands/commands.h"
@@ -93,6 +96,8 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags);
 // --batch and what goes with it, and who resolves.
 void add_batch_options(CLI::App& app, LaunchFlags& flags);
 void add_check_options(CLI::App& app, CheckFlags& flags);
+// The first of these options that was given; "" for none.
+std::string_view first_given(std::initializer_list<std::pair<bool, std::string_view>> options);
 // The option refuses all others but those named: it looks at no launch.
 void stands_alone(CLI::App& app, const std::string& name, std::vector<std::string> beside);
 // Which findings are told: the policy, --select, --ignore, a baseline.
