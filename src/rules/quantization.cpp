@@ -275,7 +275,6 @@ std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
   return Finding{.message = "--quantization humming compiles its kernels for NVIDIA GPUs"};
 }
 
-// SGLang would quantise such a checkpoint itself, with NVIDIA's library; modelopt_fp4 is QN016 however it is made.
 // What a checkpoint's hf_quant_config.json names and the release makes nothing of; null where it is read, or none.
 const Value* unread_algorithm(const ModelFacts& m) { return m.hf_config.find("hf_quant_config.json is not read"); }
 
@@ -301,6 +300,7 @@ std::optional<Finding> algorithm_not_read(const LaunchFacts& f) {
                  .remedies = {{.stored_as = "unquantized"}}};
 }
 
+// SGLang would quantise such a checkpoint itself, with NVIDIA's library; modelopt_fp4 is QN016 however it is made.
 std::optional<Finding> modelopt_of_plain_weights(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!m.quant_config.is_none() || unread_algorithm(m) != nullptr || !asks_modelopt(m)) return std::nullopt;
