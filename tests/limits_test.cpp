@@ -107,6 +107,23 @@ TEST(Limits, EnvironmentsThatGrowAsTheyAreRead) {
   expect_bounded("check --batch " + dir.path() + "/cases.jsonl", "512 at most");
 }
 
+// Each name that no release reads is sought among all that are, on every row of the grid.
+TEST(Limits, EnvironmentsOfNamesThatNobodyReads) {
+  const TemporaryDirectory dir;
+  const std::string names = many(25'000, [](int i) { return fmt::format("SGLANG_X{}=1 ", i); });
+  const std::string file = dir.file("names.sh", names + kServe);
+  expect_bounded("check --no-kernel --command-file " + file, "SGLANG_X10024 and 24968 more");
+  expect_bounded("pages --no-kernel --command-file " + file, "pages");
+}
+
+// All arguments in one line: what is shown of each is not looked for through the whole of it.
+TEST(Limits, OneLineOfManyArguments) {
+  const TemporaryDirectory dir;
+  const std::string pairs = many(70'000, [](int) { return R"(,"--port","1")"; });
+  expect_bounded("check --no-kernel " + dir.file("argv.json", R"(["python","-m","sglang.launch_server")" + pairs + "]"),
+                 "1 launch checked");
+}
+
 TEST(Limits, YamlThatMultiplies) {
   const TemporaryDirectory dir;
   const std::string keys = "a: &a {" + many(5'000, [](int i) { return fmt::format("k{}: 1,", i); }) + "x: 1}\n";

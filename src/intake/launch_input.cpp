@@ -642,14 +642,15 @@ LaunchInput of_its_own(const LaunchInput& input, const sources::LaunchCommand& l
   return one;
 }
 
-// What an excerpt may show of an argument: its line, and of a very long one what stands around it.
+// What an excerpt may show of an argument: its line, and of a very long one what stands around it. No more is searched,
+// since all arguments may stand in one line.
 std::pair<std::size_t, std::size_t> shown_around(std::string_view text, const ArgumentSource::Span& span) {
   constexpr std::size_t kAround = 4'096;
+  const std::size_t from = span.begin - std::min(span.begin, kAround);
+  const std::size_t newline = text.substr(from, span.begin - from).rfind('\n');
   const std::size_t to = std::min(span.begin + span.length, text.size());
-  const std::size_t line = span.begin == 0 ? text.npos : text.rfind('\n', span.begin - 1);
-  const std::size_t begin = line == text.npos ? 0 : line + 1;
-  const std::size_t end = std::min(text.find('\n', to), text.size());
-  return {std::max(begin, span.begin - std::min(span.begin, kAround)), std::min(end, to + kAround)};
+  const std::string_view after = text.substr(to, kAround);
+  return {newline == text.npos ? from : from + newline + 1, to + std::min(after.find('\n'), after.size())};
 }
 
 // Of the text, only what is ever shown: a file of a thousand launches would be kept a thousand times. Places are those
