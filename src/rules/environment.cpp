@@ -15,17 +15,24 @@ namespace preflight::rules {
 namespace {
 
 std::optional<Finding> unknown_name(const LaunchFacts& f) {
+  constexpr std::size_t kTold = 32;  // a list that a script made may have thousands, and each is sought among hundreds
   std::vector<std::string> parts;
   Remedy all;  // one name left over is the finding still
+  std::size_t untold = 0;
   for (const auto& [name, value] : f.launch().env) {
     if (!is_sglang_name(name) || environment_name(f.release(), name).state != NameState::kUnknown) continue;
+    all.steps.push_back({StepKind::kUnset, name});
+    if (parts.size() == kTold) {
+      ++untold;
+      continue;
+    }
     const std::string near = closest_environment_name(f.release(), name);
     parts.push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
-    all.steps.push_back({StepKind::kUnset, name});
     if (!near.empty()) all.steps.push_back({StepKind::kSet, near, {value}});
   }
   if (parts.empty()) return std::nullopt;
-  return Finding{.message = fmt::format("no SGLang release reads {}", fmt::join(parts, ", ")),
+  const std::string more = untold == 0 ? "" : fmt::format(" and {} more", untold);
+  return Finding{.message = fmt::format("no SGLang release reads {}{}", fmt::join(parts, ", "), more),
                  .remedies = {std::move(all)}};
 }
 
