@@ -67,6 +67,27 @@ TEST(Judge, EverySabotageFails) {
             VerdictWord::kFail);
 }
 
+TEST(Judge, MeasuresInTimesOfWhatIsAllowed) {
+  const Tensor sound = [] {
+    Tensor t("out", DType::kF32, {2, 4});
+    for (std::int64_t i = 0; i < t.count(); ++i) t.set(i, 1.0 + static_cast<double>(i));
+    return t;
+  }();
+  const auto times = [&](double factor, const Tolerance& limit) {
+    Tensor got = sound;
+    for (std::int64_t i = 0; i < got.count(); ++i) got.set(i, factor * sound.get(i));
+    return judge({got}, {{"out", sound.to_doubles()}}, {limit}, {}).times_allowed;
+  };
+  EXPECT_EQ(times(1.0, {.rel_rms = 0.01}), 0.0);
+  EXPECT_NEAR(times(1.05, {.rel_rms = 0.01}), 5.0, 0.01);
+  EXPECT_NEAR(times(1.005, {.rel_rms = 0.01}), 0.5, 0.01);
+  EXPECT_NEAR(times(1.02, {.abs = 1e-6, .rel = 0.01}), 2.0, 0.01);
+  EXPECT_NEAR(times(1.06, {.rel_rms = 0.02, .bias = 0.02}), 3.0, 0.01);
+  EXPECT_EQ(times(kNan, {.rel_rms = 0.01}), kInf);
+  EXPECT_EQ(times(2.0, exact_tolerance()), kInf);
+  EXPECT_EQ(judge({sound}, {{"out", sound.to_doubles()}}, {exact_tolerance()}, {"out"}).times_allowed, kInf);
+}
+
 // A sink far above the only score: the weight underflows in fp32, and so does the reference in any storage type.
 TEST(Judge, ValuesThatFp32CannotTellFromZeroAreEqualToIt) {
   std::vector<double> want = expected_values();

@@ -49,6 +49,8 @@ struct OutputVerdict {
   double max_abs = 0.0;
   double bias = 0.0;
   std::int64_t worst = -1;  // flat index of the largest difference
+  // The largest of what is judged, in times of its limit; infinite where nothing is allowed, or a number is none.
+  double times_allowed = 0.0;
   Tolerance limit;
 };
 
@@ -56,6 +58,7 @@ struct Verdict {
   VerdictWord word = VerdictWord::kError;
   std::string reason;  // empty for pass
   std::vector<OutputVerdict> outputs;
+  double times_allowed = 0.0;  // the outputs' largest; infinite where a guard band was hit
 };
 
 // One output: got is what the device wrote. Rows are the last dimension.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -237,6 +238,10 @@ tl::expected<MeasuredDefect, DeviceError> measure(const Defect& defect, const De
   for (std::size_t i = 0; has_regimes && i < kRegimes.size(); ++i) out.regimes[i] = shown(i + 1);
   const bool repeats = has_regimes && std::ranges::find(kRegimes, own->inputs) != kRegimes.end();
   if (!repeats) out.own = shown(0);
+  for (const CaseReport& c : planted.cases) {
+    const double times = c.fault ? std::numeric_limits<double>::infinity() : c.verdict.times_allowed;
+    if (shows_a_defect(c)) out.times_allowed = std::max(out.times_allowed, times);
+  }
   return out;
 }
 

@@ -40,6 +40,7 @@ struct MeasuredDefect {
   std::string_view what = {};
   std::array<Shows, 4> regimes = {};  // peaked, flat, mid, drift
   Shows own = Shows::kNotTried;       // in the defect's own case
+  double times_allowed = 0.0;         // where it shows best; infinite too where the device faults
 };
 
 // Every defect under every input regime; `progress` is told each when it is done.

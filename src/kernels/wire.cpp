@@ -88,7 +88,8 @@ Json of(const OutputVerdict& o) {
           {"max_abs", of(o.max_abs)},
           {"worst", o.worst},
           {"limit", {of(o.limit.rel_rms), of(o.limit.cosine), of(o.limit.abs), of(o.limit.rel), of(o.limit.bias)}},
-          {"bias", o.bias}};
+          {"bias", of(o.bias)},
+          {"times_allowed", of(o.times_allowed)}};
 }
 
 OutputVerdict output_verdict(const Json& json) {
@@ -100,6 +101,7 @@ OutputVerdict output_verdict(const Json& json) {
   o.cosine = number(json.at("cosine"));
   o.max_abs = number(json.at("max_abs"));
   o.bias = number(json.at("bias"));
+  o.times_allowed = number(json.at("times_allowed"));
   json.at("worst").get_to(o.worst);
   const Json& limit = json.at("limit");
   o.limit = {number(limit.at(0)), number(limit.at(1)), number(limit.at(2)), number(limit.at(3)), number(limit.at(4))};
@@ -112,6 +114,7 @@ Json of(const CaseReport& report) {
   Json json = {{"line", report.case_line},
                {"word", of_enum(report.verdict.word)},
                {"reason", report.verdict.reason},
+               {"times_allowed", of(report.verdict.times_allowed)},
                {"outputs", std::move(outputs)},
                {"reference_seconds", of(report.reference_seconds)},
                {"kernel_seconds", of(report.kernel_seconds)}};
@@ -128,6 +131,7 @@ CaseReport case_report(const Json& json) {
   json.at("line").get_to(report.case_line);
   report.verdict.word = enumerator(json.at("word"), VerdictWord::kError);
   json.at("reason").get_to(report.verdict.reason);
+  report.verdict.times_allowed = number(json.at("times_allowed"));
   for (const Json& output : json.at("outputs")) report.verdict.outputs.push_back(output_verdict(output));
   report.reference_seconds = number(json.at("reference_seconds"));
   report.kernel_seconds = number(json.at("kernel_seconds"));

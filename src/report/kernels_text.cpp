@@ -1,5 +1,7 @@
 #include "src/report/kernels_text.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -66,13 +68,14 @@ std::string defects_text(std::span<const int> ids) {
 std::string measured_row(const defects::MeasuredDefect& defect) {
   std::string row = fmt::format("| {} | {} | {} |", defect.id, defect.kernel, defect.what);
   for (const defects::Shows shows : defect.regimes) row += cell(shows);
-  return row + std::string(cell(defect.own)) + "\n";
+  const std::string times = std::isinf(defect.times_allowed) ? "∞" : fmt::format("{:.2g}", defect.times_allowed);
+  return fmt::format("{}{} {} |\n", row, cell(defect.own), times);
 }
 
 std::string measured_table(std::span<const defects::MeasuredDefect> measured) {
   std::string table =
-      "| defect | kernel | what is wrong | peaked | flat | mid | drift | its own |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+      "| defect | kernel | what is wrong | peaked | flat | mid | drift | its own | times allowed |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
   for (const defects::MeasuredDefect& defect : measured) table += measured_row(defect);
   return table;
 }

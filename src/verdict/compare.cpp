@@ -1,6 +1,7 @@
 // The judge: metrics of one output, and the verdict over all. Tested by tests/verdict_test.cpp, by sabotage too.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,13 @@ double bias_allowed(const Tolerance& limit, std::int64_t rows) {
   return limit.bias + limit.rel_rms / 2.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, rows)));
 }
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+double in_times_of(double limit, double measured) {
+  if (measured == 0.0) return 0.0;
+  return limit == 0.0 ? kInfinite : measured / limit;
+}
+
 std::string position(const Tensor& tensor, std::int64_t index) {
   std::string text;
   for (std::size_t i = tensor.shape.size(); i-- > 0;) {
@@ -111,8 +119,15 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
     verdict.word = VerdictWord::kFail;
     verdict.reason = std::move(reason);
   };
+  // Whether it is more than what is allowed; a negative limit is not judged.
+  const auto exceeds = [&](double measured, double allowed) {
+    if (allowed < 0.0) return false;
+    verdict.times_allowed = std::max(verdict.times_allowed, in_times_of(allowed, measured));
+    return measured > allowed;
+  };
   if (got.count() != static_cast<std::int64_t>(want.size())) {
     fail(fmt::format("{} has {} values, {} are expected", got.name, got.count(), want.size()));
+    verdict.times_allowed = kInfinite;
     return verdict;
   }
   const std::int64_t width = got.shape.empty() ? 1 : got.shape.back();
@@ -124,17 +139,19 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
   for (std::int64_t i = 0; i < got.count(); ++i) {
     const double g = got.get(i);
     const double w = want[static_cast<std::size_t>(i)];
-    if (!same_pattern(g, w))
+    if (!same_pattern(g, w)) {
       fail(fmt::format("{}[{}] is {}, expected {}", got.name, position(got, i), without_sign_of_nan(g),
                        without_sign_of_nan(w)));
+      verdict.times_allowed = kInfinite;
+    }
     if (std::isfinite(g) && std::isfinite(w)) {
       const double difference = std::fabs(g - w);
       if (difference > verdict.max_abs || verdict.worst < 0) {
         verdict.max_abs = difference;
         verdict.worst = i;
       }
-      const bool within = limit.abs < 0.0 || difference <= std::max(limit.abs, limit.rel * std::fabs(w));
-      if (!within && difference > worst_outside) {
+      const double allowed = limit.abs < 0.0 ? limit.abs : std::max(limit.abs, limit.rel * std::fabs(w));
+      if (exceeds(difference, allowed) && difference > worst_outside) {
         worst_outside = difference;
         outside = i;
       }
@@ -143,7 +160,7 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
     }
     if ((i + 1) % width == 0) {
       const double error = row.rel_rms(row_sizes.empty() ? 0.0 : row_sizes[static_cast<std::size_t>(i / width)]);
-      if (limit.rel_rms >= 0.0 && error > std::max(limit.rel_rms, verdict.rel_rms)) {
+      if (exceeds(error, limit.rel_rms) && error > verdict.rel_rms) {
         fail(fmt::format("{}[{}] row is off by {:.3g} of its size, {:.3g} is allowed", got.name,
                          position(got, i - width + 1), error, limit.rel_rms));
       }
@@ -157,15 +174,15 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
   }
   verdict.cosine = whole.cosine_distance();
   verdict.bias = whole.bias();
-  if (limit.rel_rms >= 0.0 && whole.rel_rms() > limit.rel_rms) {
+  if (exceeds(whole.rel_rms(), limit.rel_rms)) {
     fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got.name, whole.rel_rms(), limit.rel_rms));
   }
-  if (limit.cosine >= 0.0 && verdict.cosine > limit.cosine) {
+  if (exceeds(verdict.cosine, limit.cosine)) {
     fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got.name, verdict.cosine,
                      limit.cosine));
   }
   const double allowed = bias_allowed(limit, width == 0 ? 0 : got.count() / width);
-  if (limit.bias >= 0.0 && std::fabs(verdict.bias) > allowed) {
+  if (limit.bias >= 0.0 && exceeds(std::fabs(verdict.bias), allowed)) {
     fail(fmt::format("{} is too {} by {:.3g} of its size in the mean, {:.3g} is allowed", got.name,
                      verdict.bias < 0.0 ? "small" : "large", std::fabs(verdict.bias), allowed));
   }
@@ -218,8 +235,10 @@ Verdict judge(const std::vector<Tensor>& got, const std::vector<Expected>& want,
   if (!broken_canaries.empty()) {
     verdict.word = VerdictWord::kFail;
     verdict.reason = fmt::format("wrote outside the buffer of {}", fmt::join(broken_canaries, ", "));
+    verdict.times_allowed = kInfinite;
   }
   for (const OutputVerdict& output : verdict.outputs) {
+    verdict.times_allowed = std::max(verdict.times_allowed, output.times_allowed);
     if (output.word == VerdictWord::kFail && verdict.word != VerdictWord::kFail) {
       verdict.word = VerdictWord::kFail;
       verdict.reason = output.reason;
