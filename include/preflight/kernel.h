@@ -1,7 +1,7 @@
-// Kernel: one row of the kernel table (src/kernels/kernel_table.cpp): everything the tool knows about a kernel.
+// Kernel: one row of the kernel table: everything the tool knows about a kernel.
 //
-// One name, four files: ocl_kernels/X.cl, src/kernels/X.cpp, src/reference/X.cpp, configs/cases/X.txt. How to add one
-// is written at the top of kernel_table.cpp.
+// One name, five files: ocl_kernels/X.cl, src/kernels/X.cpp with the row, src/sample/X.cpp, src/reference/X.cpp,
+// configs/cases/X.txt. How to add one is written at the top of src/kernels/kernel_table.cpp.
 #pragma once
 
 #include <span>

@@ -32,6 +32,8 @@ std::vector<Expected> gated_delta_step(const SampleBatch& batch);
 std::vector<Expected> gated_delta_chunk(const SampleBatch& batch);
 // query and key after the rotation.
 std::vector<Expected> mrope(const SampleBatch& batch);
+// y [N, channels], NaN (unwritten) in rows of padded requests, and the state pool.
+std::vector<Expected> causal_conv1d(const SampleBatch& batch);
 // page_table [B, columns], entries past a request's pages included.
 std::vector<Expected> page_table(const SampleBatch& batch);
 // kv_indptr [B + 1], kv_indices [capacity], kv_last_page_len [B], tiles [B, n, 2], covered [B].

@@ -20,8 +20,6 @@ std::int64_t groups(const KernelCase& c, const DeviceInfo& device) {
   return device.is_cpu ? 1 : sizing::ceil_div(sample::convolution_channels(c), lanes(device));
 }
 
-}  // namespace
-
 std::string why_not(const KernelCase& c) {
   if (sample::convolution_window(c) == 0) return "a window without tokens keeps nothing";
   return {};
@@ -53,5 +51,20 @@ Work work(const KernelCase& c) {
   const auto taps = static_cast<double>(sample::convolution_window(c) + 1);
   return {.flops = 2.0 * taps * outputs, .bytes = 2.0 * outputs * static_cast<double>(size_of(c.dtype))};
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "causal_conv1d",
+    .source = "causal_conv1d.cl",
+    .why_not = why_not,
+    .sample = sample::causal_conv1d,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::causal_conv1d,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "causal_conv1d.txt",
+};
 
 }  // namespace preflight::causal_conv1d

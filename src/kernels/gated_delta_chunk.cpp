@@ -10,6 +10,7 @@
 #include "src/sample/samples.h"
 
 namespace preflight::gated_delta_chunk {
+namespace {
 
 std::string why_not(const KernelCase& c) {
   if (c.delta_chunk % 4 != 0 || c.delta_chunk > 64) {
@@ -64,5 +65,21 @@ Tolerance tolerance(const KernelCase& c, std::string_view output) {
 }
 
 Work work(const KernelCase& c) { return delta::work(c); }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "gated_delta_chunk",
+    .source = "gated_delta_chunk.cl",
+    .why_not = why_not,
+    .sample = sample::gated_delta_chunk,
+    .workspace_bytes = workspace_bytes,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::gated_delta_chunk,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "gated_delta_chunk.txt",
+};
 
 }  // namespace preflight::gated_delta_chunk

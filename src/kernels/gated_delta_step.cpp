@@ -11,6 +11,7 @@
 #include "src/sample/samples.h"
 
 namespace preflight::gated_delta_step {
+namespace {
 
 std::string why_not(const KernelCase& c) { return delta::why_not(c); }
 
@@ -33,5 +34,20 @@ Tolerance tolerance(const KernelCase& c, std::string_view output) {
 }
 
 Work work(const KernelCase& c) { return delta::work(c); }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "gated_delta_step",
+    .source = "gated_delta_step.cl",
+    .why_not = why_not,
+    .sample = sample::gated_delta_step,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::gated_delta_step,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "gated_delta_step.txt",
+};
 
 }  // namespace preflight::gated_delta_step

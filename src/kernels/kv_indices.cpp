@@ -14,8 +14,6 @@ std::int64_t tokens(const KernelCase& c) {
   return std::accumulate(c.cache_seqlens.begin(), c.cache_seqlens.end(), std::int64_t{0});
 }
 
-}  // namespace
-
 std::string why_not(const KernelCase& c) {
   const std::int64_t overrun = (tokens(c) - sample::index_capacity(c)) * size_of(DType::kI32);
   if (overrun > KernelRun::kGuardBytes) {
@@ -51,5 +49,20 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 Tolerance tolerance(const KernelCase&, std::string_view) { return exact_tolerance(); }
 
 Work work(const KernelCase& c) { return {.bytes = 8.0 * static_cast<double>(tokens(c))}; }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "kv_indices",
+    .source = "kv_indices.cl",
+    .why_not = why_not,
+    .sample = sample::kv_indices,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::kv_indices,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "kv_indices.txt",
+};
 
 }  // namespace preflight::kv_indices

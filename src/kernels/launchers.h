@@ -1,8 +1,9 @@
-// The launchers' functions, one namespace per kernel: the members of its row in kernel_table.cpp.
+// The rows of the kernel table, each at the end of its launcher, and what launchers share.
 #pragma once
 
 #include "preflight/kernel.h"
 #include "src/opencl/opencl.h"
+#include "src/sample/kernel_list.h"
 
 namespace preflight {
 
@@ -14,27 +15,11 @@ constexpr int merge_width(const DeviceInfo& device) { return device.is_cpu ? 16 
 // Over `rows` rows of `width` values, each.
 void run_merge(KernelRun& run, const opencl::KernelObject& merge, std::int64_t width, std::int64_t rows);
 
-#define PREFLIGHT_KERNEL(name)                                         \
-  namespace name {                                                     \
-  std::string why_not(const KernelCase& c);                            \
-  std::string build_options(const KernelCase& c, const DeviceInfo& d); \
-  std::int64_t workspace_bytes(const KernelCase& c);                   \
-  void launch(KernelRun& run, const SampleBatch& batch);               \
-  Tolerance tolerance(const KernelCase& c, std::string_view output);   \
-  Work work(const KernelCase& c);                                      \
+#define PREFLIGHT_KERNEL(name) \
+  namespace name {             \
+  extern const Kernel kKernel; \
   }
-
-PREFLIGHT_KERNEL(mla_decode)
-PREFLIGHT_KERNEL(paged_decode)
-PREFLIGHT_KERNEL(local_decode)
-PREFLIGHT_KERNEL(merge_state)
-PREFLIGHT_KERNEL(mrope)
-PREFLIGHT_KERNEL(gated_delta_step)
-PREFLIGHT_KERNEL(gated_delta_chunk)
-PREFLIGHT_KERNEL(causal_conv1d)
-PREFLIGHT_KERNEL(page_table)
-PREFLIGHT_KERNEL(kv_indices)
-
+PREFLIGHT_KERNELS(PREFLIGHT_KERNEL)
 #undef PREFLIGHT_KERNEL
 
 namespace paged_decode {

@@ -5,6 +5,7 @@
 
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
+#include "src/sample/samples.h"
 
 namespace preflight::local_decode {
 namespace {
@@ -15,20 +16,12 @@ std::int64_t effective_chunk(const KernelCase& c) {
   return std::max(c.page_size, std::min(c.chunk, c.max_seqlen()) / c.page_size * c.page_size);
 }
 
-}  // namespace
-
 std::string why_not(const KernelCase& c) {
   if (c.chunk % c.page_size != 0) {
     return fmt::format("a chunk of {} tokens is no whole number of pages of {}", c.chunk, c.page_size);
   }
-  return paged_decode::why_not(c);
+  return paged_decode::kKernel.why_not(c);
 }
-
-std::string build_options(const KernelCase& c, const DeviceInfo& device) {
-  return paged_decode::build_options(c, device);
-}
-
-std::int64_t workspace_bytes(const KernelCase& c) { return paged_decode::workspace_bytes(c); }
 
 void launch(KernelRun& run, const SampleBatch& batch) {
   const KernelCase& c = batch.kernel_case;
@@ -45,13 +38,30 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 }
 
 Tolerance tolerance(const KernelCase& c, std::string_view output) {
-  return output == "out" || output == "lse" ? paged_decode::tolerance(c, output) : exact_tolerance();
+  return output == "out" || output == "lse" ? paged_decode::kKernel.tolerance(c, output) : exact_tolerance();
 }
 
 Work work(const KernelCase& c) {
   KernelCase visible = c;
   for (std::int64_t& seqlen : visible.cache_seqlens) seqlen = seqlen == 0 ? 0 : (seqlen - 1) % c.chunk + 1;
-  return paged_decode::work(visible);
+  return paged_decode::kKernel.work(visible);
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "local_decode",
+    .source = "local_decode.cl",
+    .why_not = why_not,
+    .sample = sample::local_decode,
+    .workspace_bytes = [](const KernelCase& c) { return paged_decode::kKernel.workspace_bytes(c); },
+    .build_options = [](const KernelCase& c,
+                        const DeviceInfo& device) { return paged_decode::kKernel.build_options(c, device); },
+    .launch = launch,
+    .reference = reference::local_decode,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "local_decode.txt",
+};
 
 }  // namespace preflight::local_decode

@@ -6,6 +6,7 @@
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
+#include "src/sample/samples.h"
 
 namespace preflight::merge_state {
 namespace {
@@ -16,8 +17,6 @@ double largest_sum(const KernelCase& c) { return c.inputs == Inputs::kPeaked ? 1
 std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
   return device.is_cpu ? 1 : std::min<std::int64_t>(64, c.head_dim);
 }
-
-}  // namespace
 
 std::string why_not(const KernelCase& c) {
   if (c.head_dim * size_of(c.dtype) % 16 != 0) {
@@ -47,5 +46,20 @@ Work work(const KernelCase& c) {
   const auto values = static_cast<double>(c.tokens * c.num_q_heads * c.head_dim);
   return {.flops = 3.0 * values, .bytes = 3.0 * values * static_cast<double>(size_of(c.dtype))};
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "merge_state",
+    .source = "merge_state.cl",
+    .why_not = why_not,
+    .sample = sample::merge_state,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::merge_state,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "merge_state.txt",
+};
 
 }  // namespace preflight::merge_state

@@ -10,6 +10,7 @@
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
 #include "src/sample/regime.h"
+#include "src/sample/samples.h"
 
 namespace preflight::mla_decode {
 namespace {
@@ -49,8 +50,6 @@ Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   }
   return tiles;
 }
-
-}  // namespace
 
 std::string why_not(const KernelCase& c) {
   const auto is_wide = [](DType type) { return size_of(type) >= 2 && type != DType::kI32 && type != DType::kI64; };
@@ -115,5 +114,21 @@ Work work(const KernelCase& c) {
   }
   return work;
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "mla_decode",
+    .source = "mla_decode.cl",
+    .why_not = why_not,
+    .sample = sample::mla_decode,
+    .workspace_bytes = workspace_bytes,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::mla_decode,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "mla_decode.txt",
+};
 
 }  // namespace preflight::mla_decode

@@ -7,6 +7,7 @@
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
+#include "src/sample/samples.h"
 
 namespace preflight::mrope {
 namespace {
@@ -16,8 +17,6 @@ std::int64_t pairs(const KernelCase& c) { return (c.rotary_dim == 0 ? c.head_dim
 std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
   return device.is_cpu ? 1 : std::min<std::int64_t>(64, pairs(c));
 }
-
-}  // namespace
 
 std::string why_not(const KernelCase& c) {
   if (c.head_dim % 2 != 0 || c.rotary_dim % 2 != 0 || c.rotary_dim > c.head_dim) {
@@ -60,5 +59,20 @@ Work work(const KernelCase& c) {
   const auto turned = static_cast<double>(c.tokens * (c.num_q_heads + c.num_kv_heads) * pairs(c));
   return {.flops = 6.0 * turned, .bytes = 4.0 * turned * static_cast<double>(size_of(c.dtype))};
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "mrope",
+    .source = "mrope.cl",
+    .why_not = why_not,
+    .sample = sample::mrope,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::mrope,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "mrope.txt",
+};
 
 }  // namespace preflight::mrope

@@ -3,8 +3,10 @@
 
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/launchers.h"
+#include "src/sample/samples.h"
 
 namespace preflight::page_table {
+namespace {
 
 std::string why_not(const KernelCase&) { return {}; }
 
@@ -25,5 +27,20 @@ void launch(KernelRun& run, const SampleBatch& batch) {
 Tolerance tolerance(const KernelCase&, std::string_view) { return exact_tolerance(); }
 
 Work work(const KernelCase& c) { return {.bytes = 8.0 * static_cast<double>(c.num_requests() * c.columns())}; }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "page_table",
+    .source = "page_table.cl",
+    .why_not = why_not,
+    .sample = sample::page_table,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::page_table,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "page_table.txt",
+};
 
 }  // namespace preflight::page_table

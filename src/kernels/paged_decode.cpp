@@ -9,6 +9,7 @@
 #include "src/kernels/launchers.h"
 #include "src/kernels/storage.h"
 #include "src/sample/regime.h"
+#include "src/sample/samples.h"
 
 namespace preflight::paged_decode {
 namespace {
@@ -57,8 +58,6 @@ Tiles choose_tiles(const KernelCase& c, const DeviceInfo& device) {
   return tiles;
 }
 
-}  // namespace
-
 std::string why_not(const KernelCase& c) {
   if (size_of(c.dtype) < 2 || c.dtype == DType::kI32 || c.dtype == DType::kI64) {
     return fmt::format("queries of type {} are not implemented", name_of(c.dtype));
@@ -96,14 +95,11 @@ std::int64_t workspace_bytes(const KernelCase& c) {
   return c.num_requests() * c.num_q_heads * c.kv_splits * (c.value_dim() + 2) * kFloatBytes;
 }
 
+}  // namespace
+
 std::int64_t lanes(const KernelCase& c, const DeviceInfo& device) {
   const auto form = form_on_gpu(c, device);
   return form ? form->lanes : 1;
-}
-
-void launch(KernelRun& run, const SampleBatch& batch) {
-  launch_over(run, batch.kernel_case, run.buffer("page_table"), run.buffer("cache_seqlens"),
-              batch.kernel_case.columns());
 }
 
 void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page_table, const opencl::Buffer& seqlens,
@@ -128,6 +124,13 @@ void launch_over(KernelRun& run, const KernelCase& c, const opencl::Buffer& page
   run_merge(run, merge, c.value_dim(), c.num_requests() * c.num_q_heads);
 }
 
+namespace {
+
+void launch(KernelRun& run, const SampleBatch& batch) {
+  launch_over(run, batch.kernel_case, run.buffer("page_table"), run.buffer("cache_seqlens"),
+              batch.kernel_case.columns());
+}
+
 Tolerance tolerance(const KernelCase& c, std::string_view output) {
   const double bound = sample::score_bound(c);
   return output == "lse" ? lse_tolerance(bound) : attention_tolerance(c.dtype, bound);
@@ -145,5 +148,21 @@ Work work(const KernelCase& c) {
   }
   return work;
 }
+
+}  // namespace
+
+const Kernel kKernel{
+    .name = "paged_decode",
+    .source = "paged_decode.cl",
+    .why_not = why_not,
+    .sample = sample::paged_decode,
+    .workspace_bytes = workspace_bytes,
+    .build_options = build_options,
+    .launch = launch,
+    .reference = reference::paged_decode,
+    .tolerance = tolerance,
+    .work = work,
+    .cases = "paged_decode.txt",
+};
 
 }  // namespace preflight::paged_decode

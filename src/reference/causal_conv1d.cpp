@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/reference/convolution.h"
+#include "preflight/reference.h"
 
 namespace preflight::reference {
 namespace {

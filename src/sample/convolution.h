@@ -1,11 +1,9 @@
-// The causal convolution's sample and sizes.
+// The causal convolution's sizes.
 #pragma once
 
-#include "preflight/batch.h"
+#include "preflight/kernel_case.h"
 
 namespace preflight::sample {
-
-Result<SampleBatch> causal_conv1d(const KernelCase& kernel_case);
 
 // Queries, keys and values of one token; and the tokens before the current one that a channel sees.
 std::int64_t convolution_channels(const KernelCase& kernel_case);

@@ -2,22 +2,20 @@
 #pragma once
 
 #include "preflight/batch.h"
+#include "src/sample/kernel_list.h"
 
 namespace preflight::sample {
 
-Result<SampleBatch> mla_decode(const KernelCase& kernel_case);
-Result<SampleBatch> paged_decode(const KernelCase& kernel_case);
-Result<SampleBatch> local_decode(const KernelCase& kernel_case);
-Result<SampleBatch> merge_state(const KernelCase& kernel_case);
-Result<SampleBatch> mrope(const KernelCase& kernel_case);
-Result<SampleBatch> gated_delta_step(const KernelCase& kernel_case);
-Result<SampleBatch> gated_delta_chunk(const KernelCase& kernel_case);
-Result<SampleBatch> page_table(const KernelCase& kernel_case);
-Result<SampleBatch> kv_indices(const KernelCase& kernel_case);
+#define PREFLIGHT_SAMPLE(name) Result<SampleBatch> name(const KernelCase& kernel_case);
+PREFLIGHT_KERNELS(PREFLIGHT_SAMPLE)
+#undef PREFLIGHT_SAMPLE
 
 // Entries the buffer of token indices is given, by the case's --sizing; work tiles of the longest request.
 std::int64_t index_capacity(const KernelCase& kernel_case);
 std::int64_t most_tiles(const KernelCase& kernel_case);
+// The slot of the state pool that a request owns, -1 of a padded one. Not its own number, and the first slot is
+// somebody's.
+std::int64_t state_slot(const KernelCase& kernel_case, std::int64_t request);
 // New tokens of all requests, and the chunks that hold them.
 std::int64_t delta_tokens(const KernelCase& kernel_case);
 std::int64_t delta_chunks(const KernelCase& kernel_case);

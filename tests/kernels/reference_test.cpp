@@ -7,7 +7,6 @@
 
 #include "preflight/kernel.h"
 #include "preflight/sizing.h"
-#include "src/reference/convolution.h"
 #include "src/reference/gated_delta.h"
 #include "src/reference/paged.h"
 #include "src/sample/page_pool.h"
