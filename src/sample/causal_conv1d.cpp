@@ -52,9 +52,9 @@ Result<SampleBatch> causal_conv1d(const KernelCase& kernel_case) {
     const bool known = !kernel_case.zero_state || r % 2 == 1;
     starts.set_int(r + 1, starts.get_int(r) + kernel_case.query_lens[static_cast<std::size_t>(r)]);
     has_state.set_int(r, known ? 1 : 0);
-    if (r >= requests - kernel_case.padded) continue;  // its slot stays -1
-    const std::int64_t slot = requests - r;
+    const std::int64_t slot = state_slot(kernel_case, r);
     indices.set_int(r, slot);
+    if (slot < 0) continue;
     const std::int64_t first = slot * channels * before;
     for (std::int64_t i = first; known && i < first + channels * before; ++i) state.set(i, gain * random.normal(i));
   }

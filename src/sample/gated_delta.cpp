@@ -82,10 +82,9 @@ Result<SampleBatch> delta_batch(const KernelCase& kernel_case) {
   starts.set_int(0, 0);
   for (std::int64_t r = 0; r < requests; ++r) {
     starts.set_int(r + 1, starts.get_int(r) + kernel_case.query_lens[static_cast<std::size_t>(r)]);
-    if (r >= requests - kernel_case.padded) continue;  // stays -1
-    const std::int64_t slot = requests - r;
+    const std::int64_t slot = state_slot(kernel_case, r);
     indices.set_int(r, slot);
-    for (std::int64_t i = slot * slot_size; i < (slot + 1) * slot_size; ++i) {
+    for (std::int64_t i = slot * slot_size; slot >= 0 && i < (slot + 1) * slot_size; ++i) {
       state.set(i, kernel_case.zero_state ? 0.0 : random.normal(i));
     }
   }
@@ -126,6 +125,13 @@ void add_chunks(SampleBatch& batch) {
 }
 
 }  // namespace
+
+std::int64_t state_slot(const KernelCase& kernel_case, std::int64_t request) {
+  const auto requests = static_cast<std::int64_t>(kernel_case.query_lens.size());
+  const std::int64_t owners = requests - kernel_case.padded;
+  if (request >= owners) return -1;
+  return owners > 1 && request + 1 == owners ? 0 : requests - request;
+}
 
 std::int64_t delta_tokens(const KernelCase& kernel_case) {
   return std::accumulate(kernel_case.query_lens.begin(), kernel_case.query_lens.end(), std::int64_t{0});

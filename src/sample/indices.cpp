@@ -1,7 +1,7 @@
 // Sample batches of the builders of page tables and token indices. Tested by tests/sample_test.cpp.
 //
-// A request's row of req_to_token is not its position in the batch; past its length the row holds absurd slots, as do
-// the rows of nobody.
+// A request's row of req_to_token is not its position in the batch; past its length the row holds absurd slots, below
+// and above all there are, as do the rows of nobody.
 #include <algorithm>
 
 #include "preflight/sizing.h"
@@ -14,13 +14,19 @@ namespace {
 constexpr std::int64_t kSpareRows = 2;
 constexpr std::int64_t kTileTokens = 128;
 
+// Above all slots, just below them, and below by whole pages: rounded towards zero, these end up in other pages.
+std::int64_t absurd_slot(std::int64_t i, std::int64_t page_size) {
+  return i % 3 == 0 ? kUnusedPage : i % 3 == 1 ? -1 : -2 * page_size;
+}
+
 Result<SampleBatch> request_rows(const KernelCase& kernel_case, std::int64_t width) {
   const auto pool = PagePool::make(kernel_case);
   if (!pool) return tl::make_unexpected(pool.error());
   const std::int64_t requests = kernel_case.num_requests();
   Tensor req_to_token("req_to_token", DType::kI32, {requests + kSpareRows, width});
   Tensor req_pool_indices("req_pool_indices", DType::kI64, {requests});
-  for (std::int64_t i = 0; i < req_to_token.count(); ++i) req_to_token.set_int(i, kUnusedPage);
+  for (std::int64_t i = 0; i < req_to_token.count(); ++i)
+    req_to_token.set_int(i, absurd_slot(i, kernel_case.page_size));
   for (std::int64_t b = 0; b < requests; ++b) {
     const std::int64_t row = requests - b;
     req_pool_indices.set_int(b, row);
