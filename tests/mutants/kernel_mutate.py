@@ -6,7 +6,9 @@ order of two statements, a type. Those of kernels are read from a folder, those 
 the library; the build tree is left as it is. A mutant that does not compile is none. What dies is counted against all,
 less the ones in explained.txt, which no test can tell from the sound kernel: a line there names file, mutant and reason.
 
-  kernel_mutate.py BUILD [--sample N] [--seed S] [--only FILE] [--list] [--at-least PERCENT]
+With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, not the forms of CPUs.
+
+  kernel_mutate.py BUILD [--gpu] [--sample N] [--seed S] [--only FILE] [--list] [--at-least PERCENT]
 """
 
 import argparse
@@ -26,8 +28,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPLAINED = ROOT / "tests/mutants/explained.txt"
 CPU_SECONDS = 180  # a mutant that runs for longer does not end
+GPU_SECONDS = 90  # by the clock: who waits for a GPU takes no processor
 
-# Which kernels, in which of their forms, show what a file says; tried in this order.
+# Which kernels, in which of their forms, show what a file says; tried in this order. A file that is not named here is a
+# kernel's own.
 KERNELS = {
     "common.clh": [("paged_decode", "plain"), ("mla_decode", "plain"), ("merge_state", "plain")],
     "merge_splits.clh": [("paged_decode", "plain"), ("mla_decode", "items")],
@@ -35,13 +39,6 @@ KERNELS = {
     "paged_decode.cl": [("paged_decode", "plain")],
     "mla_decode.cl": [("mla_decode", "plain")],
     "local_decode.cl": [("local_decode", "plain")],
-    "merge_state.cl": [("merge_state", "plain"), ("merge_state", "items")],
-    "mrope.cl": [("mrope", "plain"), ("mrope", "items")],
-    "gated_delta_step.cl": [("gated_delta_step", "plain"), ("gated_delta_step", "items")],
-    "gated_delta_chunk.cl": [("gated_delta_chunk", "plain"), ("gated_delta_chunk", "items")],
-    "causal_conv1d.cl": [("causal_conv1d", "plain"), ("causal_conv1d", "items")],
-    "page_table.cl": [("page_table", "plain"), ("page_table", "items")],
-    "kv_indices.cl": [("kv_indices", "plain"), ("kv_indices", "items")],
     "decode_blocks.clh": [("mla_decode", "items"), ("paged_decode", "items")],
     "mla_blocks.clh": [("mla_decode", "items")],
     "paged_blocks.clh": [("paged_decode", "items")],
@@ -53,12 +50,12 @@ KERNELS = {
                         ("mla_decode", "narrow sub-groups")],
     "sub_groups_emulated.clh": [("mla_decode", "sub-groups"), ("mla_decode", "narrow sub-groups")],
 }
+BOTH_FORMS = re.findall(r"^  KERNEL\((\w+)\)", (ROOT / "src/sample/kernel_list.h").read_text(), re.M)
+KERNELS |= {f"{name}.cl": [(name, "plain"), (name, "items")] for name in BOTH_FORMS if f"{name}.cl" not in KERNELS}
 DECODE = [("mla_decode", "plain"), ("paged_decode", "plain"), ("local_decode", "plain")]
 DELTA = [("gated_delta_step", "plain"), ("gated_delta_step", "items"), ("gated_delta_chunk", "plain"),
          ("gated_delta_chunk", "items")]
 TILES = [(kernel, form) for form in ("tiles", "sub-groups", "narrow sub-groups") for kernel in ("mla_decode", "paged_decode")]
-BOTH_FORMS = ["mla_decode", "paged_decode", "local_decode", "merge_state", "mrope", "gated_delta_step", "gated_delta_chunk",
-              "causal_conv1d", "page_table", "kv_indices"]
 # Launchers, samples and references meet the kernels' gate.
 GATED = {f"src/kernels/{name}.cpp": [(name, "plain"), (name, "items")] for name in BOTH_FORMS}
 GATED["src/kernels/mla_decode.cpp"] += [("mla_decode", "tiles"), ("mla_decode", "sub-groups")]
@@ -151,19 +148,27 @@ CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "
 ]
 # Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed;
 # definitions, which say how work is dealt out, but for those of storage types.
-SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|fmt::|include|template|constexpr std::array|"
+SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|__builtin_prefetch|fmt::|include|template|constexpr std::array|"
                           r"static_cast<double>|namespace|return \"|work\.(flops|bytes)|\.flops|__attribute__|"
                           r"^\s*inline .*\{$")
 
-# Branches that are NVIDIA's, or Intel's where no lanes are emulated; and those whose #else is.
+# Branches of tile products that a CPU does not compile (NVIDIA's, or Intel's where no lanes are emulated), those whose
+# #else it does not, and the same of a GPU of NVIDIA's.
 ELSEWHERE = re.compile(r"TILE_BODY == 2$|!defined\(TILE_EMULATED\)")
 HERE = re.compile(r"(?<!!)defined\(TILE_EMULATED\)$|#ifdef TILE_EMULATED$")
+ELSEWHERE_ON_GPU = re.compile(r"TILE_BODY == [13]$|(?<!!)defined\(TILE_EMULATED\)|#ifdef TILE_EMULATED$")
+HERE_ON_GPU = re.compile(r"TILE_BODY == 2$")
+# What no GPU of NVIDIA's runs: forms of CPUs, and of Intel's matrix engine.
+NOT_ON_GPU = {"paged_decode.cl", "mla_decode.cl", "tiles_intel.clh", "sub_groups_emulated.clh"}
+on_gpu = False
 
 Mutant = collections.namedtuple("Mutant", "file line kind before after text")
 
 
 def sources():
     files = [f"ocl_kernels/{name}" for name in KERNELS if (ROOT / "ocl_kernels" / name).exists()]
+    if on_gpu:
+        return [name for name in files if name.split("/")[1] not in NOT_ON_GPU]
     return files + [name for name in {**GATED, **TESTED} if (ROOT / name).exists()]
 
 
@@ -185,17 +190,18 @@ def skipped_functions(lines):
 
 
 def not_compiled_here(lines):
-    """Lines of a kernel that no driver of a CPU compiles (NVIDIA's instructions, Intel's own functions), and statements
-    that are planted defects themselves."""
+    """Lines of a kernel that the judging driver does not compile (NVIDIA's instructions, Intel's own functions), and
+    statements that are planted defects themselves."""
+    elsewhere, here = (ELSEWHERE_ON_GPU, HERE_ON_GPU) if on_gpu else (ELSEWHERE, HERE)
     skipped, branches, planted = set(), [], False
     for number, line in enumerate(lines):
         word = line.split("//")[0].strip()
         if word.startswith("#if"):
-            branches.append([word, ELSEWHERE.search(word) is not None])
+            branches.append([word, elsewhere.search(word) is not None])
         elif word.startswith("#elif") and branches:
-            branches[-1] = [word, ELSEWHERE.search(word) is not None]
+            branches[-1] = [word, elsewhere.search(word) is not None]
         elif word.startswith("#else") and branches:
-            branches[-1][1] = HERE.search(branches[-1][0]) is not None
+            branches[-1][1] = here.search(branches[-1][0]) is not None
         elif word.startswith("#endif") and branches:
             branches.pop()
         planted = planted or re.match(r"PLANT\(\d+\) \{$", word) is not None
@@ -272,8 +278,11 @@ def run(command, **options):
     # Unoptimised: what is planted is run as it stands, in half of the time.
     environment = dict(os.environ, XPU_PREFLIGHT_CACHE_DIR="", POCL_KERNEL_CACHE="0",
                        POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
-    return subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=environment, errors="replace",
-                          **options)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=environment, errors="replace",
+                              timeout=GPU_SECONDS if on_gpu else None, **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "killed: it does not end", "")
 
 
 def verdict_of(done):
@@ -290,12 +299,17 @@ def verdict_of(done):
     return "killed", line
 
 
+def gates_of(file):
+    gates = KERNELS.get(file.split("/")[1], GATED.get(file, []))
+    return list(dict.fromkeys((kernel, "gpu") for kernel, _ in gates)) if on_gpu else gates
+
+
 def judge_kernel(build, mutant):
     name = mutant.file.split("/")[1]
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         shutil.copytree(ROOT / "ocl_kernels", folder, dirs_exist_ok=True)
         (pathlib.Path(folder) / name).write_text(mutant.text)
-        for kernel, form in KERNELS[name]:
+        for kernel, form in gates_of(mutant.file):
             word, detail = verdict_of(run([build / "mutant_gate", kernel, form, folder]))
             if word != "survived":
                 return word, detail
@@ -342,13 +356,14 @@ def judge_cpp(build, mutant):
     return "survived", ""
 
 
-def demand_sound(build, mutants):
+def demand_sound(build, mutants, jobs):
     """A gate that fails on the sound kernels, for want of a driver say, would count every mutant as killed."""
-    used = {gate for m in mutants for gate in KERNELS.get(m.file.split("/")[1], GATED.get(m.file, []))}
-    for kernel, form in sorted(used):
-        word, detail = verdict_of(run([build / "mutant_gate", kernel, form]))
-        if word != "survived":
-            sys.exit(f"the gate fails without a mutant: {kernel}, {form}: {detail}")
+    used = sorted({gate for m in mutants for gate in gates_of(m.file)})
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for gate, done in zip(used, pool.map(lambda gate: run([build / "mutant_gate", *gate]), used)):
+            word, detail = verdict_of(done)
+            if word != "survived":
+                sys.exit(f"the gate fails without a mutant: {', '.join(gate)}: {detail}")
 
 
 def explained():
@@ -364,6 +379,7 @@ def explained():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--gpu", action="store_true", help="judged by this machine's GPU")
     parser.add_argument("--sample", type=int, help="that many, drawn evenly over the files; all without it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="files whose names contain this")
@@ -372,6 +388,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     options.build = options.build.resolve()
+    global on_gpu
+    on_gpu = options.gpu
 
     by_file = {name: mutants_of(name) for name in sources() if not options.only or options.only in name}
     chosen = [m for mutants in by_file.values() for m in mutants]
@@ -390,7 +408,7 @@ def main():
         print(f"{len(chosen)} mutants")
         return 0
 
-    demand_sound(options.build, chosen)
+    demand_sound(options.build, chosen, options.jobs)
     reasons = explained()
     counts = collections.Counter()
 
