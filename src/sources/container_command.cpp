@@ -9,7 +9,7 @@ namespace {
 
 // Options of `docker run` and of its kin that take no value; all others take one.
 bool is_switch(std::string_view option, bool apptainer) {
-  constexpr std::array<std::string_view, 26> kSwitches = {"--detach",
+  constexpr std::array<std::string_view, 32> kSwitches = {"--detach",
                                                           "--interactive",
                                                           "--tty",
                                                           "--rm",
@@ -34,7 +34,13 @@ bool is_switch(std::string_view option, bool apptainer) {
                                                           "--containall",
                                                           "--no-home",
                                                           "--writable-tmpfs",
-                                                          "--disable-content-trust"};
+                                                          "--disable-content-trust",
+                                                          "--service-ports",  // of compose
+                                                          "--no-deps",
+                                                          "--no-TTY",
+                                                          "--use-aliases",
+                                                          "--build",
+                                                          "--remove-orphans"};
   if (std::find(kSwitches.begin(), kSwitches.end(), option) != kSwitches.end()) return true;
   return apptainer && (option == "--compat" || option == "--no-eval" || option == "--no-init");
 }
@@ -43,7 +49,7 @@ bool is_switch(std::string_view option, bool apptainer) {
 std::size_t behind_option(const std::vector<ShellWord>& words, std::size_t i, bool apptainer) {
   const std::string& w = words[i].text;
   if (w.starts_with("--")) return i + (is_switch(w, apptainer) || w.find('=') != std::string::npos ? 1 : 2);
-  const std::size_t taking = w.find_first_not_of(apptainer ? "ecCuwf" : "ditPq", 1);
+  const std::size_t taking = w.find_first_not_of(apptainer ? "ecCuwf" : "ditPqT", 1);
   return i + (taking + 1 == w.size() ? 2 : 1);  // a value may be glued to its letter
 }
 
@@ -66,7 +72,8 @@ bool is_shell(std::string_view word) {
 
 bool is_container_tool(std::string_view word) {
   const std::string_view name = base_name(word);
-  return name == "docker" || name == "podman" || name == "nerdctl" || name == "apptainer" || name == "singularity";
+  return name == "docker" || name == "podman" || name == "nerdctl" || name == "apptainer" || name == "singularity" ||
+         name == "docker-compose" || name == "podman-compose";
 }
 
 std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, std::size_t tool) {
@@ -75,8 +82,10 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
   ContainerRun run;
   run.inherits = apptainer;
   std::size_t i = tool + 1;
+  run.of_compose = name.ends_with("-compose");
   for (; i < words.size(); ++i) {
     const std::string& w = words[i].text;
+    run.of_compose = run.of_compose || w == "compose";
     if (w == "run" || w == "create" || w == "exec" || w == "shell") break;
     if (w == "ps" || w == "logs" || w == "stop" || w == "rm" || w == "pull" || w == "build" || w == "images")
       return std::nullopt;

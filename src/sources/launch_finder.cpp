@@ -61,6 +61,10 @@ bool reads_manifest(const std::vector<ShellWord>& words, std::size_t at) {
   const std::string_view name = base_name(words[at].text);
   const bool kubectl = name == "kubectl" || name == "oc" || name == "k3s" || name == "microk8s" || name == "minikube";
   bool verb = name == "docker-compose" || name == "podman-compose";
+  const bool plays = name == "podman" && words.back().text == "-" &&
+                     std::any_of(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(),
+                                 [](const ShellWord& w) { return w.text == "play"; });
+  if (plays) return true;
   bool from_input = false;
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     const std::string& w = words[i].text;
@@ -282,7 +286,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
       bytes_inside_ -= cost;
       inside.functions.push_back(function);
     }
-    if (!when.empty()) inside.when = when;
+    if (!when.empty()) inside.when = context.when.empty() ? when : context.when + "; " + when;
     for (const ShellWord& a : c.assignments) assign(a, inside.env);
     if (!read_file(c, inside, depth)) {
       command(c.words, 0, std::move(inside), c.input, depth);
@@ -400,8 +404,9 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     if (!behind && runs_its_words(word.text)) unknown_behind(words, at);
     if (!behind) return handed_over(words, at, input);
     if (runs_its_words(word.text)) {
-      environment_words(words, at, *behind, context);
-      at = *behind;
+      const std::size_t next = program_between(words, at, *behind).value_or(*behind);
+      environment_words(words, at, next, context);
+      at = next;
       continue;
     }
     if (only_speaks(word.text)) return;
@@ -593,6 +598,9 @@ void LaunchFinder::take_image(const ContainerRun& run, const ShellWord& image, R
     if (!image.unknowns.empty() && image.text.find("sglang") != std::string::npos)
       context.unknown.push_back({image.unknowns.front().message, image.unknowns.front().offset, {}});
     if (!run.name.empty()) containers_[run.name] = {context.image, context.env, context.host};
+  } else if (run.inherits && image.unknowns.empty()) {
+    constexpr std::string_view kDocker = "docker://";
+    if (image.text.starts_with(kDocker)) context.image = image.text.substr(kDocker.size());
   } else if (const auto known = containers_.find(image.text); known != containers_.end() && !run.inherits) {
     context.image = known->second.image;
     context.host = known->second.host;
@@ -612,7 +620,14 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
   context.host = host_of_run(words, at, run->image, text_);
-  take_image(*run, words[run->image], context);
+  if (run->of_compose) {
+    notes_.push_back({"SH002",
+                      fmt::format("{} is a service of a compose file: what that sets for it is not known here",
+                                  words[run->image].text),
+                      words[run->image].begin});
+  } else {
+    take_image(*run, words[run->image], context);
+  }
   if (run->entrypoint) {
     std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
     trail_.told(*run->entrypoint);

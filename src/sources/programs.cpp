@@ -290,6 +290,66 @@ std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, s
 
 namespace {
 
+// Programs whose words in front of the one that they start are options alone, but for a few: what else stands there is
+// a program of its own.
+struct PlainRunner {
+  std::string_view name;
+  std::string_view valued;    // letters of options that take the next word
+  std::size_t positions = 0;  // words of its own behind the options
+};
+
+std::size_t behind_runner_options(const std::vector<ShellWord>& words, std::size_t at, std::size_t program,
+                                  std::string_view valued) {
+  std::size_t i = at + 1;
+  for (; i < program && words[i].text.starts_with('-'); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "--") return i + 1;
+    const bool lettered = !w.starts_with("--") && w.size() > 1 && valued.find(w.back()) != std::string_view::npos;
+    const bool may_take = w.starts_with("--") && w.find('=') == std::string::npos && i + 1 < program;
+    if (lettered || (may_take && !words[i + 1].text.starts_with('-'))) ++i;
+  }
+  return i;
+}
+
+}  // namespace
+
+std::optional<std::size_t> program_between(const std::vector<ShellWord>& words, std::size_t at, std::size_t program) {
+  constexpr auto kRunners = std::to_array<PlainRunner>({{"exec", "a"},
+                                                        {"nohup", ""},
+                                                        {"time", "fo"},
+                                                        {"setsid", ""},
+                                                        {"env", "uCS"},
+                                                        {"nice", "n"},
+                                                        {"ionice", "cnp"},
+                                                        {"stdbuf", "ioe"},
+                                                        {"timeout", "ks", 1},
+                                                        {"taskset", "", 1},
+                                                        {"numactl", "iIpPNCmMlSwWb"},
+                                                        {"sudo", "ugCDhprRtTU"},
+                                                        {"doas", "uC"},
+                                                        {"gosu", "", 1},
+                                                        {"su-exec", "", 1},
+                                                        {"tini", "pe"},
+                                                        {"dumb-init", "r"},
+                                                        {"catatonit", ""},
+                                                        {"unbuffer", ""},
+                                                        {"caffeinate", "tw"},
+                                                        {"eatmydata", ""},
+                                                        {"catchsegv", ""}});
+  const auto* const runner = std::ranges::find(kRunners, base_name(words[at].text), &PlainRunner::name);
+  std::size_t i = program;
+  if (runner != kRunners.end() && (at == 0 || runner->name != "exec"))  // not that of `kubectl exec POD`
+    i = behind_runner_options(words, at, program, runner->valued) + runner->positions;
+  for (std::size_t k = at + 1; k < program && i >= program; ++k) {
+    if (words[k].text == "--") i = k + 1;
+  }
+  while (i < program && words[i].text.find('=') != std::string::npos && !words[i].text.starts_with('-')) ++i;
+  const bool named = i < program && words[i].unknowns.empty() && !words[i].text.empty();
+  return named && !words[i].text.starts_with('-') ? std::optional(i) : std::nullopt;
+}
+
+namespace {
+
 ShellText glued(const std::vector<ShellWord>& words, std::size_t from, std::size_t to, bool blanks) {
   ShellText out;
   for (std::size_t i = from; i < to && i < words.size(); ++i) {

@@ -50,6 +50,8 @@ bool only_speaks(std::string_view program);
 bool only_prints(std::string_view program);
 // Index of the program that words[at], one of those that run their words, starts.
 std::optional<std::size_t> program_behind(const std::vector<ShellWord>& words, std::size_t at);
+// Index of a program that words[at] starts and that nobody knows, in front of words[program].
+std::optional<std::size_t> program_between(const std::vector<ShellWord>& words, std::size_t at, std::size_t program);
 
 // Whether what words[at] starts runs on another machine, or in a container of one.
 bool leaves_machine(std::string_view program);

@@ -265,6 +265,7 @@ Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinde
   if (const auto at = script_among(image.files, words)) {
     context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
     context.arguments_known = true;
+    for (const ShellWord& word : words) finder.account(word);
     return finder.script(image.files.at(words[*at].text), context);
   }
   if (!words.empty() && words.front().text.starts_with("--")) {

@@ -558,9 +558,11 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
   }
   if (name == "trap" && words.size() > 2 && words.back().text == "DEBUG") taint("a trap on DEBUG runs", words[0].begin);
   if (name == "trap" && set_trap(words)) return true;
+  const std::size_t format = words.size() > 4 && words[3].text == "--" ? 4 : 3;
   if (name == "printf" && words.size() > 3 && words[1].text == "-v" && is_name(words[2].text)) {
-    auto text = words[3].unknowns.empty() ? formatted(words[3].text, {words.begin() + 4, words.end()}, words[3].begin)
-                                          : std::nullopt;
+    const auto values = words.begin() + static_cast<std::ptrdiff_t>(format) + 1;
+    auto text = words[format].unknowns.empty() ? formatted(words[format].text, {values, words.end()}, words[3].begin)
+                                               : std::nullopt;
     if (text) {
       remember(words[2].text, {.text = std::move(*text)}, false, nullptr);
       status = Status::kTrue;

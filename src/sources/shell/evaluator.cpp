@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/sources/container_command.h"
+#include "src/sources/mention_trail.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -287,12 +288,16 @@ Status ShellEvaluator::run_list(const Node& node) {
     std::optional<ShellState>& way = node.operators[i] == "&&" ? good : bad;
     if (!way || way->ended) continue;
     // What stands behind a test that is not decided may not run; that a command succeeds is taken for granted.
-    const bool tested = good && bad && is_test(*node.children[i - 1]);
+    const bool open = good && bad;
+    const bool tested = open && is_test(*node.children[i - 1]);
     state_ = *std::exchange(way, std::nullopt);
     const bool last = i + 1 == node.children.size();
     conditions_ += last ? 0 : 1;
     const std::string before_when = when_;
-    if (tested) when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
+    if (tested)
+      when_ = fmt::format("in a branch at line {}", line_of(outer(node.begin)));
+    else if (open && node.operators[i] == "||")
+      when_ = fmt::format("where what stands in front of it at line {} fails", line_of(outer(node.children[i]->begin)));
     run(*node.children[i]);
     when_ = before_when;
     conditions_ -= last ? 0 : 1;
@@ -325,10 +330,15 @@ Status ShellEvaluator::run_if(const Node& node) {
     const Status status = run_node(*node.children[i]);
     --conditions_;
     if (state_.ended) break;
-    if (status == Status::kFalse) continue;
+    if (status == Status::kFalse) {
+      leave_out(*node.children[i + 1]);
+      continue;
+    }
     if (status == Status::kTrue) {
       run_node(*node.children[i + 1]);
       decided = true;
+      for (std::size_t k = i + 3; k < node.children.size(); k += 2) leave_out(*node.children[k]);
+      if (node.children.size() % 2 != 0) leave_out(*node.children.back());
       break;
     }
     spend(state_.variables.size());
@@ -350,6 +360,13 @@ Status ShellEvaluator::run_if(const Node& node) {
   return Status::kUnknown;
 }
 
+// A branch that is known not to be taken, whatever this is started with: the launches in it run nowhere.
+void ShellEvaluator::leave_out(const Node& branch) {
+  if (start_.trail == nullptr || branch.end <= branch.begin || !state_.not_given.empty()) return;
+  spend(branch.end - branch.begin);
+  start_.trail->told(slice_placed(branch.begin, branch.end));
+}
+
 Status ShellEvaluator::run_case(const Node& node) {
   const ShellWord subject = expand_single(node.words.front());
   bool known = subject.unknowns.empty();
@@ -366,7 +383,12 @@ Status ShellEvaluator::run_case(const Node& node) {
       if (here == Status::kTrue && taken == nullptr) taken = &arm;
     }
   }
-  if (known && !falls) return taken == nullptr ? Status::kTrue : run_node(*taken->body);
+  if (known && !falls) {
+    for (const CaseArm& arm : node.arms) {
+      if (&arm != taken) leave_out(*arm.body);
+    }
+    return taken == nullptr ? Status::kTrue : run_node(*taken->body);
+  }
   if (falls) {
     run_unknown_loop(node, "a branch", [&] {
       for (const CaseArm& arm : node.arms) run_apart(*arm.body, when_);

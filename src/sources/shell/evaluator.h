@@ -75,6 +75,7 @@ class ShellEvaluator {
   Status run_while(const Node& node);
   Status run_for(const Node& node);
   Status run_case(const Node& node);
+  void leave_out(const Node& branch);
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure);
   Status run_pipeline(const Node& node);
