@@ -457,6 +457,45 @@ ShellText MakeValues::call(const std::vector<ShellText>& arguments, std::size_t 
   return out;
 }
 
+// What a choice asks of. A variable that is set nowhere is empty there, as in the shell's ${NAME:-…}.
+ShellText MakeValues::condition(const ShellText& argument) {
+  const ShellText asked = without_blanks(argument);
+  const std::string& text = asked.text;
+  const bool reference = text.size() > 3 && (text.starts_with("$(") || text.starts_with("${"));
+  const std::string name = reference ? text.substr(2, text.size() - 3) : std::string();
+  const bool plain = !name.empty() && name.find_first_of("$:=(){} \t,") == std::string::npos;
+  if (plain && find(name) == nullptr && !given_.contains(name) && !built_in(name)) return {};
+  return expand(asked);
+}
+
+ShellText MakeValues::choice(std::string_view name, const std::vector<ShellText>& arguments) {
+  ShellText last;
+  if (name == "if") {
+    last = condition(arguments[0]);
+    if (!last.unknowns.empty()) return hole_of(last);
+    if (!last.text.empty()) return expand(arguments[1]);
+    return arguments.size() > 2 ? expand(arguments[2]) : ShellText{};
+  }
+  for (const ShellText& argument : arguments) {
+    last = condition(argument);
+    if (!last.unknowns.empty()) return hole_of(last);
+    if (last.text.empty() == (name == "and")) return last;
+  }
+  return last;
+}
+
+// What a command prints, where it is known without running it: line ends inside are blanks.
+std::optional<ShellText> MakeValues::printed(const ShellText& command, std::size_t at) const {
+  if (!command.unknowns.empty()) return std::nullopt;
+  const std::string text = fmt::format("show \"$({})\"", command.text);
+  const auto script = parse_shell(plain(text, at), pasted_, given_);
+  const bool one = script && script->commands.size() == 1 && script->commands[0].words.size() == 2;
+  if (!one || !script->commands[0].words[1].unknowns.empty()) return std::nullopt;
+  std::string out = script->commands[0].words[1].text;
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  return plain(out, at);
+}
+
 ShellText MakeValues::lazy(std::string_view name, const std::vector<ShellText>& arguments, const ShellText& inside,
                            std::size_t at) {
   if (name == "foreach" && arguments.size() == 3) return for_each(arguments, at);
@@ -471,20 +510,9 @@ ShellText MakeValues::lazy(std::string_view name, const std::vector<ShellText>& 
     if (found == nullptr) return value(arguments.front().text, at);
     return found->text.unknowns.empty() ? plain(found->text.text, at) : hole_of(found->text);
   }
-  if (name == "if" && arguments.size() >= 2) {
-    const ShellText condition = expand(without_blanks(arguments[0]));
-    if (!condition.unknowns.empty()) return hole_of(condition);
-    if (!condition.text.empty()) return expand(arguments[1]);
-    return arguments.size() > 2 ? expand(arguments[2]) : ShellText{};
-  }
-  if (name == "or" || name == "and") {
-    ShellText last;
-    for (const ShellText& argument : arguments) {
-      last = expand(without_blanks(argument));
-      if (!last.unknowns.empty()) return hole_of(last);
-      if (last.text.empty() == (name == "and")) return last;
-    }
-    return last;
+  if ((name == "if" && arguments.size() >= 2) || name == "or" || name == "and") return choice(name, arguments);
+  if (name == "shell") {
+    if (auto text = printed(expand(arguments.front()), at)) return *text;
   }
   return unknown_text(fmt::format("$({}) of make is not known; give it with {}", inside.text, how_to_set(inside.text)),
                       at);

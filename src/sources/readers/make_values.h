@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,9 @@ using MakeScope = std::map<std::string, MakeVariable>;
 
 class MakeValues {
  public:
-  // `evaluate` is handed what $(eval …) adds to the Makefile.
-  MakeValues(const Variables& given, std::function<void(const ShellText&)> evaluate)
-      : given_(given), evaluate_(std::move(evaluate)) {}
+  // `evaluate` is handed what $(eval …) adds to the Makefile, which is `pasted`.
+  MakeValues(std::string_view pasted, const Variables& given, std::function<void(const ShellText&)> evaluate)
+      : pasted_(pasted), given_(given), evaluate_(std::move(evaluate)) {}
 
   // What is not known stands as a hole, with how to give it.
   [[nodiscard]] ShellText expand(const ShellText& text);
@@ -56,7 +57,11 @@ class MakeValues {
   ShellText for_each(const std::vector<ShellText>& arguments, std::size_t at);
   ShellText call(const std::vector<ShellText>& arguments, std::size_t at);
   ShellText replaced(const ShellText& inside, std::size_t at);
+  ShellText condition(const ShellText& argument);
+  ShellText choice(std::string_view name, const std::vector<ShellText>& arguments);
+  std::optional<ShellText> printed(const ShellText& command, std::size_t at) const;
 
+  std::string_view pasted_;
   const Variables& given_;
   std::function<void(const ShellText&)> evaluate_;
   std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);

@@ -169,7 +169,9 @@ bool is_shell_name(std::string_view name) {
 class Makefile {
  public:
   Makefile(const SourceText& source, LaunchFinder& finder)
-      : source_(source), finder_(finder), values_(source.given, [this](const ShellText& text) { read(text); }) {}
+      : source_(source),
+        finder_(finder),
+        values_(source.text, source.given, [this](const ShellText& text) { read(text); }) {}
 
   Result<bool> run() {
     read(piece(source_.text, 0, source_.text.size()));
