@@ -104,6 +104,41 @@ TEST(Launches, OfAUnitAreReadWithItsDropIns) {
   EXPECT_THAT(argv(dir.path()), Not(HasSubstr("--tp 1")));
 }
 
+// What other files of a compose project say of a service: told where they are named.
+TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
+  const TemporaryDirectory dir;
+  std::filesystem::create_directories(dir.path() + "/common");
+  dir.file("common/sg.env", "SGLANG_F=3\n");
+  dir.file("common/base.yaml",
+           "services:\n  root: {image: 'lmsysorg/sglang:v0.5.12-xpu', environment: {SGLANG_A: '1', SGLANG_B: '1'}}\n"
+           "  base: {extends: root, env_file: sg.env, command: " +
+               kServe + "--tp 2}\n");
+  const auto shown = [&](const std::string& text) {
+    const std::string path = dir.file("compose.yaml", text);
+    std::string out;
+    for (const Json& launch : Json::parse(run_tool({"launches", path, "--format", "json"}).out)) {
+      out += fmt::format("{} {} {}", launch["name"].get<std::string>(), launch["argv"].back().get<std::string>(),
+                         launch["source"]["line"].get<int>());
+      for (const auto& [name, value] : launch["env"].items()) out += " " + name + "=" + value.get<std::string>();
+      for (const Json& note : launch["notes"]) out += " " + note["rule"].get<std::string>();
+      out += fmt::format(" {};", launch["unknown"].size());
+    }
+    return out;
+  };
+  EXPECT_EQ(shown("services:\n  s:\n    extends: {file: common/base.yaml, service: base}\n"
+                  "    environment: {SGLANG_B: '2'}\n"),
+            "s 2 3 SGLANG_A=1 SGLANG_B=2 SGLANG_F=3 0;");
+  EXPECT_EQ(
+      shown("services:\n  s:\n    extends: {file: gone.yaml, service: base}\n    command: " + kServe + "--tp 4\n"),
+      "s 4 4 SH002 0;");
+  EXPECT_EQ(shown("include:\n  - common/base.yaml\nservices:\n  s: {command: " + kServe + "--tp 4}\n"),
+            "base 2 2 SGLANG_A=1 SGLANG_B=1 SGLANG_F=3 0;s 4 4 0;");
+  EXPECT_EQ(shown("include:\n  - gone.yaml\nservices:\n  s: {command: " + kServe + "--tp 4}\n"), "s 4 4 SH002 0;");
+  dir.file("compose.override.yaml", "services:\n  s: {environment: {SGLANG_C: '1'}}\n  t: {ports: ['1:1']}\n");
+  EXPECT_EQ(shown("services:\n  s: {command: " + kServe + "--tp 4}\n  t: {command: " + kServe + "--tp 8}\n"),
+            "s 4 2 1;t 8 3 0;");
+}
+
 // A decode server takes the cache of the prefill server as it lies there.
 TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
   const TemporaryDirectory dir;

@@ -145,7 +145,19 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
   return tree;
 }
 
+void YamlTree::adopt(const YamlTree& other, std::size_t at) {
+  std::vector<const python::YamlNode*> open(other.roots_.begin(), other.roots_.end());
+  while (!open.empty()) {
+    const python::YamlNode* const node = open.back();
+    open.pop_back();
+    if (!adopted_.emplace(node, at).second) continue;  // aliases share their nodes
+    open.insert(open.end(), node->items.begin(), node->items.end());
+    for (const auto& [key, value] : node->pairs) open.insert(open.end(), {key, value});
+  }
+}
+
 std::size_t YamlTree::offset(const python::YamlNode& node) const {
+  if (const auto other = adopted_.find(&node); other != adopted_.end()) return other->second;
   // A document's nodes lie in its own deque: the part is the last whose first line is not behind the node's. Marks
   // count lines from the document's beginning, so that the walk tells which document it is in.
   int first = 0;
@@ -163,8 +175,13 @@ std::size_t YamlTree::offset(const python::YamlNode& node) const {
 }
 
 ShellWord YamlTree::word(const python::YamlNode& node) const {
-  const ShellWord out = placed(text_, offset(node), node.text);
-  return fills_ && out.text.find("{{") != std::string::npos ? fills_(out) : out;
+  const auto other = adopted_.find(&node);
+  const ShellWord out = other == adopted_.end()
+                            ? placed(text_, offset(node), node.text)
+                            : ShellWord{{node.text, std::vector<std::size_t>(node.text.size(), other->second), {}},
+                                        other->second,
+                                        other->second + 1};
+  return fills_ ? fills_(out) : out;
 }
 
 std::vector<ShellWord> YamlTree::words(const python::YamlNode& node) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ class YamlTree {
   [[nodiscard]] const std::vector<const python::YamlNode*>& documents() const { return roots_; }
   // Places are those of this document from here on.
   void enter(const python::YamlNode& root) { last_root_ = &root; }
+  // Nodes of another file's tree, which is alive as long as this one: all of them stand at `at` of this text.
+  void adopt(const YamlTree& other, std::size_t at);
   // What is made of every word from here on.
   void fill_in(std::function<ShellWord(const ShellWord&)> fills) { fills_ = std::move(fills); }
   // Byte offset of a node in the text.
@@ -45,6 +48,7 @@ class YamlTree {
   std::vector<Part> parts_;
   std::vector<const python::YamlNode*> roots_;
   const python::YamlNode* last_root_ = nullptr;  // the document that is being walked
+  std::unordered_map<const python::YamlNode*, std::size_t> adopted_;
 };
 
 // The value of a key, "<<" followed; nullptr where there is none.

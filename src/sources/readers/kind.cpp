@@ -183,6 +183,8 @@ FileKind kind_of(std::string_view text, std::string_view path) {
     if (ends(end)) return FileKind::kOther;
   }
   if (name == "justfile" || name == "Justfile" || ends(".just")) return FileKind::kOther;
+  if (name.starts_with("Jenkinsfile") || ends(".groovy") || name == "tox.ini" || name == "setup.cfg")
+    return FileKind::kOther;
   const bool supervised = has_line(text, "[program:") && has_line(text, "command");
   if (supervised) return FileKind::kUnit;
   const bool unit = has_line(text, "[Service]") || has_line(text, "[Container]");

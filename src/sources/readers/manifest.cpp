@@ -155,6 +155,8 @@ void ManifestReader::document(const YamlNode& root) {
     around.dialect = Dialect::kCompose;
     name_all(*services_);
     read_dotenv();
+    overridden();
+    included(root);
     return walk(*services_, around, 1, "services");
   }
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
@@ -167,30 +169,25 @@ void ManifestReader::document(const YamlNode& root) {
     return gitlab_pipeline(root, around);
   }
   tasks_ = is_list(&root);
+  if (is_map(&root)) tool_settings(root, around);
   if (tasks_) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
   walk(root, around, 0, "");
 }
 
+ShellText ManifestReader::given_or_unknown(const std::string& expression, std::size_t offset,
+                                           std::string_view where) const {
+  if (const auto given = given_.find(expression); given != given_.end())
+    return {given->second, std::vector<std::size_t>(given->second.size(), offset), {}};
+  return unknown_text(fmt::format("{} is filled in {}; give it with {}", expression, where, how_to_set(expression)),
+                      offset);
+}
+
 // {{ NAME }} of Ansible is filled in where it runs.
 ShellWord ManifestReader::without_templates(const ShellWord& word) const {
-  ShellWord out{{}, word.begin, word.end};
-  std::size_t from = 0;
-  for (auto at = word.text.find("{{"); at != std::string::npos; at = word.text.find("{{", from)) {
-    const auto end = word.text.find("}}", at);
-    if (end == std::string::npos || (at > 0 && word.text[at - 1] == '$')) break;
-    append(out, slice(word, from, at));
-    const std::string expression = word.text.substr(at, end + 2 - at);
-    const std::size_t offset = word.origin[at];
-    if (const auto given = given_.find(expression); given != given_.end())
-      append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
-    else
-      append(out, unknown_text(fmt::format("{} is filled in where this runs; give it with {}", expression,
-                                           how_to_set(expression)),
-                               offset));
-    from = end + 2;
-  }
-  append(out, slice(word, from, word.text.size()));
-  return out;
+  const auto value = [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+    return given_or_unknown(expression, offset, "where this runs");
+  };
+  return {filled_expressions(word, "{{", "}}", value), word.begin, word.end};
 }
 
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
@@ -205,6 +202,8 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
   if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
   numbers_of_group(node, around);
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);
+  if (around.dialect == Dialect::kWorkflow) asked(node, "if", around);
+  if (tasks_) asked(node, "when", around);
   take_image(node, around);
   take_volumes(node, around);
   if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
@@ -215,6 +214,7 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
   if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
+  if (around.dialect == Dialect::kPiece && started_by_pm2(node, around)) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {
     if (part == "entrypoint" && around.dialect == Dialect::kKubernetes) continue;  // of an Argo workflow: a template

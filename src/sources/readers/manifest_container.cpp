@@ -24,6 +24,7 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
   return {.env = around.env,
           .name = around.name.empty() ? name : around.name,
           .image = around.image,
+          .when = around.when,
           .unknown = around.unknown,
           .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
 }
@@ -57,6 +58,7 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
 }
 
 void ManifestReader::container(const YamlNode& node, const Around& around) {
+  if (started_by_editor(node, around)) return;
   std::vector<ShellWord> all;
   bool ours = false;
   bool scalar = false;
@@ -89,7 +91,17 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
          tree_.offset(node),
          {}});
   }
+  if (chart_values_) {
+    context.unknown.push_back(
+        {"a chart decides what becomes of these values: give what `helm template` prints", tree_.offset(node), {}});
+  }
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
+  if (around.dialect == Dialect::kCompose && overridden_.contains(around.name)) {
+    context.unknown.push_back(
+        {"the override file beside this one changes this service: give what `docker compose config` prints",
+         tree_.offset(node),
+         {}});
+  }
   context.host = host_of(node, around, compose);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
@@ -176,22 +188,6 @@ const YamlNode* ManifestReader::named(const std::string& name) const {
   return found == named_.end() ? nullptr : found->second;
 }
 
-// The service of this file that a compose service extends; nullptr where there is none.
-const YamlNode* ManifestReader::extended(const YamlNode& node) {
-  const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
-  if (extends == nullptr) return nullptr;
-  if (is_map(extends) && value_of(*extends, "file") != nullptr) {
-    const std::size_t at = tree_.offset(*extends);
-    if (told_.insert(at).second) {
-      finder_.note(
-          {"SH002", fmt::format("{}, which this service extends, is not read", text_of(*extends, "file")), at});
-    }
-    return nullptr;
-  }
-  const YamlNode* base = named(is_map(extends) ? text_of(*extends, "service") : extends->text);
-  return is_map(base) ? base : nullptr;
-}
-
 // A key of a service, or of what it extends.
 const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view key) {
   const YamlNode* at = &node;
@@ -237,7 +233,8 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
   if (!is_scalar(path)) return;
   const ShellWord word = tree_.word(*path);
   const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
-  const auto text = filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+  const auto text =
+      filled && filled->unknowns.empty() ? file_beside(source_.name, beside(item, filled->text)) : std::nullopt;
   if (!text) {
     if (told_.insert(word.begin).second)
       finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});

@@ -188,6 +188,13 @@ void ManifestReader::gitlab_job(const YamlNode& job, Around around) {
     const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, around.env);
     set_image(word.text, filled ? static_cast<const ShellText&>(*filled) : word, around);
   }
+  const YamlNode* when = job_part(job, "when", 0);
+  if (is_scalar(when) && when->text != "on_success" && when->text != "always")
+    around.when = fmt::format("where its job is started: when: {}", when->text);
+  for (const std::string_view key : {"rules", "only", "except"}) {
+    if (job_part(job, key, 0) == nullptr || !around.when.empty()) continue;
+    around.when = fmt::format("where `{}` of its job let it", key);
+  }
   const auto run = [&](std::initializer_list<std::string_view> keys) {
     ShellText script;
     for (const std::string_view key : keys) {

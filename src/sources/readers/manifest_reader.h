@@ -40,6 +40,7 @@ class ManifestReader {
     std::vector<LaunchUnknown> unknown = {};                                 // that the image's release needs
     std::string shell = {};                                                  // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
+    std::string when = {};                                      // what a step or a job asks for before it runs
   };
 
   // Objects and what stands in them.
@@ -47,6 +48,8 @@ class ManifestReader {
   void document(const YamlNode& root);
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
+  [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
+                                           std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
   static bool is_lifecycle(std::string_view key);
   void written_file(const YamlNode& node, const YamlNode& content, const Around& around);
@@ -55,6 +58,13 @@ class ManifestReader {
   bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
   void debugged(const YamlNode& node, const Around& around);
   void argo_script(const YamlNode& node, const Around& around);
+
+  // Files of other tools.
+  void tool_settings(const YamlNode& root, const Around& around);
+  [[nodiscard]] ShellWord without_editor_names(const ShellWord& word) const;
+  bool started_by_pm2(const YamlNode& node, const Around& around);
+  void ray_job(const YamlNode& root, const Around& around);
+  bool started_by_editor(const YamlNode& node, const Around& around);
   void run_script(const ShellText& text, const RunContext& context);
 
   // Models that KServe serves by a runtime of the same file.
@@ -66,6 +76,7 @@ class ManifestReader {
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
   void job_settings(const YamlNode& node, Around& around);
+  static void asked(const YamlNode& node, std::string_view key, Around& around);
   void step_elsewhere(const ShellText& script, const Around& around);
   void steps(const YamlNode& list, Around around, int depth);
   void written_variables(const YamlNode& step, Around& around);
@@ -100,6 +111,10 @@ class ManifestReader {
   void name_all(const YamlNode& map);
   [[nodiscard]] const YamlNode* named(const std::string& name) const;
   const YamlNode* extended(const YamlNode& node);
+  const YamlNode* in_other_file(const YamlNode& node, const YamlNode& extends);
+  void included(const YamlNode& root);
+  void overridden();
+  [[nodiscard]] std::string beside(const YamlNode& node, const std::string& path) const;
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
   void built_image(const YamlNode& node);
@@ -133,12 +148,24 @@ class ManifestReader {
   std::string model_;                             // that is served by the runtime at hand
   std::vector<ShellWord> model_args_;             // its arguments, behind those of the runtime
   Values model_env_;                              // its variables, over those of the runtime
+  bool pm2_ = false;                              // entries of its `apps`
+  bool editor_ = false;                           // tasks or debugger's entries of an editor
+  bool chart_values_ = false;                     // what a chart makes of them stands in its templates
   bool tasks_ = false;                            // of Ansible: what is around a container is set on its host
   std::map<std::string, ShellWord> by_matrix_;    // variables of a workflow as written, where the matrix fills them in
   const YamlNode* services_ = nullptr;            // of a compose file
   const YamlNode* pipeline_ = nullptr;            // of GitLab
   std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others
   std::set<const YamlNode*> templates_;           // its jobs that others are made of
+  struct OtherFile {                              // of compose, whose services those of this file extend
+    std::string path = {};
+    std::unique_ptr<YamlTree> tree = {};  // none: it cannot be read
+    std::map<std::string, const YamlNode*> services = {};
+  };
+  const OtherFile& other_file(const std::string& path, std::size_t at);
+  std::map<std::string, OtherFile> other_files_;                // by their paths
+  std::map<const YamlNode*, const OtherFile*> from_elsewhere_;  // their services
+  std::set<std::string> overridden_;                            // services that compose.override.yaml changes
   std::set<std::size_t> told_;
   std::optional<Error> error_;
   [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }

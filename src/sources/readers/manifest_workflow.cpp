@@ -72,6 +72,21 @@ void ManifestReader::step_elsewhere(const ShellText& script, const Around& aroun
                 script.origin.front()});
 }
 
+// `if` of a job or of a step, `when` of a task. What always holds is no condition.
+void ManifestReader::asked(const YamlNode& node, std::string_view key, Around& around) {
+  const YamlNode* value = value_of(node, key);
+  if (value == nullptr) return;
+  std::string text = is_scalar(value) ? value->text : "a list of conditions";
+  if (text.starts_with("${{") && text.ends_with("}}")) text = text.substr(3, text.size() - 5);
+  text = text.substr(std::min(text.find_first_not_of(" \n"), text.size()));
+  text.erase(text.find_last_not_of(" \n") + 1);
+  if (text == "true" || text == "always()" || text == "success()" || text == "!cancelled()" || text.empty()) return;
+  constexpr std::size_t kMostShown = 80;
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  around.when += fmt::format("{}where {} holds", around.when.empty() ? "" : "; ", text);
+}
+
 // What a job, or the file, says of its steps: the shell and the container that they run in.
 void ManifestReader::job_settings(const YamlNode& node, Around& around) {
   const YamlNode* machine = value_of(node, "runs-on");
@@ -294,31 +309,15 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
 
 // ${{ env.NAME }} is what the workflow sets above; other expressions are filled in where it runs.
 ShellText ManifestReader::without_expressions(const ShellText& text, const Values& env) const {
-  ShellText out;
-  std::size_t from = 0;
-  for (auto at = text.text.find("${{"); at != std::string::npos; at = text.text.find("${{", from)) {
-    const auto end = text.text.find("}}", at);
-    if (end == std::string::npos) break;
-    append(out, slice(text, from, at));
-    const std::string expression = text.text.substr(at, end + 2 - at);
-    const auto given = given_.find(expression);
-    const std::size_t offset = text.origin.empty() ? at : text.origin[at];
-    const auto known = env.find(variable_of(expression));
-    if (given != given_.end()) {
-      append(out, {given->second, std::vector<std::size_t>(given->second.size(), offset), {}});
-    } else if (known != env.end()) {
-      ShellText value = known->second;
-      value.origin.assign(value.text.size(), offset);
-      append(out, value);
-    } else {
-      append(out, unknown_text(fmt::format("{} is filled in where the workflow runs; give it with {}", expression,
-                                           how_to_set(expression)),
-                               offset));
-    }
-    from = end + 2;
-  }
-  append(out, slice(text, from, text.text.size()));
-  return out;
+  return filled_expressions(text, "${{", "}}",
+                            [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+                              const auto known = env.find(variable_of(expression));
+                              if (given_.contains(expression) || known == env.end())
+                                return given_or_unknown(expression, offset, "where the workflow runs");
+                              ShellText value = known->second;
+                              value.origin.assign(value.text.size(), offset);
+                              return value;
+                            });
 }
 
 // Variables that a launcher sets from numbers of the file: LeaderWorkerSet's group size, SkyPilot's cards of a node.

@@ -1,6 +1,7 @@
 // One reader for each kind of file, and texts inside others: they are read by the reader of their own kind, and what it
 // finds is told with its place in the file. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,44 @@ Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
   return finder.script({std::string(source.text)}, context);
 }
 
+// What to paste of a file that is not read.
+std::string_view what_to_give(std::string_view name) {
+  struct Instead {
+    std::string_view part;  // of the name
+    std::string_view words;
+  };
+  constexpr auto kInstead = std::to_array<Instead>({
+      {"ustfile", "give what `just --dry-run RECIPE` prints"},
+      {".just", "give what `just --dry-run RECIPE` prints"},
+      {".tf", "give the script or the object that it hands over, as `terraform console` or `terraform plan` prints it"},
+      {"Jenkinsfile", "give the text of the `sh` step as a script"},
+      {".groovy", "give the text of the `sh` step as a script"},
+      {"tox.ini", "give the command as tox prints it, and what setenv sets"},
+      {".config.js", "give the launch in it as a command, with what env sets"},
+  });
+  for (const Instead& one : kInstead) {
+    if (name.find(one.part) != std::string_view::npos) return one.words;
+  }
+  return "give the launch in it as a command";
+}
+
 }  // namespace
+
+ShellText filled_expressions(const ShellText& text, std::string_view open, std::string_view close,
+                             const FilledIn& value) {
+  ShellText out;
+  std::size_t from = 0;
+  for (auto at = text.text.find(open); at != std::string::npos; at = text.text.find(open, from)) {
+    const auto end = text.text.find(close, at + open.size());
+    if (end == std::string::npos) break;
+    append(out, slice(text, from, at));
+    from = end + close.size();
+    const auto filled = value(text.text.substr(at, from - at), text.origin.empty() ? at : text.origin[at]);
+    append(out, filled ? *filled : slice(text, at, from));
+  }
+  append(out, slice(text, from, text.text.size()));
+  return out;
+}
 
 Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder) {
   switch (kind) {
@@ -61,7 +99,7 @@ Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& find
     case FileKind::kOther:
       if (source.text.find("sglang") == std::string_view::npos) return true;
       return failure(
-          fmt::format("files like {} are not read: give the launch in it as a command", base_name(source.name)));
+          fmt::format("files like {} are not read: {}", base_name(source.name), what_to_give(base_name(source.name))));
     case FileKind::kShell:
       break;
   }

@@ -2,7 +2,9 @@
 // understand a part says so; a file that is none of these kinds is shell text.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +67,11 @@ std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::siz
 std::vector<ShellWord> plain_words(const ShellText& text);
 // JSON as editors write it: comments and tabs blanked, so that every place stays.
 std::string plain_json(std::string_view text);
+// What is filled in later, from `open` to `close`: `value` gives the text in the place of each, from the expression
+// with its marks and its place in the file; none leaves it as it stands.
+using FilledIn = std::function<std::optional<ShellText>(const std::string& expression, std::size_t offset)>;
+ShellText filled_expressions(const ShellText& text, std::string_view open, std::string_view close,
+                             const FilledIn& value);
 // Text from `from` to `to` of `text`, with places.
 ShellText piece(std::string_view text, std::size_t from, std::size_t to);
 

@@ -1,0 +1,152 @@
+// Other files of a compose project: what a service extends, what is included, and what overrides this one. Tested by
+// tests/manifest_test.cpp.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/manifest_reader.h"
+#include "src/sources/readers/variable_file.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+constexpr std::size_t kMostFiles = 100;
+
+std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+}  // namespace
+
+// A path that a node of this file, or of another one, names: as seen from this file.
+std::string ManifestReader::beside(const YamlNode& node, const std::string& path) const {
+  const std::size_t at = tree_.offset(node);
+  for (const auto& [name, file] : other_files_) {
+    if (file.tree == nullptr || path.starts_with('/')) continue;
+    for (const auto& [service, value] : file.services) {
+      if (tree_.offset(*value) == at) return (std::filesystem::path(folder_of(name)) / path).string();
+    }
+  }
+  return path;
+}
+
+// `path`: as seen from this file. Its nodes stand at `at`, where it is named.
+const ManifestReader::OtherFile& ManifestReader::other_file(const std::string& path, std::size_t at) {
+  const auto [found, first] = other_files_.try_emplace(path);
+  OtherFile& file = found->second;
+  if (!first) return file;
+  file.path = path;
+  const auto text = other_files_.size() > kMostFiles ? std::nullopt : file_beside(source_.name, path);
+  auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
+  const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;
+  const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;
+  if (!is_map(services)) return file;
+  file.tree = std::make_unique<YamlTree>(std::move(*tree));
+  for (const auto& [name, value] : pairs_of(*services)) {
+    if (!is_scalar(name) || !is_map(value)) continue;
+    file.services.emplace(name->text, value);
+    from_elsewhere_.emplace(value, &file);
+  }
+  tree_.adopt(*file.tree, at);
+  return file;
+}
+
+// extends: {file, service}, in this file or in one that is read because of it.
+const YamlNode* ManifestReader::in_other_file(const YamlNode& node, const YamlNode& extends) {
+  const auto around = from_elsewhere_.find(&node);
+  const std::size_t at = tree_.offset(extends);
+  const YamlNode* named_file = is_map(&extends) ? value_of(extends, "file") : nullptr;
+  std::string path = around == from_elsewhere_.end() ? std::string() : around->second->path;
+  if (is_scalar(named_file)) {
+    const auto filled = interpolate(tree_.word(*named_file), Interpolation::kCompose, source_.text, given_, {});
+    if (filled && filled->unknowns.empty()) {
+      const std::string& written = filled->text;
+      path = written.starts_with('/') ? written : (std::filesystem::path(folder_of(path)) / written).string();
+    } else {
+      path.clear();
+    }
+  }
+  const OtherFile& file = other_file(path, at);
+  const auto base = file.services.find(is_map(&extends) ? text_of(extends, "service") : extends.text);
+  if (base != file.services.end()) return base->second;
+  if (told_.insert(at).second) {
+    finder_.note({"SH002",
+                  fmt::format("{}, which this service extends, is not read: what it sets is not known",
+                              is_scalar(named_file) ? named_file->text : path),
+                  at});
+  }
+  return nullptr;
+}
+
+// The service that a compose service extends; nullptr where there is none.
+const YamlNode* ManifestReader::extended(const YamlNode& node) {
+  const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
+  if (extends == nullptr) return nullptr;
+  const bool elsewhere = from_elsewhere_.contains(&node);
+  if (elsewhere || (is_map(extends) && value_of(*extends, "file") != nullptr)) return in_other_file(node, *extends);
+  const YamlNode* base = named(is_map(extends) ? text_of(*extends, "service") : extends->text);
+  return is_map(base) ? base : nullptr;
+}
+
+// Files that `include` names are projects of their own: their services run beside those of this file.
+void ManifestReader::included(const YamlNode& root) {
+  const YamlNode* list = value_of(root, "include");
+  if (!is_list(list)) return;
+  for (const YamlNode* item : list->items) {
+    const YamlNode* path = is_map(item) ? value_of(*item, "path") : item;
+    if (path == nullptr) continue;
+    const bool plain = is_scalar(path) && (!is_map(item) || item->pairs.size() == 1);
+    const ShellWord word = is_scalar(path) ? tree_.word(*path) : ShellWord{{}, tree_.offset(*path), 0};
+    const auto filled = interpolate(word, Interpolation::kCompose, source_.text, given_, {});
+    const auto text =
+        plain && filled && filled->unknowns.empty() ? file_beside(source_.name, filled->text) : std::nullopt;
+    if (!text) {
+      finder_.note({"SH002",
+                    fmt::format("{} is included and not read: give it, too, for its services run beside these",
+                                word.text.empty() ? "a list of files" : word.text),
+                    word.begin});
+      continue;
+    }
+    LaunchFinder inner(*text, given_);
+    const std::string name = (std::filesystem::path(source_.name).parent_path() / filled->text).string();
+    const auto done = finder_.descend(inner, text->size())
+                          ? read_manifest({*text, given_, name}, inner)
+                          : Result<bool>(failure("it is too long, or includes others"));
+    finder_.adopt(
+        inner, [&](std::size_t) { return word.begin; }, [](std::size_t) { return std::string(); });
+    if (!done) {
+      finder_.note(
+          {"SH002", fmt::format("{} is included and not understood: {}", word.text, done.error().text()), word.begin});
+    }
+  }
+}
+
+// docker compose reads compose.override.yaml with compose.yaml, where no -f names other files.
+void ManifestReader::overridden() {
+  constexpr std::array<std::string_view, 4> kNames = {"compose.yaml", "compose.yml", "docker-compose.yml",
+                                                      "docker-compose.yaml"};
+  constexpr std::array<std::string_view, 7> kKeys = {"command", "entrypoint", "environment", "env_file",
+                                                     "image",   "extends",    "build"};
+  const std::string_view name = base_name(source_.name);
+  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return;
+  for (const char* file : {"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml",
+                           "docker-compose.override.yaml"}) {
+    const auto text = file_beside(source_.name, file);
+    const auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
+    const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;
+    const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;
+    if (!is_map(services)) continue;
+    for (const auto& [service, value] : pairs_of(*services)) {
+      const bool changes = is_map(value) && std::any_of(kKeys.begin(), kKeys.end(), [&](std::string_view key) {
+                             return value_of(*value, key) != nullptr;
+                           });
+      if (is_scalar(service) && changes) overridden_.insert(service->text);
+    }
+  }
+}
+
+}  // namespace preflight::sources

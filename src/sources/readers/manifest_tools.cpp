@@ -1,0 +1,129 @@
+// Files of tools that start programs from JSON or YAML of their own: editors, pm2, Ray, and what charts and kustomize
+// make other files of. Tested by tests/sources_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+bool all_words(const YamlNode* list) {
+  return is_list(list) &&
+         std::all_of(list->items.begin(), list->items.end(), [](const YamlNode* item) { return is_scalar(item); });
+}
+
+}  // namespace
+
+// What kind of file a document is, where its words mean something else there.
+void ManifestReader::tool_settings(const YamlNode& root, const Around& around) {
+  const std::string_view name = base_name(source_.name);
+  const std::string kind = text_of(root, "kind");
+  chart_values_ = around.dialect == Dialect::kPiece && name.starts_with("values") &&
+                  (name.ends_with(".yaml") || name.ends_with(".yml"));
+  pm2_ = is_list(value_of(root, "apps"));
+  editor_ = is_list(value_of(root, "configurations")) ||
+            (is_list(value_of(root, "tasks")) && text_of(root, "version") == "2.0.0");
+  if (editor_) tree_.fill_in([this](const ShellWord& word) { return without_editor_names(word); });
+  if (kind == "RayJob") ray_job(root, around);
+  const bool kustomizes = name.starts_with("kustomization.") || kind == "Kustomization" || kind == "Component";
+  const bool argo = kind == "Application" || kind == "ApplicationSet" || kind == "HelmRelease";
+  if (!kustomizes && !argo) return;
+  finder_.note({"SH004",
+                kustomizes ? "a kustomization changes other files: give what `kustomize build` prints"
+                           : fmt::format("this {} hands values to a chart or names other files: give what `helm "
+                                         "template` or `kustomize build` prints",
+                                         kind),
+                tree_.offset(root)});
+}
+
+// ${workspaceFolder}, ${env:NAME}, ${input:NAME}: the editor fills them in.
+ShellWord ManifestReader::without_editor_names(const ShellWord& word) const {
+  const auto value = [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+    return given_or_unknown(expression, offset, "by the editor");
+  };
+  return {filled_expressions(word, "${", "}", value), word.begin, word.end};
+}
+
+// An editor's task: a program with its arguments, or a text for a shell with words behind it.
+bool ManifestReader::started_by_editor(const YamlNode& node, const Around& around) {
+  const YamlNode* command = value_of(node, "command");
+  const YamlNode* args = value_of(node, "args");
+  if (!editor_ || !is_scalar(command) || (args != nullptr && !all_words(args))) return false;
+  RunContext context = context_of(around, text_of(node, "label"));
+  const YamlNode* options = value_of(node, "options");
+  const YamlNode* env = is_map(options) ? value_of(*options, "env") : nullptr;
+  if (env != nullptr) environment(*env, around, context.env);
+  for (const char* system : {"linux", "windows", "osx"}) {
+    if (std::string_view(system) != "linux" || !is_map(value_of(node, system))) continue;
+    context.unknown.push_back(
+        {"`linux` of this task changes it: give the launch as a command", tree_.offset(*value_of(node, system)), {}});
+  }
+  const ShellWord first = tree_.word(*command);
+  const bool process = text_of(node, "type") == "process";
+  if (args == nullptr && !process) {
+    if (speaks(first)) run_script(first, context);
+    return true;
+  }
+  std::vector<ShellWord> words = process ? std::vector<ShellWord>{first} : plain_words(first);
+  if (args != nullptr) {
+    for (ShellWord& word : words_of(*args)) words.push_back(std::move(word));
+  }
+  if (std::any_of(words.begin(), words.end(), [](const ShellWord& word) { return speaks(word); }))
+    finder_.words(words, context);
+  return true;
+}
+
+// An entry of pm2: a program with its arguments, or a line for a shell where it has blanks and no arguments.
+bool ManifestReader::started_by_pm2(const YamlNode& node, const Around& around) {
+  const YamlNode* script = value_of(node, "script");
+  if (!pm2_ || !is_scalar(script)) return false;
+  RunContext context = context_of(around);
+  if (const YamlNode* env = value_of(node, "env")) environment(*env, around, context.env);
+  const ShellWord program = tree_.word(*script);
+  const YamlNode* args = value_of(node, "args");
+  if (args == nullptr && program.text.find(' ') != std::string::npos) {
+    if (speaks(program)) run_script(program, context);
+    return true;
+  }
+  std::vector<ShellWord> words;
+  for (const char* key : {"interpreter", "interpreter_args", "script", "args"}) {
+    const YamlNode* value = value_of(node, key);
+    if (value == nullptr || (std::string_view(key) == "interpreter" && value->text == "none")) continue;
+    const bool list = is_list(value);
+    for (ShellWord& word : list ? words_of(*value) : plain_words(tree_.word(*value))) words.push_back(std::move(word));
+  }
+  if (std::any_of(words.begin(), words.end(), [](const ShellWord& word) { return speaks(word); }))
+    finder_.words(words, context);
+  return true;
+}
+
+// The entry point of a Ray job: a line for a shell in a container of the cluster's head.
+void ManifestReader::ray_job(const YamlNode& root, const Around& around) {
+  const YamlNode* spec = value_of(root, "spec");
+  const YamlNode* entrypoint = is_map(spec) ? value_of(*spec, "entrypoint") : nullptr;
+  if (!is_scalar(entrypoint)) return;
+  Around inside = around;
+  if (const YamlNode* name = at_path(&root, {"metadata", "name"}); is_scalar(name)) inside.name = name->text;
+  const YamlNode* containers = at_path(spec, {"rayClusterSpec", "headGroupSpec", "template", "spec", "containers"});
+  if (is_list(containers) && !containers->items.empty() && is_map(containers->items.front())) {
+    take_image(*containers->items.front(), inside);
+    environments(*containers->items.front(), inside, inside.env, 0);
+  }
+  const YamlNode* environment_text = value_of(*spec, "runtimeEnvYAML");
+  const ShellWord script = tree_.word(*entrypoint);
+  if (!speaks(script)) return;
+  if (is_scalar(environment_text) && environment_text->text.find("env_vars") != std::string::npos) {
+    finder_.note({"SH002", "runtimeEnvYAML is not read: the variables that it sets are not known",
+                  tree_.offset(*environment_text)});
+  }
+  run_script(script, context_of(inside));
+}
+
+}  // namespace preflight::sources
