@@ -116,6 +116,7 @@ std::vector<Subcommand> subcommands(Flags& f) {
              ->type_name("FILE")
              ->required();
          add_output_options(app, f.launches);
+         app.add_option("--launch", f.launches.launch, "One of them: its number from 1, or its name");
          app.add_option("--set", f.launches.variables, "NAME=VALUE of a variable in the files")
              ->allow_extra_args(false);
        },

@@ -29,6 +29,70 @@ TEST(Upgrade, TellsWhatALaterReleaseDoesOtherwise) {
   EXPECT_THAT(back.out, HasSubstr("refused by the argument parser"));
 }
 
+// A text with a launch in it, and every launch of a folder, are compared as the same arguments are.
+TEST(Upgrade, OfACommandAndOfAFolderIsThatOfItsArguments) {
+  const TemporaryDirectory dir;
+  const std::string launch = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --device xpu";
+  const std::vector<std::string> releases = {"upgrade",          "--from", "0.5.13",   "--to", "0.5.21",
+                                             "--device-profile", "b60",    "--format", "json"};
+  const auto told = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = releases;
+    all.insert(all.end(), words.begin(), words.end());
+    return nlohmann::json::parse(run_tool(all).out);
+  };
+  const auto plain = told({"--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"});
+  EXPECT_FALSE(plain["fields"].empty());
+  EXPECT_EQ(told({"--command", launch}), plain);
+  EXPECT_EQ(told({"--command", "docker run lmsysorg/sglang:v0.5.19-xpu " + launch})["fields"], plain["fields"]);
+  dir.file("a.sh", launch + "\n");
+  const auto fleet = told({dir.path()});
+  ASSERT_EQ(fleet["launches"].size(), 1U);
+  for (const char* part : {"before", "after", "outcome", "fields", "defaults", "findings_new", "worse"})
+    EXPECT_EQ(fleet["launches"][0][part], plain[part]) << part;
+}
+
+// A fleet on one page: each from the release of its image, and those of which the same is said together.
+TEST(Upgrade, OfAFolderStandsOnOnePage) {
+  const TemporaryDirectory dir;
+  const std::string launch = "python -m sglang.launch_server --device xpu --model-path ";
+  dir.file("a.yaml", "services:\n  a: {image: 'lmsysorg/sglang:v0.5.13-xpu', command: " + launch +
+                         "Qwen/Qwen3-0.6B}\n  b: {image: 'lmsysorg/sglang:v0.5.13-xpu', command: " + launch +
+                         "Qwen/Qwen3-0.6B}\n  c: {image: 'lmsysorg/sglang:v0.5.23-xpu', command: " + launch +
+                         "Qwen/Qwen3-0.6B}\n  d: {image: 'lmsysorg/sglang:v0.5.13-xpu', command: " + launch +
+                         "google/gemma-2-9b-it}\n");
+  const std::vector<std::string> words = {"upgrade", "--to", "0.5.23", "--device-profile", "b60", dir.path()};
+  const ToolRun run = run_tool(words);
+  EXPECT_EQ(run.status, 1) << run.out << run.err;  // d no longer fits
+  EXPECT_THAT(run.out,
+              HasSubstr("a.yaml:2 a\n" + dir.path() + "/a.yaml:3 b\n  SGLang 0.5.13 → SGLang 0.5.23: different"));
+  EXPECT_THAT(run.out, HasSubstr("a.yaml:4 c\n  SGLang 0.5.23 → SGLang 0.5.23: the same in both"));
+  EXPECT_THAT(run.out, HasSubstr("PL002"));
+  EXPECT_THAT(run.out, HasSubstr("(of what these launches leave alone)"));
+  EXPECT_THAT(run.out, HasSubstr("4 launches: 1 worse off, 0 still fail, 2 different, 1 the same, 0 not compared"));
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_tool(all);
+  };
+  EXPECT_EQ(with({"--launch", "c"}).status, 0);
+  EXPECT_THAT(with({"--launch", "2"}).out, HasSubstr("1 launch: 0 worse off, 0 still fail, 1 different"));
+  EXPECT_EQ(with({"--launch", "5"}).status, 2);
+  // What is the same in all of them stands there once.
+  std::filesystem::remove(dir.path() + "/a.yaml");
+  dir.file("a.sh", launch + "Qwen/Qwen3-0.6B\n" + launch + "Qwen/Qwen3-8B --tp 2\n");
+  const std::string same = with({"--from", "0.5.13"}).out;
+  const auto at = same.find("sampling_backend");
+  EXPECT_LT(same.find("(the same in all of them)"), at);
+  EXPECT_EQ(same.find("sampling_backend", at + 1), std::string::npos) << same;
+  // What is not known of one is said, and counts.
+  dir.file("b.sh", launch + "$M\n" + launch + "m\n");
+  const ToolRun open = with({"--launch", "3"});
+  EXPECT_EQ(open.status, 1);
+  EXPECT_THAT(open.out, HasSubstr("not compared: 1:58: the variable M is not set"));
+  EXPECT_THAT(with({"--launch", "4"}).out, HasSubstr("no image says which release it runs on now: give --from"));
+  EXPECT_EQ(run_tool({"upgrade", "--", "--model-path", "m"}).status, 2);
+}
+
 TEST(Upgrade, FromAReleaseThatRefusesTellsWhatStandsInTheWayAfterwards) {
   // 0.5.13 refuses intel_xpu for the prefill of MLA; 0.5.23 takes it, and the weights do not fit one card.
   const ToolRun run = run_tool({"upgrade", "--from", "0.5.13", "--to", "0.5.23", "--format", "json", "--device-profile",

@@ -229,6 +229,9 @@ TEST(CheckPaths, OneOfSeveralIsPicked) {
     const Json report = Json::parse(run.out, nullptr, false);
     return report.contains("launch") ? report["launch"]["argv"][1].get<std::string>() : run.err;
   };
+  EXPECT_EQ(run_tool({"launches", path, "--launch", "big"}).out, path + ":3 (big)\n  --model-path Qwen/Qwen3-8B\n");
+  EXPECT_THAT(run_tool({"check", "--no-kernel", path, "--launch", "2"}).out, HasSubstr("1 file: 1 launch checked"));
+  EXPECT_EQ(run_tool({"check", "--no-kernel", path, "--launch", "3"}).status, 2);
   EXPECT_EQ(model("1"), "Qwen/Qwen3-0.6B");
   EXPECT_EQ(model("big"), "Qwen/Qwen3-8B");
   EXPECT_THAT(model("3"), HasSubstr("there is no such launch"));

@@ -232,10 +232,20 @@ Difference difference(const Side& a, const Side& b) {
   return d;
 }
 
-void report_difference(const Difference& d, const Side& a, const Side& b, const OutputOptions& output) {
-  report::print(output.format == Format::kJson ? report::comparison_json(d, a.name, b.name)
-                                               : report::comparison_text(d, a.name, b.name, output.colour));
+void report_difference(const Difference& d, const std::string& before, const std::string& after,
+                       const OutputOptions& output) {
+  report::print(output.format == Format::kJson ? report::comparison_json(d, before, after)
+                                               : report::comparison_text(d, before, after, output.colour));
 }
+
+// What a command's image or interpreter says of its release does not count.
+LaunchInput as_of(Release release, const char* option, LaunchInput input) {
+  input.release = release;
+  input.machine.facts.release = {release.text(), Origin::kGiven, option};
+  return input;
+}
+
+std::string name_of(Release release) { return "SGLang " + release.text(); }
 
 int refuse(const Error& error) {
   report::complain(error.text());
@@ -263,21 +273,22 @@ Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
 
 }  // namespace
 
-int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
-            const OutputOptions& output) {
-  LaunchInput old_input = input;
-  old_input.release = from;
-  LaunchInput new_input = input;
-  new_input.release = to;
-  auto a = side_of(old_input, "SGLang " + from.text(), rules);
-  if (!a) return refuse(a.error());
-  auto b = side_of(new_input, "SGLang " + to.text(), rules);
-  if (!b) return refuse(b.error());
+Result<Difference> release_difference(const LaunchInput& input, Release from, Release to, const CheckOptions& rules) {
+  auto a = side_of(as_of(from, "--from", input), name_of(from), rules);
+  if (!a) return tl::make_unexpected(a.error());
+  auto b = side_of(as_of(to, "--to", input), name_of(to), rules);
+  if (!b) return tl::make_unexpected(b.error());
   Tries tries;
   try_remedies(b->prepared, rules, b->findings, tries);
-  const Difference d = difference(*a, *b);
-  report_difference(d, *a, *b, output);
-  return d.worse || d.still_fails ? kFindings : kOk;
+  return difference(*a, *b);
+}
+
+int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,
+            const OutputOptions& output) {
+  const auto d = release_difference(input, from, to, rules);
+  if (!d) return refuse(d.error());
+  report_difference(*d, name_of(from), name_of(to), output);
+  return d->worse || d->still_fails ? kFindings : kOk;
 }
 
 int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,
@@ -293,7 +304,7 @@ int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::str
   Tries tries;
   try_remedies(b->prepared, rules, b->findings, tries);
   const Difference d = difference(*a, *b);
-  report_difference(d, *a, *b, output);
+  report_difference(d, a->name, b->name, output);
   return d.outcome_differs() || !d.fields.empty() ? kFindings : kOk;
 }
 

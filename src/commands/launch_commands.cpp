@@ -70,7 +70,11 @@ void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {
   add_output_options(app, flags.launch);
   add_source_options(app, flags.launch);
   add_target_options(app, flags.launch);
-  app.add_option("--from", flags.from, "The release the launch runs on now")->required();
+  app.add_option("PATH", flags.paths,
+                 "Files, directories or patterns (- is standard input): every launch in them is compared by itself")
+      ->type_name("FILE");
+  app.add_option("--from", flags.from,
+                 "The release the launch runs on now (default, for launches in PATH: that of their images)");
   app.add_option("--to", flags.to, "The release it is to run on (default: the newest supported)");
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
@@ -111,9 +115,17 @@ int run_upgrade(const UpgradeFlags& flags, std::vector<std::string> arguments) {
   if (!to) return refuse(to.error());
   const auto rules = rule_options(flags.kernel_date);
   if (!rules) return refuse(rules.error());
-  if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
+  if (!flags.paths.empty() && launch_given(flags.launch, arguments))
+    return refuse({"give paths, or one launch behind -- or with --command, not both"});
+  if (flags.paths.empty() && flags.from.empty())
+    return refuse({"--from is required: the release that the launch runs on now"});
+  if (flags.paths.empty() && !launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
   auto input = launch_input(flags.launch, std::move(arguments));
   if (!input) return refuse(input.error());
+  if (!flags.paths.empty()) {
+    return upgrade_paths(*input, flags.paths, flags.from.empty() ? std::nullopt : std::optional(*from), *to, *rules,
+                         output_options(flags.launch));
+  }
   return upgrade(*input, *from, *to, *rules, output_options(flags.launch));
 }
 

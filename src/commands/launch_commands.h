@@ -21,6 +21,7 @@ struct MemoryFlags {
 
 struct UpgradeFlags {
   LaunchFlags launch;
+  std::vector<std::string> paths;
   std::string from;
   std::string to;
   std::string kernel_date;

@@ -542,7 +542,6 @@ std::optional<Error> misplaced(const CheckFlags& flags, const LaunchInput& input
   if (flags.paths.empty()) return std::nullopt;
   const bool one = input.command || !input.arguments.empty() || !flags.launch.batch.empty();
   if (one) return Error{"give paths, or one launch behind -- or with --command, not both"};
-  if (!flags.launch.launch.empty()) return Error{"--launch chooses in one command: name it with --command-file"};
   if (flags.fix) return Error{"--fix writes into one launch's file: name it with --command-file"};
   if (!flags.inject.empty() || !flags.case_line.empty()) {
     return Error{"--inject and --case look at one launch: name it with --command-file"};

@@ -2,12 +2,16 @@
 #include "src/report/comparison_report.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
+#include "src/report/launches_report.h"
 #include "src/report/printable.h"
 #include "src/report/report_json.h"
 #include "src/report/style.h"
@@ -44,44 +48,166 @@ std::string fields_list(const Difference& d, const std::string& until, const Sty
   return out;
 }
 
-}  // namespace
+bool is_same(const Difference& d) {
+  return !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
+}
 
-std::string comparison_text(const Difference& d, const std::string& before, const std::string& after, bool colour) {
-  const Style style(colour);
-  const std::string until = d.compared_until.empty() ? "" : fmt::format(" (before {})", d.compared_until);
-  std::string out = fmt::format("{}  {}\n{}  {}\n", style.bold(before), printable(d.outcome_before), style.bold(after),
-                                printable(d.outcome_after));
-  out += fields_list(d, until, style);
-  out += findings_list("Findings that are gone", d.gone, style) + findings_list("New findings", d.added, style);
-  const bool same = !d.outcome_differs() && d.fields.empty() && d.defaults.empty() && d.gone.empty() && d.added.empty();
-  out += same            ? style.green("the same in both")
+std::string verdict_of(const Difference& d, const Style& style) {
+  return is_same(d)      ? style.green("the same in both")
          : d.worse       ? style.red("worse off")
          : d.still_fails ? style.red("still fails, otherwise")
                          : style.yellow("different");
+}
+
+std::string until_of(const Difference& d) {
+  return d.compared_until.empty() ? "" : fmt::format(" (before {})", d.compared_until);
+}
+
+std::string counts_of(const Difference& d) {
   const auto fields = d.fields.size();
-  out += ": " + (d.fields_compared ? fmt::format("{} field{}{}", fields, fields == 1 ? " differs" : "s differ", until)
-                                   : std::string("fields not compared"));
-  return out +
-         fmt::format(", {} finding{} gone, {} new\n", d.gone.size(), d.gone.size() == 1 ? "" : "s", d.added.size());
+  const std::string compared =
+      d.fields_compared ? fmt::format("{} field{}{}", fields, fields == 1 ? " differs" : "s differ", until_of(d))
+                        : std::string("fields not compared");
+  return fmt::format("{}, {} finding{} gone, {} new", compared, d.gone.size(), d.gone.size() == 1 ? "" : "s",
+                     d.added.size());
+}
+
+Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
+  Json out = Json::object();
+  for (const auto& f : pairs) out[f.name] = {{"before", f.before}, {"after", f.after}};
+  return out;
+}
+
+Json difference_json(const Difference& d, const std::string& before, const std::string& after) {
+  return {{"before", before},
+          {"after", after},
+          {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
+          {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
+          {"fields", d.fields_compared ? pairs_json(d.fields) : Json(nullptr)},
+          {"defaults", d.fields_compared ? pairs_json(d.defaults) : Json(nullptr)},
+          {"findings_gone", findings_json(d.gone)},
+          {"findings_new", findings_json(d.added)},
+          {"worse", d.worse},
+          {"still_fails", d.still_fails}};
+}
+
+bool same_pair(const Difference::FieldPair& a, const Difference::FieldPair& b) {
+  return a.name == b.name && a.before == b.before && a.after == b.after;
+}
+
+// Fields that differ in the same way in every launch, where there are several: told once.
+std::vector<Difference::FieldPair> shared_fields(const std::vector<ComparedLaunch>& launches) {
+  std::optional<std::vector<Difference::FieldPair>> out;
+  std::size_t compared = 0;
+  for (const ComparedLaunch& launch : launches) {
+    if (!launch.difference) continue;
+    ++compared;
+    const auto& fields = launch.difference->fields;
+    if (!out) out = fields;
+    std::erase_if(*out, [&](const Difference::FieldPair& shared) {
+      return std::ranges::none_of(fields, [&](const auto& field) { return same_pair(shared, field); });
+    });
+  }
+  return compared < 2 ? std::vector<Difference::FieldPair>{} : *out;
+}
+
+// What the difference of one launch of many says: launches of which it says the same stand together.
+std::string fleet_entry(const ComparedLaunch& launch, const std::vector<Difference::FieldPair>& shared,
+                        const Style& style) {
+  if (!launch.difference) return "  " + style.red("not compared") + ": " + printable(launch.why) + "\n";
+  Difference d = *launch.difference;
+  d.defaults.clear();  // told once, below
+  std::erase_if(d.fields, [&](const Difference::FieldPair& field) {
+    return std::ranges::any_of(shared, [&](const auto& one) { return same_pair(one, field); });
+  });
+  std::string out = fmt::format("  {} → {}: {}: {}\n", launch.before, launch.after,
+                                verdict_of(*launch.difference, style), counts_of(*launch.difference));
+  std::string body;
+  if (d.outcome_differs())
+    body += fmt::format("{}  {}\n{}  {}\n", launch.before, printable(d.outcome_before), launch.after,
+                        printable(d.outcome_after));
+  body += fields_list(d, until_of(d), style) + findings_list("Findings that are gone", d.gone, style) +
+          findings_list("New findings", d.added, style);
+  for (std::size_t from = 0; from < body.size();) {
+    const std::size_t end = std::min(body.find('\n', from), body.size());
+    out += "  " + body.substr(from, end - from) + "\n";
+    from = end + 1;
+  }
+  return out;
+}
+
+std::string fleet_summary(const FleetComparison& fleet) {
+  const auto count = [&](const auto& wanted) { return std::ranges::count_if(fleet.launches, wanted); };
+  const auto same = count([](const auto& l) { return l.difference && is_same(*l.difference); });
+  const auto worse = count([](const auto& l) { return l.difference && l.difference->worse; });
+  const auto fail = count([](const auto& l) { return l.difference && l.difference->still_fails; });
+  const auto open = count([](const auto& l) { return !l.difference; });
+  const auto all = static_cast<std::ptrdiff_t>(fleet.launches.size());
+  return fmt::format("{} launch{}: {} worse off, {} still fail{}, {} different, {} the same, {} not compared\n", all,
+                     all == 1 ? "" : "es", worse, fail, fail == 1 ? "s" : "", all - same - worse - fail - open, same,
+                     open);
+}
+
+}  // namespace
+
+std::string fleet_text(const FleetComparison& fleet, bool colour) {
+  const Style style(colour);
+  const std::vector<Difference::FieldPair> shared = shared_fields(fleet.launches);
+  std::vector<std::pair<std::string, std::string>> entries;  // what is said, and of which launches
+  std::map<std::string, std::size_t> defaults;               // and of how many launches
+  for (const ComparedLaunch& launch : fleet.launches) {
+    const std::string said = fleet_entry(launch, shared, style);
+    const auto known = std::ranges::find(entries, said, &std::pair<std::string, std::string>::first);
+    std::string& titles = known == entries.end() ? entries.emplace_back(said, "").second : known->second;
+    titles += style.bold(printable(launch.title)) + "\n";
+    if (!launch.difference) continue;
+    for (const auto& f : launch.difference->defaults)
+      ++defaults[fmt::format("{} {} → {}", f.name, printable(f.before), printable(f.after))];
+  }
+  std::string out;
+  for (const auto& [said, titles] : entries) out += titles + said;
+  if (!shared.empty()) out += style.bold("Fields") + style.dim(" (the same in all of them)") + "\n";
+  for (const auto& f : shared) out += fmt::format("  {} {} → {}\n", f.name, printable(f.before), printable(f.after));
+  if (!defaults.empty())
+    out += style.bold("Other defaults") + style.dim(" (of what these launches leave alone)") + "\n";
+  for (const auto& [what, count] : defaults) {
+    out += fmt::format("  {}", what);
+    if (count != fleet.launches.size()) out += fmt::format(" ({} of them)", count);
+    out += "\n";
+  }
+  for (const SkippedFile& file : fleet.skipped)
+    out += fmt::format("not read: {}: {}\n", printable(file.file), printable(file.why));
+  return out + fleet_summary(fleet);
+}
+
+std::string fleet_json(const FleetComparison& fleet) {
+  Json launches = Json::array();
+  for (const ComparedLaunch& launch : fleet.launches) {
+    Json one = launch.difference ? difference_json(*launch.difference, launch.before, launch.after)
+                                 : Json{{"not_compared", launch.why}};
+    one["launch"] = read_launch_json(launch.read);
+    launches.push_back(std::move(one));
+  }
+  Json skipped = Json::array();
+  for (const SkippedFile& file : fleet.skipped) skipped.push_back({{"file", file.file}, {"why", file.why}});
+  return json_dump(Json{{"format_version", kJsonFormatVersion},
+                        {"launches", std::move(launches)},
+                        {"skipped", std::move(skipped)}}) +
+         "\n";
+}
+
+std::string comparison_text(const Difference& d, const std::string& before, const std::string& after, bool colour) {
+  const Style style(colour);
+  std::string out = fmt::format("{}  {}\n{}  {}\n", style.bold(before), printable(d.outcome_before), style.bold(after),
+                                printable(d.outcome_after));
+  out += fields_list(d, until_of(d), style);
+  out += findings_list("Findings that are gone", d.gone, style) + findings_list("New findings", d.added, style);
+  return out + verdict_of(d, style) + ": " + counts_of(d) + "\n";
 }
 
 std::string comparison_json(const Difference& d, const std::string& before, const std::string& after) {
-  Json fields = Json::object();
-  for (const auto& f : d.fields) fields[f.name] = {{"before", f.before}, {"after", f.after}};
-  Json defaults = Json::object();
-  for (const auto& f : d.defaults) defaults[f.name] = {{"before", f.before}, {"after", f.after}};
-  const Json out = {
-      {"format_version", kJsonFormatVersion},
-      {"before", before},
-      {"after", after},
-      {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
-      {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
-      {"fields", d.fields_compared ? std::move(fields) : Json(nullptr)},
-      {"defaults", d.fields_compared ? std::move(defaults) : Json(nullptr)},
-      {"findings_gone", findings_json(d.gone)},
-      {"findings_new", findings_json(d.added)},
-      {"worse", d.worse},
-      {"still_fails", d.still_fails}};
+  Json out = {{"format_version", kJsonFormatVersion}};
+  out.update(difference_json(d, before, after));
   return json_dump(out) + "\n";
 }
 

@@ -1,10 +1,13 @@
 // Two launches side by side, as text and as JSON: `upgrade` and `resolve --diff`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "preflight/diagnostic.h"
+#include "preflight/read_launch.h"
+#include "src/report/check_run.h"
 
 namespace preflight::report {
 
@@ -29,6 +32,25 @@ struct Difference {
   std::vector<Diagnostic> added;    // of the second only
   [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
 };
+
+// A launch of many, in two releases.
+struct ComparedLaunch {
+  std::string title;
+  ReadLaunch read;
+  std::string before;  // "SGLang 0.5.12"
+  std::string after;
+  std::optional<Difference> difference = {};
+  std::string why = {};  // it was not compared
+};
+
+struct FleetComparison {
+  std::vector<ComparedLaunch> launches = {};
+  std::vector<SkippedFile> skipped = {};
+};
+
+// One page for all: launches of which the same is said stand together.
+std::string fleet_text(const FleetComparison& fleet, bool colour);
+std::string fleet_json(const FleetComparison& fleet);
 
 std::string comparison_text(const Difference& difference, const std::string& before, const std::string& after,
                             bool colour);

@@ -79,20 +79,16 @@ class PathCheck {
     run_.launches.push_back(std::move(out));
   }
 
-  [[nodiscard]] LaunchInput input_of(const ReadFile& file, std::size_t index) const {
-    LaunchInput input = command_.input;
+  [[nodiscard]] LaunchInput input_for(const ReadFile& file, std::size_t index) const {
+    LaunchInput input = input_of(command_.input, file, index);
     const auto release = parse_release(file.launches[index].release);
     if (!release_given_ && release && is_supported(*release)) input.release = *release;
-    input.command = file.text;
-    input.command_name = file.name;
-    input.command_is_file = file.name != "standard input";
-    input.found = &file.launches[index];
     return input;
   }
 
   void one(const ReadFile& file, std::size_t index) {
     CheckCommand command = command_;
-    command.input = input_of(file, index);
+    command.input = input_for(file, index);
     const LaunchInput& input = command.input;
     ReadLaunch read = shown_launch(file.launches[index], file.name, input.release);
     if (!read.unknown.empty()) return not_checked(std::move(read), input.command_is_file, "");
@@ -173,6 +169,11 @@ class PathCheck {
   report::CheckRun run_;
 };
 
+int refuse(const Error& error) {
+  report::complain(error.text());
+  return kBadInput;
+}
+
 // A note quotes options of the text.
 std::string without_secrets(const std::string& message) {
   std::string out;
@@ -201,20 +202,16 @@ std::vector<report::ReadNote> notes_of(const sources::LaunchCommand& launch, con
 }  // namespace
 
 int check_paths(const CheckCommand& command, const std::vector<std::string>& paths, bool release_given) {
-  const auto files = read_files(paths, command.input.variables);
-  if (!files) {
-    report::complain(files.error().text());
-    return kBadInput;
-  }
+  auto files = read_files(paths, command.input.variables);
+  if (!files) return refuse(files.error());
+  if (const auto error = keep_chosen(command.input.launch_choice, *files)) return refuse(*error);
   return PathCheck(command, release_given).run(*files);
 }
 
 int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output) {
-  const auto files = read_files(paths, input.variables);
-  if (!files) {
-    report::complain(files.error().text());
-    return kBadInput;
-  }
+  auto files = read_files(paths, input.variables);
+  if (!files) return refuse(files.error());
+  if (const auto error = keep_chosen(input.launch_choice, *files)) return refuse(*error);
   const bool json = output.format == Format::kJson;
   std::vector<report::ToldLaunch> all;
   bool unread = false;

@@ -106,4 +106,34 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
   return out;
 }
 
+std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files) {
+  if (choice.empty()) return std::nullopt;
+  std::size_t number = 0;
+  std::string list;
+  for (ReadFile& file : files) {
+    std::vector<sources::LaunchCommand> kept;
+    for (sources::LaunchCommand& launch : file.launches) {
+      ++number;
+      constexpr std::size_t kMostListed = 20;
+      if (number <= kMostListed)
+        list += fmt::format("{}{} {}", list.empty() ? "" : ", ", number, launch.name.empty() ? file.name : launch.name);
+      if (choice == std::to_string(number) || choice == launch.name) kept.push_back(std::move(launch));
+    }
+    file.launches = std::move(kept);
+  }
+  std::erase_if(files, [](const ReadFile& file) { return file.launches.empty(); });
+  if (!files.empty()) return std::nullopt;
+  return Error{fmt::format("--launch {}: there is no such launch; there are {}", choice, list.empty() ? "none" : list)};
+}
+
+LaunchInput input_of(const LaunchInput& asked, const ReadFile& file, std::size_t index) {
+  LaunchInput input = asked;
+  input.launch_choice.clear();
+  input.command = file.text;
+  input.command_name = file.name;
+  input.command_is_file = file.name != "standard input";
+  input.found = &file.launches[index];
+  return input;
+}
+
 }  // namespace preflight::commands

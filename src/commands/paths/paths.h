@@ -1,10 +1,12 @@
 // The files that paths name: directories are walked, patterns matched, "-" is standard input.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "preflight/result.h"
+#include "src/intake/launch_input.h"
 #include "src/sources/launch_command.h"
 
 namespace preflight::commands {
@@ -23,5 +25,11 @@ struct ReadFile {
 
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables);
+
+// --launch among all of them: its number in their order, or its name; files without one go. "" keeps all. Errors: there
+// is none.
+std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files);
+// What is asked of a launch of a file.
+LaunchInput input_of(const LaunchInput& asked, const ReadFile& file, std::size_t index);
 
 }  // namespace preflight::commands
