@@ -349,6 +349,7 @@ Val Follower::call_native(const std::string& name, const Object& callee, Argumen
     if (name.starts_with("pathlib.Path.")) {
       if (auto out = path_method(name.substr(13), self, a)) return *out;
     }
+    if (auto out = ipython(name, a)) return *out;
     if (auto out = parser_call(name, callee, a)) return *out;
     if (auto out = workers(name, callee, a)) return *out;
     return unclear();

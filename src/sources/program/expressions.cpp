@@ -253,7 +253,7 @@ Val Follower::name_value(const Expr& e) {
   // Pieces of programs leave their imports out.
   if (e.name == "popen_launch_server" || e.name == "launch_server_cmd" || e.name == "execute_shell_command" ||
       e.name == "ServerArgs" || e.name == "prepare_server_args" || e.name == "os" || e.name == "subprocess" ||
-      e.name == "sys" || e.name == "shlex" || e.name == "json" || e.name == "asyncio")
+      e.name == "sys" || e.name == "shlex" || e.name == "json" || e.name == "asyncio" || e.name == "get_ipython")
     return native(e.name);
   if (e.name == "sgl" || e.name == "sglang") return native("sglang");
   if (e.name == "Engine" && source_.text.find("sglang") != std::string_view::npos) return native("sglang.Engine");

@@ -3,6 +3,7 @@
 // or skip is told with each launch behind it.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -219,8 +220,30 @@ class Follower {
   [[nodiscard]] bool names_server(const Val& v, int depth = 0) const;
   void left_lists();
 
+  // --- IPython (ipython.cpp) ---
+  struct LineField {
+    ShellText expression;
+    char conversion = '\0';
+    bool braces = false;  // {NAME}, not $NAME
+  };
+  struct LinePart {
+    ShellText text;
+    std::optional<LineField> field = {};  // behind it
+  };
+  std::optional<Val> ipython(const std::string& name, Arguments& a);
+  void line_magic(const std::string& magic, const ShellText& line, std::size_t at);
+  void cell_magic(const std::string& magic, const ShellText& line, const Val& cell, Arguments& a);
+  ShellText filled_line(const ShellText& line);
+  static std::optional<std::vector<LinePart>> line_parts(const ShellText& line);
+  static std::optional<LineField> line_field(const ShellText& line, std::size_t open, std::size_t close);
+  static void dollar_fields(const ShellText& literal, std::vector<LinePart>& out);
+  std::optional<ShellText> field_text(const LineField& field, bool& unset);
+  [[nodiscard]] std::optional<Val> bound(const std::string& name) const;
+
   // --- what is known of everything ---
-  [[nodiscard]] int line(std::size_t at) const { return finder_.place(at).line; }
+  [[nodiscard]] int line(std::size_t at) const {
+    return source_.line != nullptr ? (*source_.line)(at) : finder_.place(at).line;
+  }
   void spend(std::size_t steps);
 
   const SourceText& source_;
@@ -242,6 +265,7 @@ class Follower {
   std::vector<std::pair<Object*, std::size_t>> named_lists_;  // that name a server, and where
   std::set<Object*> used_;                                    // of them
   std::set<std::string> once_;
+  std::deque<Program> fields_;  // of lines of IPython: what is followed points into them
   std::vector<Val>* yields_ = nullptr;
   int quiet_ = 0;    // nothing is recorded
   int tries_ = 0;    // around what is followed

@@ -330,6 +330,7 @@ std::optional<Val> Follower::start_server(const std::string& name, Arguments& a)
 }
 
 std::optional<Val> Follower::start(const std::string& name, Arguments& a) {
+  if (auto out = ipython(name, a)) return out;
   if (auto out = start_process(name, a)) return out;
   if (auto out = start_by_words(name, a)) return out;
   return start_server(name, a);

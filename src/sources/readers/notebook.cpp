@@ -1,11 +1,13 @@
 // Jupyter notebooks: their code cells are one Python program, in which lines with "!" are commands of a shell and
 // "%%bash" makes a script of a cell. Tested by tests/sources_test.cpp.
 #include <algorithm>
+#include <cctype>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "src/sources/mentions.h"
-#include "src/sources/readers/python_program.h"
+#include "src/sources/program/follower.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/yaml_tree.h"
 
@@ -62,17 +64,14 @@ class Notebook {
     for (Cell& cell : cells_) {
       if (auto done = take(cell); !done) return done;
     }
-    return run_program();
+    if (auto done = run_program(); !done) return done;
+    for (const auto& [name, text] : files_) {
+      if (auto done = read_part(text, kind_of(text.text, name), name, source_, finder_); !done) return done;
+    }
+    return true;
   }
 
  private:
-  struct Line {  // a command of a shell, or a variable that is set
-    std::size_t at;
-    std::size_t to;
-    std::size_t indent;
-    bool variable;
-  };
-
   void collect(const YamlTree& tree, const YamlNode& root) {
     const YamlNode* cells = is_map(&root) ? value_of(root, "cells") : nullptr;
     if (!is_list(cells)) return;
@@ -90,90 +89,168 @@ class Notebook {
     }
   }
 
-  // Cells of other languages are read on their own; the rest is appended to the program.
+  // A file that a cell writes is read on its own; the rest is appended to the program, as IPython itself rewrites it.
   Result<bool> take(Cell& cell) {
     ShellText text = std::move(cell.text);
+    starts_.emplace_back(program_.text.size(), cell.number);
     while (const auto magic = magic_of(text.text)) {
       const std::size_t line = std::min(text.text.find('\n'), text.text.size() - 1) + 1;
+      const ShellText first = slice(text, 0, line);
       text = tail(text, line);
       const bool timing = magic->word == "time" || magic->word == "timeit" || magic->word == "capture" ||
                           magic->word == "prun" || magic->word == "memray_flamegraph";
       if (timing) continue;
-      const bool script = magic->word == "bash" || magic->word == "sh" ||
-                          (magic->word == "script" && magic->rest.find("sh") != std::string::npos);
-      if (script) return read_part(text, FileKind::kShell, label(cell.number), source_, finder_);
       if (magic->word == "writefile" || magic->word == "file") {
         const std::string name = magic->rest.substr(magic->rest.rfind(' ') + 1);
         if (text.text.find("sglang") == std::string::npos) return true;
-        return read_part(text, kind_of(text.text, name), name, source_, finder_);
+        files_.emplace_back(name, std::move(text));
+        return true;
       }
+      put("get_ipython().run_cell_magic(", first);
+      put_quoted(at_place_of(magic->word, first));
+      put(", ", first);
+      put_quoted(at_place_of(magic->rest, first));
+      put(", ", first);
+      put_quoted(text);
+      put(")\n", first);
       return true;
     }
-    starts_.emplace_back(program_.size(), cell.number);
+    const std::size_t from = program_.text.size();
     lines_of(text);
+    check_cell(from, text, cell.number);
     return true;
   }
 
-  // The program's lines, those for a shell blanked.
+  static ShellText at_place_of(const std::string& word, const ShellText& of) {
+    return {word, std::vector<std::size_t>(word.size(), of.origin.empty() ? 0 : of.origin.front()), {}};
+  }
+
+  // Words of ours, at the place of what they stand for.
+  void put(std::string_view words, const ShellText& at) { append(program_, at_place_of(std::string(words), at)); }
+
+  void put_quoted(const ShellText& text) {
+    put("\"", text);
+    for (std::size_t i = 0; i < text.text.size(); ++i) {
+      const char c = text.text[i];
+      const ShellText one = slice(text, i, i + 1);
+      if (c == '\n') {
+        put("\\n", one);
+        continue;
+      }
+      if (c == '"' || c == '\\') put("\\", one);
+      append(program_, one);
+    }
+    put("\"", text);
+  }
+
+  // Lines for a shell and magics become calls; what they are assigned to stays in front of them.
   void lines_of(const ShellText& text) {
     bool inside = false;  // a text of several lines
     for (std::size_t from = 0; from < text.text.size();) {
       std::size_t end = std::min(text.text.find('\n', from), text.text.size());
-      const std::size_t first = std::min(text.text.find_first_not_of(" \t", from), end);
-      const std::string_view line = std::string_view(text.text).substr(first, end - first);
-      const bool command = !inside && line.starts_with('!');
-      const bool variable = !inside && (line.starts_with("%env ") || line.starts_with("%set_env "));
-      const bool other = !inside && line.starts_with('%');
-      if (command || variable || other) {
+      const std::size_t sign = inside ? end : sign_of(text.text, from, end);
+      if (sign < end) {
         while (end < text.text.size() && text.text[end - 1] == '\\')
           end = std::min(text.text.find('\n', end + 1), text.text.size());
-        const std::size_t skip = command ? 1 : line.find(' ') + 1;
-        if (command || variable)
-          lines_.push_back(
-              {program_.size() + first + skip - from, program_.size() + end - from, first - from, variable});
+        append(program_, slice(text, from, sign));
+        put_call(slice(text, sign, end), text.text.find('=', from) < sign);
       } else {
+        const std::string_view line = std::string_view(text.text).substr(from, end - from);
         for (const std::string_view quotes : {"\"\"\"", "'''"}) {
           for (auto at = line.find(quotes); at != std::string_view::npos; at = line.find(quotes, at + 3))
             inside = !inside;
         }
+        append(program_, slice(text, from, end));
       }
-      const std::size_t to = std::min(end + 1, text.text.size());
-      whole_ += text.text.substr(from, to - from);
-      program_ +=
-          command || variable || other ? std::string(to - from - 1, ' ') + '\n' : text.text.substr(from, to - from);
-      origin_.insert(origin_.end(), text.origin.begin() + static_cast<std::ptrdiff_t>(from),
-                     text.origin.begin() + static_cast<std::ptrdiff_t>(to));
-      from = to;
+      put("\n", slice(text, std::min(end, text.text.size() - 1), text.text.size()));
+      from = end + 1;
     }
-    program_ += '\n';
-    whole_ += '\n';
-    origin_.push_back(text.origin.empty() ? 0 : text.origin.back());
+  }
+
+  // Where `!` or `%` stands that makes a line IPython's: at its beginning, or behind NAME =.
+  static std::size_t sign_of(std::string_view text, std::size_t from, std::size_t end) {
+    const std::size_t at = std::min(text.find_first_not_of(" \t", from), end);
+    if (at >= end || text[at] == '!' || text[at] == '%' || text[at] == '?') return at;
+    const std::string_view line = text.substr(at, end - at);
+    if (line.back() == '?' && line.find_first_of("'\"#") == std::string_view::npos) return at;
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0) return end;
+    constexpr std::string_view kTarget = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_., ()[]*\t";
+    const std::size_t value = line.find_first_not_of(" \t", equals + 1);
+    const bool plain = line.substr(0, equals).find_first_not_of(kTarget) == std::string_view::npos;
+    const bool sign = value != std::string_view::npos && (line[value] == '!' || line[value] == '%');
+    return plain && sign ? at + value : end;
+  }
+
+  void put_call(const ShellText& line, bool assigned) {
+    const std::string& s = line.text;
+    if (s.front() == '!') {
+      const bool doubled = s.starts_with("!!");
+      put(assigned || doubled ? "get_ipython().getoutput(" : "get_ipython().system(", line);
+      put_quoted(tail(line, doubled ? 2 : 1));
+      return put(")", line);
+    }
+    if (s.front() != '%') return put("pass", line);  // a question
+    const std::size_t word = std::min(s.find_first_not_of('%'), s.size());
+    const std::size_t blank = std::min(s.find(' ', word), s.size());
+    const std::string magic = s.substr(word, blank - word);
+    const ShellText rest = tail(line, std::min(blank + 1, s.size()));
+    const bool timing = magic == "time" || magic == "timeit";
+    if (timing && !rest.text.empty() && rest.text.front() != '-') return append(program_, rest);
+    put("get_ipython().run_line_magic(", line);
+    put_quoted(at_place_of(magic, line));
+    put(", ", line);
+    put_quoted(rest);
+    put(")", line);
+  }
+
+  // NAME of a line that begins with `NAME =` or `NAME +=`.
+  static std::string_view target_of(std::string_view line) {
+    constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    const std::size_t behind = std::min(line.find_first_not_of(kName), line.size());
+    const std::size_t sign = std::min(line.find_first_not_of(" \t+", behind), line.size());
+    const bool assigns = line.substr(sign).starts_with('=') && !line.substr(sign).starts_with("==");
+    const bool name = behind > 0 && std::isdigit(static_cast<unsigned char>(line.front())) == 0;
+    return assigns && name ? line.substr(0, behind) : std::string_view();
+  }
+
+  // A cell that is no Python does not run: its names are not known behind it, for it may be that it is not understood.
+  void check_cell(std::size_t from, const ShellText& text, std::size_t number) {
+    const std::string cell = program_.text.substr(from);
+    if (program::parse_program(cell).fault == std::string_view::npos) return;
+    program_ = slice(program_, 0, from);
+    put(fmt::format("get_ipython().cell({})\n", number), text);
+    for (std::size_t line = 0; line < cell.size();) {
+      const std::size_t end = std::min(cell.find('\n', line), cell.size());
+      const std::string_view target = target_of(std::string_view(cell).substr(line, end - line));
+      line = end + 1;
+      if (!target.empty()) put(fmt::format("{} = get_ipython().cell({})\n", target, number), text);
+    }
+    const auto meant = meant_mentions(text.text, FileKind::kShell);
+    if (meant.empty()) return;
+    finder_.note({"SH004", fmt::format("cell {} is not understood as Python, and the launch in it is not read", number),
+                  text.origin[meant.front()]});
   }
 
   Result<bool> run_program() {
-    LaunchFinder inner(program_, source_.given);
-    if (!finder_.descend(inner, program_.size())) return failure("this notebook is longer than what is followed");
-    const SourceText source{program_, source_.given, {}};
-    PythonProgram program(source, inner);
-    for (const Line& line : lines_) {
-      if (line.variable) program.set_variable(line.at, text_between(line));
-    }
-    auto done = program.run();
-    for (const Line& line : lines_) {
-      if (!done) break;
-      if (!line.variable) done = program.system(line.at, line.indent, text_between(line));
-    }
-    for (const std::size_t at : meant_mentions(program_, FileKind::kWords)) {
+    LaunchFinder inner(program_.text, source_.given);
+    if (!finder_.descend(inner, program_.text.size())) return failure("this notebook is longer than what is followed");
+    const auto place = [&](std::size_t at) {
+      return program_.origin.empty() ? 0 : program_.origin[std::min(at, program_.origin.size() - 1)];
+    };
+    const program::Program tree = program::parse_program(program_.text);
+    if (tree.fault != std::string_view::npos) return failure("this notebook's cells are not understood as one program");
+    const std::function<int(std::size_t)> line = [&](std::size_t at) { return finder_.place(place(at)).line; };
+    const SourceText source{program_.text, source_.given, {}, nullptr, &line};
+    auto done = program::Follower(source, inner, tree).run();
+    for (const std::size_t at : meant_mentions(program_.text, FileKind::kWords)) {
       if (!inner.accounts_for(at))
         inner.note({"SH004", "a launch is named here, and it is not read: give the command that it runs", at});
     }
-    finder_.adopt(
-        inner, [&](std::size_t at) { return origin_.empty() ? 0 : origin_[std::min(at, origin_.size() - 1)]; },
-        [&](std::size_t at) { return cell_at(at); });
+    finder_.adopt(inner, place, [&](std::size_t at) { return cell_at(at); });
     return done;
   }
-
-  [[nodiscard]] ShellText text_between(const Line& line) const { return piece(whole_, line.at, line.to); }
 
   [[nodiscard]] std::string cell_at(std::size_t at) const {
     std::size_t number = 0;
@@ -186,13 +263,11 @@ class Notebook {
   const SourceText& source_;
   LaunchFinder& finder_;
   std::vector<Cell> cells_;
-  std::size_t longest_ = 0;  // line of the file
-  std::size_t places_ = 0;   // what it takes to find the places of all code in it
-  std::string program_;
-  std::string whole_;  // the same with its commands
-  std::vector<std::size_t> origin_;
+  std::size_t longest_ = 0;                                  // line of the file
+  std::size_t places_ = 0;                                   // what it takes to find the places of all code in it
+  std::vector<std::pair<std::string, ShellText>> files_;     // that cells write, with their names
+  ShellText program_;                                        // with its places in the notebook
   std::vector<std::pair<std::size_t, std::size_t>> starts_;  // of cells in the program
-  std::vector<Line> lines_;
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ struct SourceText {
   std::string_view name;  // of the file; may be empty
   const Values* environment =
       nullptr;  // that a program is started with, where that is known; its places are the text's
+  const std::function<int(std::size_t)>* line = nullptr;  // of a place, where the text was made of another one
 };
 
 Result<bool> read_as(FileKind kind, const SourceText& source, LaunchFinder& finder);
