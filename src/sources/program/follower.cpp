@@ -15,8 +15,8 @@ constexpr std::size_t kMostEndings = 3;
 
 }  // namespace
 
-Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program)
-    : source_(source), finder_(finder), program_(program) {
+Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt)
+    : source_(source), finder_(finder), program_(program), doubt_(std::move(doubt)) {
   globals_ = make();
   globals_->now.names["__name__"] = text("__main__", 0);
   globals_->now.names["__file__"] = unknown("__file__ is where the program stands", 0);

@@ -21,7 +21,8 @@ namespace preflight::sources::program {
 
 class Follower {
  public:
-  Follower(const SourceText& source, LaunchFinder& finder, const Program& program);
+  // `doubt`: why none of its launches is sure; "" where they are.
+  Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt = {});
   Result<bool> run();
 
  private:
@@ -249,6 +250,7 @@ class Follower {
   const SourceText& source_;
   LaunchFinder& finder_;
   const Program& program_;
+  std::string doubt_;
   std::vector<std::unique_ptr<Object>> objects_;
   std::vector<State*> alive_;
   std::vector<StatePtr> held_;

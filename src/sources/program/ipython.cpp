@@ -168,7 +168,7 @@ ShellText Follower::filled_line(const ShellText& line) {
     append(out, filled ? *filled
                        : ShellText{"$" + part.field->expression.text,
                                    std::vector<std::size_t>(part.field->expression.text.size() + 1,
-                                                            part.field->expression.origin.front()),
+                                                            part.field->expression.origin.front() - 1),
                                    {}});
   }
   return stays && !unset ? line : out;

@@ -469,10 +469,14 @@ Program parse_program(std::string_view text) {
   Program out;
   auto tokens = python_tokens(text);
   // A text that ends in an open quote, or one that is too long, is not read to its end.
-  const bool whole = tokens.size() < kMostPythonTokens && tokens.back().end >= text.size();
+  const std::size_t read = tokens.back().end;
+  const bool whole = tokens.size() < kMostPythonTokens && read >= text.size();
+  if (!whole) {
+    out.fault = read;
+    return out;
+  }
   Parser parser(text, std::move(tokens), out);
   try {
-    if (!whole) throw Parser::Fault{};
     out.body = parser.program();
   } catch (const Parser::Fault&) {
     out.fault = std::min(parser.begin(), text.size());

@@ -1,12 +1,14 @@
 // Commands that are lists of words: JSON, /proc/PID/cmdline; programs in Python; what a server logs of itself. Tested
 // by tests/sources_test.cpp.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "src/sources/mentions.h"
 #include "src/sources/program/follower.h"
 #include "src/sources/readers/nomad.h"
-#include "src/sources/readers/python_program.h"
+#include "src/sources/readers/python_tokens.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
@@ -33,12 +35,42 @@ std::string plain_json(std::string_view text) {
   return out;
 }
 
-// A text that is no Python as far as it is understood is looked through for lists and calls, and none is sure.
+namespace {
+
+// The line of a place says nothing any longer; what stands around it keeps its place.
+void blank_line(std::string& text, std::size_t at) {
+  at = std::min(at, text.size() - 1);
+  const std::size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  const std::size_t from = before == std::string::npos ? 0 : before + 1;
+  const std::size_t end = std::min(text.find('\n', at), text.size());
+  const std::size_t first = std::min(text.find_first_not_of(" \t", from), end);
+  const bool said = first < end && text.substr(first, end - first).find_first_not_of("0 ") != std::string::npos;
+  for (std::size_t i = first; i < end; ++i) text[i] = ' ';
+  if (said && first < end) text[first] = '0';  // a statement, where a block may need one
+}
+
+}  // namespace
+
+// Lines that are no Python as far as it is understood are left out, and then no launch is sure.
 Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
-  const program::Program tree = program::parse_program(source.text);
-  if (tree.fault == std::string_view::npos) return program::Follower(source, finder, tree).run();
-  const auto line = finder.place(tree.fault).line;
-  return PythonProgram(source, finder, fmt::format("line {} is not understood as Python", line)).run();
+  constexpr std::size_t kMostLines = 64;
+  constexpr std::size_t kMostBytes = 4'000'000;  // that are read again
+  std::string text(source.text);
+  std::string doubt;
+  for (std::size_t i = 0; i <= std::min(kMostLines, kMostBytes / (text.size() + 1)); ++i) {
+    const program::Program tree = program::parse_program(text);
+    SourceText understood = source;
+    understood.text = text;
+    if (tree.fault == std::string_view::npos) return program::Follower(understood, finder, tree, doubt).run();
+    if (i == 0 && python_tokens(text).size() >= kMostPythonTokens) return true;
+    const int line = source.line != nullptr ? (*source.line)(tree.fault) : finder.place(tree.fault).line;
+    if (doubt.empty()) doubt = fmt::format("line {} is not understood as Python", line);
+    if (tree.fault >= text.size() && i > 0) break;
+    blank_line(text, tree.fault);
+  }
+  if (!doubt.empty() && mentions_launch(source.text))
+    finder.note({"SH004", doubt + ": give the command that it runs", 0});
+  return true;
 }
 
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
@@ -80,11 +112,59 @@ Result<bool> read_config(const SourceText& source, LaunchFinder& finder) {
   return true;
 }
 
+namespace {
+
+constexpr std::size_t kLongestCall = std::size_t{64} << 10U;
+
+// The values of ServerArgs(…) that begin at `from`, as a program; none where the text ends within. What Python prints
+// as <…> is no expression.
+std::optional<ShellText> logged_call(std::string_view text, std::size_t from) {
+  ShellText out;
+  char quote = '\0';
+  int open = 0;
+  for (std::size_t i = from; i < std::min(text.size(), from + kLongestCall); ++i) {
+    const char c = text[i];
+    constexpr std::size_t kLongestSign = 200;
+    const bool sign = c == '<' && quote == '\0';
+    const std::size_t sign_length = sign ? text.substr(i, kLongestSign).find('>') : std::string_view::npos;
+    const std::size_t sign_end = sign_length == std::string_view::npos ? sign_length : i + sign_length;
+    if (sign_end != std::string_view::npos) {
+      append(out, {"logged_value", std::vector<std::size_t>(12, i), {}});
+      i = sign_end;
+      continue;
+    }
+    append(out, piece(text, i, i + 1));
+    if (quote != '\0') {
+      if (c == '\\' && i + 1 < text.size()) append(out, piece(text, i + 1, i + 2));
+      if (c == '\\') ++i;
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++open;
+    } else if ((c == ')' || c == ']' || c == '}') && --open == 0) {
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // What a running server told of itself: the values it resolved, not the words it was given.
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder) {
-  PythonProgram log(source, finder);
-  for (std::size_t i = 0; i + 1 < log.tokens().size(); ++i) {
-    if (log.text_of(i) == "ServerArgs" && log.text_of(i + 1) == "(") log.keywords(i + 1, {.name = "Engine"});
+  constexpr std::string_view kCall = "ServerArgs(";
+  constexpr int kMostCutOff = 8;  // each is looked at to its end
+  int cut_off = 0;
+  for (auto at = source.text.find(kCall); at != std::string_view::npos; at = source.text.find(kCall, at + 1)) {
+    const auto call = logged_call(source.text, at);
+    if (!call) {
+      finder.note({"SH004", "the values that the server logged here are cut off", at});
+      if (++cut_off == kMostCutOff) break;
+      continue;
+    }
+    if (finder.error()) break;
+    if (auto done = read_part(*call, FileKind::kWords, {}, source, finder); !done) return done;
   }
   return true;
 }
