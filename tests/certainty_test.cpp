@@ -1,6 +1,12 @@
 // What a finding about memory rests on stands in it, and decides between error and warning.
 #include "src/commands/certainty.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +22,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::launch_of;
+using ::testing::Not;
 using testing::run_tool;
 
 constexpr MemorySummary kNothing{.tokens = 0, .wanted = 4096};
@@ -31,6 +38,8 @@ std::vector<Diagnostic> weighed(std::vector<Diagnostic> findings, const MemorySu
 TEST(Certainty, DecidesHowSevereAServerWithoutRoomIs) {
   MemorySummary exact = kNothing;
   exact.from_files = true;
+  MemorySummary parts = exact;  // a draft's weights, or a part that no rule names
+  parts.exact = false;
   struct Row {
     MemorySummary memory;
     Origin card;
@@ -38,11 +47,18 @@ TEST(Certainty, DecidesHowSevereAServerWithoutRoomIs) {
     const char* said;
   };
   const Row rows[] = {
-      {exact, Origin::kSystem, Severity::kError, "(weights counted from the files, card's memory system)"},
-      {exact, Origin::kGiven, Severity::kError, "(weights counted from the files, card's memory given)"},
-      {exact, Origin::kAssumed, Severity::kWarning, "(weights counted from the files, card's memory assumed)"},
-      {kNothing, Origin::kSystem, Severity::kWarning, "(weights estimated, card's memory system)"},
-      {kNothing, Origin::kAssumed, Severity::kWarning, "(weights estimated, card's memory assumed)"},
+      {exact, Origin::kSystem, Severity::kError,
+       "(weights counted from the files, the card's memory as the system tells it)"},
+      {exact, Origin::kGiven, Severity::kError, "(weights counted from the files, the card's memory as it was given)"},
+      {exact, Origin::kAssumed, Severity::kWarning, "(weights counted from the files, the card's memory is assumed)"},
+      {parts, Origin::kSystem, Severity::kWarning,
+       "(weights estimated from the model's shapes, the card's memory as the system tells it)"},
+      {kNothing, Origin::kFile, Severity::kWarning,
+       "(weights estimated from the model's shapes, the card's memory as the facts file tells it)"},
+      {kNothing, Origin::kSystem, Severity::kWarning,
+       "(weights estimated from the model's shapes, the card's memory as the system tells it)"},
+      {kNothing, Origin::kAssumed, Severity::kWarning,
+       "(weights estimated from the model's shapes, the card's memory is assumed)"},
   };
   for (const Row& row : rows) {
     const auto found = weighed({}, row.memory, row.card);
@@ -68,11 +84,12 @@ TEST(Certainty, OfWeightsStandsInTheirFinding) {
   const auto known = weighed(error, kNothing, Origin::kSystem);
   ASSERT_EQ(known.size(), 1U) << "the same is not said twice";
   EXPECT_EQ(known[0].severity, Severity::kError);
-  EXPECT_EQ(known[0].message, "too many (weights estimated, card's memory system)");
+  EXPECT_EQ(known[0].message,
+            "too many (weights estimated from the model's shapes, the card's memory as the system tells it)");
   const auto assumed = weighed(error, kNothing, Origin::kAssumed);
   ASSERT_EQ(assumed.size(), 1U);
   EXPECT_EQ(assumed[0].severity, Severity::kWarning);
-  EXPECT_EQ(assumed[0].message, "too many (weights estimated, card's memory assumed)");
+  EXPECT_EQ(assumed[0].message, "too many (weights estimated from the model's shapes, the card's memory is assumed)");
   // Surer than the rule: the sheet counted the files.
   MemorySummary exact = kNothing;
   exact.from_files = true;
@@ -86,6 +103,69 @@ TEST(Certainty, OfWeightsStandsInTheirFinding) {
                              {.tokens = 1, .wanted = 1}, Origin::kAssumed);
   EXPECT_EQ(other[0].severity, Severity::kError);
   EXPECT_EQ(other[0].message, "heads");
+}
+
+// A checkpoint whose files hold one matrix of so many GiB, which the configuration's shapes do not tell of.
+class WeightsInFiles : public ::testing::Test {
+ protected:
+  std::string check(double gib, const std::string& more = "") {
+    const auto bytes = static_cast<std::int64_t>(gib * (1 << 30)) / 2048 * 2048;
+    const std::string header = fmt::format(
+        R"({{"model.layers.0.mlp.down_proj.weight":{{"dtype":"BF16","shape":[{},1024],"data_offsets":[0,{}]}}}})",
+        bytes / 2048, bytes);
+    std::string length;
+    for (unsigned i = 0; i < 8; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xffU);
+    const std::string file = dir_.file("model.safetensors", length + header);
+    std::filesystem::resize_file(file, 8 + header.size() + static_cast<std::size_t>(bytes));
+    dir_.file("config.json",
+              R"({"architectures":["Qwen3ForCausalLM"],"model_type":"qwen3","hidden_size":1024,"num_hidden_layers":28,)"
+              R"("num_attention_heads":16,"num_key_value_heads":8,"head_dim":128,"intermediate_size":3072,)"
+              R"("vocab_size":151936,"max_position_embeddings":40960,"torch_dtype":"bfloat16"})");
+    const auto run = testing::run_command_line(
+        fmt::format("xpu-preflight check --no-kernel --no-fixes {} -- --model-path {} --device xpu "
+                    "--mem-fraction-static 0.5",
+                    more, dir_.path()));
+    return run.out;
+  }
+  testing::TemporaryDirectory dir_;
+};
+
+TEST_F(WeightsInFiles, AreThoseOfTheSheetInEveryRule) {
+  const std::string over = check(13, "--device-profile b60");
+  EXPECT_THAT(over, HasSubstr("error[PL002]: 13.0 GiB of weights per GPU; the static budget is 0.500 of 23.9 GiB"));
+  EXPECT_THAT(over, HasSubstr("(weights counted from the files, the card's memory as it was given)"));
+  EXPECT_THAT(over, Not(HasSubstr("PL012"))) << "the same is not said twice";
+  EXPECT_THAT(check(13), HasSubstr("warning[PL002]: 13.0 GiB of weights per GPU"));
+  // What is counted needs no margin: an estimate would be an error from 5 % over the budget on.
+  EXPECT_THAT(check(12, "--device-profile b60"), HasSubstr("error[PL002]"));
+  EXPECT_THAT(check(11.9, "--device-profile b60"), HasSubstr("warning[PL002]"));
+  EXPECT_THAT(check(1, "--device-profile b60"), Not(HasSubstr("PL002")));
+}
+
+TEST(Certainty, OfTheNumberOfGpusDecidesWhetherTooManyRanksAreAnError) {
+  const std::vector<std::string> launch = {"--", "--model-path", "Qwen/Qwen3-8B", "--device", "xpu", "--tp", "16"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), launch.begin(), launch.end());
+    return run_tool(words);
+  };
+  const auto assumed = with({"check", "--no-kernel"});
+  EXPECT_EQ(assumed.status, 0);
+  EXPECT_THAT(assumed.out, HasSubstr("warning[PL001]: the launch needs GPU 15 but sees 8 (GPU 0 to 7) (the number of "
+                                     "GPUs is assumed)"));
+  EXPECT_THAT(assumed.out, HasSubstr("Fix (resolved and checked again")) << "a fix is looked for all the same";
+  EXPECT_EQ(with({"check", "--no-kernel", "--fail-on", "warning"}).status, 1);
+  const auto card = with({"check", "--no-kernel", "--device-profile", "b60"});
+  EXPECT_THAT(card.out, HasSubstr("warning[PL001]")) << "one card says nothing of how many there are";
+  const auto known = with({"check", "--no-kernel", "--device-count", "8"});
+  EXPECT_EQ(known.status, 1);
+  EXPECT_THAT(known.out, HasSubstr("error[PL001]: the launch needs GPU 15 but sees 8 (GPU 0 to 7)\n"));
+  const auto sarif = nlohmann::json::parse(with({"check", "--no-kernel", "--output", "sarif=-"}).out);
+  EXPECT_EQ(sarif["runs"][0]["results"][0]["ruleId"], "PL001");
+  EXPECT_EQ(sarif["runs"][0]["results"][0]["level"], "warning");
+  const auto pages = nlohmann::json::parse(with({"pages", "--no-kernel", "--format", "json"}).out)["rows"];
+  EXPECT_TRUE(pages[0]["errors"].empty());
+  EXPECT_EQ(with({"memory"}).status, 0);
+  EXPECT_EQ(with({"memory", "--device-count", "8"}).status, 1);
 }
 
 TEST(Certainty, OfRulesHasOneWordEach) {

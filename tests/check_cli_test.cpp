@@ -92,8 +92,10 @@ TEST(CheckCommand, AnAddressAsAModelIsRefusedWithoutNetworkAndNeverIncomplete) {
 TEST(CheckCommand, ALaunchWithoutRoomForARequestIsNotCalledClean) {
   const ToolRun defaults = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B"});
   EXPECT_THAT(defaults.out, HasSubstr("\ndoubtful: 0 errors"));
-  EXPECT_THAT(defaults.out,
-              HasSubstr("147 tokens fit, not one request of 4096 (weights estimated, card's memory assumed)"));
+  EXPECT_THAT(
+      defaults.out,
+      HasSubstr("147 tokens fit, not one request of 4096 (weights estimated from the model's shapes, the card's "
+                "memory is assumed)"));
   const std::vector<std::string> roomy = {"check",         "--no-kernel",           "--",  "--model-path",
                                           "Qwen/Qwen3-8B", "--mem-fraction-static", "0.75"};
   EXPECT_THAT(run_tool(roomy).out, HasSubstr("\nclean: "));

@@ -148,5 +148,32 @@ TEST(DraftMemory, TheTargetAsItsOwnDraftHasASecondCache) {
   EXPECT_EQ(named["draft_bytes_per_token"], 28 * 4096);
 }
 
+std::vector<std::string> steps_at(const char* fraction) {
+  return {"--speculative-num-steps",        "3", "--speculative-eagle-topk", "1",
+          "--speculative-num-draft-tokens", "4", "--mem-fraction-static",    fraction};
+}
+
+// What stands beside the pool is told where it does not fit, and where it does.
+TEST(DraftMemory, WhatADraftTakesBesideThePoolIsSaid) {
+  const auto at = [](const char* fraction, const char* draft, const char* release = "0.5.23") {
+    return tell({"check", "--no-kernel", "--no-fixes", "--details"},
+                {.model = "Qwen/Qwen3-0.6B", .draft = draft, .more = steps_at(fraction), .release = release})
+        .out;
+  };
+  // 23.9 GiB: the cache of the pool is made twice, and two copies of 1.1 GiB of weights are in the budget.
+  EXPECT_THAT(at("0.6", ""), HasSubstr("warning[PL020]: the draft takes about 12.1 GiB beside the KV pool (0.0 of "
+                                       "weights, 12.1 of cache); 9.6 are left outside the static budget"));
+  EXPECT_THAT(at("0.5", ""), HasSubstr("info[PL021]: the draft's own KV cache takes about 9.7 GiB of the 12.0 that are "
+                                       "left outside the static budget"));
+  EXPECT_THAT(at("0.5", ""), Not(HasSubstr("PL020")));
+  EXPECT_THAT(at("0.6", "Qwen/Qwen3-0.6B"), Not(HasSubstr("[PL02")));
+  // Before 0.5.14 its weights come after the pool, too.
+  EXPECT_THAT(
+      at("0.96", "Qwen/Qwen3-0.6B", "0.5.13"),
+      HasSubstr("warning[PL020]: the draft takes about 1.1 GiB beside the KV pool (1.1 of weights, 0.0 of cache); "
+                "1.0 are left"));
+  EXPECT_THAT(at("0.9", "Qwen/Qwen3-0.6B", "0.5.13"), Not(HasSubstr("[PL02")));
+}
+
 }  // namespace
 }  // namespace preflight

@@ -108,14 +108,15 @@ TEST(ExitStatus, AServerWithoutRoomForARequestIsDoubtful) {
   EXPECT_EQ(report.doubt(), "");
   report.memory->tokens = 4095;
   EXPECT_EQ(report.verdict_word(), "doubtful");
-  EXPECT_EQ(report.doubt(), "by the memory sheet 4095 tokens fit, not one request of 4096 (weights estimated)");
+  EXPECT_EQ(report.doubt(),
+            "by the memory sheet 4095 tokens fit, not one request of 4096 (weights estimated from the model's shapes)");
   EXPECT_EQ(exit_of(report), kOk);
   report.memory->tokens = 0;
   report.memory->from_files = true;
   report.machine = MachineFacts{.memory_origin = Origin::kSystem};
-  EXPECT_EQ(
-      report.doubt(),
-      "by the memory sheet nothing is left for the KV cache (weights counted from the files, card's memory system)");
+  EXPECT_EQ(report.doubt(),
+            "by the memory sheet nothing is left for the KV cache (weights counted from the files, the card's memory "
+            "as the system tells it)");
   report.findings.push_back({.severity = Severity::kError});
   EXPECT_EQ(report.verdict_word(), "fail");
 }

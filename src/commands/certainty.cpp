@@ -18,6 +18,13 @@ bool is_assumed(const MachineFacts* machine) {
   return machine != nullptr && machine->memory_origin == Origin::kAssumed;
 }
 
+// More GPUs than a machine that nobody described is taken to have are no fault of the launch.
+void weigh_cards(Diagnostic& d, const MachineFacts* machine) {
+  if (machine == nullptr || machine->count_origin != Origin::kAssumed) return;
+  d.message += " (the number of GPUs is assumed)";
+  if (d.severity == Severity::kError) d.severity = Severity::kWarning;
+}
+
 Field field_of_doubt(const Launch& launch, bool by_limit) {
   if (by_limit) return Field::max_total_tokens;
   const bool asked = launch.args.last_given(Field::context_length) != nullptr;
@@ -28,7 +35,7 @@ Field field_of_doubt(const Launch& launch, bool by_limit) {
 Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
   const Rule* rule = find_rule(kServesNothing);
   const bool by_limit = doubt_is_by_limit(launch, memory);
-  const bool sure = memory.from_files && !is_assumed(machine) && !by_limit;
+  const bool sure = memory.from_files && memory.exact && !is_assumed(machine) && !by_limit;
   Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
   if (sure) d.severity = Severity::kError;
   if (by_limit) d.fix = fmt::format("--max-total-tokens {} or more, or none", memory.wanted);
@@ -39,10 +46,12 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
 
 void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
            const MachineFacts* machine) {
+  // Rules and sheet count alike (plan::count_weights).
+  const bool counted = memory && memory->from_files && memory->exact;
   for (Diagnostic& d : findings) {
+    if (rules::counts_cards(d.rule)) weigh_cards(d, machine);
     if (!rules::counts_weights(d.rule)) continue;
-    // The rules know the model's shapes alone; what stands in the files only the sheet knows.
-    d.message += fmt::format(" ({})", certainty_of_sheet(false, machine));
+    d.message += fmt::format(" ({})", certainty_of_sheet(counted, machine));
     if (d.severity == Severity::kError && is_assumed(machine)) d.severity = Severity::kWarning;
   }
   if (memory && !doubt_of(launch, *memory, machine).empty()) {

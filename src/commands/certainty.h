@@ -9,9 +9,9 @@
 
 namespace preflight::commands {
 
-// Findings that count weights say how sure that is; on a card that is assumed they are no errors. Where by the sheet
-// the server cannot start, or serve one request, and no finding says as much, PL012 does. `machine`: null where the
-// cases of a batch say it themselves.
+// Findings that count weights or GPUs say how sure that is; on cards that are assumed they are no errors. Where by the
+// sheet the server cannot start, or serve one request, and no finding says as much, PL012 does. `machine`: null where
+// the cases of a batch say it themselves.
 void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
            const MachineFacts* machine);
 // By the launch's own sheet and machine.

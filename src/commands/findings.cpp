@@ -14,9 +14,10 @@
 
 #include "src/commands/adapters.h"
 #include "src/facts/draft_model.h"
+#include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
-#include "src/rules/drafted.h"
+#include "src/rules/beside.h"
 #include "src/rules/from_record.h"
 
 namespace preflight::commands {
@@ -164,9 +165,12 @@ std::string left_open_by(const UnknownModel& model) {
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
-  const auto draft =
-      prepared.inputs.models == nullptr ? nullptr : facts::draft_model_of(prepared.launch, *prepared.inputs.models);
-  CheckResult result = rules::check_drafted(prepared.launch, draft.get(), options);
+  rules::Beside beside;
+  if (prepared.inputs.models != nullptr) {
+    beside.draft = facts::draft_model_of(prepared.launch, *prepared.inputs.models);
+    beside.files = facts::weights_of(prepared.launch, *prepared.inputs.models);
+  }
+  CheckResult result = rules::check_beside(prepared.launch, beside, options);
   coverage = std::move(result.coverage);
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));

@@ -14,8 +14,10 @@
 #include "src/commands/variation.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/draft_model.h"
+#include "src/facts/model_weights.h"
 #include "src/launch/launch_view.h"
 #include "src/plan/stored_weights.h"
+#include "src/rules/certainty.h"
 
 namespace preflight::commands {
 namespace {
@@ -42,10 +44,7 @@ plan::DraftCost cost_of_draft(const Launch& launch, facts::ModelFiles& models) {
 
 // From the files of the checkpoint, where they are on this machine.
 std::optional<plan::WeightEstimate> weights_on_disk(const Launch& launch, facts::ModelFiles& models) {
-  if (!launch.model) return std::nullopt;
-  const auto place = models.place_of(launch.model->path);
-  if (!place || place->directory.empty()) return std::nullopt;
-  const auto files = models.weights_in(place->directory);
+  const auto files = facts::weights_of(launch, models);
   return files ? plan::stored_weights(*launch.model, plan::weight_split(launch), *files) : std::nullopt;
 }
 
@@ -57,7 +56,7 @@ std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vecto
   varied.argv = argv;
   given.advised_most = default_fraction(varied);
   given.draft = cost_of_draft(resolved->launch, *inputs.models);
-  if (resolved->launch.accepted()) given.stored = weights_on_disk(resolved->launch, *inputs.models);
+  given.stored = weights_on_disk(resolved->launch, *inputs.models);
   return plan::memory_sheet(resolved->launch, given, why);
 }
 
@@ -87,8 +86,10 @@ std::vector<Diagnostic> errors_of(const PreparedLaunch& like, const std::vector<
   other.launch = std::move(resolved->launch);
   Coverage coverage;
   std::vector<Diagnostic> found = findings_of(other, {.changes = false, .log_lines = false}, coverage);
+  const bool guessed = like.machine && like.machine->count_origin == Origin::kAssumed;
   std::erase_if(found, [&](const Diagnostic& d) {
-    return d.severity != Severity::kError || (measured && d.rule == kWeightsOverBudget);
+    return d.severity != Severity::kError || (measured && d.rule == kWeightsOverBudget) ||
+           (guessed && rules::counts_cards(d.rule));
   });
   return found;
 }
@@ -170,7 +171,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   return MemorySummary{
       .device = s->device_gib,
       .weights = s->loaded_gib(),
-      .exact = s->weights_exact,
+      .exact = s->weights_exact && s->draft_gib == 0.0,
       .fraction = s->fraction,
       .least = s->least,
       .cache = s->cache_gib + s->state_gib,

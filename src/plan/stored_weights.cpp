@@ -160,4 +160,12 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   return e;
 }
 
+std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
+                                            const facts::WeightFiles* files) {
+  if (const auto stored = files == nullptr ? std::nullopt : stored_weights(model, split, *files))
+    return CountedWeights{*stored, true};
+  const auto shapes = estimate_weights(model, split);
+  return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
+}
+
 }  // namespace preflight::plan

@@ -17,4 +17,12 @@ namespace preflight::plan {
 std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const WeightSplit& split,
                                              const facts::WeightFiles& files);
 
+// The one answer of the memory sheet and of every rule: from the files where they are there (`files` may be null) and
+// stay as they are stored, else from the shapes; nullopt where neither tells.
+struct CountedWeights : WeightEstimate {
+  bool from_files = false;
+};
+std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
+                                            const facts::WeightFiles* files);
+
 }  // namespace preflight::plan

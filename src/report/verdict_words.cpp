@@ -140,9 +140,26 @@ bool doubt_is_by_limit(const Launch& launch, const MemorySummary& memory) {
   return deciding_limit(launch, memory.tokens).has_value();
 }
 
+// Where the card's memory is known from, after "the card's memory ".
+static std::string_view words_of(Origin origin) {
+  switch (origin) {
+    case Origin::kAssumed:
+      return "is assumed";
+    case Origin::kGiven:
+      return "as it was given";
+    case Origin::kSystem:
+      return "as the system tells it";
+    case Origin::kFile:
+      return "as the facts file tells it";
+    default:
+      return "as the launch tells it";
+  }
+}
+
 std::string certainty_of_sheet(bool counted_from_files, const MachineFacts* machine) {
-  return fmt::format("weights {}{}", counted_from_files ? "counted from the files" : "estimated",
-                     machine == nullptr ? "" : fmt::format(", card's memory {}", name_of(machine->memory_origin)));
+  return fmt::format("weights {}{}",
+                     counted_from_files ? "counted from the files" : "estimated from the model's shapes",
+                     machine == nullptr ? "" : fmt::format(", the card's memory {}", words_of(machine->memory_origin)));
 }
 
 std::string doubt_of(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
@@ -153,7 +170,7 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
   const std::string what = memory.tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
                                               : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
                                                             memory.tokens, memory.wanted);
-  return fmt::format("{} ({})", what, certainty_of_sheet(memory.from_files, machine));
+  return fmt::format("{} ({})", what, certainty_of_sheet(memory.from_files && memory.exact, machine));
 }
 
 std::string Report::doubt() const { return memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : ""; }

@@ -20,6 +20,8 @@ bool counts_weights(std::string_view rule_id) {
   return rule != nullptr && rule->need == RuleNeed::kWholeModel;
 }
 
+bool counts_cards(std::string_view rule_id) { return rule_id == "PL001"; }
+
 std::string_view certainty_of(std::string_view rule_id) {
   if (counts_weights(rule_id)) return "estimated";
   const Rule* rule = find_rule(rule_id);

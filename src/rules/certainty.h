@@ -12,6 +12,9 @@ std::string_view certainty_word(Certainty certainty);
 // Whether sizes decide that are counted from the model's shapes.
 bool counts_weights(std::string_view rule_id);
 
+// Whether the number of cards decides.
+bool counts_cards(std::string_view rule_id);
+
 // "certain", "likely", "to be confirmed on hardware"; "estimated" where sizes decide that are counted from the model's
 // shapes. Certain is what no rule says: SGLang's own refusals and messages.
 std::string_view certainty_of(std::string_view rule_id);

@@ -7,7 +7,7 @@
 
 #include "preflight/rule.h"
 #include "src/rules/changes.h"
-#include "src/rules/drafted.h"
+#include "src/rules/beside.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/refusals.h"
@@ -61,11 +61,11 @@ int severity_rank(const Diagnostic& d) { return -static_cast<int>(d.severity); }
 }  // namespace
 
 CheckResult check(const Launch& launch, const CheckOptions& options) {
-  return rules::check_drafted(launch, nullptr, options);
+  return rules::check_beside(launch, {}, options);
 }
 
-CheckResult rules::check_drafted(const Launch& launch, const ModelFacts* draft, const CheckOptions& options) {
-  const LaunchFacts facts(launch, options, draft);
+CheckResult rules::check_beside(const Launch& launch, const Beside& beside, const CheckOptions& options) {
+  const LaunchFacts facts(launch, options, beside);
   CheckResult result;
   if (launch.outcome == Outcome::kUsage && launch.usage) {
     result.diagnostics.push_back(rules::usage_diagnostic(*launch.usage, launch.release()));

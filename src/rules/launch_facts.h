@@ -3,18 +3,22 @@
 
 #include "preflight/rule.h"
 #include "src/launch/launch_view.h"
+#include "src/rules/beside.h"
 
 namespace preflight::rules {
 
 class LaunchFacts : public LaunchView {
  public:
-  explicit LaunchFacts(const Launch& launch, const CheckOptions& options = {}, const ModelFacts* draft = nullptr)
-      : LaunchView(launch, draft), options_(options) {}
+  explicit LaunchFacts(const Launch& launch, const CheckOptions& options = {}, const Beside& beside = {})
+      : LaunchView(launch, beside.draft.get()), options_(options), beside_(beside) {}
 
   [[nodiscard]] const CheckOptions& options() const { return options_; }
+  // Of the checkpoint; null: not on this machine.
+  [[nodiscard]] const facts::WeightFiles* weight_files() const { return beside_.files.get(); }
 
  private:
   CheckOptions options_;
+  Beside beside_;
 };
 
 }  // namespace preflight::rules

@@ -9,6 +9,7 @@
 #include "preflight/sizing.h"
 #include "src/launch/workspace.h"
 #include "src/plan/memory_sheet.h"
+#include "src/plan/stored_weights.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 
@@ -69,6 +70,8 @@ std::optional<LargestWorkspace> largest_workspace(const LaunchFacts& f) {
   const bool by_sheet = !requests;
   if (by_sheet) {
     plan::MemoryInputs inputs;
+    if (const auto* files = f.weight_files())
+      inputs.stored = plan::stored_weights(f.model(), plan::weight_split(f.launch()), *files);
     if (f.draft_model() != nullptr) inputs.draft = plan::draft_cost(f.launch(), *f.draft_model());
     std::string why;
     const auto sheet = plan::memory_sheet(f.launch(), inputs, why);

@@ -9,6 +9,7 @@
 #include "src/facts/kinds.h"
 #include "src/plan/activations.h"
 #include "src/plan/memory_sheet.h"
+#include "src/plan/stored_weights.h"
 #include "src/plan/weights.h"
 #include "src/python/integer.h"
 #include "src/rules/attention_ranks.h"
@@ -115,17 +116,21 @@ std::optional<Remedy> share_for(double need, double device) {
 struct Loaded {
   double model = 0;
   double draft = 0;
-  bool exact = true;
+  bool exact = true;    // no part of it is approximated
+  bool counted = true;  // from the files, without a rest: as the memory sheet has it
   [[nodiscard]] double all() const { return model + draft; }
 };
 
 std::optional<Loaded> loaded_on_rank(const LaunchFacts& f, std::int64_t tp = 0) {
-  const auto weights = plan::estimate_weights(f.model(), plan::weight_split(f.launch(), tp));
+  const auto weights = plan::count_weights(f.model(), plan::weight_split(f.launch(), tp), f.weight_files());
   if (!weights) return std::nullopt;
-  Loaded loaded{.model = static_cast<double>(weights->per_rank_bytes), .exact = weights->exact};
+  Loaded loaded{.model = static_cast<double>(weights->per_rank_bytes),
+                .exact = weights->exact,
+                .counted = weights->exact && weights->from_files};
   if (f.draft_model() == nullptr || plan::draft_comes_after_pool(f.launch())) return loaded;
   const plan::DraftCost draft = plan::draft_cost(f.launch(), *f.draft_model(), tp);
   loaded.draft = static_cast<double>(draft.weight_bytes);
+  loaded.counted = loaded.counted && draft.weight_bytes == 0;
   constexpr double kLittle = 0.05;  // an approximation of so small a part does not matter
   loaded.exact = loaded.exact && (draft.exact || loaded.draft < kLittle * loaded.model);
   return loaded;
@@ -203,14 +208,15 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
   const double need = std::max(0.0, weights->model - offloaded) + weights->draft;
   const double budget = *fraction * device;
   // An estimate must not refuse a working launch: an error needs a clear margin, and more of it where a part of the
-  // model is approximated.
-  const double sure = weights->exact ? 1.05 : 1.15;
+  // model is approximated. What is counted from the files needs none.
+  const double sure = weights->counted ? 1.0 : weights->exact ? 1.05 : 1.15;
   if (need < 0.95 * budget) return std::nullopt;
   const std::string drafted =
       weights->draft > 0 ? fmt::format(" ({:.1f} of them for the draft model)", weights->draft / kGib) : std::string();
-  Finding finding{.message = fmt::format("about {:.1f} GiB of weights per GPU{}; the static budget is {:.3f} of {:.1f} "
+  Finding finding{.message = fmt::format("{}{:.1f} GiB of weights per GPU{}; the static budget is {:.3f} of {:.1f} "
                                          "GiB = {:.1f} GiB",
-                                         need / kGib, drafted, *fraction, device / kGib, budget / kGib),
+                                         weights->counted ? "" : "about ", need / kGib, drafted, *fraction,
+                                         device / kGib, budget / kGib),
                   .remedies = room_for_weights(f, weights->all(), device)};
   if (weights->draft > 0 && need - weights->draft < 0.9 * budget) {
     finding.remedies.push_back(to_drop("--speculative-algorithm"));
@@ -220,6 +226,47 @@ std::optional<Finding> weights_over_budget(const LaunchFacts& f) {
     finding.message += ": next to nothing is left for the KV cache";
   }
   return finding;
+}
+
+// What a draft takes once the pool is sized, outside its budget: before 0.5.14 all of it, since then the cache of
+// layers that the pool makes no room for, such as those of a target that drafts for itself.
+struct BesidePool {
+  double weights_gib = 0;
+  double cache_gib = 0;
+  double left_gib = 0;
+  [[nodiscard]] double all() const { return weights_gib + cache_gib; }
+};
+
+std::optional<BesidePool> draft_beside_pool(const LaunchFacts& f) {
+  const auto fraction = f.static_share();
+  if (!f.is(Field::device, "xpu") || f.draft_model() == nullptr || !fraction) return std::nullopt;
+  plan::MemoryInputs inputs{.draft = plan::draft_cost(f.launch(), *f.draft_model())};
+  if (const auto* files = f.weight_files())
+    inputs.stored = plan::stored_weights(f.model(), plan::weight_split(f.launch()), *files);
+  std::string why;
+  const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
+  if (!sheet || !sheet->fits()) return std::nullopt;
+  return BesidePool{.weights_gib = sheet->draft_after_pool ? sheet->draft_gib : 0.0,
+                    .cache_gib = sheet->draft_cache_gib,
+                    .left_gib = sheet->device_gib * (1 - *fraction)};
+}
+
+std::optional<Finding> draft_does_not_fit(const LaunchFacts& f) {
+  const auto draft = draft_beside_pool(f);
+  if (!draft || draft->all() <= draft->left_gib) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("the draft takes about {:.1f} GiB beside the KV pool ({:.1f} of weights, {:.1f} of "
+                                 "cache); {:.1f} are left outside the static budget",
+                                 draft->all(), draft->weights_gib, draft->cache_gib, draft->left_gib)};
+}
+
+std::optional<Finding> second_draft_cache(const LaunchFacts& f) {
+  const auto draft = draft_beside_pool(f);
+  constexpr double kLittle = 0.05;
+  if (!draft || draft->cache_gib < kLittle || draft->all() > draft->left_gib) return std::nullopt;
+  return Finding{.message = fmt::format("the draft's own KV cache takes about {:.1f} GiB of the {:.1f} that are left "
+                                        "outside the static budget",
+                                        draft->cache_gib, draft->left_gib)};
 }
 
 // MLA's products are made of a projection's weights once they are loaded, and stay where those are.
@@ -239,7 +286,8 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   ModelFacts stored = m;
   stored.quantization.reset();
   const auto split = plan::weight_split(f.launch());
-  const auto before = plan::estimate_weights(stored, split);
+  const facts::WeightFiles* files = f.weight_files();
+  const auto before = plan::count_weights(stored, split, files);
   const auto after = plan::estimate_weights(m, split);
   if (!before || !after) return std::nullopt;
   const double need = static_cast<double>(before->per_rank_bytes);
@@ -248,7 +296,7 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   std::vector<Remedy> remedies = {{.stored_as = "fp8"}};
   std::int64_t widest = f.tp();
   for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= f.device().count; tp *= 2) {
-    const auto wider = plan::estimate_weights(stored, plan::weight_split(f.launch(), tp));
+    const auto wider = plan::count_weights(stored, plan::weight_split(f.launch(), tp), files);
     if (!heads_divide(f.model(), tp) || !wider || static_cast<double>(wider->per_rank_bytes) > kShare * device)
       continue;
     widest = tp;
@@ -361,6 +409,8 @@ std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
                                                        f, [&](std::int64_t tp) { return heads % tp == 0; }, 1))}};
 }
 
+constexpr std::string_view kDraftPools =
+    "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 sglang/srt/mem_cache/kv_cache_configurator.py";
 constexpr std::string_view kModels = "sglang/srt/models, sglang/srt/layers/linear.py";
 
 const Rule kRules[] = {
@@ -368,7 +418,8 @@ const Rule kRules[] = {
      .refs = {"DEV-3"},
      .field = Field::tp_size,
      .summary = "more ranks than GPUs",
-     .why = "The rank that is given a GPU index beyond the last one dies with a RuntimeError while the worker starts.",
+     .why = "The rank that is given a GPU index beyond the last one dies with a RuntimeError while the worker starts. "
+            "Where the number of GPUs is assumed this is a warning.",
      .remedies = {lower("--tp-size"), lower("--dp-size"), lower("--pp-size"), lower("--base-gpu-id")},
      .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
      .need = RuleNeed::kNothing,
@@ -515,6 +566,30 @@ const Rule kRules[] = {
                     .args = "--device xpu --mem-fraction-static 0.94 --chunked-prefill-size 8192"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
                    {.model = "qwen3-8b", .args = "--device xpu --mem-fraction-static 0.6"}}}},
+    {.id = "PL020",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::speculative_algorithm,
+     .summary = "a draft's memory beside the KV pool does not fit",
+     .why =
+         "The pool takes what the static budget has left. Before 0.5.14 the draft is loaded after it; since then its "
+         "cache of as many tokens is, where the target's configuration names no layers of the draft's to make room "
+         "for. The worker ends with an out-of-memory error.",
+     .remedies = {lower("--mem-fraction-static"), drop("--speculative-algorithm")},
+     .source = kDraftPools,
+     .check = draft_does_not_fit,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
+    {.id = "PL021",
+     .severity = Severity::kInfo,
+     .certainty = Certainty::kLikely,
+     .field = Field::speculative_algorithm,
+     .summary = "a draft's KV cache stands beside the pool, outside the static budget",
+     .why = "The target's configuration names no layers of the draft's to make room for, so that its cache of as many "
+            "tokens is made after the pool and takes from what activations need.",
+     .fix = "a smaller --mem-fraction-static where activations need more",
+     .source = kDraftPools,
+     .check = second_draft_cache,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
     {.id = "PL012",
      .severity = Severity::kWarning,
      .field = Field::mem_fraction_static,

@@ -1,0 +1,22 @@
+// check() for a caller that knows what stands beside the launch, too.
+#pragma once
+
+#include <memory>
+
+#include "preflight/rule.h"
+
+namespace preflight::facts {
+struct WeightFiles;  // weight_files.h
+}  // namespace preflight::facts
+
+namespace preflight::rules {
+
+// What a launch does not hold itself. Nothing: there is none, or it is not known.
+struct Beside {
+  std::shared_ptr<const ModelFacts> draft = {};          // its weights count beside the model's
+  std::shared_ptr<const facts::WeightFiles> files = {};  // of the model's checkpoint
+};
+
+CheckResult check_beside(const Launch& launch, const Beside& beside, const CheckOptions& options);
+
+}  // namespace preflight::rules
