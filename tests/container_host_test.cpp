@@ -98,6 +98,65 @@ TEST(ContainerHost, MoreRanksThanCardsIsAnErrorWithBothNumbers) {
   EXPECT_EQ(run_tool({"check", "--no-kernel", "--device-count", "8", file}).status, 1);
 }
 
+// What KI004 says of a launch of two ranks: "" nothing, else its level and the end of its message.
+std::string sharing_of(const ToolRun& run) {
+  const auto report = nlohmann::json::parse(run.out, nullptr, false);
+  if (!report.is_object()) return run.out + run.err;
+  for (const auto& finding : report["findings"]) {
+    if (finding["rule"] == "KI004")
+      return finding["severity"].get<std::string>() + ": " + finding["message"].get<std::string>();
+  }
+  return "";
+}
+
+TEST(ContainerHost, RanksPassHandlesOnlyWhereTheContainerLetsThem) {
+  const auto with = [](const std::string& flags) {
+    return sharing_of(
+        run_tool({"check", "--no-kernel", "--no-fixes", "--format", "json", "--command",
+                  "docker run --device /dev/dri " + flags + kServer + "Qwen/Qwen3-0.6B --device xpu --tp 2"}));
+  };
+  const std::string shut =
+      "warning: 2 ranks exchange memory handles, and this container shuts the way by pidfd and has "
+      "no /dev/dri/by-path for the other one: oneCCL ends as it starts";
+  EXPECT_EQ(with(""), shut);
+  EXPECT_EQ(with("--cap-add NET_ADMIN -v /models:/models"), shut);
+  EXPECT_EQ(with("--device /dev/dri/by-path"), shut) << "a folder of links, of which no device comes";
+  for (const char* flag : {"--cap-add SYS_PTRACE", "--cap-add=CAP_SYS_PTRACE", "--cap-add sys_ptrace", "--cap-add ALL",
+                           "--privileged", "--security-opt seccomp=unconfined"}) {
+    EXPECT_EQ(with(flag), "") << flag;
+  }
+  for (const char* flag : {"-v /dev/dri:/dev/dri", "-v /dev/dri/by-path:/dev/dri/by-path", "-v /dev:/dev",
+                           "--mount type=bind,source=/dev/dri/by-path,target=/dev/dri/by-path"}) {
+    EXPECT_THAT(with(flag),
+                HasSubstr("info: 2 ranks exchange memory handles, and this container shuts the way by pidfd: "
+                          "oneCCL takes another"))
+        << flag;
+  }
+  EXPECT_THAT(with("-v /other:/dev/dri/by-path"), HasSubstr("warning"));
+  for (const char* flag : {"--cap-add $CAPS", "--security-opt seccomp=own.json"}) {
+    EXPECT_THAT(with(flag), HasSubstr("info: 2 ranks exchange memory handles: in a container")) << flag;
+  }
+  EXPECT_THAT(with("-e ZE_AFFINITY_MASK=1 --cap-add SYS_PTRACE"),
+              HasSubstr("warning: ZE_AFFINITY_MASK=1 shows 1 of the 2"));
+}
+
+TEST(ContainerHost, AServiceSaysItInItsOwnWords) {
+  const TemporaryDirectory dir;
+  const auto with = [&](const std::string& part) {
+    const std::string file =
+        dir.file("c.yaml",
+                 "services:\n  a:\n    image: lmsysorg/sglang:v0.5.19-xpu\n    devices: [/dev/dri]\n"
+                 "    command: python3 -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --device xpu --tp 2\n" +
+                     part);
+    return sharing_of(run_tool({"check", "--no-kernel", "--no-fixes", "--format", "json", "--command-file", file}));
+  };
+  EXPECT_THAT(with(""), HasSubstr("warning: 2 ranks"));
+  EXPECT_EQ(with("    cap_add: [SYS_PTRACE]\n"), "");
+  EXPECT_EQ(with("    privileged: true\n"), "");
+  EXPECT_EQ(with("    security_opt: [\"seccomp:unconfined\"]\n"), "");
+  EXPECT_THAT(with("    volumes: [\"/dev/dri:/dev/dri\"]\n"), HasSubstr("info: 2 ranks"));
+}
+
 TEST(ContainerHost, OfThisMachinesCardsTheNamedOnesCount) {
   const TemporaryDirectory root;
   for (const int card : {0, 1}) {

@@ -165,7 +165,7 @@ std::string left_open_by(const UnknownModel& model) {
 
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage) {
   std::vector<Diagnostic> findings = prepared.notes;
-  rules::Beside beside;
+  rules::Beside beside{.sharing = prepared.inputs.sharing};
   if (prepared.inputs.models != nullptr) {
     beside.draft = facts::draft_model_of(prepared.launch, *prepared.inputs.models);
     beside.files = facts::weights_of(prepared.launch, *prepared.inputs.models);

@@ -79,6 +79,7 @@ std::vector<MemoryRow> on_other_devices(const LaunchInputs& inputs, MemoryInputs
 std::vector<Diagnostic> errors_of(const PreparedLaunch& like, const std::vector<std::string>& argv, bool measured) {
   PreparedLaunch other;
   other.inputs.models = like.inputs.models;
+  other.inputs.sharing = like.inputs.sharing;
   other.facts_by_option = like.facts_by_option;
   other.assumed_facts = like.assumed_facts;
   auto resolved = resolve_words(like.inputs, argv, {}, like.inputs.env);

@@ -21,9 +21,17 @@ struct CardLimit {
   std::string said_by = {};             // "gpu.intel.com/xe", "--device"
 };
 
+// What processes of one container may take of each other: with ptrace file handles pass by pidfd; without it oneCCL
+// looks for the cards in /dev/dri/by-path, which is a folder of links and comes with no --device.
+struct SharingRights {
+  bool may_trace = false;
+  bool has_card_paths = false;
+};
+
 struct ContainerView {
   std::vector<Mount> mounts = {};
-  std::optional<CardLimit> cards = {};  // nullopt: nothing says so
+  std::optional<CardLimit> cards = {};        // nullopt: nothing says so
+  std::optional<SharingRights> sharing = {};  // nullopt: no container, or what it may is not written out
 };
 
 // The host's path for one of the container; nullopt: no mount holds it. The innermost mount counts.

@@ -575,6 +575,7 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
   out.machine = machine_for(input.machine, arguments->env, arguments->host.cards);
   out.inputs = {input.release, arguments->argv, arguments->positions, arguments->env, out.machine->device, source,
                 true};
+  out.inputs.sharing = arguments->host.sharing;
   const std::string path = by_option ? path_given(input.release, arguments->argv, Field::model_path) : std::string();
   auto models = model_by_option(input, *source, path);
   if (!models) return tl::make_unexpected(models.error());

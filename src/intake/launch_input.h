@@ -51,8 +51,9 @@ struct LaunchInputs {
   Environment env;
   DeviceFacts device;
   std::shared_ptr<facts::ModelFiles> models;
-  bool unknown_models_stay_open = true;   // a model nobody knows leaves the launch open instead of refused
-  bool unusable_files_are_errors = true;  // bad input, instead of what SGLang would raise over them
+  bool unknown_models_stay_open = true;              // a model nobody knows leaves the launch open instead of refused
+  bool unusable_files_are_errors = true;             // bad input, instead of what SGLang would raise over them
+  std::optional<facts::SharingRights> sharing = {};  // of the container it runs in
 };
 
 // A model path whose facts are not known.

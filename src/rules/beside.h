@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "preflight/rule.h"
+#include "src/facts/container_view.h"
 
 namespace preflight::facts {
 struct WeightFiles;  // weight_files.h
@@ -15,6 +17,7 @@ namespace preflight::rules {
 struct Beside {
   std::shared_ptr<const ModelFacts> draft = {};          // its weights count beside the model's
   std::shared_ptr<const facts::WeightFiles> files = {};  // of the model's checkpoint
+  std::optional<facts::SharingRights> sharing = {};      // of the container it runs in
 };
 
 CheckResult check_beside(const Launch& launch, const Beside& beside, const CheckOptions& options);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/ascii_case.h"
 #include "src/sources/container_command.h"
 #include "src/sources/yaml_tree.h"
 
@@ -92,6 +93,26 @@ std::optional<facts::CardLimit> NamedCards::limit(std::string_view said_by) cons
                           .said_by = std::string(said_by)};
 }
 
+void ReadRights::take_capability(const ShellText& name) {
+  open_ = open_ || !name.unknowns.empty();
+  std::string text = ascii_upper(name.text);
+  if (text.starts_with("CAP_")) text.erase(0, 4);
+  may_trace_ = may_trace_ || text == "SYS_PTRACE" || text == "ALL";
+}
+
+void ReadRights::take_security(const ShellText& option) {
+  open_ = open_ || !option.unknowns.empty();
+  may_trace_ = may_trace_ || option.text == "seccomp=unconfined" || option.text == "seccomp:unconfined";
+  // A profile of one's own may let anything through.
+  open_ = open_ || (option.text.starts_with("seccomp") && !may_trace_);
+}
+
+std::optional<facts::SharingRights> ReadRights::rights(const std::vector<facts::Mount>& mounts) const {
+  if (open_ && !may_trace_) return std::nullopt;
+  const auto path = facts::host_path(mounts, "/dev/dri/by-path");
+  return facts::SharingRights{.may_trace = may_trace_, .has_card_paths = path == "/dev/dri/by-path"};
+}
+
 std::optional<std::string> host_folder(const ShellText& folder, std::string_view pasted) {
   if (folder.unknowns.empty()) return folder.text.empty() ? std::nullopt : std::optional(folder.text);
   const Unknown& unknown = folder.unknowns.front();
@@ -128,6 +149,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
                                  std::string_view pasted) {
   facts::ContainerView out;
   NamedCards cards;
+  ReadRights rights;
   bool all = false;
   const std::string_view name = base_name(words[tool].text);
   const bool apptainer = name == "apptainer" || name == "singularity";  // every device is there
@@ -141,12 +163,22 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
       mount = mount_of_pairs(*pairs, pasted);
     } else if (const auto device = option_value(words, i, image, "--device", "")) {
       cards.take(*device);
+    } else if (const auto capability = option_value(words, i, image, "--cap-add", "")) {
+      rights.take_capability(*capability);
+    } else if (const auto security = option_value(words, i, image, "--security-opt", "")) {
+      rights.take_security(*security);
     } else {
       all = all || words[i].text == "--privileged" || words[i].text == "--privileged=true";
     }
     if (mount && out.mounts.size() < kMostMounts) out.mounts.push_back(std::move(*mount));
   }
-  if (!apptainer && !all) out.cards = cards.limit("--device");
+  if (apptainer) return out;
+  if (all) {
+    rights.privileged();
+  } else {
+    out.cards = cards.limit("--device");
+  }
+  out.sharing = rights.rights(out.mounts);
   return out;
 }
 

@@ -34,6 +34,20 @@ std::optional<facts::Mount> mount_of_volume(const ShellText& volume, std::string
 // A folder of the host as it is written, $HOME as ~ and $PWD as "."; nullopt: not known.
 std::optional<std::string> host_folder(const ShellText& folder, std::string_view pasted);
 
+// What may decide over SharingRights, as it is read.
+class ReadRights {
+ public:
+  void take_capability(const ShellText& name);  // SYS_PTRACE, CAP_SYS_PTRACE, ALL
+  void take_security(const ShellText& option);  // seccomp=unconfined
+  void privileged() { may_trace_ = true; }
+  // nullopt: a value that is not known might have given more.
+  [[nodiscard]] std::optional<facts::SharingRights> rights(const std::vector<facts::Mount>& mounts) const;
+
+ private:
+  bool may_trace_ = false;
+  bool open_ = false;
+};
+
 // The options of `docker run` and its kin in front of words[image].
 facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image,
                                  std::string_view pasted);

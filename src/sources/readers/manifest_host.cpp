@@ -74,18 +74,29 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
       if (mount) out.mounts.push_back(std::move(*mount));
     }
   }
-  const YamlNode* devices = part_of(node, "devices");
   const YamlNode* privileged = part_of(node, "privileged");
-  if (!is_list(devices) || (is_scalar(privileged) && privileged->text == "true")) return out;
+  const bool all = is_scalar(privileged) && privileged->text == "true";
+  ReadRights rights;
+  if (all) rights.privileged();
+  each_text(part_of(node, "cap_add"), [&](const ShellText& name) { rights.take_capability(name); });
+  each_text(part_of(node, "security_opt"), [&](const ShellText& option) { rights.take_security(option); });
+  out.sharing = rights.rights(out.mounts);
+  if (all) return out;
   NamedCards cards;
-  for (const YamlNode* item : devices->items) {
-    const YamlNode* source = is_map(item) ? value_of(*item, "source") : item;
-    if (!is_scalar(source)) continue;
-    auto done = interpolate(tree_.word(*source), Interpolation::kCompose, source_.text, given_, {});
-    cards.take(done ? static_cast<ShellText>(*done) : unknown_text("", tree_.offset(*source)));
-  }
+  each_text(part_of(node, "devices"), [&](const ShellText& device) { cards.take(device); });
   out.cards = cards.limit("devices");
   return out;
+}
+
+// The texts of a list, of its long entries their `source`.
+void ManifestReader::each_text(const YamlNode* list, const std::function<void(const ShellText&)>& take) {
+  if (!is_list(list)) return;
+  for (const YamlNode* item : list->items) {
+    const YamlNode* text = is_map(item) ? value_of(*item, "source") : item;
+    if (!is_scalar(text)) continue;
+    auto done = interpolate(tree_.word(*text), Interpolation::kCompose, source_.text, given_, {});
+    take(done ? static_cast<ShellText>(*done) : unknown_text("", tree_.offset(*text)));
+  }
 }
 
 }  // namespace preflight::sources

@@ -3,6 +3,7 @@
 // (manifest_workflow.cpp).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,6 +108,7 @@ class ManifestReader {
   void container(const YamlNode& node, const Around& around);
   static void take_volumes(const YamlNode& node, Around& around);
   facts::ContainerView host_of(const YamlNode& node, const Around& around, bool compose);
+  void each_text(const YamlNode* list, const std::function<void(const ShellText&)>& take);
   std::optional<facts::Mount> compose_mount(const YamlNode& item);
   void name_all(const YamlNode& map);
   [[nodiscard]] const YamlNode* named(const std::string& name) const;
