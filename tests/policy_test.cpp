@@ -53,6 +53,26 @@ TEST_F(PolicyTest, IsFoundUpwardsToTheRootOfTheRepository) {
             "0.5.18");
 }
 
+// 70B weights that no two cards hold, and heads that do not divide by 3.
+TEST_F(PolicyTest, WhatIsIgnoredIsNoErrorToMendAndNoneThatAFixBrings) {
+  const auto first_fix = [&](const std::string& words) {
+    const Json report = json("check --no-kernel --device-profile b60 --device-count 4 " + words +
+                             " -- --model-path meta-llama/Llama-3.1-70B-Instruct --device xpu --tp 3");
+    return report["fixes"].empty() ? std::string() : report["fixes"][0]["diff"].dump();
+  };
+  const std::string both = R"(["- --tp 3","+ --tp 4","+ --cpu-offload-gb 21"])";
+  const std::string ranks = R"(["- --tp 3","+ --tp 2"])";
+  EXPECT_EQ(first_fix(""), both);
+  EXPECT_EQ(first_fix("--ignore PL002"), ranks);
+  EXPECT_EQ(first_fix("--ignore PL"), "") << "what nobody is told of gets no fix";
+  policy("ignores:\n- {rule: PL002, reason: it is offloaded}\n");
+  EXPECT_EQ(first_fix(""), ranks);
+  policy("severities: {PL002: info}\n");
+  EXPECT_EQ(first_fix(""), ranks);
+  policy("severities: {PL003: info, PL004: info, PL009: info, PL002: info}\n");
+  EXPECT_EQ(first_fix(""), "");
+}
+
 TEST_F(PolicyTest, AnImageSaysItsReleaseItself) {
   policy("release: 0.5.23\n");
   dir_.file("c.yaml", "services:\n  a: {image: 'lmsysorg/sglang:v0.5.12', command: " + kServe + "}\n");

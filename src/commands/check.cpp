@@ -15,6 +15,7 @@
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
+#include "src/commands/told.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/fix/compared.h"
 #include "src/fix/write_back.h"
@@ -148,9 +149,36 @@ LaunchPlace place_in_text(const PreparedLaunch& prepared, const LaunchInput& inp
   return place;
 }
 
+namespace {
+
+// Rules whose findings are errors to mend, as the rules and a policy have them, however sure the sheet is.
+std::set<std::string> errors_to_mend(std::vector<Diagnostic> findings, const Told& told) {
+  if (told) told(findings);
+  std::set<std::string> errors;
+  for (const Diagnostic& d : findings) {
+    if (fix::is_of_sglang(d)) errors.insert(d.rule);
+  }
+  return errors;
+}
+
+// What is told of a launch that is tried in place of this one. A baseline counts what it lets pass, so that what it
+// let pass here is let pass there.
+Told told_by(const CheckCommand& command, const LaunchPlace& place, const std::vector<Ignored>& ignored) {
+  if (!command.filter) return {};
+  std::vector<Diagnostic> known;
+  for (const Ignored& i : ignored) known.push_back(i.finding);
+  return [filter = command.filter, place, known = std::move(known)](std::vector<Diagnostic>& findings) {
+    filter->apply_to_trial(findings, place);
+    std::erase_if(findings, [&](const Diagnostic& d) { return fix::is_in(d, known); });
+  };
+}
+
+}  // namespace
+
 Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   Report report;
   bool failing = false;
+  Told told;
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
@@ -158,16 +186,16 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
       for (Diagnostic& d : host_findings(command.input, prepared, report.coverage))
         report.findings.push_back(std::move(d));
     }
-    std::set<std::string> errors;  // as the rules have them, however sure they are
-    for (const Diagnostic& d : report.findings) {
-      if (fix::is_of_sglang(d)) errors.insert(d.rule);
-    }
+    const std::vector<Diagnostic> unweighed = report.findings;
     report.memory = memory_summary(prepared);
     weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);
-    if (command.filter) report.ignored = command.filter->apply(report.findings, place_in_text(prepared, command.input));
+    const LaunchPlace place = place_in_text(prepared, command.input);
+    if (command.filter) report.ignored = command.filter->apply(report.findings, place);
+    told = told_by(command, place, report.ignored);
     for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
+    const std::set<std::string> errors = errors_to_mend(unweighed, told);
     failing = std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return errors.contains(d.rule); });
   }
   report.read = std::move(prepared.read);
@@ -176,7 +204,8 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   const bool wanted = changeable && (command.fixes || command.proves) &&
                       std::ranges::any_of(report.findings, [](const Diagnostic& d) { return !d.fix.empty(); });
   if (wanted && command.tries->left == 0) ++command.tries->launches;
-  if (command.fixes && changeable && failing) report.fixes = search_fixes(prepared, command.rules, *command.tries);
+  if (command.fixes && changeable && failing)
+    report.fixes = search_fixes(prepared, command.rules, *command.tries, told);
   if (command.write_fix && !report.fixes.fixes.empty()) {
     auto written = write_fix(command.input, prepared, report.fixes.fixes.front());
     report.fixed = written.has_value();
@@ -185,7 +214,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   }
   conceal(report.fixes, prepared.inputs);
   if (command.proves && changeable)
-    prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries);
+    prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries, told);
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);
   report.launch = std::move(prepared.launch);

@@ -10,6 +10,7 @@
 #include "src/intake/conceal.h"
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
+#include "src/commands/told.h"
 #include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/prove.h"
@@ -144,6 +145,7 @@ class Variants {
     other.facts_by_option = prepared_.facts_by_option;
     other.assumed_facts = prepared_.assumed_facts;
     other.inputs.models = inputs.models;
+    other.inputs.sharing = inputs.sharing;
     auto launch = resolve_words(inputs, tried.words, {}, tried.env);
     if (!launch) {
       why_not = launch.error().text();
@@ -182,7 +184,7 @@ bool is_long(const fix::Question& question) {
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
-                    std::vector<Diagnostic>& findings, Tries& tries) {
+                    std::vector<Diagnostic>& findings, Tries& tries, const Told& told_of) {
   CheckOptions all = rules;
   all.changes = true;
   all.log_lines = false;
@@ -195,6 +197,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     if (!other) return std::nullopt;
     Coverage coverage;
     std::vector<Diagnostic> there = findings_of(*other, all, coverage);
+    if (told_of) told_of(there);
     return fix::Look{std::move(other->launch), std::move(there)};
   };
   const fix::Question question = question_of(prepared.inputs);
@@ -210,6 +213,15 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
 }
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries) {
+  return search_fixes(prepared, rules, tries, {});
+}
+
+void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
+                    std::vector<Diagnostic>& findings, Tries& tries) {
+  prove_remedies(prepared, rules, found, findings, tries, {});
+}
+
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries, const Told& told) {
   if (tries.left == 0)
     return {.none_because = "not searched: the launches before this one took all tries of a run; check it by itself"};
   CheckOptions quick = rules;
@@ -226,7 +238,9 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
       return trial;
     }
     Coverage coverage;
-    for (Diagnostic& d : findings_of(*other, quick, coverage)) {
+    std::vector<Diagnostic> there = findings_of(*other, quick, coverage);
+    if (told) told(there);
+    for (Diagnostic& d : there) {
       const Rule* rule = d.severity == Severity::kWarning ? find_rule(d.rule) : nullptr;
       if (rule != nullptr) (rule->severity == Severity::kError ? trial.doubts : trial.warnings).push_back(d);
       if (d.severity == Severity::kError) trial.errors.push_back(std::move(d));

@@ -79,17 +79,17 @@ void FindingFilter::set_severities(std::vector<Diagnostic>& findings) const {
   std::ranges::stable_sort(findings, [](const Diagnostic& a, const Diagnostic& b) { return a.severity > b.severity; });
 }
 
-std::optional<Ignored> FindingFilter::by_policy(const Diagnostic& finding, const Candidates& here) {
+std::optional<Ignored> FindingFilter::by_policy(const Diagnostic& finding, const Candidates& here, bool counts) {
   for (const std::size_t i : here.entries) {
     const IgnoreEntry& entry = options_.policy.ignores[i];
     if (!finding.rule.starts_with(entry.rule)) continue;
-    used_.insert(i);
+    if (counts) used_.insert(i);
     return Ignored{finding, "policy", fmt::format("{} ({})", entry.reason, entry.place)};
   }
   return std::nullopt;
 }
 
-std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding, const Candidates& here) {
+std::optional<Ignored> FindingFilter::lasting_reason(const Diagnostic& finding, const Candidates& here, bool counts) {
   const Policy& policy = options_.policy;
   const bool selected_here = !options_.select.empty();
   const auto& select = selected_here ? options_.select : policy.select;
@@ -99,12 +99,17 @@ std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding
   }
   if (names(options_.ignore, finding)) return Ignored{finding, "option", "--ignore"};
   if (names(policy.ignore, finding)) return Ignored{finding, "policy", "ignore in " + from};
-  if (auto ignored = by_policy(finding, here)) return ignored;
+  if (auto ignored = by_policy(finding, here, counts)) return ignored;
   for (Comment* comment : here.comments) {
     if (!comment->ignore.fault.empty() || !names(comment->ignore.rules, finding)) continue;
-    comment->used = true;
+    comment->used = comment->used || counts;
     return Ignored{finding, "inline", fmt::format("{} (line {})", comment->ignore.reason, comment->ignore.line)};
   }
+  return std::nullopt;
+}
+
+std::optional<Ignored> FindingFilter::reason_to_ignore(const Diagnostic& finding, const Candidates& here) {
+  if (auto ignored = lasting_reason(finding, here, true)) return ignored;
   const LaunchPlace& place = here.place;
   if (options_.into_baseline) {
     written_.add(finding, place.file, place.launch);
@@ -150,6 +155,12 @@ std::vector<Ignored> FindingFilter::apply(std::vector<Diagnostic>& findings, con
     return ignored.has_value();
   });
   return out;
+}
+
+void FindingFilter::apply_to_trial(std::vector<Diagnostic>& findings, const LaunchPlace& place) {
+  set_severities(findings);
+  const Candidates here = candidates(place);
+  std::erase_if(findings, [&](const Diagnostic& finding) { return lasting_reason(finding, here, false).has_value(); });
 }
 
 std::vector<report::IgnoreNote> FindingFilter::notes() const {

@@ -42,6 +42,9 @@ class FindingFilter {
 
   // Takes out of `findings` what is let pass, and gives the others the severity that the policy says.
   std::vector<Ignored> apply(std::vector<Diagnostic>& findings, const LaunchPlace& place);
+  // The same for a launch that is only tried: nothing counts as used, and a baseline, which counts what it lets pass,
+  // is left out.
+  void apply_to_trial(std::vector<Diagnostic>& findings, const LaunchPlace& place);
   // After all launches: entries that are stale, have expired or cannot be read.
   [[nodiscard]] std::vector<report::IgnoreNote> notes() const;
   [[nodiscard]] const std::string& policy_file() const { return options_.policy.file; }
@@ -63,7 +66,9 @@ class FindingFilter {
   };
   Candidates candidates(const LaunchPlace& place);
   std::optional<Ignored> reason_to_ignore(const Diagnostic& finding, const Candidates& here);
-  std::optional<Ignored> by_policy(const Diagnostic& finding, const Candidates& here);
+  // The same but for baselines; what lets it pass is noted as used where `counts`.
+  std::optional<Ignored> lasting_reason(const Diagnostic& finding, const Candidates& here, bool counts);
+  std::optional<Ignored> by_policy(const Diagnostic& finding, const Candidates& here, bool counts);
   void set_severities(std::vector<Diagnostic>& findings) const;
 
   Options options_;
