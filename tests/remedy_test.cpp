@@ -1,4 +1,6 @@
 // Remedies: the sentence made from one, what a release's parser takes of it, and what it changes in a launch.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -6,7 +8,9 @@
 #include "preflight/rule.h"
 #include "src/args/option_index.h"
 #include "src/fix/edits.h"
+#include "src/fix/prove.h"
 #include "src/rules/remedy_words.h"
+#include "tests/support/example_launch.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -110,6 +114,62 @@ TEST(RemedySteps, ChangeTheLaunch) {
 TEST(RemedySteps, GiveABackendForBothPhases) {
   EXPECT_EQ(lists_after(to_give("--attention-backend", {"triton"}), {"--decode-attention-backend", "intel_xpu"}),
             (Lists{"--decode-attention-backend intel_xpu --attention-backend triton", "--attention-backend triton"}));
+}
+
+TEST(Proving, SaysOfARemedyThatItWasNotTriedWhereTheTrialsRanOut) {
+  const fix::Question question{v0_5(23), {"--page-size", "32"}, std::vector<SourceRange>(2), {}};
+  const Launch launch;
+  int looks = 0;
+  const fix::LookAt look = [&](const fix::Attempt&) -> std::optional<fix::Look> {
+    ++looks;
+    return fix::Look{};
+  };
+  const Diagnostic error{.rule = "PG001",
+                         .severity = Severity::kError,
+                         .remedies = {to_give("--page-size", {"64", "128"}), rules::in_words("another kernel")}};
+  std::vector<Diagnostic> findings = {error};
+  fix::prove_remedies(question, launch, findings, {}, look, 0);
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(findings[0].fix, "--page-size 64 or 128 (not tried), or another kernel");
+  EXPECT_EQ(findings[0].remedies[0].words, "(not tried)") << "in data, too";
+  // One value was tried and holds: of the other nothing is said.
+  findings = {error};
+  fix::prove_remedies(question, launch, findings, {}, look, 1);
+  EXPECT_EQ(findings[0].fix, "--page-size 64, or another kernel");
+  findings = {error};
+  fix::prove_remedies(question, launch, findings, {}, look, 2);
+  EXPECT_EQ(findings[0].fix, "--page-size 64 or 128, or another kernel");
+}
+
+// --page-size 64 mends the error and brings two warnings, each with an advice of its own.
+TEST(Proving, TakesTheAdviceOfEveryWarningThatARemedyBrings) {
+  const fix::Question question{v0_5(23), {"--page-size", "32"}, std::vector<SourceRange>(2), {}};
+  const Launch launch = testing::launch_of(v0_5(23), {.model = "qwen3-8b", .args = "--device xpu --page-size 32"});
+  const auto warning = [](const char* rule, const Remedy& advice) {
+    return Diagnostic{.rule = rule, .severity = Severity::kWarning, .remedies = {advice}};
+  };
+  const fix::LookAt look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
+    const auto has = [&](const char* word) { return std::ranges::find(tried.words, word) != tried.words.end(); };
+    fix::Look seen{launch, {}};
+    if (!has("64")) seen.findings.push_back({.rule = "PG001", .severity = Severity::kError});
+    if (has("64") && !has("--disable-radix-cache"))
+      seen.findings.push_back(warning("HY001", to_give("--disable-radix-cache")));
+    if (has("64") && !has("0.5")) seen.findings.push_back(warning("PL007", to_give("--mem-fraction-static", {"0.5"})));
+    return seen;
+  };
+  std::vector<Diagnostic> findings = {
+      {.rule = "PG001", .severity = Severity::kError, .remedies = {to_give("--page-size", {"64"})}}};
+  fix::prove_remedies(question, launch, findings, {}, look, 100);
+  EXPECT_EQ(findings[0].fix, "--page-size 64 --disable-radix-cache --mem-fraction-static 0.5");
+}
+
+// Halving it until it fits would give up more than the model asks for.
+TEST(Proving, AContextThatIsTooLongBecomesTheModelsOwn) {
+  const auto run = run_tool({"check", "--no-kernel", "--format", "json", "--", "--model-path", "Qwen/Qwen3-8B",
+                             "--device", "xpu", "--tp", "2", "--context-length", "200000"});
+  const auto finding = nlohmann::json::parse(run.out)["findings"][0];
+  EXPECT_EQ(finding["rule"], "RF014");
+  EXPECT_EQ(finding["remedies"][0]["steps"].dump(), R"([{"do":"drop","name":"--context-length","values":[]}])");
 }
 
 TEST(RemedySteps, WhatOnlyTheUserCanDoIsNotTried) {

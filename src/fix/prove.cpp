@@ -22,6 +22,7 @@ enum class Outcome { kHolds, kTroubles, kUncovers, kFails, kUntried };
 
 constexpr std::size_t kNearby = 24;  // changes of the options around one error
 constexpr int kNearbyInAll = 60;     // of a launch
+constexpr int kJoined = 3;           // warnings that a remedy brings, whose advice is taken with it
 
 class Prover {
  public:
@@ -36,9 +37,12 @@ class Prover {
     bool failed = false;
     for (const Remedy& remedy : finding.remedies) {
       const std::size_t told = tried.told();
-      if (!try_remedy(finding, remedy, tried)) {
-        tried.holding.push_back(remedy);
-      } else if (tried.told() == told) {
+      const Trying trying = try_remedy(finding, remedy, tried);
+      if (trying == Trying::kNothingToTry) tried.holding.push_back(remedy);
+      if (tried.told() > told || trying == Trying::kNothingToTry) continue;
+      if (trying == Trying::kNoTrialsLeft) {
+        tried.holding.push_back(not_tried(remedy));
+      } else {
         failed = true;
       }
     }
@@ -66,6 +70,9 @@ class Prover {
     [[nodiscard]] std::size_t told() const { return holding.size() + troubling.size() + uncovering.size(); }
   };
 
+  // What became of one remedy: some way to take it was tried, it is only words, or the trials ran out.
+  enum class Trying { kTried, kNothingToTry, kNoTrialsLeft };
+
   // The remedy, and that it is not all there is to do.
   static Remedy as_first_step(Remedy remedy, const std::string& next) {
     remedy.words += fmt::format("{}(only the first step: {} is next)", remedy.words.empty() ? "" : " ", next);
@@ -74,6 +81,11 @@ class Prover {
 
   static Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) {
     remedy.words += fmt::format("{}(which brings {})", remedy.words.empty() ? "" : " ", fmt::join(rules, " and "));
+    return remedy;
+  }
+
+  static Remedy not_tried(Remedy remedy) {
+    remedy.words += remedy.words.empty() ? "(not tried)" : " (not tried)";
     return remedy;
   }
 
@@ -140,27 +152,25 @@ class Prover {
     return key_of(now) + '\x1c' + remedy.release + '\x1c' + remedy.device;
   }
 
-  // False: the remedy is nothing to try, or there are no trials left.
-  bool try_remedy(const Diagnostic& finding, const Remedy& remedy, Tried& tried) {
-    const bool elsewhere = !remedy.release.empty() || !remedy.device.empty();
-    if (!elsewhere && remedy.steps.empty() && remedy.stored_as.empty()) return false;
+  Trying try_remedy(const Diagnostic& finding, const Remedy& remedy, Tried& tried) {
+    if (!acts(remedy)) return Trying::kNothingToTry;
     const bool first_is_enough = std::ranges::any_of(remedy.steps, [](const RemedyStep& step) {
       return step.kind == StepKind::kLower || step.kind == StepKind::kRaise;
     });
     const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
     std::vector<Candidate> candidates = carried_out(remedy, situation);
-    if (candidates.empty() && is_for_the_user(remedy)) return false;
+    if (candidates.empty() && is_for_the_user(remedy)) return Trying::kNothingToTry;
     for (const bool widened : {false, true}) {
       for (const Candidate& c : candidates) {
         if (c.is_widened != widened) continue;
         const Outcome outcome = tell(finding, c, remedy, tried);
-        if (outcome == Outcome::kUntried) return false;
-        if (outcome != Outcome::kFails && (first_is_enough || widened)) return true;
+        if (outcome == Outcome::kUntried) return Trying::kNoTrialsLeft;
+        if (outcome != Outcome::kFails && (first_is_enough || widened)) return Trying::kTried;
         found_ = found_ || outcome != Outcome::kFails;
       }
-      if (std::exchange(found_, false)) return true;
+      if (std::exchange(found_, false)) return Trying::kTried;
     }
-    return true;
+    return Trying::kTried;
   }
 
   // One way to take a remedy, put where it belongs.
@@ -178,24 +188,46 @@ class Prover {
     return outcome;
   }
 
-  // The remedy together with what a warning that it brings advises.
+  // The remedy together with what the warnings that it brings advise, one after the other.
   std::optional<Remedy> without_trouble(const Diagnostic& finding, const Candidate& c, const Remedy& remedy) {
+    if (!remedy.release.empty() || !remedy.device.empty()) return std::nullopt;
+    Candidate now = c;
+    for (int joined = 0; joined < kJoined; ++joined) {
+      std::optional<Candidate> better;
+      if (auto whole = with_advice(finding, now, better)) return whole;
+      if (!better) return std::nullopt;
+      now = std::move(*better);
+    }
+    return std::nullopt;
+  }
+
+  // With the advice of one of its warnings; `better`: one that leaves fewer of them, where none leaves none.
+  std::optional<Remedy> with_advice(const Diagnostic& finding, const Candidate& c, std::optional<Candidate>& better) {
     Arranged now{groups_, question_.env, {}};
-    if (!remedy.release.empty() || !remedy.device.empty() || !apply(c, question_.release, now)) return std::nullopt;
-    const Look* seen = look_at(now, remedy);
+    const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
     if (seen == nullptr) return std::nullopt;
+    const std::vector<const Diagnostic*> warnings = added_warnings(*seen);
     const Situation situation{question_.release, groups_, question_.env, launch_, finding, before_};
-    for (const Diagnostic* warning : added_warnings(*seen)) {
+    for (const Diagnostic* warning : warnings) {
       for (const Remedy& more : warning->remedies) {
         const bool elsewhere = !more.release.empty() || !more.device.empty() || !more.stored_as.empty();
         if (elsewhere || more.steps.empty() || share_a_step(c.remedy, more)) continue;
         for (const Candidate& joined : candidates_of(rules::together({c.remedy, more}), situation)) {
           Remedy told = joined.remedy;
-          if (outcome_of(finding, joined, joined.remedy, told) == Outcome::kHolds) return told;
+          const Outcome outcome = outcome_of(finding, joined, joined.remedy, told);
+          if (outcome == Outcome::kHolds) return told;
+          if (outcome == Outcome::kTroubles && !better && warnings_of(joined) < warnings.size()) better = joined;
         }
       }
     }
     return std::nullopt;
+  }
+
+  // Of a candidate that was looked at already.
+  std::size_t warnings_of(const Candidate& c) {
+    Arranged now{groups_, question_.env, {}};
+    const Look* seen = apply(c, question_.release, now) ? look_at(now, c.remedy) : nullptr;
+    return seen == nullptr ? 0 : added_warnings(*seen).size();
   }
 
   [[nodiscard]] static bool share_a_step(const Remedy& a, const Remedy& b) {

@@ -90,7 +90,8 @@ def carried_out(case, remedy):
 
 
 def is_to_try(finding, remedy):
-    return finding["severity"] in SEVERITIES and (remedy["steps"] or "release" in remedy or "stored_as" in remedy)
+    said = remedy.get("words", "").endswith("(not tried)")
+    return finding["severity"] in SEVERITIES and not said and (remedy["steps"] or "release" in remedy or "stored_as" in remedy)
 
 
 def key(finding):
