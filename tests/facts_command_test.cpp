@@ -133,6 +133,31 @@ TEST(Facts, AProcessorsGraphicsTakeAShareOfTheHostsMemory) {
   EXPECT_THAT(given["notes"].dump(), Not(HasSubstr("shares")));
 }
 
+TEST(Facts, WhatDescribesALaunchIsRefusedWhereThereIsNone) {
+  const std::vector<Words> idle = {{"--launch", "2"},
+                                   {"--set", "TP=2"},
+                                   {"--use-environment"},
+                                   {"--model-config", "x"},
+                                   {"--models-dir", "/"},
+                                   {"--stored-as", "fp8"},
+                                   {"--mla"},
+                                   {"--fact", "head_dim=1"}};
+  for (const char* command : {"facts", "doctor"}) {
+    for (const Words& option : idle) {
+      Words words = {command};
+      words.insert(words.end(), option.begin(), option.end());
+      const ToolRun run = run_tool(words);
+      EXPECT_EQ(run.status, 2) << command << " " << option[0];
+      EXPECT_EQ(run.err,
+                "xpu-preflight: " + option[0] + " has no say without a launch: give its arguments behind --\n");
+      EXPECT_EQ(run.out, "");
+    }
+    EXPECT_NE(run_tool({command, "--env", "ZE_AFFINITY_MASK=0", "--device-count", "2"}).status, 2)
+        << "the machine is looked at without a launch, too";
+  }
+  EXPECT_EQ(run_tool({"facts", "--stored-as", "fp8", "--", "--model-path", "Qwen/Qwen3-8B"}).status, 0);
+}
+
 TEST(Facts, AnOptionStandsAboveWhatIsFound) {
   const TemporaryDirectory root;
   add_card(root, 0, "e223", "xe");

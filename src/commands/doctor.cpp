@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "src/commands/findings.h"
+#include "src/commands/launch_commands.h"
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
 #include "src/facts/packages.h"
@@ -193,7 +194,8 @@ std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLa
 }
 
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
-  const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+  const bool launched = launch_given(flags, arguments);
+  if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   std::optional<PreparedLaunch> prepared;

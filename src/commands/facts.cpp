@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/commands/exit_status.h"
+#include "src/commands/launch_commands.h"
 #include "src/intake/launch_input.h"
 #include "src/report/facts_text.h"
 #include "src/report/print.h"
@@ -13,7 +14,8 @@
 namespace preflight::commands {
 
 int run_facts(const LaunchFlags& flags, std::vector<std::string> arguments) {
-  const bool launched = !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+  const bool launched = launch_given(flags, arguments);
+  if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
   auto input = launch_input(flags, std::move(arguments));
   if (!input) return refuse(input.error());
   MachineFacts facts = machine_for(input->machine, input->env);

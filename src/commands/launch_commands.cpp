@@ -17,25 +17,12 @@ namespace {
 constexpr const char* kNoLaunch =
     "no launch to look at: give SGLang's arguments behind --, or --command 'python -m sglang.launch_server …'";
 
-bool launch_given(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
-  return !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
-}
-
 constexpr const char* kKernelDate = "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules";
 
-// One that was given and means nothing where no launch is looked at; "" for none.
+// Beside those of a model, options that say what a launch would be judged against; "" for none.
 std::string_view option_of_a_launch(const LaunchFlags& flags) {
-  return first_given({{!flags.launch.empty(), "--launch"},
-                      {!flags.variables.empty(), "--set"},
-                      {!flags.env.empty(), "--env"},
-                      {flags.use_environment, "--use-environment"},
-                      {!flags.model_config.empty(), "--model-config"},
-                      {!flags.draft_model_config.empty(), "--draft-model-config"},
-                      {!flags.models_dir.empty(), "--models-dir"},
-                      {!flags.stored_as.empty(), "--stored-as"},
-                      {flags.mla, "--mla"},
-                      {flags.no_mla, "--no-mla"},
-                      {!flags.facts.empty(), "--fact"},
+  if (const auto name = option_of_a_model(flags); !name.empty()) return name;
+  return first_given({{!flags.env.empty(), "--env"},
                       {!flags.device.empty(), "--device-profile"},
                       {!flags.device_memory.empty(), "--device-memory"},
                       {!flags.host_memory.empty(), "--host-memory"},
@@ -97,6 +84,27 @@ void add_nodes_options(CLI::App& app, NodesFlags& flags) {
   app.add_option("--kernel-date", flags.kernel_date, kKernelDate);
 }
 
+bool launch_given(const LaunchFlags& flags, const std::vector<std::string>& arguments) {
+  return !arguments.empty() || !flags.command.empty() || !flags.command_file.empty();
+}
+
+std::string_view option_of_a_model(const LaunchFlags& flags) {
+  return first_given({{!flags.launch.empty(), "--launch"},
+                      {!flags.variables.empty(), "--set"},
+                      {flags.use_environment, "--use-environment"},
+                      {!flags.model_config.empty(), "--model-config"},
+                      {!flags.draft_model_config.empty(), "--draft-model-config"},
+                      {!flags.models_dir.empty(), "--models-dir"},
+                      {!flags.stored_as.empty(), "--stored-as"},
+                      {flags.mla, "--mla"},
+                      {flags.no_mla, "--no-mla"},
+                      {!flags.facts.empty(), "--fact"}});
+}
+
+Error idle_without_launch(std::string_view option) {
+  return {fmt::format("{} has no say without a launch: give its arguments behind --", option)};
+}
+
 int run_memory(const MemoryFlags& flags, std::vector<std::string> arguments) {
   if (!launch_given(flags.launch, arguments)) return refuse({kNoLaunch});
   auto input = launch_input(flags.launch, std::move(arguments));
@@ -151,8 +159,7 @@ int run_nodes(const NodesFlags& flags) {
 int run_explain(const LaunchFlags& flags, const std::string& what, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
   if (flags.format == "json") return refuse(Error{"explain writes text alone: leave --format away"});
-  if (const auto name = option_of_a_launch(flags); !launched && !name.empty())
-    return refuse(Error{fmt::format("{} has no say without a launch: give its arguments behind --", name)});
+  if (const auto name = option_of_a_launch(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));
   std::string subject = what;
   if (what == "-") {
     auto text = read_text("-", true);

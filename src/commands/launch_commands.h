@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/commands/options.h"
@@ -11,6 +12,12 @@ class App;
 }
 
 namespace preflight::commands {
+
+bool launch_given(const LaunchFlags& flags, const std::vector<std::string>& arguments);
+// One that was given and describes a launch or its model, whatever the machine; "" for none.
+std::string_view option_of_a_model(const LaunchFlags& flags);
+// Where no launch is given, such an option is refused.
+Error idle_without_launch(std::string_view option);
 
 struct MemoryFlags {
   LaunchFlags launch;
