@@ -50,6 +50,7 @@ constexpr const char* kPlain = "--device xpu --disable-radix-cache";
 const Row kRows[] = {
     {"BK003", 23, 0, "gemma-3-1b-it", kXpu, encoder_decoder},
     {"BK004", 13, 0, "qwen3-0.6b", kPlain, encoder_decoder},
+    {"BK021", 23, 0, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", encoder_decoder},
     {"BK005", 19, 20, "qwen3-0.6b", kXpu, encoder_decoder},
     {"BK006", 20, 19, "qwen3-0.6b", kXpu,
      [](Launch& l, ModelFacts& m) {
@@ -217,7 +218,8 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"ND004", "Nodes"},        {"ND005", "Nodes"},       {"HO001", "Doctor"},     {"HO002", "Doctor"},
     {"HO003", "Doctor"},       {"HO004", "Doctor"},      {"HO005", "Doctor"},     {"HO006", "Doctor"},
     {"HO007", "Doctor"},       {"ND006", "Nodes"},       {"VL001", "VllmWords"},  {"VL002", "VllmWords"},
-    {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"PL012", "Certainty"},
+    {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"PL012", "Certainty"},  {"PL020", "DraftMemory"},
+    {"PL021", "DraftMemory"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

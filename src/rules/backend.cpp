@@ -1,6 +1,8 @@
 // BK: attention backends that cannot run on an Intel GPU, or not with this model or device.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
@@ -12,6 +14,10 @@
 
 namespace preflight::rules {
 namespace {
+
+constexpr std::string_view kFlex = "flex_attention";
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr std::int64_t kRoundTokens = 1024;
 
 // Backends made for other vendors. SGLang's resolution refuses some of them for some models; the rest pass.
 constexpr std::array<std::string_view, 16> kForeign = {"fa3",
@@ -103,7 +109,72 @@ std::optional<Finding> encoder_decoder_graph(const LaunchFacts& f) {
   return Finding{.message = "encoder-decoder models on intel_xpu run eagerly only, and a graph is on"};
 }
 
+// Nothing but the causal mask reaches torch's kernel.
+std::optional<Finding> flex_without_window(const LaunchFacts& f) {
+  if (!f.any_phase_on(kFlex)) return std::nullopt;
+  const auto window = runtime_window(f.model());
+  const double cap = f.model().attn_logit_softcapping;
+  const bool reaches = window && *window < f.model().context_len;
+  if (!reaches && cap <= 0.0) return std::nullopt;
+  const std::string what = reaches ? fmt::format("a window of {} tokens", *window) : std::string();
+  const std::string capped = cap > 0.0 ? fmt::format("logits capped at {}", cap) : std::string();
+  return Finding{.message = fmt::format("the model attends with {}{}{}, and flex_attention without", what,
+                                        reaches && cap > 0.0 ? " and " : "", capped),
+                 .field = f.field_naming(kFlex)};
+}
+
+std::optional<Finding> torch_without_soft_cap(const LaunchFacts& f) {
+  if (!f.any_phase_on("torch_native") || f.model().attn_logit_softcapping <= 0.0) return std::nullopt;
+  return Finding{.message = fmt::format("the model caps attention logits at {}, and torch_native does not",
+                                        f.model().attn_logit_softcapping),
+                 .field = f.field_naming("torch_native")};
+}
+
+std::optional<Finding> flex_with_cross_attention(const LaunchFacts& f) {
+  if (!f.any_phase_on(kFlex) || !f.model().is_encoder_decoder) return std::nullopt;
+  return Finding{.message = "flex_attention has no cross-attention for an encoder-decoder model",
+                 .field = f.field_naming(kFlex)};
+}
+
+// For each prompt SGLang asks torch for a mask that is made whole: a byte for every pair of its tokens, and eight more
+// while they are counted by blocks (10.0 bytes measured on a CPU with torch 2.13 and 2.14).
+double flex_mask_bytes(std::int64_t tokens) {
+  constexpr double kBytesOfPair = 10;
+  return kBytesOfPair * static_cast<double>(tokens) * static_cast<double>(tokens);
+}
+
+std::optional<Finding> flex_mask_too_large(const LaunchFacts& f) {
+  const auto fraction = f.static_share();
+  const std::int64_t context = f.model().context_len;
+  if (!f.is(Field::device, "xpu") || !f.prefill_on(kFlex) || !fraction || context <= 0) return std::nullopt;
+  const double left = static_cast<double>(f.device().memory_mib) * 1024 * 1024 * (1 - *fraction);
+  if (flex_mask_bytes(context) <= left) return std::nullopt;
+  const std::int64_t longest =
+      static_cast<std::int64_t>(std::sqrt(left / flex_mask_bytes(1))) / kRoundTokens * kRoundTokens;
+  Finding finding{
+      .message =
+          fmt::format("flex_attention makes a mask of about {:.1f} GiB for a prompt of {} tokens; {:.1f} GiB are "
+                      "left outside the static budget",
+                      flex_mask_bytes(context) / kGib, context, left / kGib),
+      .field = f.prefill_field(),
+      .remedies = {to_give("--prefill-attention-backend", {"triton"}), to_give("--attention-backend", {"triton"})}};
+  if (longest > 0) {
+    finding.message += fmt::format(", enough for {} tokens", longest);
+    finding.remedies.push_back(to_give("--context-length", {std::to_string(longest)}));
+  }
+  return finding;
+}
+
+std::optional<Finding> flex_one_by_one(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu") || !f.any_phase_on(kFlex)) return std::nullopt;
+  return Finding{.message =
+                     "flex_attention takes the requests of a batch one after the other, and each prefill chunk "
+                     "with the whole prompt before it",
+                 .field = f.field_naming(kFlex)};
+}
+
 constexpr std::string_view kBackend = "sglang/srt/layers/attention/xpu_backend.py";
+constexpr std::string_view kFlexSource = "sglang/srt/layers/attention/torch_flex_backend.py";
 constexpr std::string_view kRegistry = "sglang/srt/layers/attention/attention_registry.py";
 
 const Rule kRules[] = {
@@ -195,6 +266,68 @@ const Rule kRules[] = {
                     .args = "--device cuda --attention-backend aiter --page-size 2"}}},
      .quiet_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device cuda --attention-backend aiter --page-size 1"},
                    {.model = "qwen3-0.6b", .args = "--device cuda --attention-backend aiter --page-size 64"}}}},
+    {.id = "BK020",
+     .field = Field::attention_backend,
+     .summary = "flex_attention ignores the model's sliding window or logit soft cap",
+     .why = "The backend hands torch a causal mask alone, and no function that changes scores: beyond the window every "
+            "token attends to all before it, silently.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = kFlexSource,
+     .decided_by = {"context_length"},
+     .check = flex_without_window,
+     .fires_on = {{{.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend flex_attention"},
+                   {.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend flex_attention"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend flex_attention"},
+                   {.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "BK021",
+     .field = Field::attention_backend,
+     .summary = "an encoder-decoder model on flex_attention",
+     .why = "The first request ends in a NotImplementedError: the backend attends causally only.",
+     .remedies = {give("--attention-backend", "intel_xpu")},
+     .source = kFlexSource,
+     .check = flex_with_cross_attention,
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend flex_attention"}}}},
+    {.id = "BK022",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::attention_backend,
+     .summary = "flex_attention's mask of a long prompt does not fit",
+     .why =
+         "Before each prefill SGLang has torch make the whole mask of every prompt, up to the end of its chunk, in "
+         "what is left outside the static budget: the memory grows with the square of the prompt, and a long one ends "
+         "the worker with an out-of-memory error.",
+     .remedies = {give("--attention-backend", "triton"), lower("--context-length")},
+     .source = kFlexSource,
+     .decided_by = {"context_length"},
+     .check = flex_mask_too_large,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend flex_attention"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend triton"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --attention-backend flex_attention --context-length 4096"}}}},
+    {.id = "BK023",
+     .severity = Severity::kInfo,
+     .field = Field::attention_backend,
+     .summary = "flex_attention works request by request",
+     .why =
+         "Every request of a batch takes a call of torch's kernel of its own, in each layer. Of a chunked prompt the "
+         "tokens before the chunk are attended for once more and thrown away.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = kFlexSource,
+     .need = RuleNeed::kNothing,
+     .check = flex_one_by_one,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend flex_attention"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend triton"}}}},
+    {.id = "BK024",
+     .field = Field::attention_backend,
+     .summary = "torch_native ignores the model's logit soft cap",
+     .why = "torch's scaled_dot_product_attention has no cap, and the backend does not ask for one: silently wrong "
+            "output.",
+     .remedies = {give("--attention-backend", "triton")},
+     .source = "sglang/srt/layers/attention/torch_native_backend.py",
+     .check = torch_without_soft_cap,
+     .fires_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend torch_native --tp-size 2"}}},
+     .quiet_on = {{{.model = "gemma-2-9b-it", .args = "--device xpu --attention-backend triton --tp-size 2"},
+                   {.model = "gemma-3-1b-it", .args = "--device xpu --attention-backend torch_native"}}}},
 };
 
 }  // namespace

@@ -97,6 +97,7 @@ constexpr LateMessage kTable[] = {
     {"", "", "", "gptq_kernels.py", {"QN005"}},
     {"compiled with cuda enabled", "", "", "compressed_tensors.py", {"QN007"}},
     {"only support page size 64", "AssertionError", "", "", {"QN010"}},
+    {"", "NotImplementedError", "", "torch_flex_backend.py", {"BK021"}},
     // Hybrids.
     {"page size must be 1 for mambaradixcache", "", "", "", {"HY001", "HY002"}},
     {"mambacomponent requires page_size 1", "", "", "", {"HY001", "HY002"}},
