@@ -141,6 +141,15 @@ TEST(Proving, SaysOfARemedyThatItWasNotTriedWhereTheTrialsRanOut) {
   EXPECT_EQ(findings[0].fix, "--page-size 64 or 128, or another kernel");
 }
 
+// A list that is too long to try anything of.
+TEST(Proving, NothingIsTriedOfAListThatNobodyWrote) {
+  std::vector<std::string> words = {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--device", "xpu"};
+  for (int i = 0; i < 3000; ++i) words.insert(words.end(), {"--tp-size", "3"});
+  const auto run = run_tool(words);
+  EXPECT_THAT(run.out, ::testing::HasSubstr("error[PL003]"));
+  EXPECT_THAT(run.out, ::testing::HasSubstr("(not tried)"));
+}
+
 // --page-size 64 mends the error and brings two warnings, each with an advice of its own.
 TEST(Proving, TakesTheAdviceOfEveryWarningThatARemedyBrings) {
   const fix::Question question{v0_5(23), {"--page-size", "32"}, std::vector<SourceRange>(2), {}};

@@ -18,6 +18,7 @@
 #include "src/commands/told.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/fix/compared.h"
+#include "src/fix/prove.h"
 #include "src/fix/write_back.h"
 #include "src/kernels/inject.h"
 #include "src/launch/launch_view.h"
@@ -213,8 +214,11 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
         written ? std::move(*written) : std::vector<std::string>{"Fix not written: " + written.error().text()};
   }
   conceal(report.fixes, prepared.inputs);
-  if (command.proves && changeable)
+  if (command.proves && changeable) {
     prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries, told);
+  } else if (command.proves) {
+    fix::leave_untried(report.findings);
+  }
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();
   report.machine = std::move(prepared.machine);
   report.launch = std::move(prepared.launch);

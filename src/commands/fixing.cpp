@@ -201,7 +201,10 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     return fix::Look{std::move(other->launch), std::move(there)};
   };
   const fix::Question question = question_of(prepared.inputs);
-  if (is_long(question) || question.words.size() > limits::kFixWords) return;  // no launch anybody wrote
+  if (is_long(question) || question.words.size() > limits::kFixWords) {  // no launch anybody wrote
+    fix::leave_untried(findings);
+    return;
+  }
   fix::WholeFixes whole{.searched = found.attempts > 0};
   for (const CheckedFix& f : found.fixes) {
     whole.remedies.push_back(fix::remedy_of(f).value_or(Remedy{.words = report::short_fix(f)}));

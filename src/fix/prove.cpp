@@ -61,6 +61,14 @@ class Prover {
 
   [[nodiscard]] Proofs proofs() && { return {used_, std::move(mending_)}; }
 
+  // Of a finding whose launch nothing is tried of.
+  static void leave_untried(Diagnostic& finding) {
+    for (Remedy& remedy : finding.remedies) {
+      if (acts(remedy)) remedy = not_tried(std::move(remedy));
+    }
+    if (!is_meant(finding)) rules::say_remedies(finding);
+  }
+
  private:
   // Remedies of a finding by what became of the launch, as they are told.
   struct Tried {
@@ -397,6 +405,12 @@ Proofs prove_remedies(const Question& question, const Launch& launch, std::vecto
     }
   }
   return std::move(prover).proofs();
+}
+
+void leave_untried(std::vector<Diagnostic>& findings) {
+  for (Diagnostic& d : findings) {
+    if (d.severity >= Severity::kChange) Prover::leave_untried(d);
+  }
 }
 
 }  // namespace preflight::fix

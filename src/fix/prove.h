@@ -40,4 +40,7 @@ struct Proofs {
 Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
                       const WholeFixes& whole, const LookAt& look, int trials);
 
+// For a launch of which nothing is tried: its remedies say so.
+void leave_untried(std::vector<Diagnostic>& findings);
+
 }  // namespace preflight::fix
