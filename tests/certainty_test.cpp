@@ -136,6 +136,11 @@ TEST_F(WeightsInFiles, AreThoseOfTheSheetInEveryRule) {
   EXPECT_THAT(over, HasSubstr("(weights counted from the files, the card's memory as it was given)"));
   EXPECT_THAT(over, Not(HasSubstr("PL012"))) << "the same is not said twice";
   EXPECT_THAT(check(13), HasSubstr("warning[PL002]: 13.0 GiB of weights per GPU"));
+  const auto data = nlohmann::json::parse(check(13, "--device-profile b60 --format json"));
+  EXPECT_EQ(data["findings"][0]["rule"], "PL002");
+  EXPECT_EQ(data["findings"][0]["certainty"], "certain");
+  const auto assumed = nlohmann::json::parse(check(13, "--format json"));
+  EXPECT_EQ(assumed["findings"][0]["certainty"], "estimated");
   // What is counted needs no margin: an estimate would be an error from 5 % over the budget on.
   EXPECT_THAT(check(12, "--device-profile b60"), HasSubstr("error[PL002]"));
   EXPECT_THAT(check(11.9, "--device-profile b60"), HasSubstr("warning[PL002]"));

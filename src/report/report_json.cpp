@@ -8,6 +8,7 @@
 
 #include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
+#include "src/rules/certainty.h"
 #include "src/report/fixes_text.h"
 #include "src/base/shell_words.h"
 #include "src/report/launches_report.h"
@@ -218,8 +219,11 @@ Json fixes_json(const FixSearch& search) {
 // Fixes cure the whole launch, so every error has the same ones.
 Json findings_of(const Report& report) {
   Json out = Json::array();
+  const bool assumed = report.machine && report.machine->memory_origin == Origin::kAssumed;
+  const bool counted = !assumed && report.memory && report.memory->from_files && report.memory->exact;
   for (const auto& f : report.findings) {
     Json finding = finding_json(f);
+    if (counted && rules::counts_weights(f.rule)) finding["certainty"] = rules::certainty_word(Certainty::kCertain);
     if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
       Json indices = Json::array();
       for (std::size_t i = 0; i < report.fixes.fixes.size(); ++i) indices.push_back(i);
