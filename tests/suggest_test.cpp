@@ -1,12 +1,14 @@
 // `suggest`: every launch it prints is accepted by `check` with the figures it claims.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -216,6 +218,49 @@ TEST(Suggest, AnUnknownModelIsRefusedWithItsNeighbour) {
   const auto run = run_tool({"suggest", "Qwen/Qwen3-8b"});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("Did you mean Qwen/Qwen3-8B?"));
+}
+
+// On a driver that computes nonsense, on none, and without being asked.
+TEST(Suggest, WithKernelsOnlyWhatRunsRightHereIsSuggested) {
+  const Words options = {"suggest", "Qwen/Qwen3-8B",  "--kernel", "--format",  "json", "--device-profile",
+                         "b60",     "--device-count", "1",        "--context", "8192"};
+  const auto on = [&](const std::string& fault, Words more = {}) {
+    Words words = options;
+    words.insert(words.end(), more.begin(), more.end());
+    const auto run =
+        run_tool(words, {}, {"LD_LIBRARY_PATH=" + testing::fake_opencl_directory(), "FAKE_OPENCL=" + fault});
+    return std::pair(nlohmann::json::parse(run.out, nullptr, false), run.status);
+  };
+  const auto [wrong, wrong_status] = on("");
+  EXPECT_EQ(wrong_status, 4);
+  EXPECT_TRUE(wrong["suggestions"].empty());
+  ASSERT_FALSE(wrong["left_out"].empty());
+  EXPECT_THAT(wrong["left_out"][0]["why"].get<std::string>(), HasSubstr("fail in paged_decode --heads 32"));
+  EXPECT_FALSE(wrong.contains("nearest"));
+  // Not run is no pass: each says so, and so does the exit status.
+  const auto [absent, absent_status] = on("no-platform");
+  EXPECT_EQ(absent_status, 5);
+  ASSERT_FALSE(absent["suggestions"].empty());
+  for (const auto& s : absent["suggestions"]) {
+    EXPECT_EQ(s["kernel"]["verdict"], "skipped");
+    EXPECT_THAT(s["kernel"]["not_run"].get<std::string>(), HasSubstr("no-device"));
+  }
+  const auto [lost, lost_status] = on("out-of-memory");
+  EXPECT_EQ(lost_status, 6);
+  EXPECT_TRUE(lost["suggestions"].empty());
+  // Two of attention's three forms have the same cases as one another, or not; each launch has a verdict of its own.
+  EXPECT_EQ(wrong["left_out"].size(), absent["suggestions"].size());
+}
+
+TEST(Suggest, OptionsOfKernelsNeedKernelsAndNothingIsRunWithoutThem) {
+  const Words machine = {"--device-profile", "b60", "--device-count", "1", "--context", "4096"};
+  Words words = {"suggest", "Qwen/Qwen3-0.6B", "--opencl-device", "0"};
+  words.insert(words.end(), machine.begin(), machine.end());
+  EXPECT_EQ(run_tool(words).status, 2);
+  words = {"Qwen/Qwen3-0.6B"};
+  words.insert(words.end(), machine.begin(), machine.end());
+  const auto plain = suggested(words);
+  for (const auto& s : plain["suggestions"]) EXPECT_FALSE(s.contains("kernel"));
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ void run_peer(const KernelOptions& options, const Plan& plan, Report& report) {
   report.peer->skipped = plan.skipped;
 }
 
+}  // namespace
+
 void run_kernel(const KernelOptions& options, Report& report) {
   if (!report.launch.accepted()) {
     return no_kernel("SGLang refuses this launch", report);
@@ -96,6 +98,8 @@ void run_kernel(const KernelOptions& options, Report& report) {
       run_plan_apart(plan, DeviceChoice{options.device.value_or("")}, RunOptions{}, options.limits, observer);
   keep_kernel(std::move(kernel), report);
 }
+
+namespace {
 
 // A device that was asked for by name is looked for even where nothing runs on it.
 void look_for_device(const KernelOptions& options, Report& report) {

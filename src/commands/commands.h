@@ -86,6 +86,8 @@ int list_launches(const LaunchInput& input, const std::vector<std::string>& path
 // On standard error, where the run's tries were used up.
 void tell_untried(const CheckCommand& command);
 int check_batch(const CheckCommand& command, const CaseFile& file);
+// Runs the kernels of the report's plan, or says why not.
+void run_kernel(const KernelOptions& options, Report& report);
 // A report of kernels that ran, or the reason why there was no device to run them on.
 void keep_kernel(KernelReport kernel, Report& report);
 int run_one_case(const std::string& case_line, const KernelOptions& kernel, const OutputOptions& output);

@@ -414,13 +414,17 @@ void add_batch_options(CLI::App& app, LaunchFlags& flags) {
       ->needs(batch);
 }
 
-void add_kernel_options(CLI::App& app, CheckFlags& flags) {
+void add_device_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--opencl-device", flags.opencl_device, "OpenCL device: index, or part of its name")
       ->each([&flags](const std::string&) { flags.device_given = true; });
   app.add_option(
          "--kernel-timeout", flags.kernel_timeout,
          "Seconds without an answer after which the kernel process is ended (default: 60; 300 of --kernel-from)")
       ->each([&flags](const std::string&) { flags.timeout_given = true; });
+}
+
+void add_kernel_options(CLI::App& app, CheckFlags& flags) {
+  add_device_options(app, flags);
   app.add_option("--kernel-from", flags.kernel_from,
                  "Whose kernels run: opencl (ours); python[:EXE], SGLang's own as installed there; both[:EXE]; "
                  "torch[:EXE], PyTorch's attention")
@@ -626,6 +630,8 @@ Result<void> idle_kernel_option(const CheckFlags& flags, const KernelOptions& ke
   return failure(fmt::format("{}: no kernel is to run: {}", name, kernel.why_not));
 }
 
+}  // namespace
+
 Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   KernelOptions kernel;
   kernel.required = required;
@@ -661,8 +667,6 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
   kernel.inject = flags.inject;
   return kernel;
 }
-
-}  // namespace
 
 Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::string> arguments) {
   CheckCommand command;

@@ -104,7 +104,9 @@ void stands_alone(CLI::App& app, const std::string& name, std::vector<std::strin
 void add_finding_options(CLI::App& app, CheckFlags& flags);
 // What decides whether a check fails, and on which device it runs: of `check` and of `exec`.
 void add_gate_options(CLI::App& app, CheckFlags& flags);
-// The OpenCL device, and whose kernels run.
+// The OpenCL device, and how long it may take.
+void add_device_options(CLI::App& app, CheckFlags& flags);
+// The same, and whose kernels run.
 void add_kernel_options(CLI::App& app, CheckFlags& flags);
 
 // The launch, the release and the output that the flags ask for.
@@ -116,6 +118,8 @@ Result<Release> release_option(const std::string& text, std::string_view option 
 // `descriptor`: where the text goes, for its colour and width.
 OutputOptions output_options(const LaunchFlags& flags, int descriptor = 1);
 Result<CheckCommand> check_command(const CheckFlags& flags, std::vector<std::string> arguments);
+// How kernels run; `required`: what of them does not run counts.
+Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required);
 Result<CheckOptions> rule_options(const std::string& kernel_date);
 int refuse(const Error& error);
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "src/base/ascii_case.h"
+#include "src/commands/suggest_kernels.h"
 #include "src/commands/suggest_search.h"
 #include "src/facts/device_profiles.h"
 #include "src/facts/known_models.h"
@@ -31,6 +32,8 @@ struct Answer {
   Search search;
   std::string condition = {};  // of every remedy
   std::vector<report::WayOut> remedies = {};
+  std::size_t holding = 0;                    // launches that hold what is asked
+  std::optional<JudgedLaunches> judged = {};  // --kernel; `search.found` are those kept
 };
 
 // The same search under another condition; its plainest launch is the remedy.
@@ -120,6 +123,9 @@ void conceal_all(Answer& a) {
   const auto hide = [&](Words& words) { words = concealed(s.inputs.release, std::move(words)); };
   for (Suggestion& c : s.found) hide(c.arguments);
   for (report::WayOut& r : a.remedies) hide(r.arguments);
+  if (a.judged) {
+    for (report::LeftOut& l : a.judged->left_out) hide(l.arguments);
+  }
   if (!s.nearest) return;
   hide_in(s.nearest->why, s.inputs);
   hide(s.nearest->arguments);
@@ -129,7 +135,7 @@ void conceal_all(Answer& a) {
 report::Suggestions told(const Answer& a, int most) {
   const Search& s = a.search;
   report::Suggestions out{.context = s.wish.context,
-                          .found = s.found.size(),
+                          .found = a.holding,
                           .remedies = a.remedies,
                           .attempts = s.attempts,
                           .most_cards = facts::is_integrated(s.inputs.device) ? 1 : kMostCards};
@@ -145,7 +151,9 @@ report::Suggestions told(const Answer& a, int most) {
                             .memory = c.memory,
                             .warnings = c.warnings,
                             .gives_up = c.gives_up});
+    if (a.judged) out.launches.back().kernel = a.judged->kernels[out.launches.size() - 1];
   }
+  if (a.judged) out.left_out = a.judged->left_out;
   return out;
 }
 
@@ -176,7 +184,28 @@ void add_suggest_options(CLI::App& app, SuggestFlags& flags) {
   app.add_option("--most", flags.most, "Suggestions to print (default: 3)")->check(positive_whole());
   app.add_option("--kernel-date", flags.kernel_date,
                  "Build date of sgl-kernel-xpu (YYYY-MM-DD), for the pairing rules");
+  auto* kernel = app.add_flag("--kernel", flags.kernels.kernel,
+                              "Run the kernels of each launch here, and leave out those whose kernels are wrong");
+  add_device_options(app, flags.kernels);
+  for (const char* name : {"--opencl-device", "--kernel-timeout"}) app.get_option(name)->needs(kernel);
 }
+
+namespace {
+
+// --kernel: what is wrong on this machine's device is not suggested.
+Result<void> judge(const SuggestFlags& flags, bool shapes_known, Answer& a) {
+  auto kernel = kernel_options(flags.kernels, false);
+  if (!kernel) return tl::make_unexpected(kernel.error());
+  if (!shapes_known) {
+    kernel->run = false;
+    kernel->why_not = "the model's shapes are not known";
+  }
+  a.judged = judge_kernels(a.search, *kernel, flags.most);
+  a.search.found = a.judged->kept;
+  return {};
+}
+
+}  // namespace
 
 int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
   const auto rules = rule_options(flags.kernel_date);
@@ -219,13 +248,19 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
     look_for_cards(answer);
   }
   std::ranges::stable_sort(s.found, [&](const Suggestion& a, const Suggestion& b) { return better(flags.goal, a, b); });
+  answer.holding = s.found.size();
+  const bool fits = answer.holding > 0;
+  if (fits && flags.kernels.kernel) {
+    if (auto done = judge(flags, !shapes_assumed(*prepared), answer); !done) return refuse(done.error());
+  }
   conceal_all(answer);
   const OutputOptions output = output_options(flags.launch);
   const report::Suggestions answers = told(answer, flags.most);
   report::print(output.format == Format::kJson
                     ? report::suggestions_json(answers, *prepared->machine)
                     : report::suggestions_text(answers, *prepared->machine, report::Style(output.colour)));
-  return s.found.empty() ? kFindings : kOk;
+  if (answer.judged) return answer.judged->status;
+  return fits ? kOk : kFindings;
 }
 
 }  // namespace preflight::commands

@@ -16,6 +16,7 @@ struct SuggestFlags {
   std::string goal = "latency";  // latency, throughput, memory
   int most = 3;
   std::string kernel_date;
+  CheckFlags kernels;  // --kernel: only launches whose kernels are right here
 };
 
 void add_suggest_options(CLI::App& app, SuggestFlags& flags);

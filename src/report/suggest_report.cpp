@@ -32,6 +32,18 @@ std::string nothing_text(const Suggestions& s) {
                    s.most_cards);
 }
 
+std::string kernel_text(const SuggestedKernel& k) {
+  if (k.passed == 0) return fmt::format("   kernel: not run: {}\n", printable(k.not_run));
+  std::string out = fmt::format("   kernel: {} of {} cases pass on {} (our OpenCL kernels, not SGLang's)\n", k.passed,
+                                k.cases, printable(k.device));
+  if (!k.not_run.empty()) out += fmt::format("   kernel: not run: {}\n", printable(k.not_run));
+  return out;
+}
+
+std::string left_out_text(const LeftOut& l) {
+  return fmt::format("Left out, its kernels did not pass here: {}\n   {}\n", words_text(l.arguments), printable(l.why));
+}
+
 std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
   const char* each = c.replicas > 1 ? " each" : "";
   std::string out = fmt::format(
@@ -41,28 +53,44 @@ std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
       c.memory.fraction, c.tokens, c.requests, c.held, context);
   if (c.replicas > 1) out += fmt::format("   {} replicas with {} tokens{}\n", c.replicas, c.memory.tokens, each);
   if (c.warnings > 0) out += fmt::format("   {} warning{}: `check` tells\n", c.warnings, c.warnings == 1 ? "" : "s");
+  if (c.kernel) out += kernel_text(*c.kernel);
   for (const std::string& cost : c.gives_up) out += fmt::format("   gives up: {}\n", printable(cost));
   return out;
 }
 
+// "skipped": not run, which is no pass; "partial": what ran passes, and some did not run.
+Json kernel_json(const SuggestedKernel& k) {
+  const char* whole = k.not_run.empty() ? "pass" : "partial";
+  Json out = {{"verdict", k.passed == 0 ? "skipped" : whole}, {"passed", k.passed}, {"cases", k.cases}};
+  if (!k.device.empty()) out["device"] = k.device;
+  if (!k.not_run.empty()) out["not_run"] = k.not_run;
+  return out;
+}
+
 Json launch_json(const SuggestedLaunch& c) {
-  return {{"arguments", c.arguments},
-          {"cards", c.cards},
-          {"replicas", c.replicas},
-          {"tokens", c.memory.tokens},
-          {"requests", c.memory.requests},
-          {"requests_at_context", c.held},
-          {"weights_gib", c.memory.weights},
-          {"weights_exact", c.memory.exact},
-          {"mem_fraction_static", c.memory.fraction},
-          {"warnings", c.warnings},
-          {"gives_up", c.gives_up}};
+  Json out = {{"arguments", c.arguments},
+              {"cards", c.cards},
+              {"replicas", c.replicas},
+              {"tokens", c.memory.tokens},
+              {"requests", c.memory.requests},
+              {"requests_at_context", c.held},
+              {"weights_gib", c.memory.weights},
+              {"weights_exact", c.memory.exact},
+              {"mem_fraction_static", c.memory.fraction},
+              {"warnings", c.warnings},
+              {"gives_up", c.gives_up}};
+  if (c.kernel) out["kernel"] = kernel_json(*c.kernel);
+  return out;
 }
 
 }  // namespace
 
 std::string suggestions_text(const Suggestions& s, const MachineFacts& facts, const Style& style) {
   std::string out = facts_head(facts, style);
+  for (const LeftOut& l : s.left_out) out += left_out_text(l);
+  if (s.launches.empty() && !s.left_out.empty())
+    return out +
+           fmt::format("{} launches hold what is asked, and the kernels of none that was run passed here.\n", s.found);
   if (s.found == 0) return out + nothing_text(s);
   int number = 0;
   for (const SuggestedLaunch& c : s.launches) {
@@ -78,6 +106,10 @@ std::string suggestions_json(const Suggestions& s, const MachineFacts& facts) {
   Json out = {
       {"facts", facts_json(facts)}, {"context", s.context}, {"attempts", s.attempts}, {"suggestions", std::move(list)}};
   if (s.found == 0 && s.nearest) out["nearest"] = {{"arguments", s.nearest->arguments}, {"why", s.nearest->why}};
+  if (!s.left_out.empty()) {
+    Json& list_of = out["left_out"] = Json::array();
+    for (const LeftOut& l : s.left_out) list_of.push_back({{"arguments", l.arguments}, {"why", l.why}});
+  }
   Json remedies = Json::array();
   for (const WayOut& r : s.remedies) {
     remedies.push_back({{"with", r.what}, {"arguments", r.arguments}, {"tokens", r.tokens}});

@@ -12,6 +12,14 @@
 
 namespace preflight::report {
 
+// What its kernels did on this machine's device.
+struct SuggestedKernel {
+  std::string device = {};
+  std::size_t cases = 0;
+  std::size_t passed = 0;
+  std::string not_run = {};  // and why: all of them, or those that the cases do not stand for
+};
+
 // One launch that was resolved and checked.
 struct SuggestedLaunch {
   std::vector<std::string> arguments;
@@ -23,11 +31,18 @@ struct SuggestedLaunch {
   MemorySummary memory = {};
   int warnings = 0;
   std::vector<std::string> gives_up = {};
+  std::optional<SuggestedKernel> kernel = {};  // where kernels were asked for
 };
 
 struct NearestMiss {
   std::string why;
   std::vector<std::string> arguments;
+};
+
+// Would hold what is asked, but its kernels were wrong here.
+struct LeftOut {
+  std::vector<std::string> arguments;
+  std::string why;
 };
 
 // What would do where nothing fits: a shorter context, the checkpoint in another form, more cards.
@@ -41,6 +56,7 @@ struct Suggestions {
   std::int64_t context = 0;                    // tokens of one request
   std::size_t found = 0;                       // launches that hold it
   std::vector<SuggestedLaunch> launches = {};  // of these, told
+  std::vector<LeftOut> left_out = {};
   std::optional<NearestMiss> nearest = {};
   std::vector<WayOut> remedies = {};
   int attempts = 0;
