@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/plan/adapter_pool.h"
 #include "src/rules/from_record.h"
 
 namespace preflight::commands {
@@ -100,7 +101,49 @@ std::string fault_of(const Value& config, const Launch& launch) {
   return {};
 }
 
+// The modules that --lora-target-modules names; false where it names none, and the adapters decide.
+bool modules_given(const Launch& launch, plan::AdapterShape& shape) {
+  const Value& given = launch[Field::lora_target_modules];
+  const auto names = modules_in(given);
+  if (!names || names->empty()) return false;
+  shape.all = names->contains("all");
+  if (!shape.all) shape.modules = *names;
+  return true;
+}
+
+// What one adapter adds; false where it does not tell.
+bool add_adapter(const Value& config, bool modules_known, bool rank_known, plan::AdapterShape& shape) {
+  const Value* rank = config.find("r");
+  const Value* modules = config.find("target_modules");
+  if (rank == nullptr || !rank->is_int() || modules == nullptr) return false;
+  if (!rank_known) shape.rank = std::max(shape.rank, rank->as_int());
+  if (modules_known) return true;
+  if (modules->is_string()) return shape.all_linear = *modules == Value("all") || *modules == Value("all-linear");
+  const auto names = modules_in(*modules);
+  if (names) shape.modules.insert(names->begin(), names->end());
+  return names.has_value();
+}
+
 }  // namespace
+
+std::optional<std::int64_t> adapter_bytes(const Launch& launch, facts::ModelFiles& files) {
+  if (!launch.accepted() || launch.resolved.empty() || !launch.model) return 0;
+  if (!launch[Field::enable_lora].truthy()) return 0;
+  plan::AdapterShape shape;
+  const Value& most = launch[Field::max_lora_rank];
+  const bool rank_known = most.is_int();
+  if (rank_known) shape.rank = most.as_int();
+  const bool modules_known = modules_given(launch, shape);
+  const Value& paths = launch[Field::lora_paths];
+  for (const Value& adapter : paths.is_list() && !(rank_known && modules_known) ? paths.as_list() : Value::List{}) {
+    const Value* path = adapter.is_dict() ? adapter.find("lora_path") : nullptr;
+    if (path == nullptr || !path->is_string() || !files.has_file(path->as_string(), std::string(kFile)))
+      return std::nullopt;
+    const auto config = files.json_file(path->as_string(), std::string(kFile));
+    if (!config || !config->is_dict() || !add_adapter(*config, modules_known, rank_known, shape)) return std::nullopt;
+  }
+  return plan::adapter_pool_bytes(LaunchView(launch), shape);
+}
 
 std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared) {
   const Launch& launch = prepared.launch;

@@ -4,6 +4,8 @@
 // utils.py (get_normalized_target_modules), of 0.5.23. Tested by adapters_test.cpp.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "preflight/diagnostic.h"
@@ -13,5 +15,9 @@ namespace preflight::commands {
 
 // One finding (MD005) per adapter that is here and cannot be served. One that is not here is left to the hub.
 std::vector<Diagnostic> adapters_that_fail(const PreparedLaunch& prepared);
+
+// Bytes of the buffers that the launch's adapters are loaded into, on one rank: 0 without adapters, nullopt where the
+// launch or an adapter that is not here leaves their size open.
+std::optional<std::int64_t> adapter_bytes(const Launch& launch, facts::ModelFiles& files);
 
 }  // namespace preflight::commands

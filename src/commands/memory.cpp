@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "src/commands/adapters.h"
 #include "src/commands/findings.h"
 #include "src/report/memory_report.h"
 #include "src/report/print.h"
@@ -56,6 +57,7 @@ std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vecto
   varied.argv = argv;
   given.advised_most = default_fraction(varied);
   given.draft = cost_of_draft(resolved->launch, *inputs.models);
+  given.adapter_bytes = adapter_bytes(resolved->launch, *inputs.models);
   given.stored = weights_on_disk(resolved->launch, *inputs.models);
   return plan::memory_sheet(resolved->launch, given, why);
 }
@@ -164,6 +166,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   std::string why;
   MemoryInputs given;
   given.draft = cost_of_draft(prepared.launch, *prepared.inputs.models);
+  given.adapter_bytes = adapter_bytes(prepared.launch, *prepared.inputs.models);
   given.stored = weights_on_disk(prepared.launch, *prepared.inputs.models);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
@@ -172,7 +175,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   return MemorySummary{
       .device = s->device_gib,
       .weights = s->loaded_gib(),
-      .exact = s->weights_exact && s->draft_gib == 0.0,
+      .exact = s->weights_exact && s->draft_gib == 0.0 && s->adapters_known,
       .fraction = s->fraction,
       .least = s->least,
       .cache = s->cache_gib + s->state_gib,

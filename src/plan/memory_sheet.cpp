@@ -134,6 +134,8 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.draft_after_pool = draft_comes_after_pool(launch);
   sheet.offloaded_gib = std::min(
       sheet.weights_gib, static_cast<double>(std::max<std::int64_t>(0, field(launch, Field::cpu_offload_gb, 0))));
+  sheet.adapters_known = inputs.adapter_bytes.has_value();
+  sheet.adapters_gib = static_cast<double>(inputs.adapter_bytes.value_or(0)) / kGib;
   sheet.images_gib = image_reserve_gib(launch);
   const Value& fraction = launch[Field::mem_fraction_static];
   sheet.fraction = fraction.is_number() ? fraction.as_number() : 0.0;
@@ -141,9 +143,11 @@ std::optional<MemorySheet> memory_sheet(const Launch& launch, const MemoryInputs
   sheet.context = launch.model->context_len;
 
   const double loaded = sheet.loaded_gib();
+  const double left =
+      sheet.free_gib - sheet.weights_gib - sheet.counted_draft_gib() + sheet.offloaded_gib - sheet.adapters_gib;
   sheet.least = least_fraction(loaded + sheet.images_gib, sheet.free_gib);
   // In SGLang's order, so that the last token is the same.
-  sheet.cache_gib = (sheet.free_gib - loaded) - sheet.free_gib * (1 - sheet.fraction) - sheet.images_gib;
+  sheet.cache_gib = left - sheet.free_gib * (1 - sheet.fraction) - sheet.images_gib;
   size_pools(view, sheet);
   sheet.draft_cache_gib = unreserved_gib(inputs.draft, sheet);
   sheet.at_once = std::min(sheet.requests, sheet.tokens / at_least_one(view.page_size()));

@@ -62,10 +62,11 @@ void add_draft(const DraftCost& draft, CacheCost& cost);
 struct MemoryInputs {
   std::optional<double> weights_gib = {};  // of one rank
   std::optional<double> draft_gib = {};
-  std::optional<double> free_gib = {};        // before loading
-  std::optional<WeightEstimate> stored = {};  // from the checkpoint's own files (stored_weights.h)
-  DraftCost draft = {};                       // estimated, when there is a draft model
-  std::optional<double> advised_most = {};    // the fraction SGLang takes when none is given
+  std::optional<double> free_gib = {};            // before loading
+  std::optional<WeightEstimate> stored = {};      // from the checkpoint's own files (stored_weights.h)
+  DraftCost draft = {};                           // estimated, when there is a draft model
+  std::optional<std::int64_t> adapter_bytes = 0;  // the buffers of adapters; nullopt: not known
+  std::optional<double> advised_most = {};        // the fraction SGLang takes when none is given
 };
 
 struct MemorySheet {
@@ -82,6 +83,8 @@ struct MemorySheet {
   double draft_cache_gib = 0.0;         // of a draft whose cache comes after the pool, outside the budget
   double offloaded_gib = 0.0;           // to host memory
   double images_gib = 0.0;              // kept for what multimodal models allocate later
+  double adapters_gib = 0.0;            // the buffers that adapters are loaded into
+  bool adapters_known = true;           // false: there are some, and how large is not known
   double fraction = 0.0;                // --mem-fraction-static in force
   double least = 0.0;                   // the least fraction with room for one page
   double most = 0.0;                    // the most that leaves what SGLang reserves for activations; 0 = not known
@@ -99,7 +102,8 @@ struct MemorySheet {
   std::int64_t at_once = 0;        // as many of them as the cache has pages, of which each holds one
   std::int64_t full_requests = 0;  // at full context
   // What is there when the pool is sized.
-  [[nodiscard]] double loaded_gib() const { return weights_gib + (draft_after_pool ? 0.0 : draft_gib) - offloaded_gib; }
+  [[nodiscard]] double counted_draft_gib() const { return draft_after_pool ? 0.0 : draft_gib; }
+  [[nodiscard]] double loaded_gib() const { return weights_gib + counted_draft_gib() + adapters_gib - offloaded_gib; }
   [[nodiscard]] bool fits() const { return tokens > 0; }
   [[nodiscard]] bool any_fraction() const { return least < 1.0; }
 };

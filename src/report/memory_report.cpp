@@ -97,6 +97,7 @@ Json sheet_json(const MemorySheet& s) {
           {"draft_gib", s.draft_gib},
           {"draft_cache_gib", s.draft_cache_gib},
           {"offloaded_gib", s.offloaded_gib},
+          {"adapters_gib", s.adapters_known ? Json(s.adapters_gib) : Json(nullptr)},
           {"images_gib", s.images_gib},
           {"mem_fraction_static", s.fraction},
           {"least_fraction", s.least},
@@ -144,6 +145,12 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   if (s.draft_gib > 0.0)
     out += line("draft model", s.draft_gib, s.draft_after_pool ? "loaded after the KV cache, outside the budget" : "");
   if (s.offloaded_gib > 0.0) out += line("in host memory", -s.offloaded_gib, "--cpu-offload-gb");
+  if (s.adapters_gib > 0.0)
+    out += line("adapters", s.adapters_gib,
+                fmt::format("{} slots, made before the KV cache", launch[Field::max_loras_per_batch].repr()));
+  if (!s.adapters_known)
+    out +=
+        "  adapters: their buffers are not counted: how large they are is not known; they leave less for the cache\n";
   if (s.images_gib > 0.0) out += line("image cache", s.images_gib, "allocated after the KV cache");
   out += line("static budget", s.free_gib * s.fraction, fmt::format("--mem-fraction-static {:.4g}", s.fraction));
   if (s.state_gib > 0.0) out += line("recurrent states", s.state_gib, fmt::format("{} slots", s.state_slots));
