@@ -80,16 +80,10 @@ std::int64_t element_bytes(const LaunchView& view) {
 std::int64_t latent_elements(const LaunchView& view) {
   const ModelFacts& m = view.model();
   const std::int64_t plain = m.kv_lora_rank + m.qk_rope_head_dim;
-  if (view.kv_dtype() != "fp8_e4m3" || !is_deepseek_sparse(m, view.release())) return plain;
-  const bool named_nsa = view.before(13);
-  const auto is = [&](Field nsa, Field dsa, std::string_view backend) {
-    const Value& v = view[named_nsa ? nsa : dsa];
-    return v.is_string() && v.as_string() == backend;
-  };
-  const auto prefill = [&](std::string_view b) {
-    return is(Field::nsa_prefill_backend, Field::dsa_prefill_backend, b);
-  };
-  const auto decode = [&](std::string_view b) { return is(Field::nsa_decode_backend, Field::dsa_decode_backend, b); };
+  // Up to 0.5.16 the pool is sized as if the rows were raw, whatever it then allocates.
+  if (view.before(17) || view.kv_dtype() != "fp8_e4m3" || !is_deepseek_sparse(m, view.release())) return plain;
+  const auto prefill = [&](std::string_view b) { return view.is(Field::dsa_prefill_backend, b); };
+  const auto decode = [&](std::string_view b) { return view.is(Field::dsa_decode_backend, b); };
   const bool only_decodes = view.since(22) && view.is(Field::disaggregation_mode, "decode");
   const bool only_prefills = view.since(22) && view.is(Field::disaggregation_mode, "prefill");
   if ((!only_decodes && prefill("trtllm")) || (!only_prefills && decode("trtllm"))) return plain;
@@ -253,11 +247,24 @@ std::optional<CacheCost> cache_cost(const Launch& launch) {
   return empty ? std::nullopt : std::optional(most);
 }
 
+namespace {
+
+// In SGLang's arithmetic, which loses a byte where the quotient of the layers is not exact.
+std::int64_t scaled_by_layers(std::int64_t bytes, std::int64_t draft, std::int64_t target) {
+  return static_cast<std::int64_t>(static_cast<double>(bytes) *
+                                   (1 + static_cast<double>(draft) / static_cast<double>(target)));
+}
+
+}  // namespace
+
 void add_draft(const DraftCost& draft, CacheCost& cost) {
   std::int64_t added = draft.bytes_per_token;
   if (cost.layers > 0) {
     const std::int64_t index = draft.index_of_every_layer ? cost.index_bytes_per_token : 0;
-    added += (cost.bytes_per_token - index) * draft.layers / cost.layers;
+    const std::int64_t keys = cost.bytes_per_token - index;
+    added += draft.scaled && index == 0 && cost.window_layers == 0
+                 ? scaled_by_layers(keys, draft.layers, cost.layers) - keys
+                 : keys * draft.layers / cost.layers;
     if (index > 0) added += cost.index_bytes_of_layer * draft.layers;
   }
   cost.bytes_per_token += added;

@@ -174,6 +174,7 @@ DraftCost draft_cost(const Launch& launch, const ModelFacts& draft, std::int64_t
   cost.layers = predicting;
   if (predicting == 0 && algorithm != "FROZEN_KV_MTP")  // that one reads the target's
     cost.unreserved = draft.num_nextn_predict_layers.value_or(own_layers);
+  cost.scaled = release < v0_5(22);
   cost.index_of_every_layer = release >= v0_5(18);
   if (windows && draft.is_hybrid_swa && release >= v0_5(20)) {
     cost.window_layers = std::min<std::int64_t>(static_cast<std::int64_t>(draft.swa_layer_ids.size()), predicting);

@@ -286,9 +286,12 @@ std::vector<Stage> told_stages(const LaunchView& view) {
   const bool untold = std::ranges::any_of(kUntold, [&](const auto& row) {
     return m.has_architecture(row.architecture) && row.first <= view.release() && view.release() <= row.last;
   });
-  const bool of_all_stages = view.before(21) && !kept_layers(view).window.empty();  // pools of windows, up to 0.5.20
-  if (untold || of_all_stages) return {{0, counted_layers(m)}};
-  return stages_of(view);
+  if (untold) return {{0, counted_layers(m)}};
+  std::vector<Stage> stages = stages_of(view);
+  if (view.before(21) && !kept_layers(view).window.empty()) {
+    for (Stage& stage : stages) ++stage.end;  // adjust_hybrid_swa_layer_ids counts the next stage's first layer, too
+  }
+  return stages;
 }
 
 std::string missing_layers(const LaunchView& view) {

@@ -49,6 +49,7 @@ struct DraftCost {
   std::int64_t window_layers = 0;     // of these with a sliding window: charged in the window's pool
   std::int64_t bytes_per_token = 0;   // where the draft's own sizes count (DFLASH since 0.5.18)
   std::int64_t unreserved = 0;        // layers of its own cache that the pool makes no room for
+  bool scaled = false;                // by a quotient of layers that is no whole number (0.5.14 to 0.5.21)
   bool index_of_every_layer = false;  // its layers of sparse attention keep their own index keys (since 0.5.18)
 };
 // `draft`: the draft's checkpoint, or the target's, read as a draft. With another tensor parallelism where `tp` is
@@ -82,9 +83,9 @@ struct MemorySheet {
   bool draft_after_pool = false;        // then the draft takes from what the fraction leaves
   double draft_cache_gib = 0.0;         // of a draft whose cache comes after the pool, outside the budget
   double offloaded_gib = 0.0;           // to host memory
-  double images_gib = 0.0;              // kept for what multimodal models allocate later
   double adapters_gib = 0.0;            // the buffers that adapters are loaded into
   bool adapters_known = true;           // false: there are some, and how large is not known
+  double images_gib = 0.0;              // kept for what multimodal models allocate later
   double fraction = 0.0;                // --mem-fraction-static in force
   double least = 0.0;                   // the least fraction with room for one page
   double most = 0.0;                    // the most that leaves what SGLang reserves for activations; 0 = not known

@@ -4,8 +4,8 @@
   check_pools.py PROGRAM RELEASE [ROWS]      exit status 1 names each launch that differs, and where
 
 The rows are tests/parity/pools/<RELEASE>.jsonl.gz (pools.py), or those of the file ROWS. A model is one of the recorded
-launches', or, as known/NAME, of configs/models. A launch that the release fails for want of room has no room here either;
-one whose pools are said to be not counted is counted apart, and printed.
+launches', or, as known/NAME, of configs/models. A launch that the release fails, or that admits no request, fits here
+neither, or an error of the rules tells; one whose pools are said to be not counted is counted apart, and printed.
 """
 import collections
 import concurrent.futures
@@ -33,6 +33,7 @@ def sheet(program, release, row, models):
     device = {"memory_mib": 24480, "count": 8, "name": "Intel(R) Arc(TM) Pro B60 Graphics", **(row.get("device") or {})}
     options = ["--sglang-version", release, "--format", "json", "--weights-gib", repr(row["weights"]), "--free-gib",
                repr(row["free"]), "--device-memory", f"{device['memory_mib']}MiB", "--device-count", str(device["count"])]
+    options += [] if device.get("has_fp64", True) else ["--no-fp64"]
     options += ["--draft-gib", repr(row["draft"])] if row["draft"] else []
     options += [w for k, v in (row.get("env") or {}).items() for w in ("--env", f"{k}={v}")]
     model = str(models / (row.get("model") or ""))
@@ -46,9 +47,9 @@ def sheet(program, release, row, models):
 
 def differences(row, ours):
     """(what, recorded, ours) of everything that differs."""
-    if "error" in row:
-        if ours.get("fits"):
-            yield "error", row["error"], ours["tokens"]
+    if "error" in row or row.get("requests") == 0:
+        if ours.get("fits") and not ours.get("other_errors"):
+            yield "error", row.get("error"), ours["tokens"]
         return
     for key, name in NAMES.items():
         if key in row and row[key] != ours.get(name):

@@ -17,6 +17,8 @@ A launch that the release refuses earlier is left out. Each is asked in a proces
 """
 import argparse
 import gc
+import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -26,6 +28,7 @@ import traceback
 import types
 import zlib
 
+import pools_by_runner
 import record
 from record import sglang_peer
 
@@ -76,7 +79,8 @@ def memory(settings, device, key):
     """Free memory and what loading takes: another share of the budget for each launch, the same in every run."""
     free = device["memory_mib"] / 1024
     share = 0.05 + zlib.crc32(key.encode()) % 800 / 1000
-    draft = DRAFT_GIB if setting(settings, "speculative_algorithm") not in (None, "NGRAM") else 0.0
+    drafts = setting(settings, "speculative_algorithm") not in (None, "NGRAM")
+    draft = DRAFT_GIB if drafts and not pools_by_runner.draft_comes_after_pool(settings) else 0.0
     weights = round(max(0.01, free * setting(settings, "mem_fraction_static") * share - draft), 4)
     return {"free": free, "weights": weights, "draft": draft}
 
@@ -128,7 +132,12 @@ def published(settings, rank, group):
         group.world_size = parallel.pp_size
         parallel._overrides["world_group"] = group
         return parallel, {}
-    context.publish(settings, role="scheduler")
+    if hasattr(context, "publish"):  # since 0.5.17
+        context.publish(settings, role="scheduler")
+    else:
+        from sglang.srt.server_args import set_global_server_args_for_scheduler
+
+        set_global_server_args_for_scheduler(settings)
     parallel, own = context.get_parallel(), widths(settings)
     group.world_size = own["pp_size"]
     parallel._overrides.update(own, tp_rank=0, pp_rank=rank)
@@ -140,32 +149,48 @@ def published(settings, rank, group):
     return parallel, {"ps": parallel_state_wrapper.ParallelState.trivial(pp_rank=rank, **state)}
 
 
+def published_setting(settings, group, name):
+    """A setting as the release publishes it to its parts; 0.5.16 and before hand the settings themselves around."""
+    try:
+        from sglang.srt import runtime_context as context
+    except ImportError:  # the oldest have none
+        return setting(settings, name)
+    return getattr(getattr(context, group)(), name) if hasattr(context, group) else setting(settings, name)
+
+
 def configurator(settings, rank):
-    """The release's own, for the first tensor rank of a stage (since 0.5.17)."""
-    from sglang.srt import runtime_context as context
+    """The release's own, for the first tensor rank of a stage (since 0.5.16)."""
     from sglang.srt.configs.model_config import AttentionArch, ModelConfig
     from sglang.srt.mem_cache import kv_cache_configurator as module
     from sglang.srt.mem_cache.kv_cache_dtype import configure_kv_cache_dtype
     from sglang.srt.model_executor.model_runner import is_post_capture_kv_active
-    from sglang.srt.model_executor.model_runner_components.layer_setup import resolve_layer_indices
     from sglang.srt.model_executor.model_runner_components.load_model_utils import resolve_sliding_window_size
     from sglang.srt.model_executor.model_runner_components.spec_aux_hidden_state import resolve_spec_aux_hidden_state_config
     from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
+
+    from sglang.srt.model_executor.model_runner_components import layer_setup
 
     group = types.SimpleNamespace(cpu_group=None, rank_in_group=rank)
     parallel, state = published(settings, rank, group)
     config = ModelConfig.from_server_args(settings)
     stub = model_stub(config, rank, parallel.pp_size)
-    algorithm = SpeculativeAlgorithm.from_string(context.get_spec().speculative_algorithm)
+    algorithm = SpeculativeAlgorithm.from_string(published_setting(settings, "get_spec", "speculative_algorithm"))
+    layers = suited(
+        layer_setup.resolve_layer_indices, model=stub, model_config=config, is_draft_worker=False, spec_algorithm=algorithm)
+    if hasattr(layer_setup, "adjust_hybrid_swa_layer_ids"):  # up to 0.5.20
+        layer_setup.adjust_hybrid_swa_layer_ids(
+            model_config=config, start_layer=layers.start_layer, end_layer=layers.end_layer,
+            is_hybrid_swa=config.is_hybrid_swa)
+    asked_dtype = published_setting(settings, "get_model", "kv_cache_dtype")
     text, kv_dtype = configure_kv_cache_dtype(
-        server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=stub, model_dtype=config.dtype,
+        server_args_kv_cache_dtype=asked_dtype, model=stub, model_dtype=config.dtype,
         is_draft_worker=False, is_dflash=algorithm.is_dflash_family(), speculative_draft_attention_backend=None)
     return suited(
         module.KVCacheConfigurator, **state,
         device="xpu", gpu_id=0, attn_dp_size=parallel.attn_dp_size, pp_size=parallel.pp_size, pp_group=group, model=stub,
         model_config=config, server_args=settings, kv_cache_dtype=kv_dtype, model_dtype=config.dtype,
-        kv_cache_dtype_str=text if text is not None else context.get_model().kv_cache_dtype,
-        page_size=context.get_schedule().page_size, sliding_window_size=resolve_sliding_window_size(stub, config),
+        kv_cache_dtype_str=text if text is not None else asked_dtype,
+        page_size=published_setting(settings, "get_schedule", "page_size"), sliding_window_size=resolve_sliding_window_size(stub, config),
         spec_algorithm=algorithm, is_draft_worker=False,
         post_capture_kv_active=suited(
             is_post_capture_kv_active, server_args=settings, is_draft_worker=False, spec_algorithm=algorithm,
@@ -174,22 +199,35 @@ def configurator(settings, rank):
             server_args=settings, model_config=config, spec_algorithm=algorithm, is_draft_worker=False),
         is_hybrid_swa=config.is_hybrid_swa, is_hybrid_swa_compress=config.is_hybrid_swa_compress,
         use_mla_backend=config.attention_arch == AttentionArch.MLA,
-        layer_info=suited(resolve_layer_indices, model=stub, model_config=config, is_draft_worker=False, spec_algorithm=algorithm),
+        layer_info=layers,
         forward_stream=None, req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
+
+
+def asked_of(settings, rank):
+    """Who sizes the pools in this release, for the first tensor rank of a stage."""
+    if importlib.util.find_spec("sglang.srt.mem_cache.kv_cache_configurator"):
+        return configurator(settings, rank)
+    from sglang.srt.configs.model_config import ModelConfig
+
+    config = ModelConfig.from_server_args(settings)
+    size = lambda name: setting(settings, name) or 1
+    return pools_by_runner.runner_of(settings, config, model_stub(config, rank, size("pp_size")), rank, size)
+
+
+def module_that_looks():
+    name = "sglang.srt.mem_cache.kv_cache_configurator"
+    return importlib.import_module(name if importlib.util.find_spec(name) else pools_by_runner.MIXIN)
 
 
 def sized(settings, given):
     """The pools, or what the release raised while it sized them; None where its model is none to serve."""
-    from sglang.srt import runtime_context as context
-    from sglang.srt.mem_cache import kv_cache_configurator as module
-
     offloaded = min(given["weights"], max(0, setting(settings, "cpu_offload_gb") or 0))
-    told(module, given["free"] - given["weights"] - given["draft"] + offloaded)
+    told(module_that_looks(), given["free"] - given["weights"] - given["draft"] + offloaded)
     least_of([])
     stages = setting(settings, "pp_size")
     for rank in [*range(stages), 0] if stages > 1 else [0]:
         try:
-            asked = configurator(settings, rank)
+            asked = asked_of(settings, rank)
         except BaseException:
             return None
         try:
@@ -198,7 +236,7 @@ def sized(settings, given):
             frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sglang/" in f.filename]
             return {"error": [type(error).__name__, frames[-1].name if frames else None]}
     return {"tokens": config.max_total_num_tokens, "window": config.swa_max_total_num_tokens if asked.is_hybrid_swa else None,
-            "slots": context.get_schedule().max_mamba_cache_size if asked.mambaish_config else None,
+            "slots": published_setting(settings, "get_schedule", "max_mamba_cache_size") if asked.mambaish_config else None,
             "requests": config.max_running_requests}
 
 
@@ -209,8 +247,8 @@ def answer(case, models):
     model = os.path.join(models, case.get("model") or "")
     try:
         settings = resolved([a.replace("{models}", models).replace("{model}", model) for a in case["args"]])
-        if setting(settings, "device") != "xpu":
-            return None
+        if setting(settings, "device") != "xpu" or setting(settings, "enable_lora"):
+            return None  # adapters take room of their own first: adapter_pools.py
     except BaseException:  # refused, and that is recorded elsewhere
         return None
     row = {k: case[k] for k in ("id", "args", "model", "device", "env") if case.get(k)}
