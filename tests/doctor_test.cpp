@@ -116,6 +116,50 @@ TEST(Doctor, WhatALaunchNeedsIsLookedAtWithALaunchOnly) {
   EXPECT_FALSE(examined(root, "HO004", launch).first.empty());
 }
 
+// setvars.sh of another release than torch's own runtime; the same release, and no runtime, do no harm.
+TEST(Doctor, ARuntimeOfAnotherReleaseIsLoadedBeforeTorchs) {
+  const TemporaryDirectory root;
+  root.file("opt/intel/oneapi/compiler/2025.1/lib/libur_loader.so.0", "");
+  root.file("opt/intel/oneapi/tbb/2022.1/lib/libtbb.so.12", "");
+  root.file("opt/mine/lib/libsycl.so.8", "");
+  const auto installed = [&](const std::string& version) {
+    root.file("v" + version + "/lib/python3.11/site-packages/intel_sycl_rt-" + version + ".dist-info/METADATA", "");
+    return Words{"--python", root.path() + "/v" + version};
+  };
+  const auto with = [&](const std::string& path, Words options) {
+    options.insert(options.end(), {"--env", "LD_LIBRARY_PATH=" + path});
+    return examined(root, "HO020", {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton"}, options);
+  };
+  const std::string sourced = "/opt/intel/oneapi/tbb/2022.1/lib:/opt/intel/oneapi/compiler/2025.1/lib";
+  EXPECT_TRUE(with(sourced, installed("2025.3.1")).second);
+  EXPECT_THAT(with(sourced, installed("2025.3.1")).first, ::testing::HasSubstr("compiler/2025.1/lib of oneAPI 2025.1"));
+  EXPECT_FALSE(with(sourced, installed("2025.1.3")).second);
+  EXPECT_FALSE(with("/opt/intel/oneapi/tbb/2022.1/lib", installed("2025.3.1")).second);
+  EXPECT_FALSE(with("", installed("2025.3.1")).second);
+  EXPECT_THAT(with("/opt/mine/lib", installed("2025.3.1")).first, ::testing::HasSubstr("is not known"));
+}
+
+TEST(Doctor, NumaNodesAreThereAndNumactlIsInstalled) {
+  const TemporaryDirectory root;
+  const auto on = [&](Words nodes) {
+    Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--numa-node"};
+    launch.insert(launch.end(), nodes.begin(), nodes.end());
+    return examined(root, "HO021", launch);
+  };
+  EXPECT_FALSE(on({"0"}).second);  // nothing is known
+  root.file("sys/devices/system/node/node0/cpulist", "0-3");
+  root.file("sys/devices/system/node/node1/cpulist", "4-7");
+  root.file("sys/devices/system/node/online", "0-1");
+  EXPECT_TRUE(on({"0", "2"}).second);
+  EXPECT_THAT(on({"0", "2"}).first, ::testing::HasSubstr("names node 2; this host has 0, 1"));
+  EXPECT_THAT(on({"1"}).first, ::testing::HasSubstr("not known"));
+  root.file("usr/bin/env", "");
+  EXPECT_TRUE(on({"0", "1"}).second);
+  root.file("usr/bin/numactl", "");
+  EXPECT_FALSE(on({"0", "1"}).second);
+  EXPECT_EQ(examined(root, "HO021").first, "");
+}
+
 // Whether the rule could be judged at all, and the reason where not.
 std::pair<bool, std::string> judged(const TemporaryDirectory& root, const std::string& rule) {
   const auto run = run_tool({"doctor", "--format", "json", "--sysroot", root.path(), "--", "--model-path",

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/commands/findings.h"
 #include "src/commands/launch_commands.h"
 #include "src/facts/cards.h"
 #include "src/facts/host.h"
+#include "src/facts/oneapi_runtime.h"
 #include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
 #include "src/plan/memory_sheet.h"
@@ -141,6 +143,47 @@ Examined disk(const facts::HostState& host, const PreparedLaunch& prepared, cons
   return need < room ? fine("HO006", std::move(both)) : wrong("HO006", std::move(both));
 }
 
+// Of the process that would start the launch; the launch's own word counts first.
+std::string library_path(const PreparedLaunch* prepared, bool here) {
+  constexpr const char* kName = "LD_LIBRARY_PATH";
+  if (prepared != nullptr) {
+    const auto it = prepared->inputs.env.find(kName);
+    if (it != prepared->inputs.env.end()) return it->second;
+  }
+  const char* value = here ? std::getenv(kName) : nullptr;
+  return value == nullptr ? std::string() : value;
+}
+
+// oneAPI's runtime before torch's own, of another release.
+Examined runtime(const std::string& path, const std::string& sysroot, const std::vector<InstalledPackage>& packages) {
+  const auto found = facts::oneapi_runtimes(path, sysroot);
+  if (found.empty()) return fine("HO020", "LD_LIBRARY_PATH holds no SYCL runtime");
+  const facts::OneApiRuntime& first = found.front();
+  const InstalledPackage* own = facts::package_named(packages, "intel-sycl-rt");
+  if (own == nullptr) return not_checked("HO020", "no intel-sycl-rt is installed beside " + first.directory);
+  if (first.release.empty()) return not_checked("HO020", "of which release " + first.directory + " is, is not known");
+  if (first.release == facts::oneapi_release(own->version))
+    return fine("HO020", first.directory + " is of torch's release");
+  return wrong("HO020", fmt::format("LD_LIBRARY_PATH names {} of oneAPI {}, and torch's own runtime is {}",
+                                    first.directory, first.release, own->version));
+}
+
+// --numa-node, which SGLang hands to numactl.
+std::optional<Examined> numa(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
+  if (launch.args.raw.empty()) return std::nullopt;
+  const Value& given = launch.args[Field::numa_node];
+  if (!given.is_list() || given.as_list().empty()) return std::nullopt;
+  if (host.numa_nodes.empty()) return not_checked("HO021", "which NUMA nodes there are is not known" + elsewhere);
+  for (const Value& node : given.as_list()) {
+    if (!node.is_int() || host.numa_nodes.contains(node.as_int())) continue;
+    return wrong("HO021", fmt::format("--numa-node names node {}; this host has {}", node.as_int(),
+                                      fmt::join(host.numa_nodes, ", ")));
+  }
+  if (!host.has_numactl) return not_checked("HO021", "whether numactl is installed is not known" + elsewhere);
+  if (!*host.has_numactl) return wrong("HO021", "--numa-node needs numactl, which is not installed");
+  return fine("HO021", fmt::format("nodes {}", fmt::join(host.numa_nodes, ", ")));
+}
+
 std::string download_place(const LaunchInput& input, const Launch& launch) {
   const Value given = launch.args.raw.empty() ? Value() : launch.args[Field::download_dir];
   if (given.is_string() && !given.as_string().empty()) return given.as_string();
@@ -168,11 +211,14 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   if (prepared != nullptr) {
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));
+    if (auto bound = numa(host, launch, elsewhere)) out.push_back(std::move(*bound));
   }
   const bool own = prepared != nullptr && prepared->machine.has_value();  // of the interpreter that the launch names
-  for (std::string& fault : facts::package_faults(own ? prepared->machine->packages : input.machine.facts.packages)) {
-    out.push_back(wrong("HO007", std::move(fault)));
-  }
+  const auto& packages = own ? prepared->machine->packages : input.machine.facts.packages;
+  for (std::string& fault : facts::package_faults(packages)) out.push_back(wrong("HO007", std::move(fault)));
+  // A container has libraries of its own.
+  const bool contained = prepared != nullptr && prepared->read && !prepared->read->image.empty();
+  if (!contained) out.push_back(runtime(library_path(prepared, sysroot == "/"), sysroot, packages));
   std::sort(out.begin(), out.end(), [](const Examined& a, const Examined& b) { return a.rule < b.rule; });
   return out;
 }

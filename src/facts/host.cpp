@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include <system_error>
 
 #include "src/base/read_text.h"
+#include "src/facts/packages.h"
 
 namespace preflight::facts {
 namespace {
@@ -40,6 +42,32 @@ fs::path existing(fs::path path) {
 }
 
 }  // namespace
+
+// /sys/devices/system/node/node0
+static std::set<std::int64_t> nodes_of(const fs::path& sysroot) {
+  std::set<std::int64_t> out;
+  std::error_code error;
+  for (fs::directory_iterator it(sysroot / "sys/devices/system/node", error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::int64_t number = 0;
+    if (!name.starts_with("node")) continue;
+    const auto [stop, bad] = std::from_chars(name.data() + 4, name.data() + name.size(), number);
+    if (bad == std::errc{} && stop == name.data() + name.size()) out.insert(number);
+  }
+  return out;
+}
+
+// On this machine by PATH; in a tree of another one by the folders that programs are installed to.
+static std::optional<bool> numactl_in(const fs::path& sysroot) {
+  if (sysroot == "/") {
+    const char* path = std::getenv("PATH");
+    return !program_on_path("numactl", path == nullptr ? "/usr/bin:/bin" : path).empty();
+  }
+  std::error_code error;
+  if (!fs::is_directory(sysroot / "usr/bin", error)) return std::nullopt;
+  return fs::exists(sysroot / "usr/bin/numactl", error);
+}
 
 bool listens_on(std::int64_t port, const fs::path& sysroot) {
   constexpr std::string_view kListening = "0A";
@@ -73,6 +101,8 @@ HostState read_host(std::int64_t port, const std::string& download_place, const 
   rlimit files{};
   if (here && getrlimit(RLIMIT_NOFILE, &files) == 0)
     out.most_open_files = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
+  out.numa_nodes = nodes_of(sysroot);
+  out.has_numactl = numactl_in(sysroot);
   std::error_code error;
   if (port > 0 && port < 65536 && fs::exists(sysroot / "proc/net/tcp", error))
     out.port_taken = listens_on(port, sysroot);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace preflight::facts {
@@ -18,6 +19,8 @@ struct HostState {
   std::optional<bool> port_taken;                    // nullopt: not known
   std::optional<std::uint64_t> free_disk_bytes;      // where the model would be downloaded to
   std::string disk;                                  // that place
+  std::set<std::int64_t> numa_nodes;                 // empty: not known
+  std::optional<bool> has_numactl;                   // nullopt: not known
 };
 
 HostState read_host(std::int64_t port, const std::string& download_place, const std::filesystem::path& sysroot = "/");

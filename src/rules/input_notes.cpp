@@ -244,6 +244,26 @@ const Rule kRules[] = {
      .fix = "Install SGLang for Intel GPUs anew, with its kernel package and torch for XPU.",
      .source = "SGLang's XPU page",
      .need = RuleNeed::kNothing},
+    {.id = "HO020",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .summary = "a SYCL runtime of another oneAPI release is loaded first",
+     .why =
+         "Libraries in LD_LIBRARY_PATH, where setvars.sh puts oneAPI's, are loaded before those that torch came with; "
+         "across releases torch then fails to import, for want of a version or a symbol.",
+     .fix = "Start from a shell that has not sourced setvars.sh, or take that folder out of LD_LIBRARY_PATH.",
+     .source = "pytorch/pytorch#149953, #143713",
+     .need = RuleNeed::kNothing},
+    {.id = "HO021",
+     .severity = Severity::kWarning,
+     .field = Field::numa_node,
+     .summary = "numactl cannot bind the ranks",
+     .why =
+         "SGLang starts each rank through numactl. Up to 0.5.13 a rank that numactl refuses ends before Python starts; "
+         "later releases warn and go on unbound.",
+     .fix = "Install numactl, and name nodes that numactl --hardware lists.",
+     .source = "sglang/srt/utils/numa_utils.py",
+     .need = RuleNeed::kNothing},
 };
 
 }  // namespace

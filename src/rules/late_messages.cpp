@@ -38,6 +38,9 @@ constexpr LateMessage kTable[] = {
     {"too many open files", "", "", "", {"HO004"}},
     {"bus error", "", "", "", {"HO003"}},
     {"no space left on device", "", "", "", {"HO006", "HO003"}},
+    {"libur_loader so", "ImportError", "", "", {"HO020"}},
+    {"libsycl so", "ImportError", "", "", {"HO020", "HO007"}},
+    {"numactl not found", "", "", "", {"HO021"}},
     // Model classes.
     {"are not supported for now", "ValueError", "", "", {"MC001"}},
     {"", "ValueError", "_raise_for_unsupported", "", {"MC001"}},
