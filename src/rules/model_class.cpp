@@ -62,6 +62,21 @@ std::optional<Finding> no_class(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+// 0.5.15 imports CUTLASS's Python package with the index of sparse attention, and its registry passes over every module
+// that cannot be imported; 0.5.15.post1 does so beside NVIDIA GPUs alone.
+std::optional<Finding> class_not_imported(const LaunchFacts& f) {
+  if (f.is(Field::model_impl, "transformers") || f.is(Field::model_impl, "mindspore")) return std::nullopt;
+  const std::string_view name = own_architecture(f);
+  const auto imported = [&](Release r) {
+    const ModelClass found = facts::model_class(name, r);
+    return found == ModelClass::kStages || found == ModelClass::kWhole;
+  };
+  if (name.empty() || imported(f.release()) || !imported(v0_5(15, 1))) return std::nullopt;
+  return Finding{
+      .message = fmt::format("SGLang {} cannot import {} without NVIDIA's CUTLASS package", f.release().text(), name),
+      .remedies = {with_release(v0_5(15, 1).text())}};
+}
+
 // Classes whose forward takes what another stage hands on, and that assert against stages nonetheless.
 constexpr std::array<std::string_view, 4> kAssertOneStage = {
     "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
@@ -153,7 +168,24 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
-                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}}};
+                   {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "MD020",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::model_path,
+     .summary = "a class of models that this release imports beside NVIDIA GPUs alone",
+     .why =
+         "The index of sparse attention imports nvidia-cutlass-dsl, which SGLang for Intel GPUs does not install. The "
+         "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
+     .remedies = {in_release("0.5.15.post1")},
+     .source = "sglang/jit_kernel/dsa/__init__.py; srt/models/registry.py",
+     .since = v0_5(15),
+     .until = v0_5(15, 1),
+     .check = class_not_imported,
+     .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"},
+                   {.model = "deepseek-v2-lite-chat-fp8", .args = "--device xpu --tp-size 2"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"},
+                   {.model = "deepseek-v2-lite-chat", .args = "--device xpu --model-impl transformers"}}}}};
 
 }  // namespace
 
