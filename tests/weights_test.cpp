@@ -1,5 +1,7 @@
 // Parameter counts against the published ones, bytes by quantisation, and the share of one rank.
 #include <gtest/gtest.h>
+#include "tests/support/run_tool.h"
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -196,6 +198,32 @@ TEST(Weights, NothingIsSaidOfShapesNotModelled) {
   EXPECT_FALSE(plan::estimate_weights(ModelFacts{}));
   const auto mamba = facts_of("mamba-130m-hf");
   EXPECT_TRUE(mamba == nullptr || !plan::estimate_weights(*mamba));
+}
+
+// What 0.5.23's own classes allocate (tests/parity/weights.py): a tower's attention is cut over attention's ranks, its
+// MLP over all; Voxtral's encoder, and the language models of both, over all.
+TEST(Weights, TowersAndTheirLanguageModelsAreCutAsTheirClassesCutThem) {
+  struct Row {
+    const char* model;
+    const char* split;
+    double bytes;
+  };
+  const Row rows[] = {{"OpenGVLab/InternVL2_5-2B", "--tp-size 4", 1124808704},
+                      {"OpenGVLab/InternVL2_5-2B", "--tp-size 4 --dp-size 4 --enable-dp-attention", 1275914240},
+                      {"OpenGVLab/InternVL3-8B", "--tp-size 4", 4016601088},
+                      {"OpenGVLab/InternVL3-8B", "--tp-size 4 --dp-size 4 --enable-dp-attention", 4983138304},
+                      {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 1", 9352624128},
+                      {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 4", 2387552256},
+                      {"mistralai/Voxtral-Mini-3B-2507", "--tp-size 4 --dp-size 2 --enable-dp-attention", 2387552256}};
+  for (const Row& row : rows) {
+    std::vector<std::string> words = {"memory", "--format", "json", "--sglang-version", "0.5.23", "--"};
+    for (const std::string& word : testing::split_words(std::string("--trust-remote-code --model-path ") + row.model +
+                                                        " --attention-backend triton " + row.split))
+      words.push_back(word);
+    const auto sheet = nlohmann::json::parse(testing::run_tool(words).out, nullptr, false);
+    ASSERT_TRUE(sheet.is_object()) << row.model;
+    EXPECT_NEAR(sheet["weights_gib"].get<double>() * (1 << 30) / row.bytes, 1.0, 0.005) << row.model << row.split;
+  }
 }
 
 }  // namespace

@@ -154,45 +154,56 @@ bool heads_divide(const ModelFacts& model, std::int64_t tp) {
   return model.is_mla() || kv <= 0 || (kv >= tp ? kv % tp == 0 : tp % kv == 0);
 }
 
+bool language_class_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+  if (!architecture_starts_with(m, {"InternVLChat"})) return architecture_starts_with(m, prefixes);
+  const Value named = m.text("architectures");
+  return named.is_list() && std::ranges::any_of(named.as_list(), [&](const Value& a) {
+           return a.is_string() &&
+                  std::ranges::any_of(prefixes, [&](std::string_view p) { return a.as_string().starts_with(p); });
+         });
+}
+
 bool cuts_attention_over_all_ranks(const ModelFacts& m) {
-  return architecture_starts_with(m, {"Afmoe",
-                                      "Apertus",
-                                      "Arcee",
-                                      "ChatGLM",
-                                      "CohereFor",
-                                      "Ernie4_5_For",
-                                      "Ernie4_5_MoeFor",
-                                      "ExaoneFor",
-                                      "GPT2",
-                                      "GPTJ",
-                                      "Gemma2",
-                                      "Gemma3For",
-                                      "Gemma4For",
-                                      "GemmaFor",
-                                      "Glm4For",
-                                      "GraniteFor",
-                                      "GraniteMoeFor",
-                                      "GraniteMoeHybrid",
-                                      "GraniteMoeShared",
-                                      "HunYuan",
-                                      "InternLM3",
-                                      "Lfm2For",
-                                      "Lfm2MoeFor",
-                                      "LlamaEmbedding",
-                                      "LlamaFor",
-                                      "Ministral3",
-                                      "Mistral3For",
-                                      "MistralFor",
-                                      "MistralModel",
-                                      "MixtralFor",
-                                      "Olmo2For",
-                                      "OlmoFor",
-                                      "Phi3For",
-                                      "Qwen2For",
-                                      "Qwen2VLFor",
-                                      "Qwen2_5_VLFor",
-                                      "StableLm",
-                                      "Starcoder2For"});
+  return language_class_starts_with(m, {"Afmoe",
+                                        "Apertus",
+                                        "Arcee",
+                                        "ChatGLM",
+                                        "CohereFor",
+                                        "Ernie4_5_For",
+                                        "Ernie4_5_MoeFor",
+                                        "ExaoneFor",
+                                        "GPT2",
+                                        "GPTJ",
+                                        "Gemma2",
+                                        "Gemma3For",
+                                        "Gemma4For",
+                                        "GemmaFor",
+                                        "Glm4For",
+                                        "GraniteFor",
+                                        "GraniteMoeFor",
+                                        "GraniteMoeHybrid",
+                                        "GraniteMoeShared",
+                                        "HunYuan",
+                                        "InternLM2For",
+                                        "InternLM3",
+                                        "Lfm2For",
+                                        "Lfm2MoeFor",
+                                        "LlamaEmbedding",
+                                        "LlamaFor",
+                                        "Ministral3",
+                                        "Mistral3For",
+                                        "MistralFor",
+                                        "MistralModel",
+                                        "MixtralFor",
+                                        "Olmo2For",
+                                        "OlmoFor",
+                                        "Phi3For",
+                                        "Qwen2For",
+                                        "Qwen2VLFor",
+                                        "Qwen2_5_VLFor",
+                                        "StableLm",
+                                        "Starcoder2For",
+                                        "VoxtralFor"});
 }
 
 bool is_deepseek_sparse(const ModelFacts& m, Release release) {

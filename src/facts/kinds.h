@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,8 @@ bool heads_divide(const ModelFacts& model, std::int64_t tp);
 // Classes whose attention asks for tensor parallelism alone (read in 0.5.23's models): it is cut over all ranks, and
 // attention data parallelism copies none of it.
 bool cuts_attention_over_all_ranks(const ModelFacts& m);
+// The class of the language model: the checkpoint's own, or what a configuration of several models names for text.
+bool language_class_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes);
 
 // DeepSeek-V3.2 and relatives: an architecture that the release reads so, whose configuration has index_topk.
 bool is_deepseek_sparse(const ModelFacts& m, Release release);

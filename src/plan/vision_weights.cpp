@@ -78,9 +78,33 @@ VisionWeights qwen_vl(const ModelFacts& m, const Value& vision) {
           .whole = number(vision, {"num_position_embeddings"}) * width};
 }
 
+// Voxtral hears: Whisper's encoder behind two convolutions, and four of its frames brought to the text model's width.
+VisionWeights voxtral(const ModelFacts& m, const Value& audio) {
+  const double width = number(audio, {"hidden_size"});
+  const double text = static_cast<double>(m.hidden_size);
+  const double convolutions = 3 * width * (number(audio, {"num_mel_bins"}) + width);
+  return {.whole = convolutions + number(audio, {"max_source_positions"}) * width + 4 * width * text + text * text,
+          .over_all = encoder(audio, inner_width(audio), 2)};
+}
+
+// InternViT: its attention asks for attention's ranks, its MLP for all.
+VisionWeights internvl(const ModelFacts& m, const Value& vision) {
+  const double width = number(vision, {"hidden_size"});
+  const double text = static_cast<double>(m.hidden_size);
+  const double patch = number(vision, {"patch_size"}, 14);
+  const double side = number(vision, {"image_size"}, 448) / patch;
+  const double mlp = encoder(vision, inner_width(vision), 2) - encoder(vision, 0, 0);
+  return {.cut = encoder(vision, 0, 0),
+          .whole = 4 * width * text + text * text + width * (side * side + 1 + 3 * patch * patch),
+          .over_all = mlp};
+}
+
 }  // namespace
 
 VisionWeights vision_weights(const ModelFacts& model) {
+  if (const Value audio = model.root("audio_config"); audio.is_dict() && any_architecture(model, {"VoxtralFor"})) {
+    return voxtral(model, audio);
+  }
   const Value vision = model.root("vision_config");
   // Gemma builds its tower also where images are switched off.
   if (!vision.is_dict() || (!model.is_multimodal && !any_architecture(model, {"Gemma3", "Gemma4"}))) return {};
@@ -92,12 +116,13 @@ VisionWeights vision_weights(const ModelFacts& model) {
   const double width = number(vision, {"hidden_size", "embed_dim"});
   if (any_architecture(model, {"Glm4v"})) return glm4v(vision);
   if (any_architecture(model, {"Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5"})) return qwen_vl(model, vision);
+  if (any_architecture(model, {"InternVL"})) return internvl(model, vision);
   if (any_architecture(model, {"Gemma4"})) {
     // Positions come from a table for each axis.
     const double positions = 2 * number(vision, {"position_embedding_size"}, 10240);
     return {.cut = encoder(vision, inner, 3), .whole = width * (text + positions)};
   }
-  if (any_architecture(model, {"Gemma3", "InternVL", "Llama4"})) {
+  if (any_architecture(model, {"Gemma3", "Llama4"})) {
     const double joined = any_architecture(model, {"Gemma3"}) ? width : 4 * width;
     return {.cut = encoder(vision, inner, 2), .whole = joined * text};
   }

@@ -468,7 +468,8 @@ std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   const bool dp_attention = split.attention_tp < split.tp;
   if (plain_table(model) || (dp_attention && whole_table(model))) return 1;
   // Of those whose attention asks for all ranks, these ask for attention's where the table is concerned.
-  const bool over_all = cuts_attention_over_all_ranks(model) && !any_architecture(model, {"Qwen2", "Glm4For"});
+  const bool over_all =
+      cuts_attention_over_all_ranks(model) && !language_class_starts_with(model, {"Qwen2", "Glm4For"});
   return std::max<std::int64_t>(1, over_all ? split.tp : split.attention_tp);
 }
 
@@ -545,9 +546,10 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
       e.layer_bytes = whole(stages[stage] - before);
     }
   }
-  if (const VisionWeights vision = vision_weights(model); vision.cut + vision.whole > 0) {
-    const double size = vision.cut + vision.whole;
-    const double rank = vision.whole + vision.cut / d(split.whole_encoder ? 1 : split.attention_tp);
+  if (const VisionWeights vision = vision_weights(model); vision.cut + vision.whole + vision.over_all > 0) {
+    const double size = vision.cut + vision.whole + vision.over_all;
+    const double rank = vision.whole + vision.cut / d(split.whole_encoder ? 1 : split.attention_tp) +
+                        vision.over_all / d(split.whole_encoder ? 1 : split.tp);
     parameters += size;
     total += size * bytes.plain;
     for (double& stage : stages) stage += rank * bytes.plain;  // every stage builds it

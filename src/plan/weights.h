@@ -38,10 +38,12 @@ struct WeightEstimate {
 // Layers of each pipeline stage: the last ones take one more each when they do not divide.
 std::vector<std::int64_t> layers_of_stages(std::int64_t layers, const WeightSplit& split);
 
-// The vision tower, roughly: blocks that tensor parallelism cuts, and what every rank holds whole. Both 0: none.
+// The vision tower, roughly: blocks that are cut over attention's ranks, what every rank holds whole, and blocks that
+// are cut over all ranks, attention data parallelism or not. All 0: none.
 struct VisionWeights {
   double cut = 0;
   double whole = 0;
+  double over_all = 0;
 };
 VisionWeights vision_weights(const ModelFacts& model);
 
