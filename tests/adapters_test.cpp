@@ -122,6 +122,7 @@ TEST(Adapters, BuffersThatAreNotKnownAreSaidNotToBe) {
   EXPECT_TRUE(sheet("", {"--lora-paths", "ADAPTER"})["adapters_gib"].is_null());  // the hub's
   EXPECT_TRUE(
       sheet(R"({"r": 8, "target_modules": ["classifier"]})", {"--lora-paths", "ADAPTER"})["adapters_gib"].is_null());
+  EXPECT_TRUE(sheet(kPlain, {"--lora-paths", "ADAPTER", "--max-lora-rank", "-1"})["adapters_gib"].is_null());
   const ToolRun run = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-30B-A3B", "--enable-lora",
                                 "--max-lora-rank", "8", "--lora-target-modules", "q_proj"});
   EXPECT_THAT(run.out, HasSubstr("their buffers are not counted"));

@@ -75,7 +75,7 @@ std::set<std::string> modules_of(const ModelFacts& m, const AdapterShape& shape)
 
 std::optional<std::int64_t> adapter_pool_bytes(const LaunchView& view, const AdapterShape& shape) {
   const ModelFacts& m = view.model();
-  if (!has_usual_widths(m) || view.on(Field::enable_dp_lm_head)) return std::nullopt;
+  if (!has_usual_widths(m) || shape.rank < 0 || view.on(Field::enable_dp_lm_head)) return std::nullopt;
   const Slot slot(view);
   const std::set<std::string> modules = modules_of(m, shape);
   // Table and head each make room for both where both are named.
