@@ -37,7 +37,7 @@ __attribute__((init_priority(101))) const Choice kChoice = read_choice();
 
 __attribute__((destructor)) void write_reached() {
   if (kChoice.reached_file == nullptr) return;
-  std::FILE* file = std::fopen(kChoice.reached_file, "w");
+  std::FILE* file = std::fopen(kChoice.reached_file, "a");  // a test may start processes
   if (file == nullptr) return;
   for (std::size_t place = 0; place < kPlaces; ++place) {
     if (reached()[place].load(std::memory_order_relaxed)) std::fprintf(file, "%zu\n", place);
