@@ -128,11 +128,11 @@ std::int64_t window_heads(const ModelFacts& m) {
   return total_kv_heads(m);
 }
 
-// Up to 0.5.17 a width of 0 in the configuration counts as none; since then as that of the keys.
+// Up to 0.5.18 a width of 0 in the configuration stays 0; since then it is that of the keys.
 std::int64_t value_width(const LaunchView& view) {
   const ModelFacts& m = view.model();
   const Value own = m.text("v_head_dim");
-  if (view.before(18) && own.is_int() && own.as_int() == 0) return 0;
+  if (view.before(19) && own.is_int() && own.as_int() == 0) return 0;
   return m.v_head_dim > 0 ? m.v_head_dim : m.head_dim;
 }
 
