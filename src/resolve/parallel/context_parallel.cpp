@@ -3,6 +3,7 @@
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
 #include "src/resolve/models/model_queries.h"
+#include "src/resolve/models/model_questions.h"
 #include "src/resolve/parallel/parallel.h"
 #include "src/resolve/core/operators.h"
 
@@ -49,6 +50,8 @@ void check_model_and_strategy(Resolution& r, const ModelFacts& model, const std:
 // The linear-attention heads that every rank of the group needs a share of.
 void check_linear_heads(Resolution& r, const ModelFacts& model) {
   constexpr const char* kFunction = "resolve_cp_tp_group_sharing";
+  if (!is_mambaish(model))  // a configuration of another class than the architecture's own
+    r.refuse(RF::kOther, "AttributeError", kFunction, "config.json describes no linear attention");
   std::vector<std::pair<std::string, Value>> heads;
   if (!model.text("linear_num_key_heads").is_none()) {
     for (const char* name : {"linear_num_key_heads", "linear_num_value_heads"})
