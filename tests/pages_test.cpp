@@ -91,12 +91,15 @@ TEST(Pages, SplitsThePhasesOfMlaModelsBefore0520) {
   const std::vector<std::string> launch = {
       "--model-path", "deepseek-ai/DeepSeek-V2-Lite-Chat", "--trust-remote-code", "--tp", "2", "--attention-backend",
       "intel_xpu"};
-  const auto old = rows_for(launch, "0.5.13");
-  EXPECT_EQ(row(old, "intel_xpu", 128)["verdict"], "refused");
-  EXPECT_EQ(row(old, "split", 128)["verdict"], "ok");
-  EXPECT_EQ(row(old, "split", 128)["resolved_prefill_backend"], "triton");
-  EXPECT_EQ(row(old, "split", 128)["resolved_backend"], "intel_xpu");
-  EXPECT_EQ(old["recommended"]["backend"], "split");
+  for (const char* release : {"0.5.13", "0.5.19"}) {
+    SCOPED_TRACE(release);
+    const auto old = rows_for(launch, release);
+    EXPECT_EQ(row(old, "intel_xpu", 128)["verdict"], "refused");
+    EXPECT_EQ(row(old, "split", 128)["verdict"], "ok");
+    EXPECT_EQ(row(old, "split", 128)["resolved_prefill_backend"], "triton");
+    EXPECT_EQ(row(old, "split", 128)["resolved_backend"], "intel_xpu");
+    EXPECT_EQ(old["recommended"]["backend"], "split");
+  }
   EXPECT_TRUE(row(rows_for(launch, "0.5.20"), "split", 128).is_null());
 }
 

@@ -2,6 +2,7 @@
 // own outcomes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/support/example_launch.h"
@@ -115,6 +116,24 @@ TEST(NeighbourReleases, LimitPrefillGraphsToAGivenContextUpTo16) {
   }
 }
 
+// A threshold given by hand is left as it is, under the name that the release reads.
+TEST(NeighbourReleases, ReadTheDenseThresholdUnderItsNameThen) {
+  constexpr const char* kNames[] = {"SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD",
+                                    "SGLANG_DSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD"};
+  for (const int patch : {12, 13}) {
+    const std::string read = kNames[patch - 12];
+    const std::string other = kNames[13 - patch];
+    const auto warns_when_set = [&](const std::string& name) {
+      const Launch launch =
+          launch_of(v0_5(patch), "deepseek-v3.2", {"--trust-remote-code"}, testing::device_of("b60x8"), {{name, "7"}});
+      return std::any_of(launch.log.begin(), launch.log.end(),
+                         [&](const LogLine& line) { return line.message.starts_with(name + " is set by hand"); });
+    };
+    EXPECT_TRUE(warns_when_set(read)) << patch;
+    EXPECT_FALSE(warns_when_set(other)) << patch;
+  }
+}
+
 TEST(NeighbourReleases, RefuseDifferently) {
   const struct {
     int patch;
@@ -127,6 +146,11 @@ TEST(NeighbourReleases, RefuseDifferently) {
       {18, "nvidia-nemotron-3-nano-30b-a3b-bf16", "", ""},
       {18, "nvidia-nemotron-3-nano-30b-a3b-bf16", "--attention-backend triton", "_handle_model_specific_adjustments"},
       {19, "nvidia-nemotron-3-nano-30b-a3b-bf16", "--attention-backend triton", ""},
+      // devices by GPU came with 0.5.13; before, the text is a device's name
+      {12, "qwen3-8b", "{ib} '{x'", ""},
+      {13, "qwen3-8b", "{ib} '{x'", "parse_ib_device_config"},
+      {12, "qwen3-8b", "{ib} ,", "_validate_ib_devices"},
+      {13, "qwen3-8b", "{ib} ,", "_normalize_device_group"},
       {16, "qwen3-8b", "--tp 4 --dcp-size 2", "_handle_dcp_validation"},
       {17, "qwen3-8b", "--tp 4 --dcp-size 2", ""},
       {20, "qwen3-8b", "--speculative-algorithm NGRAM", "_handle_ngram"},
@@ -145,7 +169,11 @@ TEST(NeighbourReleases, RefuseDifferently) {
       {23, "qwen3-8b", "--model-config-parser none", "get_model_config_parser"},
   };
   for (const auto& row : rows) {
-    const Launch launch = launched(row.patch, row.model, row.args);
+    std::string args(row.args);
+    if (args.starts_with("{ib}"))
+      args.replace(
+          0, 4, "--disaggregation-mode prefill --disaggregation-transfer-backend mooncake --disaggregation-ib-device");
+    const Launch launch = launched(row.patch, row.model, args);
     const std::string function = launch.refusal ? launch.refusal->function : "";
     EXPECT_EQ(function, row.refused_by) << row.patch << " " << row.args << ": " << outcome_text(launch);
   }
