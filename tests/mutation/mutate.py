@@ -143,9 +143,11 @@ def equivalents():
 
 
 def key(mutant):
-    """How equivalent.txt names a mutant: without the line's number, which moves; with the line's text."""
-    text = (sites.ROOT / mutant.path).read_text(encoding="utf-8").splitlines()[mutant.line - 1].strip()
-    return f"{mutant.path}: {str(mutant).split(': ', 1)[1]}: {text}"
+    """How equivalent.txt names a mutant: without the line's number, which moves; with the line's text, and which one of
+    the lines of that text it is where it is not the first."""
+    lines = [line.strip() for line in (sites.ROOT / mutant.path).read_text(encoding="utf-8").splitlines()[: mutant.line]]
+    nth = lines.count(lines[-1])
+    return f"{mutant.path}: {str(mutant).split(': ', 1)[1]}: {lines[-1]}" + (f" ({nth})" if nth > 1 else "")
 
 
 class Log:
@@ -156,7 +158,7 @@ class Log:
         seen = collections.Counter()
         for mutant in mutants:
             seen[key(mutant)] += 1
-            self.names[mutant] = f"{key(mutant)}\t{seen[key(mutant)]}"  # which of those that read alike
+            self.names[mutant] = f"{key(mutant)}\t{seen[key(mutant)]}"  # which of those alike in one line
         if path and path.exists():
             self.fates = dict(line.rsplit("\t", 1) for line in path.read_text(encoding="utf-8").splitlines())
 
@@ -205,11 +207,11 @@ def main():
     parser.add_argument("--demand", type=float, default=0, help="fail when fewer of a hundred are killed")
     options = parser.parse_args()
     mutants, _ = sites.all_sites()
+    log = Log(options.log, mutants)
     mutants = [m for m in mutants if options.only in str(m)]
     if options.list:
         print("\n".join(map(str, mutants)))
         return
-    log = Log(options.log, mutants)
     known = equivalents()
     if options.sample:
         mutants = [m for m in mutants if key(m) not in known]
