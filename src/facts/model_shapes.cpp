@@ -309,13 +309,15 @@ void hybrid_layer_ids(ModelBuilder& b) {
     }
   } else if (b.arch_trait(ArchTrait::kMimoV2)) {
     layer_ids_by_pattern(b, b.text->get("hybrid_layer_pattern"));
-  } else if (b.is_arch("MiMoV2MTP") || b.is_arch("Step3p5MTP")) {
+  } else if (b.is_arch("MiMoV2MTP")) {
     f.swa_layer_ids = {0};
   } else if (b.is_arch("Step3p5ForCausalLM") || (b.is_arch("Step3p7ForConditionalGeneration") && b.since(v0_5(13)))) {
     if (!b.text->has("layer_types")) {
       raise(RF::kOther, "AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
     }
     layer_ids_by_type(b, f.num_hidden_layers);
+  } else if (b.is_arch("Step3p5MTP")) {
+    f.swa_layer_ids = {0};
   } else if (b.is_arch("UnlimitedOCRForCausalLM")) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) f.swa_layer_ids.push_back(i);
   } else if (b.is_arch("InklingForConditionalGeneration") || b.is_arch("InklingForConditionalGenerationMTP")) {
