@@ -84,6 +84,10 @@ TEST(Judge, MeasuresInTimesOfWhatIsAllowed) {
   EXPECT_NEAR(times(1.02, {.abs = 1e-6, .rel = 0.01}), 2.0, 0.01);
   EXPECT_NEAR(times(1.06, {.rel_rms = 0.02, .bias = 0.02}), 3.0, 0.01);
   EXPECT_EQ(times(kNan, {.rel_rms = 0.01}), kInf);
+  Tensor turned("out", DType::kF32, {1, 2});
+  turned.set(0, 1.0);
+  turned.set(1, 0.1);  // 1 - cosine is 0.00496
+  EXPECT_NEAR(judge({turned}, {{"out", {1.0, 0.0}}}, {{.cosine = 0.00124}}, {}).times_allowed, 2.0, 0.01);
   EXPECT_EQ(times(2.0, exact_tolerance()), kInf);
   EXPECT_EQ(judge({sound}, {{"out", sound.to_doubles()}}, {exact_tolerance()}, {"out"}).times_allowed, kInf);
 }

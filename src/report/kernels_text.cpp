@@ -68,7 +68,8 @@ std::string defects_text(std::span<const int> ids) {
 std::string measured_row(const defects::MeasuredDefect& defect) {
   std::string row = fmt::format("| {} | {} | {} |", defect.id, defect.kernel, defect.what);
   for (const defects::Shows shows : defect.regimes) row += cell(shows);
-  const std::string times = std::isinf(defect.times_allowed) ? "∞" : fmt::format("{:.2g}", defect.times_allowed);
+  const double most = defect.times_allowed;
+  const std::string times = std::isinf(most) ? "∞" : fmt::format("{:.{}f}", most, most < 10.0 ? 1 : 0);
   return fmt::format("{}{} {} |\n", row, cell(defect.own), times);
 }
 

@@ -177,7 +177,9 @@ OutputVerdict judge_rows(const Tensor& got, const std::vector<double>& want, con
   if (exceeds(whole.rel_rms(), limit.rel_rms)) {
     fail(fmt::format("{} is off by {:.3g} of its size, {:.3g} is allowed", got.name, whole.rel_rms(), limit.rel_rms));
   }
-  if (exceeds(verdict.cosine, limit.cosine)) {
+  // The root, because 1 - cosine grows with the square of what is off.
+  const double cosine_allowed = limit.cosine < 0.0 ? limit.cosine : std::sqrt(limit.cosine);
+  if (exceeds(std::sqrt(verdict.cosine), cosine_allowed)) {
     fail(fmt::format("{} points elsewhere: 1 - cosine is {:.3g}, {:.3g} is allowed", got.name, verdict.cosine,
                      limit.cosine));
   }
