@@ -331,6 +331,19 @@ TEST(RemediesTold, AskForNoSecondGpuOfAProcessor) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("--tp-size")));
 }
 
+// NGRAM is kept where its trees do not fit the pages: as a chain, or on single tokens where the backend has them.
+TEST(RemediesTold, KeepNgramOverPages) {
+  const auto told = [](std::initializer_list<const char*> more) {
+    std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3-0.6B", "--speculative-algorithm", "NGRAM"};
+    launch.insert(launch.end(), more.begin(), more.end());
+    return fix_told("RF004", {"--sglang-version", "0.5.23"}, launch);
+  };
+  const std::string chain = "--speculative-ngram-max-bfs-breadth 1";
+  EXPECT_EQ(told({"--attention-backend", "intel_xpu"}), chain + ", or --attention-backend triton");
+  EXPECT_EQ(told({"--attention-backend", "triton", "--page-size", "16"}), "--page-size 1, or " + chain);
+  EXPECT_EQ(told({"--attention-backend", "intel_xpu", "--page-size", "64"}), chain);
+}
+
 // An option that was given twice is dropped as one.
 TEST(RemediesTold, DropARepeatedOptionOnce) {
   const TemporaryDirectory dir;

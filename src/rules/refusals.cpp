@@ -31,7 +31,19 @@ Remedy chain_of(std::int64_t steps) {
                    to_give("--speculative-num-draft-tokens", {std::to_string(steps + 1)})});
 }
 
+// NGRAM's branches are its breadth, 10 where it is not given; no backend of an Intel GPU verifies them over pages.
+Finding ngram_tree(const LaunchFacts& f) {
+  const Remedy chain = to_give("--speculative-ngram-max-bfs-breadth", {"1"});
+  if (f.given(Field::page_size)) {
+    return {.field = Field::page_size, .remedies = {to_give("--page-size", {"1"}), chain}};
+  }
+  return {.field = f.given(Field::speculative_ngram_max_bfs_breadth) ? Field::speculative_ngram_max_bfs_breadth
+                                                                     : Field::speculative_algorithm,
+          .remedies = {chain, to_give("--attention-backend", {"triton"})}};
+}
+
 std::optional<Finding> tree_with_pages(const LaunchFacts& f) {
+  if (f.algorithm() == "NGRAM") return ngram_tree(f);
   const std::int64_t given = f.integer(Field::speculative_num_steps, 0);
   const std::int64_t steps = given > 0 ? given : 3;
   return Finding{.field = f.given(Field::speculative_eagle_topk) ? Field::speculative_eagle_topk : Field::page_size,
@@ -156,15 +168,20 @@ const Rule kRules[] = {
      .refs = {"SP-11"},
      .field = Field::speculative_eagle_topk,
      .summary = "a draft tree with pages above 1 on this backend",
-     .why = "Only triton (and two backends of other vendors) may verify a tree over pages. On intel_xpu the page size "
-            "is 64 or 128, so trees are always refused there. LlamaForCausalLM gets a tree by default.",
-     .remedies = {words("--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1")},
+     .why = "Only triton (and two backends of other vendors) may verify a tree over pages, and NGRAM's trees not even "
+            "triton. On intel_xpu the page size is 64 or 128, so trees are always refused there. LlamaForCausalLM and "
+            "NGRAM get a tree by default.",
+     .remedies = {words("--speculative-num-steps N --speculative-eagle-topk 1 --speculative-num-draft-tokens N+1"),
+                  give("--speculative-ngram-max-bfs-breadth", "1")},
      .source = "sglang/srt/server_args.py, since 0.5.15 sglang/srt/arg_groups/speculative_hook.py",
      .check = tree_with_pages,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --attention-backend intel_xpu --speculative-algorithm EAGLE "
                             "--speculative-draft-model-path {models}/llama-3.1-8b-eagle --speculative-num-steps 3 "
-                            "--speculative-eagle-topk 4 --speculative-num-draft-tokens 8"}}},
+                            "--speculative-eagle-topk 4 --speculative-num-draft-tokens 8"},
+                   {.model = "qwen3-0.6b",
+                    .args = "--device xpu --attention-backend intel_xpu --speculative-algorithm NGRAM",
+                    .since = v0_5(21)}}},
      .quiet_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 2 --attention-backend intel_xpu --speculative-algorithm EAGLE "
                             "--speculative-draft-model-path {models}/llama-3.1-8b-eagle --speculative-num-steps 3 "

@@ -13,6 +13,7 @@ constexpr RefusalSite kSites[] = {
     {RF::kDeterministicBackend, "ValueError", "deterministic_attention_backend", "deterministic inference"},
     {RF::kTreeWithPages, "ValueError", "handle_eagle_family", "with page_size > 1"},
     {RF::kTreeWithPages, "ValueError", "handle_speculative_decoding", "with page_size > 1"},
+    {RF::kTreeWithPages, "ValueError", "handle_ngram", "> 1 is unstable"},
     // Up to 0.5.12 one method holds all algorithms.
     {RF::kPartialTree, "AssertionError", "handle_eagle_family", {}, true},
     {RF::kPartialTree, "AssertionError", "handle_speculative_decoding", {}, true},

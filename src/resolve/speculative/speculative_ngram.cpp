@@ -63,7 +63,8 @@ void handle_ngram(Resolution& r) {
   r.warn(kStep, "NGRAM speculative decoding turns mixed chunked prefill off");
   if (greater(r, Field::speculative_eagle_topk, 1, kStep) && greater(r, Field::page_size, 1, kStep) &&
       !r.is(Field::attention_backend, "flashinfer")) {
-    refuse(r, "NGRAM with more than one branch needs --page-size 1 (or --speculative-ngram-max-bfs-breadth 1)");
+    refuse(r, "NGRAM with more than one branch needs --page-size 1 (or --speculative-ngram-max-bfs-breadth 1)",
+           RF::kTreeWithPages);
   }
   if (attn_dp_enabled(r)) refuse(r, "NGRAM does not work with data-parallel attention");
 }
