@@ -165,6 +165,18 @@ TEST(FixSearch, AnOptionOfAnotherReleaseIsNoSlipOfThePen) {
   EXPECT_THAT(successor.fixes.front().arguments, ::testing::Contains("--mamba-radix-cache-strategy"));
 }
 
+// The way out in words is for people; what is tried comes from remedies.
+TEST(FixSearch, ReadsNoAdviceBackFromItsWords) {
+  const auto attempt = [](const fix::Attempt& tried) {
+    EXPECT_EQ(std::ranges::count(tried.words, "77"), 0);
+    fix::Trial trial;
+    trial.errors = {Diagnostic{.rule = "XX001", .message = "it does not fit", .fix = "--page-size 77"}};
+    return trial;
+  };
+  const FixSearch found = fix::find_fixes({v0_5(23), {"--model-path", "m"}, std::vector<SourceRange>(2), {}}, attempt);
+  EXPECT_TRUE(found.fixes.empty());
+}
+
 TEST(FixSearch, SaysWhyThereIsNone) {
   // The option must be given and nothing tells its value.
   const FixSearch found = search(v0_5(23), {.model = "no-such-model", .args = "--device xpu"});

@@ -5,7 +5,6 @@
 #include <cctype>
 
 #include "src/args/argument_groups.h"
-#include "src/facts/hub_name.h"
 
 namespace preflight::fix {
 namespace {
@@ -56,9 +55,6 @@ bool is_value_of(const Option& option, std::string_view word) {
     return std::find(c.begin(), c.end(), word) != c.end();
   }
   if (word.starts_with('{')) return option.field == Field::json_model_override_args;
-  if (option.field == Field::model_path || option.field == Field::speculative_draft_model_path) {
-    return word.find('/') != std::string_view::npos && facts::is_hub_name(word);
-  }
   if (option.converter == args::Converter::kText) return word == "triton" || word == "intel_xpu" || word == "none";
   return is_number(word) || word == "-1";
 }

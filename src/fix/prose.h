@@ -8,13 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "preflight/diagnostic.h"
 #include "src/args/option_index.h"
 
 namespace preflight::fix {
-
-// The advice of a finding whose remedies are not data: what lies outside the program, or the words of SGLang's parser.
-inline std::string prose_of(const Diagnostic& d) { return d.remedies.empty() ? d.fix : std::string(); }
 
 // Options named in `text` ("--page-size", "--speculative-*" not), in order, without repeats.
 std::vector<const args::Option*> options_in(Release release, std::string_view text);

@@ -1,4 +1,4 @@
-// Candidates against a refusal or a rule: the advice in its prose first, then other values of the options it concerns,
+// Candidates against a refusal or a rule: its remedies first, then other values of the options it concerns,
 // then the same without one of the given options.
 #include <algorithm>
 #include <set>
@@ -27,6 +27,7 @@ class Candidates {
   explicit Candidates(const Situation& s) : s_(s) {}
 
   std::vector<Candidate> make() {
+    if (s_.launch.refusal) advice(s_.launch.refusal->fix);
     for (const Diagnostic& error : s_.errors) remedies(error);
     concerned_by(s_.error.field);
     for (const Remedy& remedy : s_.error.remedies) {
@@ -34,11 +35,8 @@ class Candidates {
         if (const Option* o = args::OptionIndex::of(s_.release).find(step.name)) concern(o, 0.0);
       }
     }
-    const std::string prose = prose_of(s_.error);
-    for (const std::string* text : {&s_.error.message, &prose}) {
-      for (const Option* o : options_in(s_.release, *text)) concern(o, 0.0);
-      for (const Option* o : fields_in(s_.release, *text)) concern(o, 0.1);
-    }
+    for (const Option* o : options_in(s_.release, s_.error.message)) concern(o, 0.0);
+    for (const Option* o : fields_in(s_.release, s_.error.message)) concern(o, 0.1);
     for (const Option* o : options_in(s_.release, s_.error.why)) concern(o, 0.3);
     other_checkpoint();
     for (const auto& [name, value] : s_.env) unset(name);
@@ -66,7 +64,6 @@ class Candidates {
 
   // What the finding itself advises, in its order.
   void remedies(const Diagnostic& error) {
-    if (error.remedies.empty()) return advice(error.fix);
     double later = 0.0;
     for (const Remedy& remedy : error.remedies) {
       for (Candidate& c : candidates_of(remedy, s_)) {
@@ -93,54 +90,23 @@ class Candidates {
     });
   }
 
+  // What the place of a refusal gives beside its rule, in words as yet.
   void advice(const std::string& fix) {
     for (const auto& alternative : advice_in(s_.release, fix)) {
       Candidate all{{}, kAdvice};
       for (const auto& [option, value] : alternative) {
-        if (is_protected(*option, s_.error) && !is_wrong_path(*option, s_.error)) continue;
+        if (is_protected(*option, s_.error)) continue;
         if (option->arity == Arity::kNone) {
           if (!given(*option)) all.edits.push_back(set(*option, ""));
           continue;
         }
         out_.push_back({{set(*option, value)}, kAdvice});
-        for_both_phases(*option, value);
         all.edits.push_back(set(*option, value));
         all.cost += 0.3;
       }
       if (all.edits.size() == 1) all.cost = kAdvice;
       if (!all.edits.empty()) out_.push_back(std::move(all));
     }
-    without_all(fix);
-  }
-
-  // --attention-backend speaks for the phases that --prefill-… and --decode-… do not name: with these out of the way.
-  void for_both_phases(const Option& option, const std::string& value) {
-    Candidate c{{set(option, value)}, kAdvice + 0.2};
-    for (std::size_t i = 0; i < s_.groups.size(); ++i) {
-      const Option* g = s_.groups[i].option;
-      if (g == nullptr || g->row == nullptr) continue;
-      const std::string_view name = field_name(g->field);
-      const std::string_view base = field_name(option.field);
-      const bool of_phase = (name.starts_with("prefill_") && name.substr(8) == base) ||
-                            (name.starts_with("decode_") && name.substr(7) == base);
-      if (of_phase) c.edits.push_back({.kind = Edit::Kind::kDrop, .group = i});
-    }
-    if (c.edits.size() > 1) out_.push_back(std::move(c));
-  }
-
-  // "give A, B and C, or none of them": all that the advice names and the launch gives, dropped together.
-  void without_all(const std::string& fix) {
-    Candidate c{{}, kDropped};
-    for (const Option* o : options_in(s_.release, fix)) {
-      if (o->row == nullptr || is_protected(*o, s_.error)) continue;
-      for (std::size_t i = 0; i < s_.groups.size(); ++i) {
-        const Option* g = s_.groups[i].option;
-        if (g == nullptr || g->row == nullptr || g->field != o->field) continue;
-        c.edits.push_back({.kind = Edit::Kind::kDrop, .group = i});
-      }
-    }
-    c.cost += 0.1 * static_cast<double>(c.edits.size());
-    if (c.edits.size() > 1) out_.push_back(std::move(c));
   }
 
   void concerned_by(std::optional<Field> field) {
@@ -198,7 +164,7 @@ class Candidates {
   }
 
   void unset(const std::string& name) {
-    const bool named = has_word(s_.error.message, name) || has_word(prose_of(s_.error), name) || unset_by_remedy(name);
+    const bool named = has_word(s_.error.message, name) || unset_by_remedy(name);
     out_.push_back({{{.kind = Edit::Kind::kUnset, .name = name}}, named ? kDropped : kStranger});
   }
 

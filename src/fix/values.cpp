@@ -1,4 +1,5 @@
-// Candidate values by kind of option: its choices, or numbers near the present one, in the prose, and usual sizes.
+// Candidate values by kind of option: its choices, or numbers near the present one, of the remedies, in the
+// message, and usual sizes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -102,9 +103,8 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
   });
   const bool is_near = !all.empty() && (common_beginning(all.front(), now) >= 3 || typing_errors(all.front(), now) < 3);
   if (is_near) out.add(std::string(all.front()));
-  const std::string prose = prose_of(s.error) + ' ' + s.error.message;
   for (const auto c : all) {
-    if (has_word(prose, c)) out.add(std::string(c));
+    if (has_word(s.error.message, c)) out.add(std::string(c));
   }
   // How the checkpoint is stored is no matter of taste.
   if (option.field == Field::quantization || option.field == Field::load_format) return;
@@ -118,11 +118,8 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
 
 void whole_numbers(const Situation& s, const Option& option, const std::string& now, Values& out) {
   // Advice that says which option takes which number has said it all about those that nobody gave.
-  if (now.empty() && (names_values(s.error) || !advice_in(s.release, prose_of(s.error)).empty())) return;
+  if (now.empty() && names_values(s.error)) return;
   for (std::string& v : advised(s.error, option)) out.add(std::move(v));
-  for (const std::string& n : numbers_in(prose_of(s.error))) {
-    if (n.find('.') == std::string::npos) out.add(n);
-  }
   const Value& initial = field_default(option.field, s.release);
   if (initial.is_int()) out.add(initial.as_int());
   std::int64_t n = whole(now, -1);
@@ -142,18 +139,15 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
   for (const std::string& m : numbers_in(s.error.message)) {
     if (m.find('.') == std::string::npos) out.add(m);
   }
-  // Numbers of the prose fit; among them and the neighbours the nearest is the smallest change.
+  // Numbers of remedies and message fit; among them and the neighbours the nearest is the smallest change.
   if (n > 0) out.nearest(n);
-  // Any number may be right for an option whose number is wrong; one that nobody gave takes those of the prose alone.
+  // Any number may be right for an option whose number is wrong; one that nobody gave takes those alone.
   if (now.empty()) return;
   for (const int k : {1, 2, 4, 8, 64, 128, 16, 32, 256, 4096, 8192}) out.add(k);
 }
 
 void fractions(const Situation& s, const Option& option, Values& out) {
   for (std::string& v : advised(s.error, option)) out.add(std::move(v));
-  for (const std::string& n : numbers_in(prose_of(s.error))) {
-    if (n.starts_with("0.")) out.add(n);
-  }
   for (const char* f : {"0.7", "0.8", "0.85", "0.9", "0.5", "0.95", "0.3", "0.1", "1.0"}) out.add(std::string(f));
 }
 

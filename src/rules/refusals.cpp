@@ -119,9 +119,8 @@ std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
   std::string id = facts::directory_within(f.text(field));
   if (id.empty()) id = facts::hub_name_within(f.text(field));
   const std::string_view option = field == Field::model_path ? "--model-path" : "--speculative-draft-model-path";
-  return Finding{.field = field,
-                 .fix = id.empty() ? fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)
-                                   : fmt::format("{} {}", option, id)};
+  if (!id.empty()) return Finding{.field = field, .remedies = {to_give(std::string(option), {std::move(id)})}};
+  return Finding{.field = field, .fix = fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)};
 }
 
 // The option our own words name first, when it was given or exists: what the caret points at.
