@@ -303,21 +303,22 @@ void layer_ids_by_pattern(ModelBuilder& b, const Value& pattern) {
 void hybrid_layer_ids(ModelBuilder& b) {
   ModelFacts& f = b.facts;
   constexpr std::int64_t kAll = 1 << 30;
+  // Asked for before the class of their drafts.
+  const bool by_step_types =
+      b.is_arch("Step3p5ForCausalLM") || (b.is_arch("Step3p7ForConditionalGeneration") && b.since(v0_5(13)));
   if (b.is_arch("Llama4ForConditionalGeneration")) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) {
       ((i + 1) % 4 == 0 ? f.full_layer_ids : f.swa_layer_ids).push_back(i);
     }
   } else if (b.arch_trait(ArchTrait::kMimoV2)) {
     layer_ids_by_pattern(b, b.text->get("hybrid_layer_pattern"));
-  } else if (b.is_arch("MiMoV2MTP")) {
+  } else if (b.is_arch("MiMoV2MTP") || (b.is_arch("Step3p5MTP") && !by_step_types)) {
     f.swa_layer_ids = {0};
-  } else if (b.is_arch("Step3p5ForCausalLM") || (b.is_arch("Step3p7ForConditionalGeneration") && b.since(v0_5(13)))) {
+  } else if (by_step_types) {
     if (!b.text->has("layer_types")) {
       raise(RF::kOther, "AttributeError", "get_hybrid_layer_ids", "layer_types is not in the configuration");
     }
     layer_ids_by_type(b, f.num_hidden_layers);
-  } else if (b.is_arch("Step3p5MTP")) {
-    f.swa_layer_ids = {0};
   } else if (b.is_arch("UnlimitedOCRForCausalLM")) {
     for (std::int64_t i = 0; i < f.num_hidden_layers; ++i) f.swa_layer_ids.push_back(i);
   } else if (b.is_arch("InklingForConditionalGeneration") || b.is_arch("InklingForConditionalGenerationMTP")) {
