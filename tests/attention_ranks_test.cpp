@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
+#include "src/facts/kinds.h"
 #include "src/plan/weights.h"
 #include "tests/support/example_launch.h"
+#include "tests/support/paths.h"
 
 namespace preflight {
 namespace {
@@ -25,6 +30,22 @@ TEST(AttentionRanks, AreToldAndCountedAlike) {
     EXPECT_EQ(rules::attention_ranks(rules::LaunchFacts(launch)), row.ranks) << row.model;
     EXPECT_EQ(plan::ranks_of_attention(*launch.model, {.tp = 4, .attention_tp = 2}), row.ranks) << row.model;
   }
+}
+
+// tests/data/attention_ranks.txt: the classes of 0.5.23, "ARCHITECTURE all|attention"
+// (tests/parity/attention_ranks.py).
+TEST(AttentionRanks, AreThoseThatTheClassesAskFor) {
+  std::ifstream file(testing::source_directory() + "/tests/data/attention_ranks.txt");
+  std::string architecture;
+  std::string ranks;
+  int read = 0;
+  while (file >> architecture >> ranks) {
+    ++read;
+    ModelFacts model;
+    model.architectures = {architecture};
+    EXPECT_EQ(cuts_attention_over_all_ranks(model), ranks == "all") << architecture;
+  }
+  EXPECT_GT(read, 200);
 }
 
 }  // namespace
