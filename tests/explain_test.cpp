@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "preflight/rule.h"
+#include "src/rules/field_notes.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -64,6 +65,93 @@ TEST(Explain, SaysWhatAnUnknownNameMayHaveMeant) {
   const ToolRun rule = run_tool({"explain", "PG999"});
   EXPECT_EQ(rule.status, 2);
   EXPECT_THAT(rule.err, HasSubstr("PG001"));
+}
+
+// The fields that launches on Intel GPUs are tuned by, and those that the documentation of SGLang begins with.
+TEST(Explain, SaysWhatTheFieldsOfTuningAre) {
+  for (const char* field : {"model_path",
+                            "tokenizer_path",
+                            "device",
+                            "dtype",
+                            "quantization",
+                            "kv_cache_dtype",
+                            "context_length",
+                            "trust_remote_code",
+                            "load_format",
+                            "mem_fraction_static",
+                            "max_total_tokens",
+                            "max_running_requests",
+                            "max_queued_requests",
+                            "max_prefill_tokens",
+                            "chunked_prefill_size",
+                            "enable_mixed_chunk",
+                            "page_size",
+                            "attention_backend",
+                            "prefill_attention_backend",
+                            "decode_attention_backend",
+                            "mm_attention_backend",
+                            "linear_attn_backend",
+                            "sampling_backend",
+                            "grammar_backend",
+                            "schedule_policy",
+                            "schedule_conservativeness",
+                            "disable_radix_cache",
+                            "disable_overlap_schedule",
+                            "enable_hierarchical_cache",
+                            "hicache_ratio",
+                            "hicache_size",
+                            "tp_size",
+                            "pp_size",
+                            "dp_size",
+                            "ep_size",
+                            "attn_cp_size",
+                            "dcp_size",
+                            "enable_dp_attention",
+                            "enable_dp_lm_head",
+                            "moe_runner_backend",
+                            "moe_a2a_backend",
+                            "ep_num_redundant_experts",
+                            "enable_eplb",
+                            "nnodes",
+                            "node_rank",
+                            "dist_init_addr",
+                            "base_gpu_id",
+                            "disable_cuda_graph",
+                            "cuda_graph_max_bs_decode",
+                            "cuda_graph_bs_decode",
+                            "cuda_graph_config",
+                            "enable_torch_compile",
+                            "speculative_algorithm",
+                            "speculative_draft_model_path",
+                            "speculative_num_steps",
+                            "speculative_eagle_topk",
+                            "speculative_num_draft_tokens",
+                            "enable_lora",
+                            "lora_paths",
+                            "max_loras_per_batch",
+                            "max_lora_rank",
+                            "cpu_offload_gb",
+                            "disaggregation_mode",
+                            "disaggregation_transfer_backend",
+                            "host",
+                            "port",
+                            "api_key",
+                            "served_model_name",
+                            "chat_template",
+                            "tool_call_parser",
+                            "reasoning_parser",
+                            "random_seed",
+                            "enable_metrics",
+                            "watchdog_timeout",
+                            "json_model_override_args",
+                            "is_embedding",
+                            "enable_multimodal",
+                            "enable_deterministic_inference",
+                            "mamba_full_memory_ratio",
+                            "max_mamba_cache_size",
+                            "swa_full_tokens_ratio"}) {
+    EXPECT_FALSE(rules::field_note(field).empty()) << field;
+  }
 }
 
 // What no supported release can show is not listed, and ranges are those of the supported releases.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
@@ -206,6 +207,57 @@ TEST(RulesByHand, HoldInTheirReleasesAndNotBeside) {
   for (const Row& row : kRows) {
     EXPECT_TRUE(fires(row, row.fires)) << row.rule << " is silent in 0.5." << row.fires;
     EXPECT_FALSE(row.silent > 0 && fires(row, row.silent)) << row.rule << " fires in 0.5." << row.silent;
+  }
+}
+
+// What a rule says of one value it says, or leaves unsaid, of every value of that kind: the backends that 0.5.23
+// registers (attention_registry.py) or drafts with (draft_utils.py), and the devices that torch knows.
+struct Kind {
+  const char* rule;
+  bool told;
+  Field field;
+  const char* args;
+  std::vector<const char*> values;
+};
+
+constexpr const char* kDrafts =
+    "--device xpu --speculative-algorithm EAGLE --speculative-draft-model-path {models}/llama-3.1-8b-eagle "
+    "--speculative-draft-attention-backend triton";
+
+TEST(RulesByHand, HoldForEveryValueOfAKind) {
+  const Kind kinds[] = {
+      {"BK001",
+       true,
+       Field::attention_backend,
+       "--device xpu",
+       {"fa3", "fa4", "flashinfer", "flashmla", "trtllm_mha", "trtllm_mla", "cutlass_mla", "cutedsl_mla",
+        "tokenspeed_mla", "hpc_ops", "dual_chunk_flash_attn", "aiter", "wave", "ascend", "llada2_cfg_flashinfer",
+        "intel_amx"}},
+      {"BK001",
+       false,
+       Field::attention_backend,
+       "--device xpu",
+       {"triton", "torch_native", "flex_attention", "intel_xpu"}},
+      {"VA003", false, Field::device, "--device xpu", {"xpu", "cuda", "cpu", "hpu", "npu", "musa", "mps", "tpu"}},
+      {"VA007", true, Field::device, "--device xpu", {"cuda", "hpu", "npu", "musa", "mps", "tpu"}},
+      {"VA007", false, Field::device, "--device xpu", {"xpu", "cpu"}},
+      {"VA004", true, Field::attention_backend, "--device xpu", {"dsa", "nsa", "dsv4", "compressed"}},
+      {"VA005",
+       false,
+       Field::speculative_draft_attention_backend,
+       kDrafts,
+       {"flashinfer", "triton",     "intel_amx",    "intel_xpu",      "aiter",       "fa3", "hybrid_linear_attn",
+        "flashmla",   "trtllm_mha", "trtllm_mla",   "cutedsl_mla",    "dsa",         "nsa", "ascend",
+        "fa4",        "dsv4",       "torch_native", "tokenspeed_mla", "cutlass_mla", "qsa"}},
+      {"VA005", true, Field::speculative_draft_attention_backend, kDrafts, {"flex_attention", "wave"}},
+  };
+  for (const Kind& kind : kinds) {
+    for (const char* value : kind.values) {
+      const Row row = {kind.rule, 23,
+                       0,         "llama-3.1-8b-instruct",
+                       kind.args, [&](Launch& l, ModelFacts& /*m*/) { set(l, kind.field, value); }};
+      EXPECT_EQ(fires(row, 23), kind.told) << kind.rule << " of " << value;
+    }
   }
 }
 
