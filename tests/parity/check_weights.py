@@ -19,6 +19,7 @@ import tempfile
 from check_pools import ROOT, write_models
 
 SURE = 0.005
+EXACT = {"0.5.23": 642}  # a class that is no longer counted makes them fewer, and is then only estimated
 
 
 def sheet(program, release, row, models):
@@ -54,7 +55,7 @@ def main():
         if kind == "different" or (estimated and kind == "estimated"):
             print(row["id"], " ".join(row["args"]), kind, f"{off:+.1%}")
     print(f"{release}: {len(rows)} launches, {dict(counts)}")
-    sys.exit(counts["different"] > 0 or counts["exact"] < 100)
+    sys.exit(counts["different"] > 0 or counts["exact"] < (1 if other else EXACT[release]))
 
 
 if __name__ == "__main__":
