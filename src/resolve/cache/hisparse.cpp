@@ -23,10 +23,10 @@ std::string first_architecture(const ModelFacts& model) {
   return model.architectures.empty() ? "" : model.architectures.front();
 }
 
-bool is_deepseek_v4(const ModelFacts& model) {
-  static constexpr std::string_view kNames[] = {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN",
-                                                "DeepseekV4ForCausalLMDSpark"};
-  return among(first_architecture(model), kNames);
+bool is_deepseek_v4(const Resolution& r, const ModelFacts& model) {
+  static constexpr std::string_view kNames[] = {"DeepseekV4ForCausalLM", "DeepseekV4ForCausalLMNextN"};
+  const std::string name = first_architecture(model);
+  return among(name, kNames) || (r.since(v0_5(16)) && name == "DeepseekV4ForCausalLMDSpark");
 }
 
 bool is_minimax_sparse(const Resolution& r, const ModelFacts& model) {
@@ -89,14 +89,14 @@ void check_first_form(Resolution& r) {
 void validate_hisparse(Resolution& r) {
   if (!r.on(Field::enable_hisparse)) return;
   const ModelFacts& model = r.model();
-  const bool v4 = r.since(v0_5(12)) && is_deepseek_v4(model);
+  const bool v4 = r.since(v0_5(12)) && is_deepseek_v4(r, model);
   r.require(is_deepseek_dsa(model, r.release()) || v4 || is_minimax_sparse(r, model), kFunction,
             "--enable-hisparse needs a model with a token indexer (DeepSeek V3.2, GLM-5 and the like); drop it.");
   r.require(r.on(Field::disable_radix_cache), kFunction, "--enable-hisparse needs --disable-radix-cache.");
   if (r.before(v0_5(12))) return check_first_form(r);
   check_features(r);
   // DeepSeek V4 pairs types and backends elsewhere; since 0.5.14 upstream leaves early for it on ROCm alone.
-  if (r.before(v0_5(14)) && is_deepseek_v4(model)) return;
+  if (r.before(v0_5(14)) && is_deepseek_v4(r, model)) return;
   if (is_minimax_sparse(r, model)) return;
   check_kv_cache_dtype(r);
   const bool dsa = r.since(v0_5(13));  // the options' names
