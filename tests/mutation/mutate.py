@@ -4,7 +4,8 @@
   mutate.py BUILD [--list] [--sample N] [--seed S] [--only TEXT] [--log FILE] [--survivors FILE] [--demand PERCENT]
 
 Every site of tests/mutation/sites.py is altered, one at a time. A mutant is killed when a recorded launch is no longer
-resolved as the release did it (what tests/parity/check.py compares), else when a test of TESTS fails. Both are part of
+resolved as the release did it (what tests/parity/check.py compares), else when a test of TESTS fails, else, where memory
+is counted, when a sheet is not the recorded one (tests/parity/check_weights.py, check_pools.py). All are part of
 `./dev test`. Those that live and cannot matter stand in tests/mutation/equivalent.txt with the reason; they are counted
 apart, and one of them that dies is an error, since its reason was wrong. One that does not end in time is tried again
 with nothing beside it; one that never ends is counted apart too. The last line is `killed K of N`.
@@ -29,6 +30,9 @@ import sites  # noqa: E402
 
 # Tests of kernels and of whole processes see neither resolution nor rules, or the program that they start is another.
 TESTS = HERE / "tests.txt"
+# What sizes a sheet is compared with recorded sheets too, by a process for each: last, as it takes longest.
+SIZES = ("src/plan/", "src/facts/kinds.cpp")
+SHEETS = ("check_weights.py", "check_pools.py")
 PLACES = 1 << 26  # as mutation.cpp counts them
 TIMEOUT = 120  # seconds, several times what the slowest takes on a busy machine
 LONG_TIMEOUT = 600  # alone
@@ -120,6 +124,14 @@ class Suites:
         return None
 
 
+def sheets_notice(mutant, program, timeout):
+    for check_of in SHEETS if mutant.path.startswith(SIZES) else ():
+        command = [sys.executable, str(HERE.parent / "parity" / check_of), program, facts.releases()[-1]]
+        if run(command, environment(mutant), timeout).returncode != 0:
+            return check_of
+    return None
+
+
 def killer(mutant, recorded, tests, timeout):
     """What notices the mutant, or None."""
     place = mutant.site % PLACES
@@ -128,7 +140,9 @@ def killer(mutant, recorded, tests, timeout):
         if place in release.reached and (not mutant.releases or number in mutant.releases):
             if found := release.notices(mutant, timeout):
                 return found
-    return tests.notice(mutant, timeout) if tests else None
+    if not tests:
+        return None
+    return tests.notice(mutant, timeout) or sheets_notice(mutant, tests.program.removesuffix("_tests"), timeout)
 
 
 def equivalents():
