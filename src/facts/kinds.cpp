@@ -2,7 +2,9 @@
 #include "src/facts/kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 #include "src/facts/architectures.h"
@@ -10,10 +12,16 @@
 namespace preflight {
 namespace {
 
-bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+using Prefixes = std::span<const std::string_view>;
+
+bool architecture_starts_with(const ModelFacts& m, Prefixes prefixes) {
   return std::any_of(m.architectures.begin(), m.architectures.end(), [&](const std::string& a) {
     return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return a.starts_with(p); });
   });
+}
+
+bool architecture_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
+  return architecture_starts_with(m, Prefixes(prefixes.begin(), prefixes.size()));
 }
 
 bool has_layer_type(const ModelFacts& m, std::string_view type) {
@@ -90,119 +98,129 @@ constexpr StateRow kStates[] = {
     {"jet_vlm", Place::kText, RecurrentState::kGatedDelta},
 };
 
+// InternVL names the class of its language model.
+bool class_starts_with(const ModelFacts& m, Prefixes prefixes) {
+  if (!architecture_starts_with(m, {"InternVLChat"})) return architecture_starts_with(m, prefixes);
+  const Value named = m.text("architectures");
+  return named.is_list() && std::ranges::any_of(named.as_list(), [&](const Value& a) {
+           return a.is_string() &&
+                  std::ranges::any_of(prefixes, [&](std::string_view p) { return a.as_string().starts_with(p); });
+         });
+}
+
 // Classes whose attention asks for the width of all ranks, not for attention's own: tests/data/attention_ranks.txt.
-const std::initializer_list<std::string_view> kOverAllRanks = {"Afmoe",
-                                                               "Apertus",
-                                                               "Arcee",
-                                                               "Baichuan",
-                                                               "Bert",
-                                                               "ChatGLM",
-                                                               "Cohere2",
-                                                               "CohereFor",
-                                                               "Contriever",
-                                                               "Cosmos3Edge",
-                                                               "DFlash",
-                                                               "DSparkDraft",
-                                                               "Dbrx",
-                                                               "DeciLM",
-                                                               "DeepseekFor",
-                                                               "DiffusionGemma",
-                                                               "DotsOCR",
-                                                               "EmbeddingGemma",
-                                                               "Ernie4_5_For",
-                                                               "Ernie4_5_MoeFor",
-                                                               "Ernie4_5_VL",
-                                                               "Exaone4",
-                                                               "ExaoneFor",
-                                                               "GPT2",
-                                                               "GPTBigCode",
-                                                               "GPTJ",
-                                                               "Gemma2",
-                                                               "Gemma3For",
-                                                               "Gemma3n",
-                                                               "Gemma4Assistant",
-                                                               "Gemma4For",
-                                                               "Gemma4Unified",
-                                                               "GemmaFor",
-                                                               "Glm4For",
-                                                               "Glm4vFor",
-                                                               "GlmAsr",
-                                                               "GlmImage",
-                                                               "GlmOcr",
-                                                               "GraniteFor",
-                                                               "GraniteMoeFor",
-                                                               "GraniteMoeHybrid",
-                                                               "GraniteMoeSWA",
-                                                               "GraniteMoeShared",
-                                                               "GraniteSWA",
-                                                               "Grok1",
-                                                               "HYV3",
-                                                               "HrmText",
-                                                               "HunYuan",
-                                                               "IQuestCoder",
-                                                               "IQuestLoop",
-                                                               "InternLM2For",
-                                                               "InternLM3",
-                                                               "Lfm2DSpark",
-                                                               "Lfm2For",
-                                                               "Lfm2MoeFor",
-                                                               "LiLiCorr",
-                                                               "LingDSpark",
-                                                               "LlamaEmbedding",
-                                                               "LlamaFor",
-                                                               "LlavaLlama",
-                                                               "LlavaQwen",
-                                                               "LlavaVid",
-                                                               "LocateAnything",
-                                                               "MiDashengLM",
-                                                               "MiMoFor",
-                                                               "MiMoMTP",
-                                                               "MiMoV2ASR",
-                                                               "MiniCPM3",
-                                                               "MiniCPMFor",
-                                                               "MiniCPMO",
-                                                               "MiniCPMSALA",
-                                                               "MiniMaxDFlash2",
-                                                               "Ministral3",
-                                                               "Mistral3For",
-                                                               "MistralFor",
-                                                               "MistralModel",
-                                                               "MixtralFor",
-                                                               "Mllama",
-                                                               "MultiModality",
-                                                               "MuseGlimmer",
-                                                               "NVILA",
-                                                               "Nanbeige",
-                                                               "OPT",
-                                                               "Olmo2For",
-                                                               "OlmoFor",
-                                                               "Olmoe",
-                                                               "Orion",
-                                                               "POINTSV15",
-                                                               "PaddleOCR",
-                                                               "Persimmon",
-                                                               "Phi3For",
-                                                               "Phi3Small",
-                                                               "Phi4MM",
-                                                               "PhiFor",
-                                                               "QWenLM",
-                                                               "QuantMixtral",
-                                                               "Qwen2Audio",
-                                                               "Qwen2For",
-                                                               "Qwen2VLFor",
-                                                               "Qwen2_5_VLFor",
-                                                               "Qwen3DSpark",
-                                                               "Sarashina2Vision",
-                                                               "Solar",
-                                                               "StableLm",
-                                                               "Starcoder2For",
-                                                               "TeleFLM",
-                                                               "UnlimitedOCR",
-                                                               "VoxtralFor",
-                                                               "Whisper",
-                                                               "XLMRoberta",
-                                                               "Xverse",
-                                                               "YiVL"};
+constexpr std::array<std::string_view, 112> kOverAllRanks = {"Afmoe",
+                                                             "Apertus",
+                                                             "Arcee",
+                                                             "Baichuan",
+                                                             "Bert",
+                                                             "ChatGLM",
+                                                             "Cohere2",
+                                                             "CohereFor",
+                                                             "Contriever",
+                                                             "Cosmos3Edge",
+                                                             "DFlash",
+                                                             "DSparkDraft",
+                                                             "Dbrx",
+                                                             "DeciLM",
+                                                             "DeepseekFor",
+                                                             "DiffusionGemma",
+                                                             "DotsOCR",
+                                                             "EmbeddingGemma",
+                                                             "Ernie4_5_For",
+                                                             "Ernie4_5_MoeFor",
+                                                             "Ernie4_5_VL",
+                                                             "Exaone4",
+                                                             "ExaoneFor",
+                                                             "GPT2",
+                                                             "GPTBigCode",
+                                                             "GPTJ",
+                                                             "Gemma2",
+                                                             "Gemma3For",
+                                                             "Gemma3n",
+                                                             "Gemma4Assistant",
+                                                             "Gemma4For",
+                                                             "Gemma4Unified",
+                                                             "GemmaFor",
+                                                             "Glm4For",
+                                                             "Glm4vFor",
+                                                             "GlmAsr",
+                                                             "GlmImage",
+                                                             "GlmOcr",
+                                                             "GraniteFor",
+                                                             "GraniteMoeFor",
+                                                             "GraniteMoeHybrid",
+                                                             "GraniteMoeSWA",
+                                                             "GraniteMoeShared",
+                                                             "GraniteSWA",
+                                                             "Grok1",
+                                                             "HYV3",
+                                                             "HrmText",
+                                                             "HunYuan",
+                                                             "IQuestCoder",
+                                                             "IQuestLoop",
+                                                             "InternLM2For",
+                                                             "InternLM3",
+                                                             "Lfm2DSpark",
+                                                             "Lfm2For",
+                                                             "Lfm2MoeFor",
+                                                             "LiLiCorr",
+                                                             "LingDSpark",
+                                                             "LlamaEmbedding",
+                                                             "LlamaFor",
+                                                             "LlavaLlama",
+                                                             "LlavaQwen",
+                                                             "LlavaVid",
+                                                             "LocateAnything",
+                                                             "MiDashengLM",
+                                                             "MiMoFor",
+                                                             "MiMoMTP",
+                                                             "MiMoV2ASR",
+                                                             "MiniCPM3",
+                                                             "MiniCPMFor",
+                                                             "MiniCPMO",
+                                                             "MiniCPMSALA",
+                                                             "MiniMaxDFlash2",
+                                                             "Ministral3",
+                                                             "Mistral3For",
+                                                             "MistralFor",
+                                                             "MistralModel",
+                                                             "MixtralFor",
+                                                             "Mllama",
+                                                             "MultiModality",
+                                                             "MuseGlimmer",
+                                                             "NVILA",
+                                                             "Nanbeige",
+                                                             "OPT",
+                                                             "Olmo2For",
+                                                             "OlmoFor",
+                                                             "Olmoe",
+                                                             "Orion",
+                                                             "POINTSV15",
+                                                             "PaddleOCR",
+                                                             "Persimmon",
+                                                             "Phi3For",
+                                                             "Phi3Small",
+                                                             "Phi4MM",
+                                                             "PhiFor",
+                                                             "QWenLM",
+                                                             "QuantMixtral",
+                                                             "Qwen2Audio",
+                                                             "Qwen2For",
+                                                             "Qwen2VLFor",
+                                                             "Qwen2_5_VLFor",
+                                                             "Qwen3DSpark",
+                                                             "Sarashina2Vision",
+                                                             "Solar",
+                                                             "StableLm",
+                                                             "Starcoder2For",
+                                                             "TeleFLM",
+                                                             "UnlimitedOCR",
+                                                             "VoxtralFor",
+                                                             "Whisper",
+                                                             "XLMRoberta",
+                                                             "Xverse",
+                                                             "YiVL"};
 
 }  // namespace
 
@@ -269,15 +287,10 @@ bool heads_divide(const ModelFacts& model, std::int64_t tp) {
 }
 
 bool language_class_starts_with(const ModelFacts& m, std::initializer_list<std::string_view> prefixes) {
-  if (!architecture_starts_with(m, {"InternVLChat"})) return architecture_starts_with(m, prefixes);
-  const Value named = m.text("architectures");
-  return named.is_list() && std::ranges::any_of(named.as_list(), [&](const Value& a) {
-           return a.is_string() &&
-                  std::ranges::any_of(prefixes, [&](std::string_view p) { return a.as_string().starts_with(p); });
-         });
+  return class_starts_with(m, Prefixes(prefixes.begin(), prefixes.size()));
 }
 
-bool cuts_attention_over_all_ranks(const ModelFacts& m) { return language_class_starts_with(m, kOverAllRanks); }
+bool cuts_attention_over_all_ranks(const ModelFacts& m) { return class_starts_with(m, kOverAllRanks); }
 
 bool is_deepseek_sparse(const ModelFacts& m, Release release) {
   return !m.architectures.empty() && facts::has_trait(m.architectures.front(), facts::ArchTrait::kDsa, release) &&
