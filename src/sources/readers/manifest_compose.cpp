@@ -141,9 +141,10 @@ void ManifestReader::overridden() {
     const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;
     if (!is_map(services)) continue;
     for (const auto& [service, value] : pairs_of(*services)) {
-      const bool changes = is_map(value) && std::any_of(kKeys.begin(), kKeys.end(), [&](std::string_view key) {
-                             return value_of(*value, key) != nullptr;
-                           });
+      const bool changes =
+          is_map(value) && std::any_of(kKeys.begin(), kKeys.end(), [value = value](std::string_view key) {
+            return value_of(*value, key) != nullptr;
+          });
       if (is_scalar(service) && changes) overridden_.insert(service->text);
     }
   }
