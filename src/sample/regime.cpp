@@ -9,10 +9,17 @@ namespace {
 // Far above the sum of 4096 ordinary weights of the mid regime (e^10), yet no overflow.
 constexpr double kDominantLift = 20.0;
 constexpr double kDriftLift = 20.0;
+// e^-120 is 0 in fp32: who takes 0 for the maximum of nothing loses all weights.
+constexpr double kDriftFloor = -120.0;
 // MLA models scale by the head dims before absorption: 128 without position, plus the rotary ones.
 constexpr std::int64_t kMlaNopeDim = 128;
 
 bool is_mla(const KernelCase& kernel_case) { return kernel_case.kernel == "mla_decode"; }
+
+// A sink would outweigh all of it, and a cap makes one value of it.
+double drift_floor(const KernelCase& kernel_case) {
+  return kernel_case.sinks || kernel_case.softcap > 0.0 ? 0.0 : kDriftFloor;
+}
 
 }  // namespace
 
@@ -26,7 +33,7 @@ double Regime::lift(const KernelCase& kernel_case, std::int64_t t, std::int64_t 
   const std::int64_t last = seqlen - 1;
   switch (inputs_) {
     case Inputs::kDrift:
-      return kDriftLift * static_cast<double>(t + 1) / static_cast<double>(seqlen);
+      return drift_floor(kernel_case) + kDriftLift * static_cast<double>(t + 1) / static_cast<double>(seqlen);
     case Inputs::kLast:
       return t == last ? kDominantLift : 0.0;
     case Inputs::kPage:
@@ -55,7 +62,8 @@ double score_bound(const KernelCase& kernel_case) {
   // q·k of `dims` independent products has standard deviation sqrt(dims); u adds its own noise and the lift.
   const double deviation =
       query_size(kernel_case) * regime.query_gain * regime.key_gain * std::sqrt(dims) * softmax_scale(kernel_case);
-  return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? kDominantLift * 1.5 : 0.0);
+  const double floor = kernel_case.inputs == Inputs::kDrift ? -drift_floor(kernel_case) : 0.0;
+  return kSigmas * (regime.steered ? 2.0 : 1.0) * deviation + (regime.steered ? (kDominantLift + floor) * 1.5 : 0.0);
 }
 
 double query_size(const KernelCase& kernel_case) {
