@@ -38,15 +38,10 @@ std::optional<double> default_fraction(const LaunchInputs& inputs) {
   return fraction.is_number() ? std::optional(fraction.as_number()) : std::nullopt;
 }
 
-plan::DraftCost cost_of_draft(const Launch& launch, facts::ModelFiles& models) {
-  const auto draft = facts::draft_model_of(launch, models);
-  return draft == nullptr ? plan::DraftCost{} : plan::draft_cost(launch, *draft);
-}
-
-// From the files of the checkpoint, where they are on this machine.
-std::optional<plan::WeightEstimate> weights_on_disk(const Launch& launch, facts::ModelFiles& models) {
-  const auto files = facts::weights_of(launch, models);
-  return files ? plan::stored_weights(*launch.model, plan::weight_split(launch), *files) : std::nullopt;
+// Draft, adapters, and the files of the checkpoint where they are on this machine.
+void take_parts(const Launch& launch, facts::ModelFiles& models, MemoryInputs& given) {
+  plan::take_parts(launch, facts::draft_model_of(launch, models).get(), facts::weights_of(launch, models).get(), given);
+  given.adapter_bytes = adapter_bytes(launch, models);
 }
 
 std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vector<std::string>& argv,
@@ -56,9 +51,7 @@ std::optional<MemorySheet> sheet_of(const LaunchInputs& inputs, const std::vecto
   LaunchInputs varied = inputs;
   varied.argv = argv;
   given.advised_most = default_fraction(varied);
-  given.draft = cost_of_draft(resolved->launch, *inputs.models);
-  given.adapter_bytes = adapter_bytes(resolved->launch, *inputs.models);
-  given.stored = weights_on_disk(resolved->launch, *inputs.models);
+  take_parts(resolved->launch, *inputs.models, given);
   return plan::memory_sheet(resolved->launch, given, why);
 }
 
@@ -165,9 +158,7 @@ std::optional<MemorySummary> memory_summary(const PreparedLaunch& prepared) {
   if (prepared.unknown_model || prepared.facts_by_option || !prepared.launch.accepted()) return std::nullopt;
   std::string why;
   MemoryInputs given;
-  given.draft = cost_of_draft(prepared.launch, *prepared.inputs.models);
-  given.adapter_bytes = adapter_bytes(prepared.launch, *prepared.inputs.models);
-  given.stored = weights_on_disk(prepared.launch, *prepared.inputs.models);
+  take_parts(prepared.launch, *prepared.inputs.models, given);
   const auto s = plan::memory_sheet(prepared.launch, given, why);
   if (!s || s->fraction <= 0.0) return std::nullopt;
   constexpr std::int64_t kLeastRequest = 4096;

@@ -168,4 +168,9 @@ std::optional<CountedWeights> count_weights(const ModelFacts& model, const Weigh
   return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
 }
 
+void take_parts(const Launch& launch, const ModelFacts* draft, const facts::WeightFiles* files, MemoryInputs& inputs) {
+  if (draft != nullptr) inputs.draft = draft_cost(launch, *draft);
+  if (files != nullptr) inputs.stored = stored_weights(*launch.model, weight_split(launch), *files);
+}
+
 }  // namespace preflight::plan

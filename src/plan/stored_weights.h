@@ -9,6 +9,7 @@
 
 #include "preflight/facts.h"
 #include "src/facts/weight_files.h"
+#include "src/plan/memory_sheet.h"
 #include "src/plan/weights.h"
 
 namespace preflight::plan {
@@ -24,5 +25,8 @@ struct CountedWeights : WeightEstimate {
 };
 std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
                                             const facts::WeightFiles* files);
+
+// What a sheet takes from the launch's draft and from the files of its checkpoint; either may be null.
+void take_parts(const Launch& launch, const ModelFacts* draft, const facts::WeightFiles* files, MemoryInputs& inputs);
 
 }  // namespace preflight::plan

@@ -70,9 +70,7 @@ std::optional<LargestWorkspace> largest_workspace(const LaunchFacts& f) {
   const bool by_sheet = !requests;
   if (by_sheet) {
     plan::MemoryInputs inputs;
-    if (const auto* files = f.weight_files())
-      inputs.stored = plan::stored_weights(f.model(), plan::weight_split(f.launch()), *files);
-    if (f.draft_model() != nullptr) inputs.draft = plan::draft_cost(f.launch(), *f.draft_model());
+    plan::take_parts(f.launch(), f.draft_model(), f.weight_files(), inputs);
     std::string why;
     const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
     if (!sheet || sheet->at_once < 1) return std::nullopt;

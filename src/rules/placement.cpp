@@ -240,9 +240,8 @@ struct BesidePool {
 std::optional<BesidePool> draft_beside_pool(const LaunchFacts& f) {
   const auto fraction = f.static_share();
   if (!f.is(Field::device, "xpu") || f.draft_model() == nullptr || !fraction) return std::nullopt;
-  plan::MemoryInputs inputs{.draft = plan::draft_cost(f.launch(), *f.draft_model())};
-  if (const auto* files = f.weight_files())
-    inputs.stored = plan::stored_weights(f.model(), plan::weight_split(f.launch()), *files);
+  plan::MemoryInputs inputs;
+  plan::take_parts(f.launch(), f.draft_model(), f.weight_files(), inputs);
   std::string why;
   const auto sheet = plan::memory_sheet(f.launch(), inputs, why);
   if (!sheet || !sheet->fits()) return std::nullopt;
