@@ -15,7 +15,6 @@
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
 #include "src/commands/memory.h"
-#include "src/commands/told.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/fix/compared.h"
 #include "src/fix/prove.h"
@@ -191,7 +190,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
       for (Diagnostic& d : host_findings(command.input, prepared, report.coverage))
         report.findings.push_back(std::move(d));
     }
-    const std::vector<Diagnostic> unweighed = report.findings;
+    std::vector<Diagnostic> unweighed = report.findings;
     report.memory = memory_summary(prepared);
     weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);
     const LaunchPlace place = place_in_text(prepared, command.input);
@@ -200,7 +199,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
     for (Diagnostic& d : unmet(command.required, prepared, report.coverage)) {
       report.findings.insert(report.findings.begin(), std::move(d));
     }
-    const std::set<std::string> errors = errors_to_mend(unweighed, told);
+    const std::set<std::string> errors = errors_to_mend(std::move(unweighed), told);
     failing = std::ranges::any_of(report.findings, [&](const Diagnostic& d) { return errors.contains(d.rule); });
   }
   report.read = std::move(prepared.read);

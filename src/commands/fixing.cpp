@@ -10,7 +10,6 @@
 #include "src/intake/conceal.h"
 #include "src/intake/serve.h"
 #include "src/commands/findings.h"
-#include "src/commands/told.h"
 #include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/prove.h"
@@ -213,15 +212,6 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   const fix::Proofs told = fix::prove_remedies(question, prepared.launch, findings, whole, look, proofs);
   if (found.attempts > 0 && found.fixes.empty()) found.elsewhere = rules::words_of(told.mending);
   conceal(findings, prepared.inputs);
-}
-
-FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries) {
-  return search_fixes(prepared, rules, tries, {});
-}
-
-void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
-                    std::vector<Diagnostic>& findings, Tries& tries) {
-  prove_remedies(prepared, rules, found, findings, tries, {});
 }
 
 FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries, const Told& told) {

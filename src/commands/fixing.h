@@ -1,6 +1,7 @@
 // Corrected argument lists for a prepared launch with errors: the search of src/fix over this launch's own inputs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,18 @@ struct Tries {
   std::size_t launches = 0;  // for which there were none left
 };
 
+// Makes of findings what is told of them: without those that are ignored, with a policy's severities. What nobody is
+// told of is no error to mend, and none that a fix brings. May be empty: all are told.
+using Told = std::function<void(std::vector<Diagnostic>&)>;
+
 // Only launches with errors have fixes to find. Every fix returned was resolved and checked again without an error.
-FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries);
+FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules, Tries& tries, const Told& told = {});
 
 // Tries the remedies of the launch's findings, each alone, and leaves those that do not hold out of their sentences; an
 // error without any is told by the fixes `found`, concealed already, else by another release that is without it. Where
 // no fix was found, what of these leaves no error is noted there.
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
-                    std::vector<Diagnostic>& findings, Tries& tries);
+                    std::vector<Diagnostic>& findings, Tries& tries, const Told& told = {});
 
 // The same for findings of a launch that nobody looked for fixes of: those of an error are looked for first.
 void try_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, std::vector<Diagnostic>& findings,
