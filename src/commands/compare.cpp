@@ -1,5 +1,4 @@
 // Tested by tests/compare_test.cpp.
-#include "src/report/complaint.h"
 #include "src/commands/compare.h"
 
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
+#include "src/commands/options.h"
 #include "src/base/read_text.h"
 #include "src/report/comparison_report.h"
 #include "src/report/print.h"
@@ -247,11 +247,6 @@ LaunchInput as_of(Release release, const char* option, LaunchInput input) {
 
 std::string name_of(Release release) { return "SGLang " + release.text(); }
 
-int refuse(const Error& error) {
-  report::complain(error.text());
-  return kBadInput;
-}
-
 // A file, a whole command, or bare arguments.
 Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
   struct stat status {};
@@ -288,7 +283,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
   const auto d = release_difference(input, from, to, rules);
   if (!d) return refuse(d.error());
   report_difference(*d, name_of(from), name_of(to), output);
-  return d->worse || d->still_fails ? kFindings : kOk;
+  return d->fails() ? kFindings : kOk;
 }
 
 int resolve_diff(const LaunchInput& input, const std::pair<std::string, std::string>& texts, const CheckOptions& rules,

@@ -31,6 +31,8 @@ struct Difference {
   std::vector<Diagnostic> gone;     // findings of the first launch only
   std::vector<Diagnostic> added;    // of the second only
   [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
+  // What an upgrade is not to bring.
+  [[nodiscard]] bool fails() const { return worse || still_fails; }
 };
 
 // A launch of many, in two releases.

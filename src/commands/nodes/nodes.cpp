@@ -4,7 +4,7 @@
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
-#include "src/report/complaint.h"
+#include "src/commands/options.h"
 #include "src/report/nodes_report.h"
 #include "src/report/print.h"
 
@@ -62,11 +62,6 @@ void look_at_all(const std::vector<Node>& nodes, const std::vector<PreparedLaunc
   }
   report.any_together = !several.empty();
   if (report.any_together) report.together = node_findings(several, joined);
-}
-
-int refuse(const Error& error) {
-  report::complain(error.text());
-  return kBadInput;
 }
 
 }  // namespace

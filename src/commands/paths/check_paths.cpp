@@ -9,6 +9,7 @@
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/commands/nodes/nodes.h"
+#include "src/commands/options.h"
 #include "src/commands/paths/paths.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/intake/secret_text.h"
@@ -168,11 +169,6 @@ class PathCheck {
   std::map<Handover, std::vector<Member>> pairs_;
   report::CheckRun run_;
 };
-
-int refuse(const Error& error) {
-  report::complain(error.text());
-  return kBadInput;
-}
 
 // A note quotes options of the text.
 std::string without_secrets(const std::string& message) {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "src/commands/compare.h"
+#include "src/commands/options.h"
 #include "src/commands/paths/paths.h"
-#include "src/report/complaint.h"
 #include "src/report/print.h"
 
 namespace preflight::commands {
@@ -42,20 +42,15 @@ report::ComparedLaunch compared(const LaunchInput& input, const ReadLaunch& read
   return out;
 }
 
-bool counts(const report::ComparedLaunch& launch) {
-  return !launch.difference || launch.difference->worse || launch.difference->still_fails;
-}
+bool counts(const report::ComparedLaunch& launch) { return !launch.difference || launch.difference->fails(); }
 
 }  // namespace
 
 int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& paths, std::optional<Release> from,
                   Release to, const CheckOptions& rules, const OutputOptions& output) {
   auto files = read_files(paths, input.variables);
-  auto error = files ? keep_chosen(input.launch_choice, *files) : std::optional(files.error());
-  if (error) {
-    report::complain(error->text());
-    return kBadInput;
-  }
+  if (!files) return refuse(files.error());
+  if (const auto error = keep_chosen(input.launch_choice, *files)) return refuse(*error);
   report::FleetComparison fleet;
   for (const ReadFile& file : *files) {
     if (file.launches.empty() && !file.tells_nothing()) fleet.skipped.push_back({file.name, file.why_none, file.named});
