@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "preflight/sizing.h"
 #include "src/facts/kinds.h"
 #include "src/plan/weights.h"
 
@@ -43,7 +44,7 @@ class Slot {
   [[nodiscard]] std::int64_t of_table() const { return m_.vocab_size + m_.hidden_size; }
   [[nodiscard]] std::int64_t of_head() const {
     constexpr std::int64_t kPadding = 64;
-    const std::int64_t padded = (m_.vocab_size + kPadding - 1) / kPadding * kPadding;
+    const std::int64_t padded = sizing::align_up(m_.vocab_size, kPadding);
     const bool cut = tp_ > 1 && !shares_head(m_);
     return m_.hidden_size + (cut ? std::min(m_.vocab_size, padded / tp_) : m_.vocab_size);
   }

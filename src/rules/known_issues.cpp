@@ -78,11 +78,11 @@ std::optional<Finding> handles_in(const facts::SharingRights& container, std::in
 }
 
 std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
-  if (!f.is(Field::device, "xpu") || f.tp() * f.pp() < 2) return std::nullopt;
+  const std::int64_t here = ranks_here(f);
+  if (!f.is(Field::device, "xpu") || here < 2) return std::nullopt;
   const auto& env = f.launch().env;
   const auto mask = env.find("ZE_AFFINITY_MASK");
   const auto cards = mask == env.end() ? 0 : 1 + std::ranges::count(mask->second, ',');
-  const std::int64_t here = ranks_here(f);
   if (mask != env.end() && !mask->second.empty() && cards < here) {
     return Finding{
         .message = fmt::format("ZE_AFFINITY_MASK={} shows {} of the {} GPUs that the ranks of this node take",
@@ -91,7 +91,6 @@ std::optional<Finding> ranks_in_a_container(const LaunchFacts& f) {
         .remedies = {in_words("a mask that names as many GPUs as the node has ranks, the same for all ranks"),
                      {.steps = {{StepKind::kUnset, "ZE_AFFINITY_MASK"}}}}};
   }
-  if (here < 2) return std::nullopt;
   if (f.sharing()) return handles_in(*f.sharing(), here);
   return Finding{.message =
                      fmt::format("{} ranks exchange memory handles: in a container oneCCL needs SYS_PTRACE and the "

@@ -60,10 +60,9 @@ bool ManifestReader::started_by_editor(const YamlNode& node, const Around& aroun
   const YamlNode* options = value_of(node, "options");
   const YamlNode* env = is_map(options) ? value_of(*options, "env") : nullptr;
   if (env != nullptr) environment(*env, around, context.env);
-  for (const char* system : {"linux", "windows", "osx"}) {
-    if (std::string_view(system) != "linux" || !is_map(value_of(node, system))) continue;
+  if (const YamlNode* own = value_of(node, "linux"); is_map(own)) {
     context.unknown.push_back(
-        {"`linux` of this task changes it: give the launch as a command", tree_.offset(*value_of(node, system)), {}});
+        {"`linux` of this task changes it: give the launch as a command", tree_.offset(*own), {}});
   }
   const ShellWord first = tree_.word(*command);
   const bool process = text_of(node, "type") == "process";
