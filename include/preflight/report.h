@@ -47,6 +47,8 @@ struct MemorySummary {
   std::int64_t wanted = 0;         // tokens of the least request to serve: --context-length, else 4,096 at most
 
   [[nodiscard]] bool serves_nothing() const { return tokens < wanted; }
+  // Nothing of what is loaded is estimated.
+  [[nodiscard]] bool counted() const { return from_files && exact; }
 };
 
 enum class ReportVerdict {

@@ -35,7 +35,7 @@ Field field_of_doubt(const Launch& launch, bool by_limit) {
 Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
   const Rule* rule = find_rule(kServesNothing);
   const bool by_limit = doubt_is_by_limit(launch, memory);
-  const bool sure = memory.from_files && memory.exact && !is_assumed(machine) && !by_limit;
+  const bool sure = memory.counted() && !is_assumed(machine) && !by_limit;
   Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
   if (sure) d.severity = Severity::kError;
   if (by_limit) d.fix = fmt::format("--max-total-tokens {} or more, or none", memory.wanted);
@@ -47,7 +47,7 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
 void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
            const MachineFacts* machine) {
   // Rules and sheet count alike (plan::count_weights).
-  const bool counted = memory && memory->from_files && memory->exact;
+  const bool counted = memory && memory->counted();
   for (Diagnostic& d : findings) {
     if (rules::counts_cards(d.rule)) weigh_cards(d, machine);
     if (!rules::counts_weights(d.rule)) continue;

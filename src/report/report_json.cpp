@@ -220,7 +220,7 @@ Json fixes_json(const FixSearch& search) {
 Json findings_of(const Report& report) {
   Json out = Json::array();
   const bool assumed = report.machine && report.machine->memory_origin == Origin::kAssumed;
-  const bool counted = !assumed && report.memory && report.memory->from_files && report.memory->exact;
+  const bool counted = !assumed && report.memory && report.memory->counted();
   for (const auto& f : report.findings) {
     Json finding = finding_json(f);
     if (counted && rules::counts_weights(f.rule)) finding["certainty"] = rules::certainty_word(Certainty::kCertain);

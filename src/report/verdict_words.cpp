@@ -170,7 +170,7 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
   const std::string what = memory.tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
                                               : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
                                                             memory.tokens, memory.wanted);
-  return fmt::format("{} ({})", what, certainty_of_sheet(memory.from_files && memory.exact, machine));
+  return fmt::format("{} ({})", what, certainty_of_sheet(memory.counted(), machine));
 }
 
 std::string Report::doubt() const { return memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : ""; }
