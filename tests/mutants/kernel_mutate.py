@@ -8,7 +8,7 @@ less the ones in explained.txt, which no test can tell from the sound kernel: a 
 
 With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, not the forms of CPUs.
 
-  kernel_mutate.py BUILD [--gpu] [--sample N] [--seed S] [--only FILE] [--list] [--at-least PERCENT]
+  kernel_mutate.py BUILD [--gpu] [--sample N] [--seed S] [--only FILE] [--again LOG] [--list] [--at-least PERCENT]
 """
 
 import argparse
@@ -383,6 +383,7 @@ def main():
     parser.add_argument("--sample", type=int, help="that many, drawn evenly over the files; all without it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="files whose names contain this")
+    parser.add_argument("--again", type=pathlib.Path, help="only what survived in that print of an earlier run, on another driver say")
     parser.add_argument("--list", action="store_true", help="the mutants, without running them")
     parser.add_argument("--at-least", type=float, default=0.0, help="fail below this percentage")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -392,6 +393,9 @@ def main():
     on_gpu = options.gpu
 
     by_file = {name: mutants_of(name) for name in sources() if not options.only or options.only in name}
+    if options.again:
+        survivors = set(re.findall(r"^survived +([0-9a-f]{10}) ", options.again.read_text(), re.M))
+        by_file = {name: [m for m in mutants if identity(m) in survivors] for name, mutants in by_file.items()}
     chosen = [m for mutants in by_file.values() for m in mutants]
     if options.sample and options.sample < len(chosen):
         draw = random.Random(options.seed)
