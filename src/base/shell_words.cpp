@@ -2,14 +2,23 @@
 
 namespace preflight {
 
+std::string single_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 std::string shell_word(std::string_view argument) {
   const bool plain = !argument.empty() && argument.find_first_not_of(
                                               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                               "-_=./:,@%+") == std::string_view::npos;
-  if (plain) return std::string(argument);
-  std::string out = "'";
-  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return plain ? std::string(argument) : single_quoted(argument);
 }
 
 std::string shell_words(const std::vector<std::string>& arguments) {

@@ -9,6 +9,7 @@
 
 namespace preflight {
 
+std::string single_quoted(std::string_view text);
 std::string shell_word(std::string_view argument);
 std::string shell_words(const std::vector<std::string>& arguments);  // joined by blanks
 // "NAME=VALUE python -m sglang.launch_server …"

@@ -8,18 +8,6 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return out;
 }
 
-std::string single_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 std::vector<std::string> all_names(const std::vector<OptionWords>& options) {
   std::vector<std::string> out;
   for (const OptionWords& option : options) out.insert(out.end(), option.names.begin(), option.names.end());

@@ -11,8 +11,6 @@ namespace preflight::report {
 
 // The words with blanks between them.
 std::string joined(const std::vector<std::string>& words, std::string_view between = " ");
-// Inside single quotes, which all three shells read alike but for the quote itself.
-std::string single_quoted(std::string_view text);
 // Every name of every option.
 std::vector<std::string> all_names(const std::vector<OptionWords>& options);
 // The first sentence without its full stop: there is one line.

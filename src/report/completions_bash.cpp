@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/shell_words.h"
 #include "src/report/completion_words.h"
 #include "src/report/completions.h"
 

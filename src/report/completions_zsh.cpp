@@ -1,6 +1,7 @@
 // zsh's own _arguments, one list of specifications a command. Tested by tests/completions_test.cpp.
 #include <fmt/format.h>
 
+#include "src/base/shell_words.h"
 #include "src/report/completion_words.h"
 #include "src/report/completions.h"
 

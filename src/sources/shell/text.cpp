@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/shell_words.h"
 #include "src/sources/shell.h"
 
 namespace preflight::sources {
@@ -73,9 +74,7 @@ std::string how_to_set(const std::string& name) {
   const bool plain =
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
   if (plain) return fmt::format("--set {}=VALUE", name);
-  std::string quoted;
-  for (const char c : name) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return fmt::format("--set '{}=VALUE'", quoted);
+  return "--set " + single_quoted(name + "=VALUE");
 }
 
 namespace {
