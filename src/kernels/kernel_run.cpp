@@ -108,9 +108,10 @@ void KernelRun::spoil_local_memory(std::int64_t bytes) {
   const std::int64_t most = session_.info().local_memory_bytes;
   const std::int64_t words = std::min(bytes + kPadding, most) / size_of(DType::kI32);
   const std::string options = session_.info().is_cpu ? "-cl-std=CL1.2 -cl-opt-disable" : "-cl-std=CL1.2";
-  opencl::KernelObject leave_nan = session_.kernel(kernel_source("leftovers.cl", {}), options, "leave_nan");
-  leave_nan.args(opencl::LocalMemory{words * size_of(DType::kI32)}, static_cast<std::int32_t>(words));
-  session_.run(leave_nan, {kGroupsPerUnit * std::max<std::int64_t>(1, session_.info().compute_units), 1, 1}, {1, 1, 1});
+  opencl::KernelObject leave_no_zeros = session_.kernel(kernel_source("leftovers.cl", {}), options, "leave_no_zeros");
+  leave_no_zeros.args(opencl::LocalMemory{words * size_of(DType::kI32)}, static_cast<std::int32_t>(words));
+  session_.run(leave_no_zeros, {kGroupsPerUnit * std::max<std::int64_t>(1, session_.info().compute_units), 1, 1},
+               {1, 1, 1});
 }
 
 void run_merge(KernelRun& run, const opencl::KernelObject& merge, std::int64_t width, std::int64_t rows) {

@@ -42,9 +42,9 @@ KERNELS = {
     "decode_blocks.clh": [("mla_decode", "items"), ("paged_decode", "items")],
     "mla_blocks.clh": [("mla_decode", "items")],
     "paged_blocks.clh": [("paged_decode", "items")],
-    "decode_tiles.clh": [("mla_decode", "tiles"), ("paged_decode", "tiles")],
-    "mla_tiles.clh": [("mla_decode", "tiles")],
-    "paged_tiles.clh": [("paged_decode", "tiles")],
+    "decode_tiles.clh": [("mla_decode", "tiles"), ("paged_decode", "tiles"), ("paged_decode", "sub-groups")],
+    "mla_tiles.clh": [("mla_decode", "tiles"), ("mla_decode", "sub-groups")],
+    "paged_tiles.clh": [("paged_decode", "tiles"), ("paged_decode", "sub-groups")],  # only these share dims out
     "tiles.clh": [("mla_decode", "tiles"), ("paged_decode", "tiles")],
     "tiles_intel.clh": [("mla_decode", "sub-groups"), ("paged_decode", "sub-groups"),
                         ("mla_decode", "narrow sub-groups")],
