@@ -320,13 +320,13 @@ TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
   struct Row {
     const char* config;
     const char* overrides;
-    const char* fix;
+    std::string advised;  // for --json-model-override-args; "": nothing
   };
   const Row rows[] = {
       {R"({"model_type": "qwen3", "num_attention_heads": 8, "hidden_size": 64})", "{}",
-       R"(--json-model-override-args '{"architectures":["Qwen3ForCausalLM"]}')"},
+       R"({"architectures":["Qwen3ForCausalLM"]})"},
       {R"({"model_type": "qwen3", "num_attention_heads": 8, "hidden_size": 64})", R"({"num_hidden_layers": 2})",
-       R"(--json-model-override-args '{"num_hidden_layers":2,"architectures":["Qwen3ForCausalLM"]}')"},
+       R"({"num_hidden_layers":2,"architectures":["Qwen3ForCausalLM"]})"},
       {R"({"model_type": "fsmt", "num_attention_heads": 8, "hidden_size": 64})", "{}", ""},  // served as no text model
   };
   for (const Row& row : rows) {
@@ -334,7 +334,10 @@ TEST(Architecture, IsAdvisedWhereTheConfigurationNamesNone) {
       const auto outcome = outcome_of(row.config, release, [&](ModelRequest& r) { r.override_args = row.overrides; });
       const auto* refusal = std::get_if<Refusal>(&outcome.result);
       ASSERT_NE(refusal, nullptr) << row.config;
-      EXPECT_EQ(refusal->fix, row.fix) << row.config;
+      std::vector<Remedy> remedies;
+      if (!row.advised.empty())
+        remedies = {{.steps = {{.name = "--json-model-override-args", .values = {row.advised}}}}};
+      EXPECT_EQ(refusal->remedies, remedies) << row.config;
     }
   }
 }

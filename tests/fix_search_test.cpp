@@ -6,7 +6,6 @@
 #include <string>
 
 #include "src/args/argument_groups.h"
-#include "src/fix/prose.h"
 #include "src/fix/search.h"
 #include "src/report/fixes_text.h"
 #include "src/resolve/core/parsed_launch.h"
@@ -217,20 +216,6 @@ TEST(ArgumentGroups, KeepEveryWordAsTyped) {
   EXPECT_EQ(groups[2].values(), std::vector<std::string>{"-1"});
   EXPECT_EQ(groups[3].option, nullptr);
   EXPECT_EQ(fix::with_values(groups[0], "--tp", {"4"}), std::vector<std::string>{"--tp=4"});
-}
-
-TEST(Prose, AdviceNamesOptionsWithTheirValues) {
-  const auto advice = fix::advice_in(v0_5(23), "--attention-backend triton, or --tp-size 4 with --page-size 64");
-  ASSERT_EQ(advice.size(), 2U);
-  EXPECT_EQ(advice[0][0].second, "triton");
-  ASSERT_EQ(advice[1].size(), 2U);
-  EXPECT_EQ(advice[1][1].second, "64");
-  EXPECT_EQ(fix::numbers_in("divides 28: 1, 2 and 0.85."), (std::vector<std::string>{"28", "1", "2", "0.85"}));
-  const auto json = fix::advice_in(v0_5(23), "--json-model-override-args '{\"a\": 1, \"b\": [\"c\"]}'");
-  ASSERT_EQ(json.size(), 1U);
-  EXPECT_EQ(json[0][0].second, R"({"a": 1, "b": ["c"]})");
-  EXPECT_TRUE(fix::has_word("set PAGE now", "PAGE"));
-  EXPECT_FALSE(fix::has_word("PAGE_SIZE", "PAGE"));
 }
 
 }  // namespace

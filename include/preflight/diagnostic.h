@@ -32,6 +32,7 @@ struct Diagnostic {
   std::string source = {};          // SGLang file and release, or PR
   SourceRange where = {};
   std::vector<Remedy> remedies = {};
+  std::vector<Field> concerns = {};  // fields whose values led to it, the nearest first; of a refusal only
 };
 
 }  // namespace preflight

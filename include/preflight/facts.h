@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "preflight/fields.h"
 #include "preflight/release.h"
+#include "preflight/remedy.h"
 #include "preflight/value.h"
 
 namespace preflight {
@@ -35,8 +37,10 @@ struct Refusal {
   std::string exception;
   std::string function;
   std::string message;
-  std::string rule = {};  // our rule id, when one explains it
-  std::string fix = {};   // advice that only the place of the refusal can give; worded like a rule's
+  std::string rule = {};              // our rule id, when one explains it
+  std::vector<Remedy> remedies = {};  // ways out that only the place of the refusal knows, before its rule's
+  std::vector<Field> names = {};      // options that its message names, in that order
+  std::vector<Field> read = {};       // what the refusing step had read, the last one first
 };
 
 // A log line at WARNING or above: [level, function], with our own words for people.

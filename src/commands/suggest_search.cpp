@@ -11,7 +11,6 @@
 
 #include "src/args/argument_groups.h"
 #include "src/args/option_index.h"
-#include "src/fix/prose.h"
 #include "src/launch/launch_view.h"
 
 namespace preflight::commands {
@@ -54,15 +53,17 @@ bool is_ours(std::string_view option) {
 
 using Steps = std::vector<RemedyStep>;
 
-// What would cure it by options alone: a remedy's, else switches that the sentence itself names.
+// What would cure it by options alone: a remedy's, else switches that the refusing step had read.
 std::vector<Steps> demands_of(const Diagnostic& d, Release release) {
   std::vector<Steps> out;
   for (const Remedy& remedy : d.remedies) {
     if (!remedy.steps.empty() && remedy.stored_as.empty() && remedy.device.empty()) out.push_back(remedy.steps);
   }
   if (!out.empty()) return out;
-  for (const args::Option* option : fix::options_in(release, d.message)) {
-    if (option->arity == args::Arity::kNone) out.push_back({RemedyStep{.name = std::string(fix::usual_name(*option))}});
+  for (const Field field : d.concerns) {
+    const args::Option* option = fix::option_of(release, field);
+    if (option != nullptr && option->arity == args::Arity::kNone)
+      out.push_back({RemedyStep{.name = std::string(fix::usual_name(*option))}});
   }
   return out;
 }

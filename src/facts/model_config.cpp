@@ -82,9 +82,9 @@ std::vector<std::string> architecture_names(const HfConfigPtr& config) {
 [[noreturn]] void raise_without_architecture(const ModelBuilder& b, std::string exception, std::string_view function,
                                              std::string message) {
   const Value type = b.hf->get("model_type");
-  std::string fix = type.is_string() ? architecture_advice(type.as_string(), b.request.override_args) : std::string();
-  throw Raised{{std::move(exception), std::string(function), std::move(message), std::string(id_of(RF::kOther)),
-                std::move(fix)}};
+  Refusal refusal{std::move(exception), std::string(function), std::move(message), std::string(id_of(RF::kOther))};
+  if (type.is_string()) refusal.remedies = architecture_remedies(type.as_string(), b.request.override_args);
+  throw Raised{std::move(refusal)};
 }
 
 bool enable_multimodal(const ModelBuilder& b) {

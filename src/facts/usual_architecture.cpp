@@ -17,18 +17,17 @@ std::string_view usual_architecture(std::string_view model_type) {
   return text.substr(name, text.find('\n', name) - name);
 }
 
-std::string architecture_advice(std::string_view model_type, const Value& overrides) {
+std::vector<Remedy> architecture_remedies(std::string_view model_type, const Value& overrides) {
   const std::string_view name = usual_architecture(model_type);
-  if (name.empty()) return "";
+  if (name.empty()) return {};
   Value::Dict all;
   if (overrides.is_string()) {
     if (auto given = Value::parse_json(overrides.as_string()); given && given->is_dict()) all = given->as_dict();
   }
   std::erase_if(all, [](const auto& entry) { return entry.first == "architectures"; });
   all.emplace_back("architectures", Value::list({std::string(name)}));
-  const std::string json = Value::dict(std::move(all)).json();
-  if (json.find('\'') != std::string::npos) return "";  // no quotes would hold it
-  return fmt::format("--json-model-override-args '{}'", json);
+  return {Remedy{
+      .steps = {RemedyStep{.name = "--json-model-override-args", .values = {Value::dict(std::move(all)).json()}}}}};
 }
 
 }  // namespace preflight::facts

@@ -1,7 +1,7 @@
 // Edits that may cure an error: which options it concerns, and which other values those could take.
 //
-// Nothing here knows a particular rule or refusal. An error says which options it is about (its argument, the options
-// and fields that its sentences name); an option says which values it takes (its choices, or numbers of its kind).
+// Nothing here knows a particular rule or refusal. An error says which options it is about (its argument, its remedies,
+// what the refusing step had read); an option says which values it takes (its choices, or numbers of its kind).
 #pragma once
 
 #include <optional>

@@ -5,7 +5,6 @@
 
 #include "src/facts/stored_as.h"
 #include "src/fix/edits.h"
-#include "src/fix/prose.h"
 
 namespace preflight::fix {
 namespace {
@@ -14,12 +13,13 @@ using args::ActionKind;
 using args::Arity;
 using args::Option;
 
-constexpr double kAdvice = 0.8;
 constexpr double kConcerned = 1.0;        // another value of an option the error is about
 constexpr double kDropped = 1.15;         // without that option
 constexpr double kAddedSwitch = 1.2;      // a switch the error names
 constexpr double kStranger = 1.8;         // without an option that the error does not name
 constexpr double kOtherCheckpoint = 1.6;  // the same model, stored otherwise: a download, but nothing else may help
+constexpr double kPerRead = 0.03;         // what was read longer ago comes later
+constexpr double kNotGiven = 0.1;         //
 constexpr double kPerValue = 0.02;        // values further down the list come later
 
 class Candidates {
@@ -27,7 +27,6 @@ class Candidates {
   explicit Candidates(const Situation& s) : s_(s) {}
 
   std::vector<Candidate> make() {
-    if (s_.launch.refusal) advice(s_.launch.refusal->fix);
     for (const Diagnostic& error : s_.errors) remedies(error);
     concerned_by(s_.error.field);
     for (const Remedy& remedy : s_.error.remedies) {
@@ -35,9 +34,7 @@ class Candidates {
         if (const Option* o = args::OptionIndex::of(s_.release).find(step.name)) concern(o, 0.0);
       }
     }
-    for (const Option* o : options_in(s_.release, s_.error.message)) concern(o, 0.0);
-    for (const Option* o : fields_in(s_.release, s_.error.message)) concern(o, 0.1);
-    for (const Option* o : options_in(s_.release, s_.error.why)) concern(o, 0.3);
+    read_by_step();
     other_checkpoint();
     for (const auto& [name, value] : s_.env) unset(name);
     for (std::size_t i = 0; i < s_.groups.size(); ++i) stranger(i);
@@ -90,22 +87,16 @@ class Candidates {
     });
   }
 
-  // What the place of a refusal gives beside its rule, in words as yet.
-  void advice(const std::string& fix) {
-    for (const auto& alternative : advice_in(s_.release, fix)) {
-      Candidate all{{}, kAdvice};
-      for (const auto& [option, value] : alternative) {
-        if (is_protected(*option, s_.error)) continue;
-        if (option->arity == Arity::kNone) {
-          if (!given(*option)) all.edits.push_back(set(*option, ""));
-          continue;
-        }
-        out_.push_back({{set(*option, value)}, kAdvice});
-        all.edits.push_back(set(*option, value));
-        all.cost += 0.3;
+  // What the refusing step had read: what was given first, and each the less likely the longer ago.
+  void read_by_step() {
+    for (const bool wanted : {true, false}) {
+      double extra = wanted ? 0.0 : kNotGiven;
+      for (const Field field : s_.error.concerns) {
+        const Option* o = option_of(s_.release, field);
+        if (o == nullptr || given(*o).has_value() != wanted) continue;
+        concern(o, extra);
+        extra += kPerRead;
       }
-      if (all.edits.size() == 1) all.cost = kAdvice;
-      if (!all.edits.empty()) out_.push_back(std::move(all));
     }
   }
 
@@ -164,8 +155,7 @@ class Candidates {
   }
 
   void unset(const std::string& name) {
-    const bool named = has_word(s_.error.message, name) || unset_by_remedy(name);
-    out_.push_back({{{.kind = Edit::Kind::kUnset, .name = name}}, named ? kDropped : kStranger});
+    out_.push_back({{{.kind = Edit::Kind::kUnset, .name = name}}, unset_by_remedy(name) ? kDropped : kStranger});
   }
 
   void stranger(std::size_t i) {

@@ -1,5 +1,5 @@
-// Candidate values by kind of option: its choices, or numbers near the present one, of the remedies, in the
-// message, and usual sizes.
+// Candidate values by kind of option: its choices, or numbers near the present one, of the remedies, of
+// what the refusing step compared, and usual sizes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,7 +11,6 @@
 
 #include "src/base/edit_distance.h"
 #include "src/fix/edits.h"
-#include "src/fix/prose.h"
 
 namespace preflight::fix {
 namespace {
@@ -103,9 +102,6 @@ void choices(const Situation& s, const Option& option, const std::string& now, V
   });
   const bool is_near = !all.empty() && (common_beginning(all.front(), now) >= 3 || typing_errors(all.front(), now) < 3);
   if (is_near) out.add(std::string(all.front()));
-  for (const auto c : all) {
-    if (has_word(s.error.message, c)) out.add(std::string(c));
-  }
   // How the checkpoint is stored is no matter of taste.
   if (option.field == Field::quantization || option.field == Field::load_format) return;
   for (const auto c : kUsual) {
@@ -136,10 +132,10 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
     out.add(n / 2);
     out.add(n * 2);
   }
-  for (const std::string& m : numbers_in(s.error.message)) {
-    if (m.find('.') == std::string::npos) out.add(m);
+  for (const Field field : s.error.concerns) {
+    if (!s.launch.resolved.empty() && s.launch[field].is_int()) out.add(s.launch[field].as_int());
   }
-  // Numbers of remedies and message fit; among them and the neighbours the nearest is the smallest change.
+  // Numbers of remedies and of what was compared fit; among them and the neighbours the nearest is the smallest change.
   if (n > 0) out.nearest(n);
   // Any number may be right for an option whose number is wrong; one that nobody gave takes those alone.
   if (now.empty()) return;

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "preflight/refusal_rule.h"
-#include "src/args/option_index.h"
 #include "src/facts/hub_name.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -123,18 +123,20 @@ std::optional<Finding> no_model_by_that_name(const LaunchFacts& f) {
   return Finding{.field = field, .fix = fmt::format("{} with an id OWNER/NAME of the hub, or a directory", option)};
 }
 
-// The option our own words name first, when it was given or exists: what the caret points at.
-std::optional<Field> field_in(std::string_view message, const LaunchFacts& f) {
-  const args::OptionIndex& index = args::OptionIndex::of(f.release());
-  std::optional<Field> first;
-  for (auto at = message.find("--"); at != std::string_view::npos; at = message.find("--", at + 2)) {
-    const auto end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-", at);
-    const args::Option* option = index.find(message.substr(at, end == std::string_view::npos ? end : end - at));
-    if (option == nullptr) continue;
-    if (f.given(option->field)) return option->field;
-    if (!first) first = option->field;
-  }
-  return first;
+// What the caret points at: an option that the message names, where it was given, beats the rule's usual suspect.
+// Without either, what the step read last of what was given; not the model, which many steps read only to know its
+// kind.
+std::optional<Field> field_at_fault(std::optional<Field> usual, const Refusal& refusal, const LaunchFacts& f) {
+  constexpr std::size_t kNear = 4;  // what a step read earlier is seldom what it refuses
+  const auto is_given = [&](Field field) { return f.given(field); };
+  const auto named = std::ranges::find_if(refusal.names, is_given);
+  if (named != refusal.names.end()) return *named;
+  if (usual) return usual;
+  if (!refusal.names.empty()) return refusal.names.front();
+  const std::span last = std::span(refusal.read).first(std::min(kNear, refusal.read.size()));
+  const auto read =
+      std::ranges::find_if(last, [&](Field field) { return field != Field::model_path && is_given(field); });
+  return read == last.end() ? std::nullopt : std::optional(*read);
 }
 
 constexpr std::string_view kArgs = "sglang/srt/server_args.py, since 0.5.20 sglang/srt/arg_groups";
@@ -413,20 +415,22 @@ Diagnostic refusal_diagnostic(const LaunchFacts& f) {
   d.why = fmt::format("SGLang {} ends with {} in {}. {}", f.release().text(), refusal.exception, refusal.function,
                       rule->id == "RF001" ? std::string_view() : rule->why);
   while (d.why.ends_with(' ')) d.why.pop_back();
-  d.fix = !refusal.fix.empty() ? refusal.fix : finding.fix.empty() ? std::string(rule->fix) : finding.fix;
-  if (refusal.fix.empty() && finding.fix.empty()) {
+  d.fix = finding.fix.empty() ? std::string(rule->fix) : finding.fix;
+  if (!refusal.remedies.empty()) {
+    d.remedies = refusal.remedies;
+  } else if (finding.fix.empty()) {
     d.remedies = finding.remedies.empty() ? remedies_of(*rule) : finding.remedies;
-    say_remedies(d, f.release());
   }
+  say_remedies(d, f.release());
   if (d.fix.empty() && f.launch().refused_by_model) {
     d.fix = "the model's files as their authors publish them, where they were changed";
   }
   d.source = rule->id == "RF001" ? fmt::format("{}, SGLang {}", refusal.function, f.release().text())
                                  : std::string(rule->source);
-  // What the message names beats the rule's usual suspect.
-  const std::optional<Field> named = field_in(refusal.message, f);
-  const std::optional<Field> usual = finding.field ? finding.field : rule->field;
-  d.field = named && (f.given(*named) || !usual) ? named : usual;
+  d.concerns = refusal.names;
+  std::ranges::copy_if(refusal.read, std::back_inserter(d.concerns),
+                       [&](Field field) { return std::ranges::find(refusal.names, field) == refusal.names.end(); });
+  d.field = field_at_fault(finding.field ? finding.field : rule->field, refusal, f);
   if (d.field) {
     if (const GivenOption* given = f.launch().args.last_given(*d.field)) d.where = given->where;
   }

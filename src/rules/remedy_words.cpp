@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/args/option_index.h"
+#include "src/base/shell_words.h"
 
 namespace preflight::rules {
 namespace {
@@ -23,7 +24,9 @@ std::string any_of(const std::vector<std::string>& values) {
 std::string given_words(const RemedyStep& step) {
   if (step.kind == StepKind::kLower) return fmt::format("a smaller {}", step.name);
   if (step.kind == StepKind::kRaise) return fmt::format("a larger {}", step.name);
-  return fmt::format("{}{}{}", step.name, step.values.empty() ? "" : " ", any_of(step.values));
+  std::vector<std::string> typed = step.values;
+  for (std::string& value : typed) value = shell_word(value);
+  return fmt::format("{}{}{}", step.name, typed.empty() ? "" : " ", any_of(typed));
 }
 
 bool takes_away(const RemedyStep& step) { return step.kind == StepKind::kDrop || step.kind == StepKind::kUnset; }

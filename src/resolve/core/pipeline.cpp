@@ -23,6 +23,7 @@
 #include "src/resolve/core/other_devices.h"
 #include "src/resolve/parallel/parallel.h"
 #include "src/resolve/parallel/pd_disaggregation.h"
+#include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/platform.h"
 #include "src/resolve/core/queries.h"
 #include "src/resolve/serving/serving.h"
@@ -249,13 +250,14 @@ void derive_attention_groups(Resolution& r) {
 // What the step does to the launch; false where it ends the launch.
 template <typename Act>
 bool goes_on(Resolution& r, std::string_view step, const Act& act) {
+  r.begin_step();
   try {
     act();
     return true;
   } catch (RefusedByStep& refused) {
     Launch& launch = r.launch();
-    launch.outcome = Outcome::kRefused;
-    launch.refusal = std::move(refused.refusal);
+    refuse_launch(launch, std::move(refused.refusal));
+    launch.refusal->read = r.reads();
     launch.refused_by_step = step;
     return false;
   }

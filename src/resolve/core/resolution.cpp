@@ -26,6 +26,16 @@ const std::string& Resolution::text(Field f) const {
   return v.is_string() ? v.as_string() : kNone;
 }
 
+std::vector<Field> Resolution::reads() const {
+  std::vector<Field> fields;
+  const std::size_t kept = std::min(reads_, read_.size());
+  for (std::size_t back = 1; back <= kept; ++back) {
+    const Field field = read_[(reads_ - back) % read_.size()];
+    if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+  }
+  return fields;
+}
+
 void Resolution::set_silently(Field field, Value value) { launch_.resolved.set(field, std::move(value)); }
 
 Value Resolution::attribute(std::string_view name) const {
@@ -39,7 +49,7 @@ void Resolution::set_attribute(std::string_view name, Value value) {
 
 void Resolution::set(StepName step, Field field, Value value) {
   // What is no field of this release is a private attribute there, which nothing records.
-  if (!(*this)[field].identical(value) && field_exists(field, release())) {
+  if (!launch_.resolved[field].identical(value) && field_exists(field, release())) {
     launch_.chain.push_back({source_in_release(release(), step), FieldValues(field, value), true});
   }
   set_silently(field, std::move(value));
@@ -86,7 +96,8 @@ int severity_of(std::string_view level) {
 }  // namespace
 
 void Resolution::log(std::string_view level, std::string_view function, std::string message) {
-  if (severity_of(level) < severity_of(text(Field::log_level))) return;
+  const Value& threshold = launch_.resolved[Field::log_level];  // no matter of the step's
+  if (threshold.is_string() && severity_of(level) < severity_of(threshold.as_string())) return;
   launch_.log.push_back({std::string(level), traceback_name(release(), function), std::move(message)});
 }
 
@@ -107,25 +118,27 @@ void Resolution::require(bool condition, std::string_view function, std::string_
 }
 
 facts::ModelRequest Resolution::model_request() const {
+  // What a model is read with is no matter of the step that needs it.
+  const LaunchFields& fields = launch_.resolved;
   static const facts::ModelRequest kPlain;  // its texts are shared by all
   facts::ModelRequest request = kPlain;
   request.path = text(Field::model_path);
-  request.context_length = (*this)[Field::context_length];
-  request.dtype = (*this)[Field::dtype];
-  request.quantization = (*this)[Field::quantization];
-  request.override_args = (*this)[Field::json_model_override_args];
-  request.enable_multimodal = (*this)[Field::enable_multimodal];
-  request.is_embedding = (*this)[Field::is_embedding];
-  request.speculative_algorithm = (*this)[Field::speculative_algorithm];
-  request.model_impl = (*this)[Field::model_impl];
-  request.config_parser = (*this)[Field::model_config_parser];
-  request.load_format = (*this)[Field::load_format];
-  request.trust_remote_code = (*this)[Field::trust_remote_code];
-  request.disable_hybrid_swa_memory = (*this)[Field::disable_hybrid_swa_memory];
-  request.sampling_defaults = (*this)[Field::sampling_defaults];
-  request.quantize_and_serve = (*this)[Field::quantize_and_serve];
-  request.encoder_only = (*this)[Field::encoder_only];
-  request.language_model_only = (*this)[Field::language_model_only];
+  request.context_length = fields[Field::context_length];
+  request.dtype = fields[Field::dtype];
+  request.quantization = fields[Field::quantization];
+  request.override_args = fields[Field::json_model_override_args];
+  request.enable_multimodal = fields[Field::enable_multimodal];
+  request.is_embedding = fields[Field::is_embedding];
+  request.speculative_algorithm = fields[Field::speculative_algorithm];
+  request.model_impl = fields[Field::model_impl];
+  request.config_parser = fields[Field::model_config_parser];
+  request.load_format = fields[Field::load_format];
+  request.trust_remote_code = fields[Field::trust_remote_code];
+  request.disable_hybrid_swa_memory = fields[Field::disable_hybrid_swa_memory];
+  request.sampling_defaults = fields[Field::sampling_defaults];
+  request.quantize_and_serve = fields[Field::quantize_and_serve];
+  request.encoder_only = fields[Field::encoder_only];
+  request.language_model_only = fields[Field::language_model_only];
   return request;
 }
 

@@ -11,6 +11,8 @@
 //   change()   either of them, by release: for steps whose upstream assigned up to 0.5.18 and declares since
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -66,7 +68,10 @@ class Resolution {
   }
 
   // Fields.
-  const Value& operator[](Field f) const { return launch_.resolved[f]; }
+  const Value& operator[](Field f) const {
+    read_[reads_++ % read_.size()] = f;
+    return launch_.resolved[f];
+  }
   [[nodiscard]] bool none(Field f) const { return (*this)[f].is_none(); }
   [[nodiscard]] bool on(Field f) const { return (*this)[f].truthy(); }
   [[nodiscard]] bool is(Field f, std::string_view text) const {  // a str equal to text
@@ -116,6 +121,10 @@ class Resolution {
   // The field was given and what it does here is not modelled: the verdict says so.
   void unmodelled(Field f);
 
+  // What this step has read, each once, the last first: what a refusal is about.
+  [[nodiscard]] std::vector<Field> reads() const;
+  void begin_step() { reads_ = 0; }
+
   Launch& launch() { return launch_; }
 
  private:
@@ -129,6 +138,8 @@ class Resolution {
 
   Launch& launch_;
   facts::ModelSource& models_;
+  mutable std::array<Field, 16> read_{};  // a ring: the last ones
+  mutable std::size_t reads_ = 0;
   std::int64_t rank_;
   std::map<std::string, Value, std::less<>> attributes_;
 };

@@ -81,8 +81,8 @@ const char* draft_boundary_reduction(Resolution& r) {
   if (overrides) request.override_args = *overrides;
   auto outcome = r.load_config(std::move(request));
   if (auto* refused = std::get_if<Refusal>(&outcome)) {
-    const std::string function = refused->function.empty() ? "resolve_boundary_reduction" : refused->function;
-    throw RefusedByStep{{refused->exception, std::string(function), refused->message, refused->rule, refused->fix}};
+    if (refused->function.empty()) refused->function = "resolve_boundary_reduction";
+    throw RefusedByStep{std::move(*refused)};
   }
   return model_boundary_reduction(r, std::get<Value>(outcome));
 }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "src/base/embedded.h"
+#include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/refusal_sites.h"
 #include "src/resolve/core/resolution.h"
 
@@ -192,11 +193,9 @@ class Reader {
       launch.outcome = Outcome::kUsage;
       launch.usage = UsageError{"other", "", text_of(answer_, "message"), {}, {}};
     } else if (word == "error") {
-      launch.outcome = Outcome::kRefused;
-      launch.refusal =
-          Refusal{text_of(answer_, "exception"), text_of(answer_, "function"), text_of(answer_, "message")};
-      const Refusal& r = *launch.refusal;
-      launch.refusal->rule = id_of(rule_of_refusal(r.exception, r.function, r.message));
+      Refusal r{text_of(answer_, "exception"), text_of(answer_, "function"), text_of(answer_, "message")};
+      r.rule = id_of(rule_of_refusal(r.exception, r.function, r.message));
+      refuse_launch(launch, std::move(r));
     } else {
       launch.stage = Stage::kCheck;
       if (const Value* resolved = answer_.find("resolved"); resolved != nullptr && resolved->is_dict()) {
