@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -18,13 +19,36 @@ const ConfigClass* class_value(const RuleFrame& f, const Attribute& attribute) {
   return f.tables.find(value->as_string().substr(kClassValue.size()));
 }
 
-Attribute get_attribute(const RuleFrame& f, const Attribute& object, std::string_view name, const Attribute* fallback) {
-  if (const ConfigClass* found = class_value(f, object); found != nullptr && name == "model_type") {
-    return Value(found->model_type);
+namespace {
+
+// What a class knows of itself; none where `name` is nothing of the kind.
+std::optional<Value> class_attribute(const ConfigClass& c, std::string_view name) {
+  if (name == "model_type") return Value(c.model_type);
+  if (name == "__dataclass_fields__") return c.fields.is_dict() ? c.fields : Value::dict({});
+  Value::Dict dict;
+  if (name == "attribute_map") {
+    for (const auto& [alias, field] : c.aliases) dict.emplace_back(alias, field);
+    return Value::dict(std::move(dict));
   }
-  if (const auto* config = std::get_if<HfConfigPtr>(&object)) {
+  if (name != "sub_configs") return std::nullopt;
+  if (!c.subs.is_dict()) return Value::dict({});
+  for (const auto& [part, key] : c.subs.as_dict()) {
+    dict.emplace_back(part, key.is_string() ? Value(std::string(kClassValue) + key.as_string()) : Value());
+  }
+  return Value::dict(std::move(dict));
+}
+
+}  // namespace
+
+Attribute get_attribute(const RuleFrame& f, const Attribute& object, std::string_view name, const Attribute* fallback) {
+  const auto* config = std::get_if<HfConfigPtr>(&object);
+  if (config != nullptr) {
     if (const HfConfigPtr sub = (*config)->sub(name)) return sub;
     if ((*config)->has(name)) return (*config)->get(name);
+  }
+  const ConfigClass* known = config != nullptr ? (*config)->config_class() : class_value(f, object);
+  if (known != nullptr) {
+    if (auto value = class_attribute(*known, name)) return *std::move(value);
   } else if (name == "value" || name == "parameters") {
     return object;
   }
