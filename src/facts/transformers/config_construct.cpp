@@ -1,6 +1,8 @@
 // Making a configuration object: declared fields, the class's rules, PreTrainedConfig's own part, and the checks at
 // the end. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -95,6 +97,31 @@ std::string canonical_dtype(const std::string& name) {
   return name == "double" ? "float64" : name;
 }
 
+// Since 0.5.22 what differs by layer is set last, and looked at as it is set.
+std::optional<Value> taken_per_layer(const ConfigTables& tables, Arguments& kwargs) {
+  const Attribute* given = argument(kwargs, "per_layer_config");
+  if (tables.release() < v0_5(22) || given == nullptr) return std::nullopt;
+  Value value = attribute_value(*given);
+  remove(kwargs, "per_layer_config");
+  return value.is_none() ? std::nullopt : std::optional(std::move(value));
+}
+
+void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_view function) {
+  if (!layers.is_dict()) rule_error("AttributeError", function, "per_layer_config is no mapping");
+  const Value count = self->get("num_hidden_layers");
+  for (const auto& [key, overrides] : layers.as_dict()) {
+    std::int64_t layer = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), layer);
+    if (error != std::errc() || end != key.data() + key.size()) {
+      rule_error("ValueError", function, fmt::format("per_layer_config names the layer {}", key.substr(0, 40)));
+    }
+    if (count.is_int() && (layer < 0 || layer >= count.as_int())) {
+      rule_error("ValueError", function, fmt::format("per_layer_config names layer {} of {}", layer, count.as_int()));
+    }
+  }
+  self->set("per_layer_config", layers);
+}
+
 // PreTrainedConfig.__post_init__.
 void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
   if (const Attribute* dtype = argument(kwargs, "torch_dtype");
@@ -122,13 +149,14 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
     kwargs = convert_rope(self->config_class(), self, std::move(kwargs), function);
   }
   std::erase_if(kwargs, [&](const auto& item) { return tables.is_generation_parameter(item.first); });
-  Attribute per_layer = Value();
+  const std::optional<Value> per_layer = taken_per_layer(tables, kwargs);
   for (const char* name :
        {"name_or_path", "_commit_hash", "output_attentions", "attn_implementation", "experts_implementation",
         "_attn_implementation_internal", "_experts_implementation_internal"}) {
     remove(kwargs, name);
   }
   for (auto& [name, value] : kwargs) set_checked(self, name, std::move(value), function);
+  if (per_layer) set_per_layer(self, *per_layer, function);
   if (!tables.setting("legacy_layer_type_remap").is_dict()) return;
   const Value& names = tables.setting("legacy_layer_type_remap");
   for (const char* key : {"layer_types", "mtp_layer_types"}) {
