@@ -7,7 +7,7 @@ configs/ranges.py takes OUT.json into the tables here. It holds, for transformer
 
   types      model type -> class that AutoConfig uses
   registry   model type -> class that SGLang reads the file with afterwards
-  classes    class -> {name, model_type, base, bases, fields, checks, alias, const, subs, init, post, rope, validators}
+  classes    class -> {name, model_type, base, bases, fields, checks, alias, const, subs, init, post, rope, validators, text}
 
 fields are the declared defaults, checks their declared types, alias the attribute map, const the class attributes and
 subs the sub-configuration classes. init and post say how attributes follow from others: lists of rules,
@@ -267,8 +267,10 @@ class Reader:
                 return ["call", f.id, *map(v, n.args)]
         if isinstance(f, ast.Attribute):
             text = ast.unparse(f)
-            if text in ("math.ceil", "math.floor", "math.log2", "math.log", "math.sqrt"):
+            if text in ("math.ceil", "math.floor", "math.log2", "math.log", "math.sqrt", "math.prod", "np.prod") and not n.keywords:
                 return ["call", f.attr, *map(v, n.args)]
+            if text == "functools.reduce" and [ast.unparse(a) for a in (n.args[0], n.args[2])] == ["operator.mul", "1"]:
+                return ["call", "prod", v(n.args[1])]
             if text == "inspect.signature" and isinstance(n.args[0], ast.Attribute):
                 return ["signature", *self.factory(n.args[0].value)]
             if text in ("copy.deepcopy", "copy.copy"):
@@ -480,6 +482,18 @@ def parse_function(cls, name):
     return f, node
 
 
+def text_attribute(cls):
+    """The attribute that a get_text_config of SGLang's own reads first: transformers' checks call it while the object is made."""
+    found = parse_function(cls, "get_text_config") if cls.__module__.startswith("sglang.") else None
+    body = [s for s in found[1].body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] if found else []
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return None
+    node = body[0].value
+    while isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self" else None
+
+
 def type_check(annotation):
     """A declared type as data: a name, ["union", …], ["list", item], ["dict", key, value], ["literal", …]; None = any."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
@@ -581,6 +595,8 @@ def describe(cls, names, base_class, functions, problems):
                 problems.append((cls.__name__, "property", k, str(e)))
     out["properties"] = properties
     out["readonly"] = sorted(readonly)
+    if text := text_attribute(cls):
+        out["text"] = text
     out["rope_labels"] = plain(getattr(cls, "_rope_type_labels", None))
     subs = {}
     for k, sub in (getattr(cls, "sub_configs", {}) or {}).items():

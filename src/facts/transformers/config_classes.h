@@ -40,6 +40,7 @@ struct ConfigClass {
   std::optional<Value> rope;  // rules that convert rotary parameters, when not the usual ones
   Value readonly;             // properties that cannot be set
   Value validators;           // its own checks: name -> function
+  std::string text;           // what its own get_text_config reads first; empty where it has none
   Value from_dict;            // [name, expression]: the file's content, changed before the constructor sees it
   const ConfigTables* tables = nullptr;
 };

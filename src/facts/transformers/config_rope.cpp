@@ -295,6 +295,11 @@ void validate(const ConfigClass& c, const HfConfigPtr& self, std::string_view fu
   }
   std::sort(names.begin(), names.end());
   for (const auto& name : names) run_validator(&c, self, name, function);
+  // The check of the token ids, last by name, asks for the text part before a constructor of SGLang's own has set it.
+  const ConfigClass* made = self->config_class();
+  if (made != nullptr && !made->text.empty() && !self->has(made->text) && self->sub(made->text) == nullptr) {
+    rule_error("AttributeError", "get_text_config", fmt::format("the configuration has no attribute {}", made->text));
+  }
 }
 
 }  // namespace preflight::facts

@@ -92,6 +92,7 @@ const ConfigClass* ConfigTables::find(std::string_view key) const {
   }
   made->own = member(data, "own").truthy();
   made->strict = member(data, "strict").truthy();
+  made->text = text_of(data, "text");
   const auto each = [&](std::string_view part, auto&& use) {
     const Value dict = member(data, part);
     if (!dict.is_dict()) return;

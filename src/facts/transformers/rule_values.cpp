@@ -289,6 +289,11 @@ Value list_function(const RuleFrame& f, std::string_view name, const std::vector
     for (const auto& v : list) total = arithmetic(f, "+", total, v);
     return total;
   }
+  if (name == "prod") {
+    Value product = 1;
+    for (const auto& v : list) product = arithmetic(f, "*", product, v);
+    return product;
+  }
   if (name == "any") return std::ranges::any_of(list, truthy);
   if (name == "all") return std::ranges::all_of(list, truthy);
   if (name == "set") return without_repetition(list);
