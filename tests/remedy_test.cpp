@@ -362,6 +362,22 @@ TEST(RemediesTold, GuessNoBackend) {
             "--attention-backend torch_native");
 }
 
+// Experts that are no whole number of blocks fit no split: another width is no way out, and an option is never named
+// without the value it takes.
+TEST(RemediesTold, NameNoWidthWhereNoneFits) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 2048,
+    "num_hidden_layers": 4, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "num_experts": 16,
+    "num_experts_per_tok": 4, "moe_intermediate_size": 720, "intermediate_size": 6144, "vocab_size": 151936,
+    "max_position_embeddings": 40960, "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8",
+    "weight_block_size": [128, 128], "activation_scheme": "dynamic"}})");
+  for (const char* ranks : {"1", "2", "4"}) {
+    EXPECT_EQ(fix_told("QN001", {}, {"--model-path", dir.path(), "--device", "xpu", "--tp-size", ranks}),
+              "an unquantised checkpoint of the model")
+        << ranks;
+  }
+}
+
 // A quantisation that SGLang makes nothing of: with ModelOpt's methods its loader refuses, else the file is passed
 // over.
 TEST(RemediesTold, KnowAQuantisationThatIsNotRead) {

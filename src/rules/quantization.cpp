@@ -32,12 +32,16 @@ std::optional<Finding> expert_block(const LaunchFacts& f) {
   if (!block || e.count == 0 || e.intermediate_size <= 0 || f.env_on("SGLANG_SHARED_EXPERT_TP1")) return std::nullopt;
   const std::int64_t ranks = f.moe_tp();
   if (e.intermediate_size % ranks == 0 && (e.intermediate_size / ranks) % block->first == 0) return std::nullopt;
-  const std::int64_t blocks = e.intermediate_size / block->first;
-  return Finding{
-      .message = fmt::format("an expert of width {} over {} ranks leaves {}, no multiple of the FP8 block "
-                             "of {}",
-                             e.intermediate_size, ranks, e.intermediate_size / ranks, block->first),
-      .remedies = {to_give("--ep-size", {std::to_string(f.tp())}), to_give("--tp-size", fitting_tp(f, blocks))}};
+  // An expert that is no whole number of blocks fits no split, not even one on a single rank.
+  std::vector<Remedy> remedies = {{.stored_as = "unquantized"}};
+  if (e.intermediate_size % block->first == 0) {
+    const std::int64_t blocks = e.intermediate_size / block->first;
+    remedies = {to_give("--ep-size", {std::to_string(f.tp())}), to_give("--tp-size", fitting_tp(f, blocks))};
+  }
+  return Finding{.message = fmt::format("an expert of width {} over {} ranks leaves {}, no multiple of the FP8 block "
+                                        "of {}",
+                                        e.intermediate_size, ranks, e.intermediate_size / ranks, block->first),
+                 .remedies = std::move(remedies)};
 }
 
 // Sizes of one dense layer that tensor parallelism cuts, as the block check sees them.
@@ -166,10 +170,12 @@ std::optional<Finding> cut_groups(const LaunchFacts& f) {
     for (std::int64_t tp = f.tp() - 1; tp >= 1 && fitting.size() < kFewValues; --tp) {
       if (c.size % tp == 0 && (c.size / tp) % group == 0) fitting.push_back(std::to_string(tp));
     }
+    std::vector<Remedy> remedies = {{.stored_as = "unquantized"}};
+    if (!fitting.empty()) remedies.insert(remedies.begin(), to_give("--tp-size", std::move(fitting)));
     return Finding{.message = fmt::format("the {} of {} inputs over {} ranks leaves {}, no multiple of the "
                                           "checkpoint's groups of {}",
                                           c.layer, c.size, c.ranks, c.size / c.ranks, group),
-                   .remedies = {to_give("--tp-size", std::move(fitting)), {.stored_as = "unquantized"}}};
+                   .remedies = std::move(remedies)};
   }
   return std::nullopt;
 }
