@@ -122,6 +122,23 @@ void set_per_layer(const HfConfigPtr& self, const Value& layers, std::string_vie
   self->set("per_layer_config", layers);
 }
 
+// Older names of kinds of layers become today's, in the releases that know some.
+void rename_layer_types(const ConfigTables& tables, const HfConfigPtr& self) {
+  if (!tables.setting("legacy_layer_type_remap").is_dict()) return;
+  const Value& names = tables.setting("legacy_layer_type_remap");
+  for (const char* key : {"layer_types", "mtp_layer_types"}) {
+    const Value types = self->get(key);
+    if (!types.is_list()) continue;
+    Value::List list;
+    for (const auto& type : types.as_list()) {
+      const Value* newer = type.is_string() ? names.find(type.as_string()) : nullptr;
+      list.push_back(newer == nullptr ? type : *newer);
+    }
+    Value remapped = Value::list(std::move(list));
+    if (remapped != types) self->set(key, std::move(remapped));
+  }
+}
+
 // PreTrainedConfig.__post_init__.
 void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
   if (const Attribute* dtype = argument(kwargs, "torch_dtype");
@@ -157,19 +174,7 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
   }
   for (auto& [name, value] : kwargs) set_checked(self, name, std::move(value), function);
   if (per_layer) set_per_layer(self, *per_layer, function);
-  if (!tables.setting("legacy_layer_type_remap").is_dict()) return;
-  const Value& names = tables.setting("legacy_layer_type_remap");
-  for (const char* key : {"layer_types", "mtp_layer_types"}) {
-    const Value types = self->get(key);
-    if (!types.is_list()) continue;
-    Value::List list;
-    for (const auto& type : types.as_list()) {
-      const Value* newer = type.is_string() ? names.find(type.as_string()) : nullptr;
-      list.push_back(newer == nullptr ? type : *newer);
-    }
-    Value remapped = Value::list(std::move(list));
-    if (remapped != types) self->set(key, std::move(remapped));
-  }
+  rename_layer_types(tables, self);
 }
 
 void set_fields(const ConfigClass& c, const HfConfigPtr& self, Arguments& kwargs, std::string_view function) {
