@@ -16,6 +16,7 @@ constexpr LateMessage kTable[] = {
     // Placement.
     {"device index is out of range", "RuntimeError", "", "", {"PL001"}},
     {"invalid device ordinal", "", "", "", {"PL001"}},
+    {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
     {"is not divisible by", "AssertionError", "", "", {"PL003", "PL004", "PL009"}},
     {"", "AssertionError", "ensure_divisibility", "", {"PL003", "PL004", "PL009"}},
     {"", "AssertionError", "divide", "", {"PL003", "PL004", "PL009"}},
@@ -28,7 +29,6 @@ constexpr LateMessage kTable[] = {
     {"for quantized moe models", "", "", "", {"QN001"}},
     {"the output_size of gate s and up s weight", "", "", "", {"QN001"}},
     {"", "ValueError", "validate_block_quant_shapes", "", {"QN002"}},
-    {"is not divisible by weight quantization", "", "", "", {"QN002", "QN001"}},
     {"ur_result_error_device_lost", "", "", "", {"KI003", "KI004"}},
     {"ur_result_error_unknown", "", "", "", {"KI011"}},
     {"could not open device directory", "", "", "", {"KI004", "KI012"}},

@@ -65,9 +65,6 @@ constexpr Known kParsers[] = {
 
 // Rules of places that are no refusals of arguments, which refusal_sites.h knows.
 constexpr Known kRules[] = {
-    {"", "ValueError", "resolve_transformers_arch", "MC001"},
-    {"memory", "RuntimeError", "init_memory_pool", "PL002"},
-    {"memory", "ValueError", "profile_max_num_token", "PL002"},
     {"", "warning", "intel_xpu_page_constraint", "CH001"},
     {"", "warning", "handle_xpu_backends", "CH001"},
 };
