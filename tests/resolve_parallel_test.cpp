@@ -39,6 +39,23 @@ void expect_rows(const std::vector<Row>& rows, const std::string& architecture) 
 constexpr Release kNew = v0_5(23);
 constexpr Release kOld = v0_5(13);
 
+// Its sequence collectives have sizes that depend on the batch in 0.5.22, and not since.
+TEST(Parallel, ASharedContextGroupTakesGlmsPrefillGraphIn0522Only) {
+  for (const int patch : {22, 23}) {
+    ModelFacts model;
+    model.architectures = {"Glm5NextForConditionalGeneration"};
+    model.hf_config = Value::dict({{"model_type", "glm5_next"}});
+    model.hf_text_config = Value::dict(
+        {{"num_attention_heads", 8}, {"linear_attn_config", Value::dict({{"num_heads", 8}})}, {"index_n_heads", 8}});
+    Midway m(v0_5(patch));
+    m.facts(model).set(Field::tp_size, 2).set(Field::attn_cp_size, 2).set(Field::enable_prefill_cp, true);
+    m.set(Field::cp_strategy, "interleave");
+    m.run(handle_context_parallelism);
+    EXPECT_NE(m.chain().find("\"enable_cp_tp_group_sharing\":true"), std::string::npos) << m.chain();
+    EXPECT_EQ(m.chain().find("cuda_graph_config") != std::string::npos, patch == 22) << m.chain();
+  }
+}
+
 TEST(Parallel, AttentionGroupsDivideTheChunkAndTheTensorRanks) {
   expect_rows(
       {

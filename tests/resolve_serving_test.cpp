@@ -240,6 +240,17 @@ TEST(Serving, CudaFeatureTransportIsRefusedUnlessItIsIdle) {
   });
 }
 
+// Whether the model takes images is asked since 0.5.18, which reads its configuration; an encoder alone does not ask.
+TEST(Serving, TheFeatureTransportReadsTheModelSince0518) {
+  for (const int patch : {17, 18}) {
+    for (const bool encoder_only : {false, true}) {
+      StepRun run(v0_5(patch), {{Field::encoder_only, encoder_only}});
+      run.launch.model = nullptr;  // and NoModels has none
+      EXPECT_EQ(run.run({handle_environment_variables}), patch == 17 || encoder_only) << patch << encoder_only;
+    }
+  }
+}
+
 TEST(Serving, CrashDumpFolderIsJudgedWithoutMakingIt) {
   const std::string file = preflight::testing::tool_path();
   expect_all({

@@ -323,6 +323,15 @@ TEST(Adaptive, TheWidestDraftCountsForBuffers) {
             "ValueError in max_speculative_num_draft_tokens");
 }
 
+TEST(Adaptive, DraftsBeyondTheWidestAreRefusedSince0519) {
+  for (const int patch : {18, 19}) {
+    Midway m = eagle(v0_5(patch));
+    m.set(Field::speculative_adaptive, true).set(Field::speculative_num_draft_tokens, 9);
+    EXPECT_EQ(m.run([](Resolution& r) { max_speculative_num_draft_tokens(r); }),
+              patch == 18 ? "ok" : "ValueError in max_speculative_num_draft_tokens");
+  }
+}
+
 TEST(Adaptive, OldReleasesCheckTheStepsAfterTheFamily) {
   const struct {
     int steps;

@@ -156,6 +156,17 @@ TEST(Lora, PathsBecomeReferences) {
   EXPECT_EQ(refs[1].find("lora_name")->as_string(), "/p/b");
 }
 
+// 0.5.11 draws the id anew in every launch, so that nothing can be said of it.
+TEST(Lora, IdsAreTheSameInEveryLaunchSince0512) {
+  for (const int patch : {11, 12}) {
+    StepRun run(v0_5(patch), resolved({{Field::lora_paths, Value::list({"a=/p/a"})}}));
+    run.run({check_lora_server_args});
+    const auto& refs = run[Field::lora_paths].as_list();
+    ASSERT_EQ(refs.size(), 1U) << patch;
+    EXPECT_EQ(refs[0].find("lora_id") != nullptr, patch == 12) << patch;
+  }
+}
+
 TEST(Lora, RefusesWhatItCannotLoadOrRunBeside) {
   const Value one = Value::list({"a=/p/a"});
   constexpr auto kAssertion = "AssertionError check_lora_server_args";
