@@ -43,6 +43,21 @@ TEST(Kinds, AStateIsToldByTheConfigurationsClassAsSglangDoes) {
       {model_of("lfm2_moe"), RecurrentState::kShortConvolution},
       {model_of("zaya"), RecurrentState::kOther},
       {model_of("mamba2"), RecurrentState::kOnlyState},
+      {model_of("mamba"), RecurrentState::kOnlyState},
+      {model_of("falcon_mamba"), RecurrentState::kOnlyState},
+      {model_of("nemotron_h_puzzle"), RecurrentState::kMamba2},
+      {model_of("NemotronH_Nano_VL_V2"), RecurrentState::kMamba2},
+      {model_of("NemotronH_Nano_Omni_Reasoning_V3"), RecurrentState::kMamba2},
+      {model_of("nemotron_h_omni"), RecurrentState::kMamba2},
+      {model_of("falcon_h1"), RecurrentState::kMamba2},
+      {model_of("lfm2"), RecurrentState::kShortConvolution},
+      {model_of("lfm2_vl"), RecurrentState::kShortConvolution},
+      {model_of("inkling_model"), RecurrentState::kOther},
+      {model_of("inkling_mm_model"), RecurrentState::kOther},
+      {model_of("minicpm_sala"), RecurrentState::kLightning},
+      {model_of("glm5_next"), RecurrentState::kKimiDelta},
+      {model_of("qwen3_5_moe", "qwen3_5_moe_text"), RecurrentState::kGatedDelta},
+      {model_of("jet_nemotron"), RecurrentState::kGatedDelta},
   };
   for (const Row& row : rows) {
     const std::string name = row.model.root("model_type").as_string();

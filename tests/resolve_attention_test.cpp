@@ -32,6 +32,18 @@ StepRun settle_backends(Release release, const Fields& given, ModelFacts model =
   return run;
 }
 
+// The option that tells whether a hybrid's states have extra buffers was renamed in 0.5.14.
+TEST(AttentionBackend, ExtraBuffersAreAskedOfTheOptionOfTheRelease) {
+  const auto extra = [](int patch, Field option) {
+    StepRun run(v0_5(patch), {{option, "extra_buffer"}});
+    return !run.run({+[](Resolution& r) {
+      if (mamba_extra_buffer(r)) r.refuse(RF::kOther, "ValueError", "told", "");
+    }});
+  };
+  EXPECT_TRUE(extra(13, Field::mamba_scheduler_strategy));
+  EXPECT_TRUE(extra(14, Field::mamba_radix_cache_strategy));
+}
+
 TEST(AttentionBackend, DefaultsToTritonAndWhisperToFlashinfer) {
   EXPECT_EQ(settle_backends(k23, {})[Field::attention_backend], Value("triton"));
   EXPECT_EQ(settle_backends(k13, {}, mla_model())[Field::attention_backend], Value("triton"));

@@ -56,6 +56,23 @@ TEST(Parallel, ASharedContextGroupTakesGlmsPrefillGraphIn0522Only) {
   }
 }
 
+// A replica of several attention ranks scales as a whole since 0.5.23; before, every rank is a group of its own.
+TEST(Parallel, ScalingTakesWholeReplicasSince0523) {
+  for (const int patch : {22, 23}) {
+    for (const int groups : {2, 4}) {
+      Midway m(v0_5(patch));
+      m.architecture("Qwen3MoeForCausalLM").set(Field::tp_size, 4).set(Field::ep_size, 4).set(Field::max_ep_size, 8);
+      m.set(Field::attn_dp_size, groups).set(Field::moe_dense_tp_size, 1).set(Field::enable_dp_lm_head, true);
+      m.set(Field::elastic_ep_backend, "mooncake").set(Field::moe_a2a_backend, "nixl");
+      m.set(Field::load_balance_method, "round_robin");
+      m.set(Field::cuda_graph_config, Value::parse_json(R"({"decode": {"backend": "disabled"},
+                                                            "prefill": {"backend": "disabled"}})")
+                                          .value());
+      EXPECT_EQ(m.run(handle_elastic_ep), patch == 22 && groups == 2 ? "AssertionError in handle_elastic_ep" : "ok");
+    }
+  }
+}
+
 TEST(Parallel, AttentionGroupsDivideTheChunkAndTheTensorRanks) {
   expect_rows(
       {

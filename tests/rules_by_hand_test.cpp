@@ -103,6 +103,12 @@ const Row kRows[] = {
        set(l, Field::dcp_size, 2);
        m.has_attention_sinks = true;
      }},
+    // Weights that another instance sends are quantised by nobody since 0.5.13.
+    {"QN017", 12, 13, "qwen3-8b", kPlain,
+     [](Launch& l, ModelFacts& m) {
+       set(l, Field::load_format, "remote_instance");
+       m.quantization = "modelopt_fp8";
+     }},
     {"QN006", 19, 18, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        quantisation(m, "gptq", {{"bits", 4}, {"group_size", 96}});

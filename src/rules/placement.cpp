@@ -334,9 +334,9 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
 }
 
 // Heads of an encoder that is cut over all ranks, beside the language model's own; 0: none that is known to be.
-// Recorded of 0.5.23: Voxtral's class raises AssertionError in ensure_divisibility.
+// Voxtral's class raises AssertionError in ensure_divisibility: recorded of 0.5.23, and cut alike since 0.5.11.
 std::int64_t encoder_heads(const LaunchFacts& f) {
-  if (!f.since(23) || !f.model().has_architecture("VoxtralForConditionalGeneration")) return 0;
+  if (!f.model().has_architecture("VoxtralForConditionalGeneration")) return 0;
   const Value audio = f.model().root("audio_config");
   if (!audio.is_dict()) return 0;
   for (const char* key : {"encoder_attention_heads", "num_attention_heads"}) {

@@ -27,9 +27,7 @@ std::optional<Finding> foreign_vision_backend(const LaunchFacts& f) {
                                                         "aiter_attn", "ascend_attn", "amx_attn"};
   const std::string_view backend = f.text(Field::mm_attention_backend);
   if (!tower_runs(f) || std::find(kForeign.begin(), kForeign.end(), backend) == kForeign.end()) return std::nullopt;
-  return Finding{.message = fmt::format("vision attention {} does not exist on an Intel GPU", backend),
-                 .remedies = f.since(13) ? std::vector<Remedy>{}
-                                         : std::vector{to_give("--mm-attention-backend", {"triton_attn", "sdpa"})}};
+  return Finding{.message = fmt::format("vision attention {} does not exist on an Intel GPU", backend)};
 }
 
 std::optional<Finding> vision_head_size(const LaunchFacts& f) {
