@@ -184,6 +184,17 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
   for (const auto& row : rows) EXPECT_EQ(refusal_of(outcome_of(row.config, row.release)), row.refusal) << row.config;
 }
 
+// A class of transformers that stumbles over a missing key: 0.5.11, where it was recorded, warns and looks for its own.
+TEST(ModelFacts, ASecondClassIsTriedIn0511Alone) {
+  constexpr std::string_view kNoFactor =
+      R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"rope_type":"yarn"}})";
+  for (const int patch : {11, 12}) {
+    const auto outcome = outcome_of(kNoFactor, v0_5(patch));
+    EXPECT_EQ(refusal_of(outcome), "KeyError patched") << patch;
+    EXPECT_EQ(log_of(outcome), patch == 11 ? "get_config " : "") << patch;
+  }
+}
+
 // A configuration class raises where a condition of its own holds: what the condition asks for is what to look at.
 TEST(ModelFacts, ARefusalOfTheClassNamesWhatItLookedAt) {
   const auto outcome = outcome_of(
