@@ -200,6 +200,7 @@ TEST(Speculative, RejectionSamplingAsksForAChainAndUntouchedThresholds) {
     const char* result;
   } kRows[] = {
       {"EAGLE", 1, 1.0, "ok"},
+      {"EAGLE3", 1, 1.0, "ok"},
       {"STANDALONE", 1, 1.0, "NotImplementedError in _handle_eagle_family"},
       {"EAGLE", 2, 1.0, "ValueError in _handle_eagle_family"},
       {"EAGLE", 1, 0.5, "ValueError in _handle_eagle_family"},

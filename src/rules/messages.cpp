@@ -51,16 +51,21 @@ constexpr Known kForeign[] = {
     {"ppmissinglayer object has no attribute", "AttributeError", "", "MC003"},
 };
 
-constexpr Known kParsers[] = {
-    {"unrecognized arguments", "", "", "US001"},
-    {"ambiguous option", "", "", "US002"},
-    {"invalid choice", "", "", "US003"},
-    {"expected one argument", "", "", "US004"},
-    {"expected at least one argument", "", "", "US004"},
-    {"arguments are required", "", "", "US004"},
-    {"invalid int value", "", "", "US004"},
-    {"invalid float value", "", "", "US004"},
-    {"ignored explicit argument", "", "", "US004"},
+struct ParserWords {
+  std::string_view marker;
+  std::string_view rule;
+};
+
+constexpr ParserWords kParsers[] = {
+    {"unrecognized arguments", "US001"},
+    {"ambiguous option", "US002"},
+    {"invalid choice", "US003"},
+    {"expected one argument", "US004"},
+    {"expected at least one argument", "US004"},
+    {"arguments are required", "US004"},
+    {"invalid int value", "US004"},
+    {"invalid float value", "US004"},
+    {"ignored explicit argument", "US004"},
 };
 
 // Rules of places that are no refusals of arguments, which refusal_sites.h knows.
@@ -278,7 +283,7 @@ bool takes(const PastedMessage& m, std::string_view kind) {
 Places parsers_places(const PastedMessage& m) {
   Places out;
   if (!m.exception.empty()) return out;
-  for (const Known& row : kParsers) {
+  for (const ParserWords& row : kParsers) {
     if (holds(m.words, row.marker)) out.push_back({.marker = row.marker, .rule = find_rule(row.rule)});
   }
   // Types of their own complain in their own words; the parser's frame around these is one.
