@@ -39,20 +39,36 @@ void expect_rows(const std::vector<Row>& rows, const std::string& architecture) 
 constexpr Release kNew = v0_5(23);
 constexpr Release kOld = v0_5(13);
 
+ModelFacts glm() {
+  ModelFacts model;
+  model.architectures = {"Glm5NextForConditionalGeneration"};
+  model.hf_config = Value::dict({{"model_type", "glm5_next"}});
+  model.hf_text_config = Value::dict(
+      {{"num_attention_heads", 8}, {"linear_attn_config", Value::dict({{"num_heads", 8}})}, {"index_n_heads", 8}});
+  return model;
+}
+
 // Its sequence collectives have sizes that depend on the batch in 0.5.22, and not since.
 TEST(Parallel, ASharedContextGroupTakesGlmsPrefillGraphIn0522Only) {
   for (const int patch : {22, 23}) {
-    ModelFacts model;
-    model.architectures = {"Glm5NextForConditionalGeneration"};
-    model.hf_config = Value::dict({{"model_type", "glm5_next"}});
-    model.hf_text_config = Value::dict(
-        {{"num_attention_heads", 8}, {"linear_attn_config", Value::dict({{"num_heads", 8}})}, {"index_n_heads", 8}});
     Midway m(v0_5(patch));
-    m.facts(model).set(Field::tp_size, 2).set(Field::attn_cp_size, 2).set(Field::enable_prefill_cp, true);
+    m.facts(glm()).set(Field::tp_size, 2).set(Field::attn_cp_size, 2).set(Field::enable_prefill_cp, true);
     m.set(Field::cp_strategy, "interleave");
     m.run(handle_context_parallelism);
     EXPECT_NE(m.chain().find("\"enable_cp_tp_group_sharing\":true"), std::string::npos) << m.chain();
     EXPECT_EQ(m.chain().find("cuda_graph_config") != std::string::npos, patch == 22) << m.chain();
+  }
+}
+
+// Beside a shared context group GLM drafts with its own layers, by either name of the algorithm.
+TEST(Parallel, ASharedContextGroupDraftsWithTheModelsOwnLayers) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"EAGLE", "ok"}, {"NEXTN", "ok"}, {"NGRAM", "ValueError in resolve_cp_tp_group_sharing"}};
+  for (const auto& [algorithm, result] : rows) {
+    Midway m(v0_5(23));
+    m.facts(glm()).set(Field::tp_size, 2).set(Field::attn_cp_size, 2).set(Field::enable_prefill_cp, true);
+    m.set(Field::cp_strategy, "interleave").set(Field::speculative_algorithm, algorithm);
+    EXPECT_EQ(m.run(handle_context_parallelism), result) << algorithm;
   }
 }
 
