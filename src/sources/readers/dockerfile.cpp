@@ -1,13 +1,16 @@
 // ENTRYPOINT × CMD of the last stage, with ENV and ARG. Tested by tests/launch_command_test.cpp,
 // tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <filesystem>
 #include <map>
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 namespace {
@@ -30,6 +33,13 @@ std::size_t instruction_end(std::string_view text, std::size_t from) {
   }
 }
 
+// COPY FROM TO: from the folder of the Dockerfile, or from another image, of which nothing is known.
+struct Copied {
+  ShellWord from;
+  std::string to;
+  bool from_image = false;
+};
+
 struct Image {
   std::string base;
   std::vector<LaunchUnknown> unknown;  // that the base's release needs
@@ -41,6 +51,9 @@ struct Image {
   Values known = {};                       // both: what an instruction sees
   std::size_t bytes = 0;                   // of all values that were set
   std::map<std::string, ShellText> files;  // that here-documents of COPY wrote, by their paths
+  std::vector<Copied> copied = {};
+  std::vector<std::string> altered = {};  // RUN: what may write to files
+  std::string folder = "/";               // WORKDIR
 };
 
 // The here-documents of an instruction: `<<END`, `<<-END`, `<<"END"` outside quotes.
@@ -201,6 +214,93 @@ Result<bool> keep_file(Image& image, const ShellText& whole, const SourceText& s
   return true;
 }
 
+// A path of the image, as seen from `folder`.
+std::string image_path(const std::string& folder, const std::string& path) {
+  std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
+  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+// COPY and ADD of plain words; what a variable names is not followed.
+void keep_copy(Image& image, const ShellText& rest, const SourceText& source) {
+  std::vector<ShellWord> words;
+  bool from_image = false;
+  auto list = rest.text.empty() ? std::nullopt : json_words(source.text, rest.origin.front(), rest.origin.back() + 1);
+  if (!list) list = plain_words(rest);
+  for (ShellWord& word : *list) {
+    from_image = from_image || word.text.starts_with("--from=");
+    if (!word.text.starts_with("--")) words.push_back(std::move(word));
+  }
+  if (words.size() < 2) return;
+  const std::string to = image_path(image.folder, words.back().text);
+  const bool computed = to.find('$') != std::string::npos;
+  for (std::size_t i = 0; i + 1 < words.size() && !computed; ++i) image.copied.push_back({words[i], to, from_image});
+}
+
+// What these lines of RUN do to a file with that name, but for who may run it.
+bool alters(const std::string& run, const std::string& name) {
+  for (auto at = run.find(name); at != std::string::npos; at = run.find(name, at + 1)) {
+    const auto begin = run.find_last_of("&|;\n", at);
+    std::string_view command = std::string_view(run).substr(begin == std::string::npos ? 0 : begin + 1);
+    command.remove_prefix(std::min(command.find_first_not_of(" \t\\"), command.size()));
+    if (!command.starts_with("chmod ") && !command.starts_with("chown ")) return true;
+  }
+  return false;
+}
+
+// The text of a script that lies beside the Dockerfile and is copied to `path` of the image; all of it stands where
+// the COPY names it. None where another image may have put something there, or a RUN may have written to it.
+std::optional<ShellText> copied_script(const Image& image, const std::string& path, const SourceText& source) {
+  namespace fs = std::filesystem;
+  const std::string name = fs::path(path).filename().string();
+  const std::string like = "*" + fs::path(path).extension().string();
+  const bool changed = std::any_of(image.altered.begin(), image.altered.end(),
+                                   [&](const std::string& run) { return alters(run, name) || alters(run, like); });
+  if (changed) return std::nullopt;
+  for (auto copy = image.copied.rbegin(); copy != image.copied.rend(); ++copy) {
+    const std::string& from = copy->from.text;
+    const std::string inside = copy->to == "/" ? "/" : copy->to + "/";
+    const bool same_name = fs::path(from).filename() == name;
+    std::vector<std::string> places;
+    if (path == copy->to || (path == inside + name && same_name)) places.push_back(from);
+    if (path.starts_with(inside)) places.push_back((fs::path(from) / path.substr(inside.size())).string());
+    if (copy->from_image && (path == copy->to || same_name || from.ends_with('/'))) return std::nullopt;
+    for (const std::string& place : places) {
+      if (copy->from_image || fs::path(place).is_absolute() || place.find("..") != std::string::npos) continue;
+      auto text = file_beside(source.name, place);
+      if (!text) continue;
+      const std::size_t size = text->size();
+      return ShellText{std::move(*text), std::vector<std::size_t>(size, copy->from.begin), {}};
+    }
+  }
+  return std::nullopt;
+}
+
+// Scripts that these words may run, as the program or as a shell's file, join those of the image.
+void bring_scripts(Image& image, const std::vector<ShellWord>& words, const SourceText& source) {
+  constexpr std::array<std::string_view, 3> kSearched = {"/usr/local/bin", "/usr/bin", "/bin"};
+  for (std::size_t i = 0; i < words.size() && i < 3; ++i) {
+    const std::string& word = words[i].text;
+    if (i > 0 && word.starts_with('-')) continue;
+    if (i == 0 && is_shell(word)) continue;
+    if (word.empty() || word.find('$') != std::string::npos || image.files.contains(word)) return;
+    std::vector<std::string> paths;
+    if (i > 0 || word.find('/') != std::string::npos) {
+      paths.push_back(image_path(image.folder, word));
+    } else {
+      for (const auto folder : kSearched) paths.push_back(std::string(folder) + "/" + word);
+    }
+    for (const std::string& path : paths) {
+      auto script = copied_script(image, path, source);
+      const bool shell = script && (!script->text.starts_with("#!") ||
+                                    script->text.substr(0, script->text.find('\n')).find("sh") != std::string::npos);
+      if (shell) image.files.insert_or_assign(word, std::move(*script));
+      if (script) return;
+    }
+    return;
+  }
+}
+
 // The script of `files` that these words run: as the program, or handed to a shell; its index.
 std::optional<std::size_t> script_among(const std::map<std::string, ShellText>& files,
                                         const std::vector<ShellWord>& words) {
@@ -238,7 +338,7 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
 }
 
 // What the last stage starts: its entry point with its command, or a script that a COPY wrote.
-Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinder& finder) {
+Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
   RunContext context{.env = image.env, .image = image.base, .unknown = image.unknown, .elsewhere = true};
   std::vector<ShellWord> words;
   for (const auto* part : {&image.entrypoint, &image.command}) {
@@ -255,6 +355,7 @@ Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinde
       continue;
     }
     std::vector<ShellWord> plain = plain_words(**part);
+    bring_scripts(image, plain, source);
     if (script_among(image.files, plain)) {
       words = std::move(plain);
       break;
@@ -262,6 +363,7 @@ Result<bool> run_image(const Image& image, const SourceText& source, LaunchFinde
     if (auto done = finder.script(**part, context); !done) return done;
     return true;  // a shell is the entry point: nothing is handed to it
   }
+  bring_scripts(image, words, source);
   if (const auto at = script_among(image.files, words)) {
     context.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(*at) + 1, words.end());
     context.arguments_known = true;
@@ -361,6 +463,9 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
         }
       }
     }
+    if (copies) keep_copy(image, rest, source);
+    if (word == "RUN") image.altered.emplace_back(text.substr(begin, std::min(from, text.size()) - begin));
+    if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
     if (word == "FROM") {
       if (!staged) global = std::move(image.arguments);
       staged = true;
