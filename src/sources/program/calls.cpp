@@ -18,6 +18,12 @@ constexpr std::array<std::string_view, 16> kSpeaking = {
     "print", "info",   "debug",  "warning",   "log",  "error", "critical",        "write",
     "echo",  "pprint", "rprint", "exception", "dump", "warn",  "print_highlight", "sleep"};
 
+// Last names of calls that start what they are given, whosever they are: a session of nox, a context of invoke, a
+// client of ssh.
+constexpr std::array<std::string_view, 12> kStarting = {"run",    "run_always", "run_install",  "sudo",
+                                                        "local",  "exec",       "exec_command", "spawn",
+                                                        "system", "check_call", "check_output", "Popen"};
+
 bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 
 std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -300,6 +306,7 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   Val out = a.call != nullptr ? unclear(*a.call) : unknown(fmt::format("what {} gives is not known here", name), a.at);
   if (speaks) return out;
   ++doubts_;
+  if (std::find(kStarting.begin(), kStarting.end(), last) != kStarting.end() && start_unknown(name, a)) return out;
   const auto each = [&](const Val& v) {
     if (!names_server(v)) return handed_over(v, name, a.at);
     Arguments words = a;

@@ -227,6 +227,36 @@ std::optional<Val> Follower::start_by_words(const std::string& name, Arguments& 
   return unclear(a.at, a.end);
 }
 
+// A call of something that is not known, by a name that starts things: a command as a text, or its words one by one.
+// What it hands on as `env` stands beside the variables that are there. False where it does not read as a start.
+bool Follower::start_unknown(const std::string& name, Arguments& a) {
+  if (a.values.empty() || a.key("environment") != nullptr || !a.more.empty()) return false;
+  const bool all_texts = std::all_of(a.values.begin(), a.values.end(), [](const Val& v) { return v.is(Kind::kText); });
+  if (!all_texts) return false;
+  const bool one = a.values.size() == 1;
+  ++quiet_;
+  const Val words = list_of(a.values);
+  --quiet_;
+  if (!names_server(one ? a.values[0] : words)) return false;
+  Arguments inner = a;
+  if (const Val* env = a.key("env"); env != nullptr && env->is(Kind::kDict)) {
+    Val beside = {.kind = Kind::kDict, .object = make()};
+    beside.object->now = environ_->now;
+    for (const auto& [key, v] : env->object->now.pairs) set_entry(beside.object, key, v, a.at);
+    if (!env->object->now.open.empty()) beside.object->now.open = env->object->now.open;
+    for (auto& [key, v] : inner.keys) {
+      if (key == "env") v = beside;
+    }
+  }
+  conditions_.push_back(fmt::format("where {} starts it", name));
+  if (one)
+    start_shell(a.values[0], inner);
+  else
+    start_words(words, inner);
+  conditions_.pop_back();
+  return true;
+}
+
 // --- SGLang's own calls ---
 
 // NAME=VALUE as --name VALUE.
