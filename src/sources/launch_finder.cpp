@@ -165,6 +165,14 @@ bool LaunchFinder::descend(LaunchFinder& inner, std::size_t bytes) {
   return true;
 }
 
+void LaunchFinder::under(const std::string& when, std::size_t from) {
+  if (when.empty()) return;
+  for (std::size_t i = from; i < found_.size(); ++i) {
+    std::string& inner = found_[i].when;
+    inner = inner.empty() ? when : when + "; " + inner;
+  }
+}
+
 void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place_of,
                          const std::function<std::string(std::size_t)>& name_of) {
   const auto offset_of = [&](LineColumn at) {

@@ -58,6 +58,9 @@ class LaunchFinder {
   // launch at such an index that has none of its own.
   void adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place,
              const std::function<std::string(std::size_t)>& name);
+  [[nodiscard]] std::size_t found_so_far() const { return found_.size(); }
+  // What was found from the `from`th on runs only so: the condition of the place that holds the text.
+  void under(const std::string& when, std::size_t from);
   // For a finder of a text inside this one, of so many bytes; false when there are too many of them.
   bool descend(LaunchFinder& inner, std::size_t bytes);
   [[nodiscard]] LineColumn place(std::size_t offset) const;

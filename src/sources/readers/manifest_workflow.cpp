@@ -60,7 +60,9 @@ void ManifestReader::step_elsewhere(const ShellText& script, const Around& aroun
   const bool python = first_word(around.shell).starts_with("python");
   if (python && filled.unknowns.empty()) {
     const SourceText inside{source_.text, given_, {}, &around.env};
+    const std::size_t before = finder_.found_so_far();
     auto done = read_part(filled, FileKind::kWords, around.name, inside, finder_);
+    finder_.under(around.when, before);
     if (!done && !error_) error_ = done.error();
     return;
   }
