@@ -104,6 +104,26 @@ TEST(Launches, OfAUnitAreReadWithItsDropIns) {
   EXPECT_THAT(argv(dir.path()), Not(HasSubstr("--tp 1")));
 }
 
+// An entry point that a Dockerfile copies from beside it is followed with CMD and ENV; one that a RUN writes to is not.
+TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
+  const TemporaryDirectory dir;
+  dir.file("start.sh", "#!/bin/sh\nexec python -m sglang.launch_server --model-path m --tp $TP \"$@\"\n");
+  const auto read = [&](const std::string& lines) {
+    const std::string path = dir.file("Dockerfile", "FROM lmsysorg/sglang:v0.5.16-xpu\nENV TP=2\n" + lines);
+    return run_tool({"launches", path});
+  };
+  const std::string kCommand = "CMD [\"--port\", \"1\"]\n";
+  for (const char* lines : {"COPY start.sh /start.sh\nRUN chmod +x /start.sh\nENTRYPOINT [\"/start.sh\"]\n",
+                            "COPY --chmod=755 . /app/\nWORKDIR /app\nENTRYPOINT [\"./start.sh\"]\n",
+                            "COPY start.sh /usr/local/bin/\nENTRYPOINT [\"bash\", \"/usr/local/bin/start.sh\"]\n"}) {
+    EXPECT_THAT(read(lines + kCommand).out, HasSubstr("--model-path m --tp 2 --port 1\n")) << lines;
+  }
+  for (const char* lines : {"COPY start.sh /\nRUN sed -i s/2/4/ /start.sh\nENTRYPOINT [\"/start.sh\"]\n",
+                            "COPY start.sh /\nCOPY --from=other /start.sh /start.sh\nENTRYPOINT [\"/start.sh\"]\n"}) {
+    EXPECT_THAT(read(lines + kCommand).out, Not(HasSubstr("--tp 2"))) << lines;
+  }
+}
+
 // What other files of a compose project say of a service: told where they are named.
 TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
   const TemporaryDirectory dir;
