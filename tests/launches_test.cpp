@@ -122,6 +122,11 @@ TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
                             "COPY start.sh /\nCOPY --from=other /start.sh /start.sh\nENTRYPOINT [\"/start.sh\"]\n"}) {
     EXPECT_THAT(read(lines + kCommand).out, Not(HasSubstr("--tp 2"))) << lines;
   }
+  std::filesystem::create_directories(dir.path() +
+                                      "/docker");  // docker build -f docker/Dockerfile . takes the other one
+  dir.file("docker/start.sh", "#!/bin/sh\nexec python -m sglang.launch_server --model-path m --tp 4\n");
+  const std::string inner = dir.file("docker/Dockerfile", "FROM x\nCOPY start.sh /\nENTRYPOINT [\"/start.sh\"]\n");
+  EXPECT_THAT(run_tool({"launches", inner}).out, Not(HasSubstr("--tp")));
 }
 
 // What other files of a compose project say of a service: told where they are named.

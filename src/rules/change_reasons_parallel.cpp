@@ -15,6 +15,9 @@ constexpr std::string_view kGroupsMoved =
     "Beside --enable-dp-attention, --dp-size counts attention groups. Since 0.5.22 --attn-dp-size counts them, and "
     "--dp-size whole replicas.";
 constexpr std::string_view kFillsWithWater = "Waterfill balances through the shared experts, which it fuses.";
+constexpr std::string_view kDwdp =
+    "--dwdp-size gives every rank attention of its own and a share of the experts, which it fetches from the others.";
+constexpr std::string_view kDwdpAlone = "With --dwdp-size each rank works by itself outside the experts.";
 constexpr std::string_view kSparseExperts = "--moe-a2a-backend spreads the experts over all ranks of --tp-size.";
 
 constexpr ChangeReason kReasons[] = {
@@ -73,6 +76,27 @@ constexpr ChangeReason kReasons[] = {
     {{"handle_legacy_cp_arguments"},
      Field::dsa_prefill_cp_mode,
      "Options of prefill context parallelism are carried over between their old and new names."},
+
+    {{"handle_dwdp"}, Field::attn_dp_size, kDwdp},
+    {{"handle_dwdp"},
+     Field::dp_size,
+     "--dwdp-size counts the attention groups.",
+     [](const FieldChange& c) { return c.launch.before(22); }},
+    {{"handle_dwdp"}, Field::dp_size, "--dwdp-size counts attention groups, not replicas."},
+    {{"handle_dwdp"}, Field::enable_dp_attention, kDwdp},
+    {{"handle_dwdp"}, Field::enable_dp_attention_local_control_broadcast, kDwdpAlone},
+    {{"handle_dwdp"}, Field::enable_dp_lm_head, kDwdpAlone},
+    {{"handle_dwdp"}, Field::moe_dense_tp_size, kDwdpAlone},
+    {{"handle_dwdp"}, Field::ep_size, "--dwdp-size shares the experts out to that many ranks."},
+    {{"handle_dwdp"}, Field::moe_dp_size, kDwdp},
+    {{"handle_dwdp"}, Field::moe_a2a_backend, "With --dwdp-size weights move between ranks, not tokens."},
+    {{"handle_dwdp"}, Field::disable_cuda_graph, "--dwdp-size runs without graphs."},
+    {{"handle_elastic_ep"},
+     Field::enable_dp_attention_local_control_broadcast,
+     "Ranks that join while the server runs need control messages to stay within attention groups."},
+    {{"handle_layernorm_sp"},
+     Field::cuda_graph_config,
+     "Muse Spark prefills without a graph on the MegaMoE kernels, unless the breakable one was chosen."},
 
     {{"a2a_ep_size", kA2a}, Field::ep_size, kSparseExperts},
     {{"a2a_backend_overrides", kA2a},

@@ -208,6 +208,7 @@ constexpr ChangeReason kReasons[] = {
     {{"Gemma4Renoise"}, Field::cuda_graph_config, "Gemma4Renoise captures prefill graphs whole or not at all."},
 
     {{kLora}, Field::enable_lora, "--lora-paths was given."},
+    {{kLora}, Field::lora_target_modules, "The names become a set, each once."},
     {{kLora}, Field::enable_lora_overlap_loading, "Not given: off."},
     {{kLora}, Field::lora_paths, "Adapters are read into records, one after the other.", drops_adapters},
     {{kLora}, Field::lora_paths, "Adapters are read into records."},

@@ -248,6 +248,19 @@ bool alters(const std::string& run, const std::string& name) {
   return false;
 }
 
+// `docker build -f FOLDER/Dockerfile .` copies from further up: where a file of that name lies there, too, nobody knows
+// which one is meant. Folders up to the repository's are looked at.
+bool lies_further_up(const std::string& dockerfile, const std::string& place) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::absolute(dockerfile, error).parent_path();
+  while (!error && folder.has_relative_path() && !fs::exists(folder / ".git", error)) {
+    folder = folder.parent_path();
+    if (fs::exists(folder / place, error)) return true;
+  }
+  return false;
+}
+
 // The text of a script that lies beside the Dockerfile and is copied to `path` of the image; all of it stands where
 // the COPY names it. None where another image may have put something there, or a RUN may have written to it.
 std::optional<ShellText> copied_script(const Image& image, const std::string& path, const SourceText& source) {
@@ -269,6 +282,7 @@ std::optional<ShellText> copied_script(const Image& image, const std::string& pa
       if (copy->from_image || fs::path(place).is_absolute() || place.find("..") != std::string::npos) continue;
       auto text = file_beside(source.name, place);
       if (!text) continue;
+      if (lies_further_up(source.name, place)) return std::nullopt;
       const std::size_t size = text->size();
       return ShellText{std::move(*text), std::vector<std::size_t>(size, copy->from.begin), {}};
     }
