@@ -122,6 +122,7 @@ TEST(Launches, OfAnImageAreReadWithTheScriptThatItCopies) {
                             "COPY start.sh /\nCOPY --from=other /start.sh /start.sh\nENTRYPOINT [\"/start.sh\"]\n"}) {
     EXPECT_THAT(read(lines + kCommand).out, Not(HasSubstr("--tp 2"))) << lines;
   }
+  std::filesystem::create_directories(dir.path() + "/.git");
   std::filesystem::create_directories(dir.path() +
                                       "/docker");  // docker build -f docker/Dockerfile . takes the other one
   dir.file("docker/start.sh", "#!/bin/sh\nexec python -m sglang.launch_server --model-path m --tp 4\n");

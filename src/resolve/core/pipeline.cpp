@@ -257,7 +257,7 @@ bool goes_on(Resolution& r, std::string_view step, const Act& act) {
   } catch (RefusedByStep& refused) {
     Launch& launch = r.launch();
     refuse_launch(launch, std::move(refused.refusal));
-    launch.refusal->read = r.reads();
+    if (!launch.refused_by_model) launch.refusal->read = r.reads();  // a configuration knows nothing of the step
     launch.refused_by_step = step;
     return false;
   }

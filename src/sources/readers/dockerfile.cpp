@@ -248,17 +248,18 @@ bool alters(const std::string& run, const std::string& name) {
   return false;
 }
 
-// `docker build -f FOLDER/Dockerfile .` copies from further up: where a file of that name lies there, too, nobody knows
-// which one is meant. Folders up to the repository's are looked at.
-bool lies_further_up(const std::string& dockerfile, const std::string& place) {
+// `docker build -f FOLDER/Dockerfile .` copies from further up in the repository: where a file of that name lies there,
+// too, nobody knows which one is meant.
+bool lies_further_up(std::string_view dockerfile, const std::string& place) {
   namespace fs = std::filesystem;
   std::error_code error;
-  fs::path folder = fs::absolute(dockerfile, error).parent_path();
-  while (!error && folder.has_relative_path() && !fs::exists(folder / ".git", error)) {
+  bool found = false;
+  for (fs::path folder = fs::absolute(dockerfile, error).parent_path(); !error && folder.has_relative_path();) {
+    if (fs::exists(folder / ".git", error)) return found;
     folder = folder.parent_path();
-    if (fs::exists(folder / place, error)) return true;
+    found = found || fs::exists(folder / place, error);
   }
-  return false;
+  return false;  // in no repository
 }
 
 // The text of a script that lies beside the Dockerfile and is copied to `path` of the image; all of it stands where
@@ -478,7 +479,7 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       }
     }
     if (copies) keep_copy(image, rest, source);
-    if (word == "RUN") image.altered.emplace_back(text.substr(begin, std::min(from, text.size()) - begin));
+    if (word == "RUN") image.altered.emplace_back(text.substr(rest_from, std::min(from, text.size()) - rest_from));
     if (word == "WORKDIR") image.folder = image_path(image.folder, rest.text);
     if (word == "FROM") {
       if (!staged) global = std::move(image.arguments);
