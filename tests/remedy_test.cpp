@@ -204,7 +204,7 @@ std::string fix_told(const std::string& rule, std::vector<std::string> options,
 // A rule without a remedy of its own: the options around the refusal have one.
 TEST(RemediesNearby, AreFoundForARefusal) {
   EXPECT_EQ(fix_told("RF001", {}, {"--model-path", "Qwen/Qwen3-0.6B", "--load-format", "instanttensor"}),
-            "--load-format auto, or drop --load-format");
+            "drop --load-format");
   EXPECT_EQ(fix_told("RF001", {}, {"--model-path", "Qwen/Qwen3-0.6B", "--decrypted-config-file", "x"}),
             "drop --decrypted-config-file");
 }
