@@ -222,6 +222,15 @@ TEST(Conceal, NoSecretLeavesTheProgramWhereverItStands) {
       {"--served-model-name", "AccountName=a;AccountKey=topsecret;x"},
       {"--otlp-traces-endpoint", "https://hooks.slack.com/services/T/B/topsecret"},
       {"--hicache-storage-backend", "file", "--hicache-storage-backend-extra-config", R"({"password":"topsecret"})"},
+      {"-k", "topsecret"},
+      {"-k=topsecret"},
+      {"--hf", "topsecret"},
+      {"--hf=topsecret"},
+      {"--chat-temp", "Atopsecret9"},
+      {"--enable-metrics=topsecret"},
+      {"--made-up", "8192", "topsecret"},
+      {"--api-key", "my", "topsecret"},
+      {"Atopsecret9"},
   };
   const std::vector<std::string> variables = {"HF_TOKEN=topsecret",
                                               "WANDB_KEY=topsecret",
@@ -281,6 +290,81 @@ TEST(Conceal, NoLineOfAFileShowsASecret) {
       EXPECT_THAT(run.out + run.err, Not(HasSubstr("topsecret"))) << scripts[i] << " as " << format;
     }
   }
+}
+
+// Nobody knows what these are, in any shape that a secret may have: what is not known to be open is not shown.
+TEST(Conceal, NoTextOfUnknownMeaningIsShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
+  const std::string python = "import sglang\nllm = sglang.Engine(model_path=\"Qwen/Qwen3-8B\", tp_size=3, ";
+  const std::vector<std::vector<std::string>> ways = {{"check", "--no-kernel", "--output", "text"},
+                                                      {"check", "--no-kernel", "--output", "json"},
+                                                      {"check", "--no-kernel", "--output", "html"},
+                                                      {"check", "--no-kernel", "--output", "sarif"},
+                                                      {"check", "--no-kernel", "--output", "junit"},
+                                                      {"check", "--no-kernel", "--output", "gitlab"},
+                                                      {"check", "--no-kernel", "--output", "github"},
+                                                      {"check", "--no-kernel", "--output", "markdown"},
+                                                      {"launches", "--format", "text"},
+                                                      {"launches", "--format", "json"},
+                                                      {"upgrade", "--from", "0.5.13"},
+                                                      {"upgrade", "--from", "0.5.13", "--format", "json"},
+                                                      {"nodes", "--format", "text", "--command-file"},
+                                                      {"nodes", "--format", "json", "--command-file"},
+                                                      {"resolve", "--format", "json", "--command-file"}};
+  for (const std::string secret : {"topsecret", "Zq7marker9X", "XMARKERX", "p9f8e7d6c5b4"}) {
+    const std::vector<std::pair<const char*, std::string>> files = {
+        {"k.sh", serve + " -k " + secret},
+        {"hf.sh", serve + " --hf " + secret},
+        {"flag.sh", serve + " --enable-metrics=" + secret},
+        {"cat.sh", serve + " --port $(cat " + secret + ")"},
+        {"ticks.sh", serve + " --port `cat " + secret + "`"},
+        {"quoted.sh", serve + " --port \"$(pass show '" + secret + "')\""},
+        {"dot.sh", ". ./env.sh " + secret + "; " + serve + " --port $PORT"},
+        {"test.sh", "[ \"$KX\" = " + secret + " ] && " + serve},
+        {"or.sh", serve + " || notify " + secret},
+        {"case.sh", "case $KX in\n " + secret + ") " + serve + ";;\nesac"},
+        {"loop.sh", "for k in " + secret + "; do " + serve + " --served-model-name a; done"},
+        {"call.py", python + "api_key=get(\"" + secret + "\"))"},
+        {"port.py", python + "port=get(\"" + secret + "\"))"}};
+    for (const auto& [name, text] : files) {
+      const std::string file = dir.file(name, text + "\n");
+      for (std::vector<std::string> words : ways) {
+        words.push_back(file);
+        const ToolRun run = run_tool(words);
+        EXPECT_NE(run.status, 3);
+        EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret))) << text << ::testing::PrintToString(words);
+      }
+    }
+  }
+}
+
+TEST(Conceal, WordsNumbersAndPathsOfUnknownMeaningAreShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3 ";
+  for (const std::string shown :
+       {"--made-up 8192", "--made-up /data/run7a/x", "--made-up Qwen/Qwen3-8B", "--made-up auto", "--page-siz 64k",
+        "--port $(cat /run/port)", "--port $(hostname -i)", "--port $(get_port eth0 | head -n 1)"}) {
+    const ToolRun run = run_tool({"launches", dir.file("a.sh", serve + shown + "\n")});
+    const std::size_t value = shown.find(' ') + 1;
+    EXPECT_THAT(run.out, HasSubstr(shown.substr(value))) << run.err;
+  }
+}
+
+// What is hidden can still be given, by the text that the message shows.
+TEST(Conceal, AHiddenSubstitutionIsSetAsItIsShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --port ";
+  const std::string one = dir.file("one.sh", serve + "$(cat Zq7marker9X)\n");
+  EXPECT_THAT(run_tool({"launches", one}).out, HasSubstr("--set '$(cat ***)=VALUE'"));
+  for (const char* set : {"$(cat ***)=30001", "$(cat Zq7marker9X)=30001"}) {
+    const ToolRun run = run_tool({"launches", "--set", set, one});
+    EXPECT_THAT(run.out, HasSubstr("--port 30001")) << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("not known"))) << run.err;
+  }
+  // It stands for one of them: which one the other is, nobody said.
+  const std::string two = dir.file("two.sh", serve + "$(cat Zq7marker9X) --nccl-port $(cat Zq8marker9X)\n");
+  EXPECT_THAT(run_tool({"launches", "--set", "$(cat ***)=30001", two}).out, HasSubstr("not known"));
 }
 
 // SGLang's options typed where ours stand.

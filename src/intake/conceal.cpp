@@ -10,7 +10,9 @@
 
 #include "src/args/argument_groups.h"
 #include "src/args/config_file.h"
+#include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
+#include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 
 namespace preflight::commands {
@@ -85,6 +87,43 @@ bool announces(std::string_view word) {
   return !word.starts_with('-') && (is_secret(word) || ascii_lower(word) == "bearer");
 }
 
+// What a value may be for all that is known of its option.
+enum class Shows { kAll, kWords, kOpenValues, kCounts };
+
+Shows shown_behind(Release release, const fix::Group& g, bool whole) {
+  constexpr std::size_t kFewLetters = 5;  // dashes included: near to anything
+  if (!g.is_option()) return Shows::kWords;
+  if (g.option != nullptr && g.option->row == nullptr) return Shows::kAll;
+  if (g.option != nullptr && g.option->arity == args::Arity::kNone) return Shows::kCounts;
+  if (whole) return Shows::kAll;
+  if (g.option != nullptr) return g.name.size() <= kFewLetters ? Shows::kOpenValues : Shows::kWords;
+  const bool elsewhere = fix::names_here(release, g.name) || args::find_vllm_option(g.name) != nullptr;
+  return elsewhere || is_nearly_open_option(g.name) ? Shows::kAll : Shows::kOpenValues;
+}
+
+bool is_shown(Shows shows, const std::string& value) {
+  switch (shows) {
+    case Shows::kAll:
+      return true;
+    case Shows::kWords:
+      return is_open_word(value) || value.starts_with('{') || value.starts_with('[');
+    case Shows::kOpenValues:
+      return is_open_value(value);
+    case Shows::kCounts:
+      return is_count("tokens", value);
+  }
+  return false;
+}
+
+// Of a group whose option holds no secret that is known: the value that nobody knows to be open, else secrets by their
+// form.
+void add_closed(Shows shows, const std::string& word, std::size_t index, std::size_t from,
+                std::vector<SecretWord>& out) {
+  if (from < word.size() && !is_shown(shows, word.substr(from))) return out.push_back({index, from});
+  for (const auto& [begin, size] : secret_parts_of_value(word))
+    out.push_back({index, begin, size, word.substr(begin, size)});
+}
+
 // Words behind an option that the release does not have count as its values: a misspelt --api-key has a secret, too.
 std::vector<SecretWord> secret_words(Release release, const std::vector<std::string>& words) {
   std::vector<SecretWord> out;
@@ -106,6 +145,7 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
     const bool whole = known && std::ranges::find(g.option->names, std::string_view(g.name)) != g.option->names.end();
     const bool secret =
         g.is_option() && ((known && is_secret(field_name(g.option->field))) || (!whole && looks_secret(g.name)));
+    const Shows shows = shown_behind(release, g, whole);
     const bool awaited = waits && g.is_option() && g.option == nullptr;
     waits = secret && g.words.size() == 1 && g.words[0].find('=') == std::string::npos;
     for (std::size_t i = 0; i < g.words.size(); ++i, ++index) {
@@ -114,10 +154,10 @@ std::vector<SecretWord> secret_words(Release release, const std::vector<std::str
         continue;
       }
       const auto equals = g.words[i].find('=');
-      if (!secret ||
-          (i == 0 && equals == std::string::npos)) {  // an option by itself; a blank that is none is part of it
-        for (const auto& [from, size] : secret_parts_of_value(g.words[i]))
-          out.push_back({index, from, size, g.words[i].substr(from, size)});
+      const bool alone = i == 0 && g.is_option() && equals == std::string::npos;
+      if (!secret || alone) {  // an option by itself; a blank that is none is part of it
+        const std::size_t value = i > 0 || !g.is_option() ? 0 : equals + 1;
+        add_closed(alone ? Shows::kAll : shows, g.words[i], index, alone ? 0 : value, out);
         continue;
       }
       const std::size_t from = i > 0 ? 0 : equals + 1;
@@ -174,6 +214,16 @@ void join(std::vector<ArgumentSource::Span>& cuts) {
   cuts = std::move(out);
 }
 
+// Of the arguments in the pasted text, in their order.
+std::vector<TextPart> places_of(const ArgumentSource& source) {
+  std::vector<TextPart> out;
+  for (const ArgumentSource::Span& span : source.arguments) {
+    if (span.begin <= source.text.size()) out.push_back({span.begin, span.length});
+  }
+  std::ranges::sort(out, {}, &TextPart::begin);
+  return out;
+}
+
 // The pasted text with *** in place of its secrets; the places of the arguments move along.
 void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets, ArgumentSource& source) {
   std::vector<ArgumentSource::Span> cuts;
@@ -193,6 +243,8 @@ void hide_in_source(const std::vector<SecretWord>& words, const Secrets& secrets
   }
   for (const auto& [begin, size] : secrets.found_in(source.text)) cuts.push_back({begin, size});
   for (const auto& [begin, size] : secret_parts(source.text)) cuts.push_back({begin, size});
+  for (const auto& [begin, size] : closed_literals_around(source.text, places_of(source)))
+    cuts.push_back({begin, size});
   join(cuts);
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) {  // from the end, so that places in front stay right
     const std::size_t begin = cut->begin;
@@ -313,7 +365,10 @@ void conceal(PreparedLaunch& prepared) {
       hide_parts(*text);
     }
   }
-  for (Diagnostic& note : prepared.notes) secrets.hide_in(note.message);
+  for (Diagnostic& note : prepared.notes) {
+    secrets.hide_in(note.message);
+    hide_literals(note.message);
+  }
   if (prepared.machine) {
     for (std::string* text : {&prepared.machine->model.value, &prepared.machine->model.place}) {
       secrets.hide_in(*text);
@@ -342,9 +397,11 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(*text);
     hide_parts(*text);
   }
+  hide_closed_words(launch.when);
   for (ReadLaunch::Open& open : launch.unknown) {
     secrets.hide_in(open.what);
     hide_parts(open.what);
+    hide_literals(open.what);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/intake/conceal.h"
+#include "src/intake/open_text.h"
 #include "src/intake/model_options.h"
 #include "src/intake/vllm_words.h"
 #include "src/facts/absurd_model.h"
@@ -170,7 +171,9 @@ Result<std::size_t> chosen(const LaunchInput& input, const std::vector<sources::
 Result<sources::LaunchCommand> complete(sources::LaunchCommand launch) {
   if (launch.unknown.empty()) return launch;
   const sources::LaunchUnknown& open = launch.unknown.front();
-  return failure(open.what, fmt::format("{}:{}", open.where.line, open.where.column));
+  std::string what = open.what;
+  hide_literals(what);
+  return failure(what, fmt::format("{}:{}", open.where.line, open.where.column));
 }
 
 Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {

@@ -339,6 +339,12 @@ bool looks_secret(std::string_view name) {
              [&](std::string_view near) { return edit_distance(plain, near, kSlips) <= kSlips; });
 }
 
+bool is_nearly_open_option(std::string_view name) {
+  constexpr std::size_t kFewLetters = 3;
+  const std::string plain = plain_name(name.substr(0, name.find('=')));
+  return plain.size() > kFewLetters && is_nearly_open(plain);
+}
+
 namespace {
 
 // In their order, those that overlap as one.

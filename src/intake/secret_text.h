@@ -19,6 +19,9 @@ bool is_secret_variable(std::string_view name);
 bool is_count(std::string_view name, std::string_view value);
 // By that of an option that nobody knows: also when it is nearly one of those that hold secrets.
 bool looks_secret(std::string_view name);
+// It is that of an option without secrets, or nearly: what stands behind it may be shown. Names of a few letters are
+// near to anything.
+bool is_nearly_open_option(std::string_view name);
 
 struct TextPart {
   std::size_t begin;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -117,6 +118,7 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
+  Variables::const_iterator given_for(const std::string& substitution);
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
   std::string subscript_of(const std::string& name, const std::string& written);
@@ -190,6 +192,7 @@ class ShellEvaluator {
 
   std::string_view pasted_;
   const ShellStart& start_;
+  std::map<std::string, std::string> shown_as_;  // of --set, with *** in it: the substitution that it was taken for
   ShellBudget& budget_;
   Text text_;
   ShellState state_;

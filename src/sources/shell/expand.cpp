@@ -45,6 +45,22 @@ bool prints_nothing(std::string_view command) {
   return command.starts_with(": ") && command.find_first_of("$`'\"\\;&|<>(){}*?[") == std::string_view::npos;
 }
 
+// `pattern` has *** where reports hide a part of `text`.
+bool is_shown_as(std::string_view text, std::string_view pattern) {
+  constexpr std::string_view kHidden = "***";
+  std::size_t hidden = pattern.find(kHidden);
+  if (hidden == pattern.npos || !text.starts_with(pattern.substr(0, hidden))) return false;
+  text.remove_prefix(hidden);
+  pattern.remove_prefix(hidden + kHidden.size());
+  while ((hidden = pattern.find(kHidden)) != pattern.npos) {
+    const std::size_t at = text.find(pattern.substr(0, hidden), 1);
+    if (at == text.npos) return false;
+    text.remove_prefix(at + hidden);
+    pattern.remove_prefix(hidden + kHidden.size());
+  }
+  return text.size() > pattern.size() && text.ends_with(pattern);
+}
+
 // 08, -01: {08..10} pads what it counts.
 bool has_zero(std::string_view number) {
   if (number.starts_with('-')) number.remove_prefix(1);
@@ -518,7 +534,7 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
   }
   if (part.kind == Part::Kind::kArithmetic) return expand_arithmetic(part, out);
   const std::string_view inside = std::string_view(part.name).substr(2, part.name.size() - 3);
-  auto given = start_.given.find(part.name);
+  auto given = given_for(part.name);
   if (given == start_.given.end()) given = start_.given.find(std::string(inside));  // $(NAME) of Kubernetes
   if (given != start_.given.end()) return insert({given->second}, part, out);
   if (prints_nothing(inside)) return;
@@ -529,6 +545,16 @@ void ShellEvaluator::expand_part(const Part& part, WordMaker& out) {
                                "with {}",
                                part.name, how_to_set(part.name)),
                    outer(part.begin)});
+}
+
+// By its text, or as reports show it, which may mean one substitution only.
+Variables::const_iterator ShellEvaluator::given_for(const std::string& substitution) {
+  const auto exact = start_.given.find(substitution);
+  if (exact != start_.given.end()) return exact;
+  return std::ranges::find_if(start_.given, [&](const auto& one) {
+    return is_shown_as(substitution, one.first) &&
+           shown_as_.emplace(one.first, substitution).first->second == substitution;
+  });
 }
 
 void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {

@@ -1,0 +1,256 @@
+// Each reader goes through the text once. Tested by tests/conceal_test.cpp.
+#include "src/intake/open_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <unordered_set>
+
+#include "src/args/option_index.h"
+#include "src/base/ascii_case.h"
+#include "src/facts/device_profiles.h"
+#include "src/facts/known_models.h"
+#include "src/fields/field_table.h"
+
+namespace preflight::commands {
+namespace {
+
+using Words = std::unordered_set<std::string>;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_in_part(char c) { return is_digit(c) || is_letter(c); }
+
+template <typename See>
+void each_part(std::string_view text, const See& see) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_in_part(text[end])) ++end;
+    if (end > at) see(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+Words all_choices() {
+  Words out;
+  for (const Release release : supported_releases()) {
+    for (const args::Option& option : args::OptionIndex::of(release).options()) {
+      if (option.row == nullptr) continue;
+      for (const std::string_view choice : option.row->choices) out.insert(ascii_lower(choice));
+    }
+  }
+  for (const facts::DeviceProfile& profile : facts::device_profiles()) out.insert(profile.id);
+  return out;
+}
+
+bool is_choice(std::string_view value) {
+  static const Words kChoices = all_choices();
+  return kChoices.contains(ascii_lower(value));
+}
+
+// Words that options, their choices and known models are called by.
+bool is_of_names(std::string_view part) {
+  static const Words kNames = [] {
+    Words out;
+    const auto add = [&](std::string_view text) {
+      each_part(text, [&](std::string_view word) { out.insert(ascii_lower(word)); });
+    };
+    for (const std::string_view name : resolve::field_names()) add(name);
+    for (const std::string& choice : all_choices()) add(choice);
+    for (const std::string_view id : facts::known_model_ids()) add(id);
+    for (const std::string_view word : {"sglang", "env", "dir", "home", "ip", "url", "name", "file", "count"})
+      add(word);
+    return out;
+  }();
+  return kNames.contains(ascii_lower(part));
+}
+
+// "8192", "0.85", "10.0.0.1:5000", "16k", "64Gi".
+bool is_number(std::string_view value) {
+  constexpr std::size_t kUnit = 3;
+  const std::size_t digits = value.find_first_not_of("0123456789.,:-+_%");
+  const std::string_view unit = digits == value.npos ? std::string_view() : value.substr(digits);
+  return value.find_first_of("0123456789") < digits && unit.size() <= kUnit && std::ranges::all_of(unit, is_letter);
+}
+
+bool is_flag(std::string_view value) {
+  constexpr std::array<std::string_view, 8> kFlags = {"true", "false", "null", "none", "auto", "on", "off", "yes"};
+  return std::ranges::find(kFlags, ascii_lower(value)) != kFlags.end();
+}
+
+bool is_path(std::string_view value) {
+  constexpr std::array<std::string_view, 7> kStarts = {"/", "./", "../", "~/", "$", "?", kHidden};
+  return std::ranges::any_of(kStarts, [&](std::string_view start) { return value.starts_with(start); });
+}
+
+// "publisher/model".
+bool is_model(std::string_view value) {
+  constexpr std::size_t kLongest = 96;
+  const auto in_id = [](char c) { return is_in_part(c) || c == '-' || c == '_' || c == '.' || c == '/'; };
+  return value.size() <= kLongest && std::ranges::count(value, '/') == 1 && !value.starts_with('/') &&
+         !value.ends_with('/') && std::ranges::all_of(value, in_id);
+}
+
+// A secret by what it says of itself, in one with other letters: "topsecret".
+bool says_secret(std::string_view lower) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"secret", "passw", "credential"},
+                             [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+// Letters in one case; few of them may have a number.
+bool is_ordinary(std::string_view part) {
+  constexpr std::size_t kLongest = 16;
+  constexpr std::size_t kFewLetters = 5;
+  constexpr std::size_t kFewDigits = 3;
+  if (is_number(part) || is_of_names(part)) return true;
+  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(part, is_letter) - part.begin());
+  const std::string_view letters = part.substr(0, end);
+  const std::string_view digits = part.substr(end);
+  if (letters.empty() || letters.size() > kLongest || !std::ranges::all_of(digits, is_digit)) return false;
+  if (!digits.empty() && (letters.size() > kFewLetters || digits.size() > kFewDigits)) return false;
+  const std::size_t upper = static_cast<std::size_t>(std::ranges::count_if(letters, is_upper));
+  if (upper == 0 || (upper == 1 && is_upper(letters[0]))) return true;
+  return upper == letters.size() && letters.size() <= kFewLetters;  // longer ones in capitals are names, or secrets
+}
+
+}  // namespace
+
+bool is_open_value(std::string_view value) {
+  return value.empty() || is_number(value) || is_flag(value) || is_choice(value) || is_path(value) || is_model(value);
+}
+
+bool is_open_word(std::string_view word) {
+  if (is_open_value(word)) return true;
+  if (says_secret(ascii_lower(word))) return false;
+  bool open = true;
+  each_part(word, [&](std::string_view part) { open = open && is_ordinary(part); });
+  return open;
+}
+
+namespace {
+
+// Goes through code word by word. What is called and assigned has a name, which is shown: a command, a variable.
+class Literals {
+ public:
+  explicit Literals(std::string_view text) : text_(text) {}
+
+  // `commands`: the first word of each is shown.
+  void read(std::size_t begin, std::size_t end, bool commands) {
+    bool first = commands;
+    for (std::size_t at = begin; at < end;) {
+      const char c = text_[at];
+      if (c == '$') {
+        at = behind_name(at + 1, end);
+        if (at < end && text_[at] == '(') first = commands;
+      } else if (is_in_word(c)) {
+        const std::size_t from = at;
+        while (at < end && is_in_word(text_[at])) ++at;
+        const bool named = at < text_.size() && text_[at] == '=';
+        if (!first && !named && !is_open_word(text_.substr(from, at - from))) parts_.push_back({from, at - from});
+        first = first && named;
+      } else {
+        if (c == '|' || c == ';' || c == '&' || c == '(' || c == '`') first = commands;
+        ++at;
+      }
+    }
+  }
+
+  // In quotes and substitutions only.
+  void read_quoted(std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const char c = text_[at];
+      std::size_t close = at;
+      if (c == '$' && at + 1 < end && text_[at + 1] == '(') {
+        close = behind_brackets(at + 1, end);
+      } else if (c == '"' || c == '`' || (c == '\'' && (at == 0 || !is_in_part(text_[at - 1])))) {
+        close = std::min(text_.find(c, at + 1), end);
+      } else {
+        continue;
+      }
+      read(at + 1, close, c != '"' && c != '\'');
+      at = close;
+    }
+  }
+
+  std::vector<TextPart> take() { return std::move(parts_); }
+
+ private:
+  static bool is_in_word(char c) {
+    constexpr std::string_view kSigns = "_-./:@%+~*?";
+    return is_in_part(c) || static_cast<unsigned char>(c) > 0x7F || kSigns.find(c) != kSigns.npos;
+  }
+  std::size_t behind_name(std::size_t at, std::size_t end) const {
+    if (at < end && text_[at] == '{') ++at;
+    while (at < end && (is_in_part(text_[at]) || text_[at] == '_')) ++at;
+    return at;
+  }
+  std::size_t behind_brackets(std::size_t at, std::size_t end) const {
+    std::size_t depth = 0;
+    for (; at < end; ++at) {
+      if (text_[at] == '(') ++depth;
+      if (text_[at] == ')' && --depth == 0) return at + 1;
+    }
+    return end;
+  }
+
+  std::string_view text_;
+  std::vector<TextPart> parts_;
+};
+
+// Where other commands of the line end, in front of an argument, or begin, behind one.
+constexpr std::string_view kBetweenCommands = ";&|)";
+
+}  // namespace
+
+namespace {
+
+void hide(const std::vector<TextPart>& parts, std::string& text) {
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) text.replace(part->begin, part->size, kHidden);
+}
+
+}  // namespace
+
+void hide_literals(std::string& sentence) {
+  Literals literals(sentence);
+  literals.read_quoted(0, sentence.size());
+  hide(literals.take(), sentence);
+}
+
+void hide_closed_words(std::string& condition) {
+  Literals literals(condition);
+  literals.read(0, condition.size(), false);
+  hide(literals.take(), condition);
+}
+
+std::vector<TextPart> closed_literals_around(std::string_view text, const std::vector<TextPart>& arguments) {
+  Literals literals(text);
+  std::size_t at = 0;
+  const auto gap = [&](std::size_t end, bool is_last) {
+    const std::string_view between = text.substr(at, end - at);
+    const std::size_t newline = std::min(between.find('\n'), between.size());
+    const std::size_t last_line = between.rfind('\n') == between.npos ? 0 : between.rfind('\n') + 1;
+    // Behind the arguments on their line, and in front of the next ones on theirs.
+    const bool behind = at > 0 && (newline < between.size() || is_last);
+    const std::size_t others =
+        behind ? std::min(between.substr(0, newline).find_first_of(kBetweenCommands), newline) : 0;
+    if (behind) literals.read_quoted(at, at + others);
+    if (behind) literals.read(at + others, at + newline, false);
+    if (behind && last_line > newline) literals.read_quoted(at + newline, at + last_line);
+    const std::size_t line = behind ? std::max(newline, last_line) : last_line;
+    const bool front = !is_last && (at == 0 || newline < between.size());
+    const std::size_t before = front ? between.substr(line).find_last_of(kBetweenCommands) : between.npos;
+    const std::size_t own = before == between.npos ? line : line + before + 1;
+    literals.read(at + line, at + own, false);
+    literals.read_quoted(at + own, end);
+  };
+  for (const TextPart& argument : arguments) {
+    if (argument.begin < at) continue;
+    gap(argument.begin, false);
+    at = argument.begin + argument.size;
+  }
+  gap(text.size(), true);
+  return literals.take();
+}
+
+}  // namespace preflight::commands

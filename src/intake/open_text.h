@@ -1,0 +1,28 @@
+// What may be shown of text whose meaning nobody knows: values of options that no release has, literals of scripts and
+// programs. Where a name does not say whether a text is secret, only what is known to be open is shown.
+// Tested by tests/conceal_test.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/intake/secret_text.h"
+
+namespace preflight::commands {
+
+// A number, a flag, a choice of some option, a path or a model.
+bool is_open_value(std::string_view value);
+// Also words as people write them: of letters alone, in one case or of words that options are called by.
+bool is_open_word(std::string_view word);
+
+// Code that a sentence quotes, "$(cat NAME)" or get("NAME"): its literals become *** unless they are open.
+void hide_literals(std::string& sentence);
+// All words of a condition, "k=VALUE" or an expression of a workflow.
+void hide_closed_words(std::string& condition);
+
+// In the lines of a script around a launch's arguments: literals in quotes and substitutions, and all words of the
+// commands in front of it and behind it. `arguments` are in their order.
+std::vector<TextPart> closed_literals_around(std::string_view text, const std::vector<TextPart>& arguments);
+
+}  // namespace preflight::commands
