@@ -1,4 +1,7 @@
 // The program as a user meets it: exit statuses, one-line errors, formats. No OpenCL device is needed here.
+#include <set>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -337,6 +340,55 @@ TEST(CheckCommand, ABatchFailsWhenAskedTo) {
   EXPECT_EQ(run.status, 1) << run.err;
   EXPECT_THAT(run.out, HasSubstr("\"incomplete\""));
   EXPECT_EQ(run_tool({"check", "--kernel", "--opencl-device", "no such device", "--batch", "-"}, cases).status, 5);
+}
+
+std::string batch_of(int lines, bool alike) {
+  std::string out;
+  for (int i = 0; i < lines; ++i) {
+    out += nlohmann::json{{"args",
+                           {"--model-path", "Qwen/Qwen3-8B", "--tp", "3", "--page-size", "7", "--served-model-name",
+                            "m" + std::to_string(alike ? 0 : i)}}}
+               .dump() +
+           "\n";
+  }
+  return out;
+}
+
+// A megabyte of lines does not take a megabyte's worth of searches: all lines share the tries of one budget.
+TEST(CheckCommand, ALongBatchTriesNoMoreThanItsBudget) {
+  constexpr int kGate = 200;  // as many lines as a gate has get all their fixes
+  constexpr int kMost = 20'000;
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fixes", "--batch", "-"}, batch_of(1'000, false));
+  std::istringstream lines(run.out);
+  int searched = 0;
+  int attempts = 0;
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("attempts")) {
+      ++searched;
+      attempts += json["attempts"].get<int>();
+    } else {
+      EXPECT_THAT(json["no_fix"].get<std::string>(), HasSubstr("not searched: "));
+      EXPECT_EQ(json["verdict"], "refused");
+      EXPECT_THAT(line, HasSubstr("(not tried)"));
+    }
+    EXPECT_TRUE(count >= kGate || !json["fixes"].empty()) << count;
+  }
+  EXPECT_EQ(count, 1'000);
+  EXPECT_LT(searched, 1'000);
+  EXPECT_LE(attempts, kMost);
+  EXPECT_THAT(run.err, HasSubstr("one run tries 20000 launches at most"));
+}
+
+TEST(CheckCommand, EqualLinesOfABatchAreAnsweredOnceForAll) {
+  const ToolRun run = run_tool({"check", "--no-kernel", "--fixes", "--batch", "-"}, batch_of(1'000, true));
+  std::istringstream lines(run.out);
+  std::set<std::string> answers;
+  for (std::string line; std::getline(lines, line);) answers.insert(line);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_FALSE(nlohmann::json::parse(*answers.begin())["fixes"].empty());
+  EXPECT_EQ(run.err, "");
 }
 
 TEST(CheckCommand, JsonHoldsVerdictFindingsChainsAndTheReasonForNotRunning) {

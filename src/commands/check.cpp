@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "src/base/limits.h"
 #include "src/base/log.h"
 #include "src/commands/certainty.h"
 #include "src/commands/check_outputs.h"
@@ -318,25 +317,7 @@ void tell_untried(const CheckCommand& command) {
   if (command.tries->launches == 0) return;
   report::complain(fmt::format(
       "remedies of the last {} launches were not tried: one run tries {} launches at most; check them apart",
-      command.tries->launches, limits::kTries));
-}
-
-int check_batch(const CheckCommand& command, const CaseFile& file) {
-  Exit worst = kOk;
-  const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
-    *command.tries = {};  // a line is a run of its own, as much as the others are
-    PreparedLaunch prepared;
-    prepared.launch = c.launch;
-    prepared.inputs = c.inputs;
-    prepared.unknown_model = c.unknown_model ? c.unknown_model : absurd_model(c.inputs, c.launch);
-    conceal(prepared);
-    const Report report = make_report(std::move(prepared), command);
-    report::print(report::batch_line(report, c.id));
-    worst = heavier(worst, exit_status(report, command));
-  });
-  if (!stopped) return worst;
-  report::complain(stopped->text());
-  return kBadInput;
+      command.tries->launches, command.tries->most));
 }
 
 }  // namespace preflight::commands

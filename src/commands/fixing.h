@@ -17,7 +17,8 @@ namespace preflight::commands {
 // Launches that are resolved and checked again to find fixes and to try remedies: so many in one run of the program,
 // however many launches its files and batches hold.
 struct Tries {
-  std::size_t left = limits::kTries;
+  std::size_t most = limits::kTries;
+  std::size_t left = most;
   std::size_t launches = 0;  // for which there were none left
 };
 

@@ -350,6 +350,8 @@ std::string batch_line(const Report& report, const Value& id) {
       out["no_fix"] = report.fixes.none_because;
       out["remaining"] = findings_json(report.fixes.remaining);
     }
+  } else if (!report.fixes.none_because.empty()) {
+    out["no_fix"] = report.fixes.none_because;
   }
   if (report.kernel) {
     out["kernel"] = name_of(report.kernel->worst());

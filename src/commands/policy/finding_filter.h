@@ -47,6 +47,8 @@ class FindingFilter {
   void apply_to_trial(std::vector<Diagnostic>& findings, const LaunchPlace& place);
   // After all launches: entries that are stale, have expired or cannot be read.
   [[nodiscard]] std::vector<report::IgnoreNote> notes() const;
+  // What it lets pass depends on what it let pass before.
+  [[nodiscard]] bool counts() const { return options_.baseline.has_value() || options_.into_baseline; }
   [[nodiscard]] const std::string& policy_file() const { return options_.policy.file; }
   // With --write-baseline: the text to write.
   [[nodiscard]] std::string new_baseline() const { return written_.text(); }

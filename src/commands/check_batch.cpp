@@ -1,0 +1,98 @@
+// `check --batch`: case lines in, a line of findings for each out. Tested by tests/check_cli_test.cpp.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/base/limits.h"
+#include "src/commands/commands.h"
+#include "src/commands/fixing.h"
+#include "src/commands/policy/finding_filter.h"
+#include "src/intake/case_file.h"
+#include "src/intake/conceal.h"
+#include "src/report/complaint.h"
+#include "src/report/outcome_json.h"
+#include "src/report/print.h"
+#include "src/report/report_json.h"
+
+namespace preflight::commands {
+namespace {
+
+// All that an answer depends on: what the launch was resolved from, and what came of it.
+std::string question_of(const ResolvedCase& c) {
+  std::string key;
+  const auto add = [&](std::string_view part) { key.append(fmt::format("{}:", part.size())).append(part); };
+  for (const std::string& word : c.inputs.argv) add(word);
+  key += '|';
+  for (const auto& [name, value] : c.inputs.env) {
+    add(name);
+    add(value);
+  }
+  const DeviceFacts& device = c.inputs.device;
+  add(fmt::format("{} {} {} {} {}", c.inputs.release.text(), device.memory_mib, device.count, device.has_fp64,
+                  device.host_memory_mib.value_or(-1)));
+  add(device.name);
+  report::JsonText outcome(std::size_t{4} << 10U);
+  report::append_outcome_line(outcome, c.launch, Value(std::string()), c.names, {});
+  add(outcome.view());
+  return key;
+}
+
+// Answers whose remedies were tried, for lines that ask the same again.
+class Answers {
+ public:
+  // Kernels run anew each time, and a baseline counts what it lets pass.
+  explicit Answers(const CheckCommand& command)
+      : tries_(*command.tries),
+        kept_(!command.kernel.run && command.proves && (!command.filter || !command.filter->counts())) {}
+
+  template <typename Check>
+  const Report& to(const ResolvedCase& c, const Check& check) {
+    std::string question = kept_ ? question_of(c) : std::string();
+    if (const auto known = known_.find(question); kept_ && known != known_.end()) return known->second;
+    const std::size_t before = std::min(left_, limits::kTries);
+    tries_.left = before;
+    last_ = check();
+    left_ -= before - tries_.left;
+    const bool tried = tries_.left < before && tries_.left > 0;
+    if (kept_ && tried && known_.size() < limits::kBatchAnswers) known_.emplace(std::move(question), last_);
+    return last_;
+  }
+
+ private:
+  Tries& tries_;
+  bool kept_;
+  std::size_t left_ = limits::kBatchTries;
+  Report last_;
+  std::unordered_map<std::string, Report> known_;
+};
+
+PreparedLaunch prepared_from(const ResolvedCase& c) {
+  PreparedLaunch prepared;
+  prepared.launch = c.launch;
+  prepared.inputs = c.inputs;
+  prepared.unknown_model = c.unknown_model ? c.unknown_model : absurd_model(c.inputs, c.launch);
+  conceal(prepared);
+  return prepared;
+}
+
+}  // namespace
+
+int check_batch(const CheckCommand& command, const CaseFile& file) {
+  Exit worst = kOk;
+  command.tries->most = limits::kBatchTries;
+  Answers answers(command);
+  const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
+    const Report& report = answers.to(c, [&] { return make_report(prepared_from(c), command); });
+    report::print(report::batch_line(report, c.id));
+    worst = heavier(worst, exit_status(report, command));
+  });
+  tell_untried(command);
+  if (!stopped) return worst;
+  report::complain(stopped->text());
+  return kBadInput;
+}
+
+}  // namespace preflight::commands
