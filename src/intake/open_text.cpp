@@ -164,12 +164,13 @@ class Literals {
       if (c == '$' && at + 1 < end && text_[at + 1] == '(') {
         close = behind_brackets(at + 1, end);
       } else if (c == '"' || c == '`' || (c == '\'' && (at == 0 || !is_in_part(text_[at - 1])))) {
-        close = std::min(text_.find(c, at + 1), end);
+        // A substitution in quotes has quotes of its own.
+        close = std::min({text_.find(c, at + 1), text_.find("$(", at + 1), end});
       } else {
         continue;
       }
       read(at + 1, close, c != '"' && c != '\'');
-      at = close;
+      at = c == '$' || (close < end && text_[close] == '$') ? close - 1 : close;
     }
   }
 
