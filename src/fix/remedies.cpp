@@ -158,7 +158,8 @@ class Maker {
   // Smaller or larger numbers than the present one, the nearest first.
   [[nodiscard]] std::vector<std::string> numbers(const RemedyStep& step, const Option& option) const {
     const std::optional<double> now = present(option);
-    if (!now || *now < 0) return {};
+    constexpr double kMost = 1e15;  // what 64 bits hold when it is doubled, and more than any option counts
+    if (!now || !(*now >= 0 && *now <= kMost)) return {};  // nor what is no number
     const bool less = step.kind == StepKind::kLower;
     std::vector<std::string> list;
     if (option.converter == Converter::kFloat) {
