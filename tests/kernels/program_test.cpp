@@ -5,10 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 
+#include "src/kernels/defects.h"
 #include "src/kernels/sources.h"
+#include "src/sample/case_options.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight {
@@ -46,6 +50,23 @@ TEST(KernelSource, NamesTheWorkGroupOfEveryKernel) {
   EXPECT_TRUE(found.contains("paged_decode_merge"));
   EXPECT_TRUE(found.contains("delta_output"));
   EXPECT_GE(found.size(), 16U);
+}
+
+// What the table of kernels cannot ask for by itself: the lines of other files that CONTRIBUTING.md counts. Without its
+// defects a kernel is judged by a gate that nobody saw fail.
+TEST(KernelLines, EveryKernelHasThoseOfOtherFiles) {
+  const auto is_of = [](std::string_view line, std::string_view kernel) {
+    return line.starts_with(kernel) && line.substr(kernel.size()).starts_with(' ');
+  };
+  const std::string programs = testing::read_file(testing::source_directory() + "/tests/kernels/intel_programs.txt");
+  for (const Kernel& kernel : kernel_table()) {
+    EXPECT_TRUE(has_case_options(kernel.name)) << kernel.name << " has no row in src/sample/case_options.cpp";
+    EXPECT_TRUE(std::ranges::any_of(defects::defect_table(),
+                                    [&](const defects::Defect& d) { return is_of(d.case_line, kernel.name); }))
+        << kernel.name << " has no planted defect in src/kernels/defects.cpp";
+    EXPECT_TRUE(programs.find("\n" + std::string(kernel.name) + " ") != programs.npos)
+        << kernel.name << " has no line in tests/kernels/intel_programs.txt";
+  }
 }
 
 TEST(Program, AnIntelGpuRunsTheNarrowestSubGroupWithTheLargeRegisterFile) {
