@@ -84,7 +84,8 @@ TEST(RuleReleases, AreThoseWrittenDown) {
     EXPECT_EQ(found->second, releases) << name;
   }
   EXPECT_GT(known.size(), 200U);
-  EXPECT_EQ(known.size(), lines.size()) << "a rule or an example is not written down: UPDATE_GOLDEN=1 does";
+  for (const auto& [name, releases] : lines)
+    EXPECT_TRUE(known.contains(name)) << name << " is not written down: UPDATE_GOLDEN=1 does";
 }
 
 }  // namespace
