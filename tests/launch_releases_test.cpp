@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -178,7 +179,10 @@ TEST(LaunchReleases, SayWhatIsWrittenDown) {
   std::string now;
   for (const auto& [launch, lines] : written) {
     const auto said = said_in_releases(launch);
-    for (const std::string& line : said) EXPECT_THAT(lines, ::testing::Contains(line)) << launch;
+    for (const std::string& line : said)
+      EXPECT_TRUE(std::ranges::find(lines, line) != lines.end()) << launch << "\n  is not written down: " << line;
+    for (const std::string& line : lines)
+      EXPECT_TRUE(std::ranges::find(said, line) != said.end()) << launch << "\n  no longer said: " << line;
     EXPECT_EQ(said.size(), lines.size()) << launch;
     now += "\n" + launch + "\n" + fmt::format("{}\n", fmt::join(said, "\n"));
   }
