@@ -65,8 +65,8 @@ inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;
 // so many bytes in all.
 inline constexpr std::size_t kFixWords = 1'000;
 // Launches that one run resolves to find fixes and to try remedies, whatever number of launches its files hold. All
-// lines of a batch together have more, each as many as a run of its own; so many take about a second. Equal lines are
-// tried once: so many different ones are kept in mind.
+// lines of a batch together have more, each as many as a run of its own; so many take one to three seconds. Equal lines
+// are tried once: so many different ones are kept in mind.
 inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kBatchTries = 20'000;
 inline constexpr std::size_t kBatchAnswers = 256;
