@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -236,6 +237,28 @@ std::string own_option_meant(const CLI::App& app, const std::vector<std::string>
   return {};
 }
 
+// What was typed without the values of our own options, whose meaning is known. --env and --set give variables of the
+// launch: what these hold may be secret.
+std::vector<std::string> not_our_own(const std::vector<std::string>& typed) {
+  std::map<std::string, bool> takes_value;
+  for (const report::CommandWords& command : every_word().commands) {
+    for (const report::OptionWords& option : command.options) {
+      for (const std::string& name : option.names) takes_value[name] = option.takes != report::Takes::kNothing;
+    }
+  }
+  std::erase_if(takes_value, [](const auto& option) { return option.first == "--env" || option.first == "--set"; });
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const auto own = takes_value.find(typed[i].substr(0, typed[i].find('=')));
+    if (own == takes_value.end()) {
+      others.push_back(typed[i]);
+    } else if (own->second && own->first == typed[i] && i + 1 < typed.size() && !typed[i + 1].starts_with('-')) {
+      ++i;
+    }
+  }
+  return others;
+}
+
 // CLI11's complaint in one line; words it did not expect are told in the order they were typed.
 std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const CLI::App* asked,
                         const std::vector<std::string>& typed) {
@@ -249,7 +272,7 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const
   }
   std::ranges::replace(text, '\n', ' ');
   // SGLang's options typed here hold what they would behind --.
-  hide_in(text, {.release = supported_releases().back(), .argv = typed});
+  hide_in(text, {.release = supported_releases().back(), .argv = not_our_own(typed)});
   return text;
 }
 

@@ -19,10 +19,26 @@ import json
 import pathlib
 import random
 import re
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 LAUNCH = ("id", "args", "model", "device", "env", "config")
+
+
+FEW = 30  # launches a run: all lines of a batch share one budget of tries, and none should go without
+
+
+def checked(program, release, models, cases, *options):
+    """{id: what `check --batch` says of the launch}"""
+    rows = {}
+    for first in range(0, len(cases), FEW):
+        lines = "".join(json.dumps(c) + "\n" for c in cases[first:first + FEW])
+        run = subprocess.run([program, "check", "--batch", "-", "--sglang-version", release, "--models", str(models), *options], input=lines,
+                             capture_output=True, text=True, check=False)
+        assert run.returncode in (0, 1) and run.stdout, run.stderr
+        rows |= {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+    return rows
 
 
 def releases():

@@ -15,6 +15,7 @@ import pathlib
 import subprocess
 import sys
 
+import facts
 import remedies
 
 
@@ -24,9 +25,7 @@ def lines(path):
 
 
 def check(program, recorded, release, cases, *options):
-    run = subprocess.run([program, "check", "--batch", "-", "--models", str(recorded / "models"), "--sglang-version", release, *options],
-                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=True)
-    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+    return facts.checked(program, release, recorded / "models", cases, *options)
 
 
 def errors(row):

@@ -6,18 +6,13 @@
 """
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import facts
 
-
 def check(program, release, folder, cases, *options):
-    run = subprocess.run([program, "check", "--batch", "-", "--sglang-version", release, "--models", f"{folder}/models", *options],
-                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+    return facts.checked(program, release, f"{folder}/models", cases, *options)
 
 
 def errors(row):

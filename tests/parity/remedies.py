@@ -12,7 +12,6 @@ import collections
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -22,10 +21,7 @@ SEVERITIES = ("change", "warning", "error")
 
 
 def check(program, release, models, cases, *options):
-    run = subprocess.run([program, "check", "--batch", "-", "--sglang-version", release, "--models", str(models), "--fail-on", "never", *options],
-                         input="".join(json.dumps(c) + "\n" for c in cases), capture_output=True, text=True, check=False)
-    assert run.stdout or not cases, run.stderr
-    return {row["id"]: row for row in map(json.loads, run.stdout.splitlines())}
+    return facts.checked(program, release, models, cases, "--fail-on", "never", *options)
 
 
 ALIASES = [{"--tp-size", "--tensor-parallel-size", "--tp"}, {"--dp-size", "--data-parallel-size", "--dp"},
