@@ -24,8 +24,11 @@ namespace {
 
 std::optional<Finding> mla_prefill(const LaunchFacts& f) { return Finding{.field = f.prefill_field()}; }
 
+constexpr std::int64_t kMost = std::int64_t{1} << 30;  // more than any launch counts; two of them multiply in 64 bits
+
 // A draft of one branch: each step adds a token.
 Remedy chain_of(std::int64_t steps) {
+  if (steps > kMost) steps = 3;
   return together({to_give("--speculative-num-steps", {std::to_string(steps)}),
                    to_give("--speculative-eagle-topk", {"1"}),
                    to_give("--speculative-num-draft-tokens", {std::to_string(steps + 1)})});
@@ -75,10 +78,12 @@ std::optional<Finding> algorithm_for_others(const LaunchFacts& f) {
 
 // The chunk in whole pages, of each attention replica where these share it: the nearer one first.
 std::vector<std::string> whole_pages(const LaunchFacts& f) {
-  const std::int64_t unit = f.page_size() * std::max<std::int64_t>(1, f.attention_dp());
+  const std::int64_t page = f.page_size();
+  const std::int64_t groups = std::max<std::int64_t>(1, f.attention_dp());
   const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
   std::vector<std::string> list;
-  if (unit <= 0) return list;
+  if (page <= 0 || page > kMost || groups > kMost || chunk > kMost) return list;
+  const std::int64_t unit = page * groups;
   list.push_back(std::to_string((chunk / unit + 1) * unit));
   if (chunk >= unit) list.push_back(std::to_string(chunk / unit * unit));
   if (2 * (chunk % unit) < unit) std::ranges::reverse(list);
@@ -86,7 +91,9 @@ std::vector<std::string> whole_pages(const LaunchFacts& f) {
 }
 
 std::optional<Finding> chunk_in_pages(const LaunchFacts& f) {
-  return Finding{.remedies = {to_give("--chunked-prefill-size", whole_pages(f))}};
+  std::vector<std::string> sizes = whole_pages(f);
+  if (sizes.empty()) return Finding{};
+  return Finding{.remedies = {to_give("--chunked-prefill-size", std::move(sizes))}};
 }
 
 std::optional<Finding> hybrid_cache(const LaunchFacts& f) {
