@@ -202,10 +202,6 @@ class Literals {
 // Where other commands of the line end, in front of an argument, or begin, behind one.
 constexpr std::string_view kBetweenCommands = ";&|)";
 
-}  // namespace
-
-namespace {
-
 void hide(const std::vector<TextPart>& parts, std::string& text) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) text.replace(part->begin, part->size, kHidden);
 }
