@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/facts/model_classes.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -67,12 +68,22 @@ double activation_reserve_gib(const Launch& launch) {
   return (512.0 + static_cast<double>(tokens) * 1.5 + scratch) / 1024;
 }
 
+// Stages that share the layers out: a class that takes nothing from another stage builds all of them on each.
+static std::int64_t sharing_stages(const LaunchView& view) {
+  const Launch& launch = view.launch();
+  const bool whole =
+      launch.model != nullptr && std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
+        return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
+      });
+  return whole ? 1 : view.pp();
+}
+
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
   const LaunchView view(launch);
   const std::int64_t replicas = at_least_one(view.tp() / view.attention_tp());
   if (tp <= 0) tp = view.tp();
   WeightSplit split{.tp = tp,
-                    .pp = view.pp(),
+                    .pp = sharing_stages(view),
                     .attention_tp = at_least_one(tp / replicas),
                     .moe_tp = at_least_one(tp / view.ep() / view.moe_dp()),
                     .ep = view.ep(),

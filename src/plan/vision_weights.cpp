@@ -120,7 +120,7 @@ VisionWeights vision_weights(const ModelFacts& model) {
   if (any_architecture(model, {"Gemma4"})) {
     // Positions come from a table for each axis.
     const double positions = 2 * number(vision, {"position_embedding_size"}, 10240);
-    return {.cut = encoder(vision, inner, 3), .whole = width * (text + positions)};
+    return {.whole = width * (text + positions), .over_all = encoder(vision, inner, 3)};
   }
   if (any_architecture(model, {"Gemma3", "Llama4"})) {
     const double joined = any_architecture(model, {"Gemma3"}) ? width : 4 * width;

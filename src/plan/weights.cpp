@@ -369,8 +369,7 @@ Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, c
 // With attention data parallelism, tables are cut by attention's ranks; these models keep them whole instead
 // (enable_tp=not is_dp_attention_enabled()).
 bool whole_table(const ModelFacts& m) {
-  return any_architecture(m,
-                          {"Qwen3_5", "Qwen3VLFor", "Ernie4_5_VL", "ExaoneMoE", "Step3p5", "DeepseekV4", "SarvamMoE"});
+  return any_architecture(m, {"Qwen3_5", "Ernie4_5_VL", "ExaoneMoE", "Step3p5", "DeepseekV4", "SarvamMoE"});
 }
 
 // Scaled tables that are plain ones of torch, which no parallelism cuts.
@@ -461,7 +460,15 @@ bool shares_head(const ModelFacts& model) {
 // Classes that build their head on every pipeline stage; the others leave it to the last.
 bool head_on_every_stage(const ModelFacts& m) {
   return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
-                              "IQuestCoder", "Apertus", "Qwen2MoeFor", "Qwen3MoeFor", "MixtralFor"});
+                              "IQuestCoder", "Apertus", "ArceeFor", "Qwen2MoeFor", "Qwen3MoeFor", "MixtralFor"});
+}
+
+// A class that builds its table on every pipeline stage; the others leave it to the first.
+bool table_on_every_stage(const ModelFacts& m) { return any_architecture(m, {"MiniMaxM2"}); }
+
+// Whether the head is a matrix of its own although the configuration ties it to the table.
+bool builds_a_tied_head(const ModelFacts& m, const WeightSplit& split) {
+  return any_architecture(m, {"Lfm2", "ArceeFor"}) || (split.tp > 1 && any_architecture(m, {"SDAR"}));
 }
 
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
@@ -523,9 +530,11 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     stages[stage] += rank;
   };
   add_table(0, on_rank.table);
-  // LFM2 builds a head also where the table is one.
+  for (std::size_t stage = 1; table_on_every_stage(model) && stage < stages.size(); ++stage) {
+    stages[stage] += on_rank.table;
+  }
   const bool one_matrix = shares_head(model);
-  const bool shared = one_matrix && !any_architecture(model, {"Lfm2"});
+  const bool shared = one_matrix && !builds_a_tied_head(model, split);
   if (model.is_generation && (!shared || stages.size() > 1)) {
     add_table(stages.size() - 1, on_rank.head);
     if (one_matrix) parameters -= table;
