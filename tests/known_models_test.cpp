@@ -17,9 +17,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(KnownModels, AreMoreThanTwoHundredAndNoIdStandsTwice) {
+TEST(KnownModels, AreThreeHundredAndNoIdStandsTwice) {
   const auto ids = known_model_ids();
-  EXPECT_GE(ids.size(), 290U);
+  EXPECT_GE(ids.size(), 300U);
   EXPECT_EQ(std::set<std::string_view>(ids.begin(), ids.end()).size(), ids.size());
 }
 
@@ -31,6 +31,47 @@ TEST(KnownModels, HaveAnArchitectureAndAModelType) {
     EXPECT_NE(config->find("model_type"), nullptr) << id;
     const bool unnamed = id == "deepseek-ai/deepseek-vl2-tiny";  // its own file names none
     EXPECT_EQ(config->find("architectures") == nullptr, unnamed) << id;
+  }
+}
+
+// What the tests under test/registered/xpu and test/srt/xpu and the XPU page of SGLang launch, but for checkpoints
+// whose configuration no public repository holds: those stay unknown.
+TEST(KnownModels, AreWhatUpstreamLaunchesOnIntelGpus) {
+  for (const char* id : {"Alibaba-NLP/gte-Qwen2-1.5B-instruct",
+                         "BAAI/bge-reranker-v2-m3",
+                         "OpenGVLab/InternVL2_5-2B",
+                         "Qwen/Qwen2.5-1.5B",
+                         "Qwen/Qwen2.5-1.5B-Instruct",
+                         "Qwen/Qwen2.5-7B-Instruct",
+                         "Qwen/Qwen3-0.6B",
+                         "Qwen/Qwen3-14B",
+                         "Qwen/Qwen3-30B-A3B",
+                         "Qwen/Qwen3-32B",
+                         "Qwen/Qwen3-Reranker-0.6B",
+                         "Qwen/Qwen3-VL-2B-Thinking",
+                         "Qwen/Qwen3.5-35B-A3B",
+                         "Qwen/Qwen3.5-9B",
+                         "deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct",
+                         "deepseek-ai/DeepSeek-OCR",
+                         "gaunernst/DeepSeek-V2-Lite-Chat-FP8",
+                         "google/embeddinggemma-300m",
+                         "google/gemma-4-26B-A4B-it",
+                         "google/gemma-4-31B-it",
+                         "google/gemma-4-E2B",
+                         "google/gemma-4-E4B-it",
+                         "jason9693/Qwen2.5-1.5B-apeach",
+                         "lmsys/sglang-EAGLE3-LLaMA3.1-Instruct-8B",
+                         "meta-llama/Llama-2-7b-chat-hf",
+                         "meta-llama/Llama-3.1-8B-Instruct",
+                         "meta-llama/Llama-3.2-1B-Instruct",
+                         "meta-llama/Llama-3.2-3B-Instruct",
+                         "meta-llama/Llama-3.3-70B-Instruct",
+                         "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+                         "openai/gpt-oss-20b",
+                         "state-spaces/mamba-130m-hf",
+                         "z-lab/LLaMA3.1-8B-Instruct-DFlash-UltraChat",
+                         "zai-org/GLM-4.1V-9B-Thinking"}) {
+    EXPECT_NE(known_model(id), nullptr) << id;
   }
 }
 
@@ -67,7 +108,7 @@ TEST(KnownModels, AnotherNumberIsNoSlip) {
 // A word more is another model too, however short it is.
 TEST(KnownModels, AnotherWordIsNoSlip) {
   EXPECT_THAT(nearest_models("Qwen/Qwen3-8B-Instruct"), IsEmpty());
-  EXPECT_THAT(nearest_models("BAAI/bge-base-en-v1.5"), IsEmpty());
+  EXPECT_THAT(nearest_models("BAAI/bge-little-en-v1.5"), IsEmpty());
 }
 
 TEST(KnownModels, OtherSizesAreOfTheSameFamilyAndPublisher) {

@@ -65,6 +65,7 @@ TEST(Weights, OfPublishedCheckpointsAreAsManyAsTheyAreSaidToHave) {
   const Row rows[] = {
       {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-FP8", 120.6, 0.02},   // experts between two projections
       {"nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", 550.0, 0.03},  //
+      {"moonshotai/Kimi-K3", 2800.0, 0.03},                            // the same, under another name
       {"Qwen/Qwen-7B-Chat", 7.721, 0.002},                             // one width for gate and up together
       {"microsoft/Phi-3-small-8k-instruct", 7.39, 0.06},  // a width under a name of its own; its code shares the head
       {"tiiuae/falcon-40b", 41.84, 0.02}};                // two matrices a layer

@@ -253,7 +253,8 @@ void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split)
   const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
   const double width = s.number({"moe_intermediate_size", "intermediate_size"});
   const double sides = gated ? 3 : 2;
-  const double latent = s.number({"moe_latent_size"});  // experts between two projections that every rank holds
+  // Experts of Nemotron-H and Kimi-K3 stand between two projections that every rank holds.
+  const double latent = s.number({"moe_latent_size", "routed_expert_hidden_size"});
   l.experts += count * sides * (latent > 0 ? latent : s.hidden) * width;
   l.copied += 2 * s.hidden * latent;
   l.plain += count * s.hidden;
