@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -178,6 +179,8 @@ TEST(WeightFiles, AnIndexNamesFilesOfItsFolder) {
       {R"({"a": ""})", "puts a into a file outside of the folder: "},
       {R"({"a": 5})", "names no file for a"},
       {R"({"a": null})", "names no file for a"},
+      {R"({"a": {"weight_map": "m-1.safetensors"}})", "names no file for a"},
+      {R"({"a": ["m-1.safetensors"]})", "names no file for a"},
       {"null", "cannot be understood"},
       {"[]", "cannot be understood"},
   };
@@ -187,6 +190,46 @@ TEST(WeightFiles, AnIndexNamesFilesOfItsFolder) {
     ASSERT_TRUE(read_weight_files(dir.path())) << row.map;
     EXPECT_THAT(read_weight_files(dir.path())->faults, ElementsAre(HasSubstr(row.fault)));
   }
+}
+
+// A million tensors: one line each in the index, which is longer than any configuration, and no tree is made of it.
+TEST(WeightFiles, AMillionTensorsNeedNoTree) {
+  const TemporaryDirectory dir;
+  std::string index =
+      R"({"metadata": {"total_size": 8, "weight_map": {"x": "elsewhere"}}, "weight_map": {"a.weight": )";
+  index += R"("m-1.safetensors", "b": "m-1.safetensors")";
+  for (int i = 0; i < 1'000'000; ++i)
+    index += fmt::format(R"(, "model.layers.{}.mlp.experts.{}.down_proj.weight": "m-1.safetensors")", i % 64, i);
+  dir.file("model.safetensors.index.json", index + "}}");
+  dir.file("m-1.safetensors", shard(kTwo, 16));
+  ASSERT_GT(index.size(), std::size_t{64} << 20U);
+  const auto files = read_weight_files(dir.path());
+  ASSERT_TRUE(files);
+  EXPECT_THAT(files->faults, ::testing::IsEmpty());
+  EXPECT_EQ(files->files, 1U);
+}
+
+// Experts that differ in their number alone are counted together; their bytes are the same, and so is what follows.
+TEST(WeightFiles, ExpertsOfALayerAreOneTensorOfAllTheirBytes) {
+  const TemporaryDirectory dir;
+  std::string header = "{";
+  auto add = [&, at = 0](const std::string& name, const char* shape, int bytes) mutable {
+    header += fmt::format(R"({}"{}": {{"dtype": "BF16", "shape": {}, "data_offsets": [{}, {}]}})",
+                          header.size() > 1 ? ", " : "", name, shape, at, at + bytes);
+    at += bytes;
+  };
+  for (int e = 0; e < 12; ++e) add(fmt::format("model.layers.0.mlp.experts.{}.up_proj.weight", e), "[2, 2]", 8);
+  add("model.layers.0.mlp.experts.0.down_proj.weight", "[2, 2]", 8);
+  add("model.layers.1.mlp.experts.1.up_proj.weight", "[2, 2]", 8);
+  add("model.layers.0.mlp.experts.12.up_proj.weight", "[4]", 8);  // of another shape
+  add("model.layers.0.mlp.experts.gate_up_proj", "[2, 2]", 8);
+  dir.file("model.safetensors", shard(header + "}", 16 * 8));
+  const auto files = read_weight_files(dir.path());
+  ASSERT_TRUE(files);
+  EXPECT_THAT(files->faults, ::testing::IsEmpty());
+  EXPECT_EQ(files->bytes, 16 * 8);
+  EXPECT_EQ(files->tensors.size(), 5U);
+  EXPECT_EQ(files->tensors[0].bytes, 12 * 8);
 }
 
 // The loader takes the shards that the index names, whatever others are there.

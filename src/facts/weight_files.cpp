@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "preflight/value.h"
-#include "src/base/read_text.h"
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 namespace preflight::facts {
 namespace {
@@ -49,7 +49,40 @@ class Faults {
   std::size_t more_ = 0;
 };
 
-std::string fault_of(const fs::path& file, WeightFiles& out) {
+// Experts of a layer are alike, and thousands: those that differ in their number alone are one tensor of all their
+// bytes, since whoever counts asks each the same questions.
+class Tensors {
+ public:
+  explicit Tensors(std::vector<StoredTensor>& all) : all_(all) {}
+
+  void add(StoredTensor tensor) {
+    const std::string alike = expert_of_its_kind(tensor);
+    const auto [known, first] = alike.empty() ? std::pair{places_.end(), true} : places_.emplace(alike, all_.size());
+    if (first) {
+      all_.push_back(std::move(tensor));
+    } else {
+      all_[known->second].bytes += tensor.bytes;
+    }
+  }
+
+ private:
+  // Name, type and shape without the expert's number; "" for what is no expert's.
+  static std::string expert_of_its_kind(const StoredTensor& tensor) {
+    constexpr std::string_view kExperts = ".experts.";
+    const auto at = tensor.name.find(kExperts);
+    if (at == std::string::npos) return "";
+    const auto number = at + kExperts.size();
+    const auto end = tensor.name.find_first_not_of("0123456789", number);
+    if (end == std::string::npos || end == number) return "";
+    return fmt::format("{}{} {} {}", std::string_view(tensor.name).substr(0, number),
+                       std::string_view(tensor.name).substr(end), tensor.dtype, fmt::join(tensor.shape, ","));
+  }
+
+  std::vector<StoredTensor>& all_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+std::string fault_of(const fs::path& file, WeightFiles& out, Tensors& tensors) {
   std::error_code error;
   const auto status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) {
@@ -77,7 +110,7 @@ std::string fault_of(const fs::path& file, WeightFiles& out) {
   if (!read) return std::move(read.error());
   for (StoredTensor& tensor : read->tensors) {
     out.bytes += tensor.bytes;
-    out.tensors.push_back(std::move(tensor));
+    tensors.add(std::move(tensor));
   }
   const std::uint64_t whole = raw.size() + length + read->data_bytes;
   if (whole > size) return fmt::format("is cut short: {} of {} bytes", size, whole);
@@ -92,32 +125,83 @@ bool leads_outside(const fs::path& name) {
   return name.empty() || name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
 }
 
-// One entry of the index, tensor → shard.
-void take_entry(const std::string& tensor, const Value& shard, std::set<std::string>& shards, Faults& faults) {
-  if (!shard.is_string()) {
-    faults.add(fmt::format("{} names no file for {}", kIndex, tensor));
-  } else if (leads_outside(shard.as_string())) {
-    faults.add(fmt::format("{} puts {} into a file outside of the folder: {}", kIndex, tensor, shard.as_string()));
-  } else {
-    shards.insert(shard.as_string());
+// The index has an entry for every tensor, of which a checkpoint may have a million: read as it comes, without a tree.
+class IndexReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  IndexReader(std::set<std::string>& shards, Faults& faults) : shards_(shards), faults_(faults) {}
+
+  [[nodiscard]] bool found() const { return found_; }
+
+  bool null() override { return no_text(); }
+  bool boolean(bool /*v*/) override { return no_text(); }
+  bool number_integer(number_integer_t /*v*/) override { return no_text(); }
+  bool number_unsigned(number_unsigned_t /*v*/) override { return no_text(); }
+  bool number_float(number_float_t /*v*/, const string_t& /*s*/) override { return no_text(); }
+  bool binary(binary_t& /*v*/) override { return false; }
+  bool string(string_t& shard) override {
+    if (!of_map()) return no_text();
+    if (leads_outside(shard)) {
+      faults_.add(fmt::format("{} puts {} into a file outside of the folder: {}", kIndex, key_, shard));
+    } else {
+      shards_.insert(shard);
+    }
+    return true;
   }
-}
+  bool key(string_t& name) override {
+    key_ = name;
+    if (depth_ == 1) in_map_ = name == "weight_map";
+    return true;
+  }
+  bool start_object(std::size_t /*n*/) override {
+    if (depth_ == 1 && in_map_) {
+      found_ = true;
+    } else {
+      no_text();
+    }
+    return depth_++ < kMostNesting;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*n*/) override {
+    if (depth_ == 0) return false;
+    no_text();
+    return depth_++ < kMostNesting;
+  }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*e*/) override {
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool of_map() const { return in_map_ && depth_ == 2; }
+  bool no_text() {
+    if (of_map()) faults_.add(fmt::format("{} names no file for {}", kIndex, key_));
+    if (in_map_ && depth_ == 1) found_ = false;
+    return true;
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  static constexpr int kMostNesting = 100;
+  std::set<std::string>& shards_;
+  Faults& faults_;
+  std::string key_;
+  int depth_ = 0;
+  bool in_map_ = false;  // behind the key weight_map of the outermost object
+  bool found_ = false;   // and it is an object
+};
 
 // The shards that the index names. False: there is no index.
 bool shards_of_index(const fs::path& directory, std::set<std::string>& shards, Faults& faults) {
   const fs::path index = directory / kIndex;
   std::error_code error;
   if (!fs::is_regular_file(index, error)) return false;
-  const auto text = read_text(index.string());
-  const auto value = text ? Value::parse_json(*text) : Result<Value>(tl::make_unexpected(text.error()));
-  const Value* map = value && value->is_dict() ? value->find("weight_map") : nullptr;
-  if (map == nullptr || !map->is_dict()) {
-    faults.add(fmt::format("{} cannot be understood", kIndex));
-    return true;
-  }
-  for (const auto& [tensor, shard] : map->as_dict()) {
-    take_entry(tensor, shard, shards, faults);
-  }
+  std::ifstream in(index, std::ios::binary);
+  IndexReader reader(shards, faults);
+  const bool read = in && nlohmann::json::sax_parse(in, &reader);
+  if (!read || !reader.found()) faults.add(fmt::format("{} cannot be understood", kIndex));
   return true;
 }
 
@@ -202,8 +286,9 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
     shards = there;
     add_numbered(shards);
   }
+  Tensors tensors(out.tensors);
   for (const std::string& shard : shards) {
-    std::string fault = fault_of(fs::path(directory) / shard, out);
+    std::string fault = fault_of(fs::path(directory) / shard, out, tensors);
     ++out.files;
     if (!fault.empty()) faults.add(shard + " " + fault);
   }
