@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -158,6 +159,70 @@ TEST(Doctor, NumaNodesAreThereAndNumactlIsInstalled) {
   root.file("usr/bin/numactl", "");
   EXPECT_FALSE(on({"0", "1"}).second);
   EXPECT_EQ(examined(root, "HO021").first, "");
+}
+
+// Two cards on two nodes: what the variables leave counts from 0 again.
+TEST(Doctor, ARankIsBoundToTheNodeOfItsCard) {
+  const TemporaryDirectory root;
+  const auto bound = [&](Words nodes, Words options = {}) {
+    Words launch = {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--tp", "2", "--numa-node"};
+    launch.insert(launch.end(), nodes.begin(), nodes.end());
+    return examined(root, "HO022", launch, options);
+  };
+  for (const int i : {0, 1}) {
+    const std::string card = fmt::format("sys/class/drm/card{}/device/", i);
+    root.file(card + "vendor", "0x8086\n");
+    root.file(card + "device", "0xe211\n");
+    root.file(card + "uevent", fmt::format("DRIVER=xe\nPCI_SLOT_NAME=0000:{}3:00.0\n", i));
+    root.file(card + fmt::format("drm/renderD12{}/dev", 8 + i), "");
+    root.file(fmt::format("dev/dri/renderD12{}", 8 + i), "");
+  }
+  EXPECT_THAT(bound({"0", "1"}).first, ::testing::HasSubstr("tells no NUMA node"));
+  root.file("sys/class/drm/card0/device/numa_node", "0\n");
+  root.file("sys/class/drm/card1/device/numa_node", "1\n");
+  EXPECT_FALSE(bound({"0", "1"}).second);
+  EXPECT_TRUE(bound({"0", "0"}).second);
+  EXPECT_EQ(bound({"1", "1"}).first, "GPU 0 is on node 0, its rank on node 1");
+  EXPECT_EQ(examined(root, "HO022").first, "");
+}
+
+TEST(Doctor, RanksMayTraceEachOtherUpToYamasFirstScope) {
+  const TemporaryDirectory root;
+  const auto at = [&](const std::string& scope, const std::string& rights, const std::string& ranks = "2") {
+    root.file("proc/sys/kernel/yama/ptrace_scope", scope);
+    root.file("proc/self/status", "Name:\tsh\nCapEff:\t" + rights + "\n");
+    return examined(root, "HO023", {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--tp", ranks});
+  };
+  EXPECT_FALSE(at("0\n", "0000000000000000").second);
+  EXPECT_FALSE(at("1\n", "0000000000000000").second);
+  EXPECT_TRUE(at("2\n", "0000000000000000").second);
+  EXPECT_FALSE(at("2\n", "0000000000080000").second);
+  EXPECT_TRUE(at("3\n", "000001ffffffffff").second);
+  EXPECT_EQ(at("3\n", "0000000000000000", "1").first, "");
+}
+
+TEST(Doctor, RdmaOfAPartedServerNeedsLockedMemory) {
+  const TemporaryDirectory root;
+  const auto with = [&](const std::string& soft, const std::string& rights, const std::string& backend = "nixl") {
+    root.file("proc/self/limits",
+              "Limit                     Soft Limit           Hard Limit           Units     \n"
+              "Max locked memory         " +
+                  soft +
+                  "              unlimited            bytes     \n"
+                  "Max open files            1024                 1048576              files     \n");
+    root.file("proc/self/status", "CapEff:\t" + rights + "\n");
+    return examined(root, "HO024",
+                    {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "triton", "--disaggregation-mode",
+                     "prefill", "--disaggregation-transfer-backend", backend});
+  };
+  EXPECT_EQ(with("8388608", "0").first, "");  // no RDMA here
+  root.file("sys/class/infiniband/mlx5_0/node_guid", "");
+  EXPECT_EQ(with("8388608", "0"), (std::pair<std::string, bool>{"8.0 MiB may be locked; UCX wants 512 MiB", true}));
+  EXPECT_FALSE(with("536870912", "0").second);
+  EXPECT_FALSE(with("unlimited", "0").second);
+  EXPECT_THAT(with("8388608", "4000").first, ::testing::HasSubstr("CAP_IPC_LOCK"));
+  EXPECT_EQ(with("8388608", "0", "mooncake").first, "");
+  EXPECT_EQ(examined(root, "HO004").first, "1048576");
 }
 
 // Whether the rule could be judged at all, and the reason where not.

@@ -24,6 +24,7 @@
 #include "src/facts/packages.h"
 #include "src/intake/launch_input.h"
 #include "src/plan/memory_sheet.h"
+#include "src/python/integer.h"
 #include "src/report/doctor_report.h"
 #include "src/report/print.h"
 #include "src/rules/from_record.h"
@@ -54,6 +55,11 @@ std::string other_device(const Launch& launch) {
   const Value& given = launch.args[Field::device];
   const Value& device = launch.resolved.empty() || given.is_string() ? given : launch[Field::device];
   return device.is_string() && device.as_string() != "xpu" ? device.as_string() : "";
+}
+
+std::int64_t ranks_of(const Launch& launch) {
+  const auto ranks = integer::bounded_times(integer(launch, Field::tp_size, 1), integer(launch, Field::pp_size, 1));
+  return std::max<std::int64_t>(ranks, 1);
 }
 
 // More ranks than cards, as `check` says it; "" where they suffice.
@@ -96,7 +102,7 @@ Examined permission(const facts::Machine& machine, const std::string& other) {
 Examined shared_memory(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
   if (!host.shared_memory_bytes) return not_checked("HO003", "the size of /dev/shm is not known" + elsewhere);
   const std::string size = fmt::format("{:.2f} GiB", static_cast<double>(*host.shared_memory_bytes) / kGib);
-  const std::int64_t ranks = integer(launch, Field::tp_size, 1) * integer(launch, Field::pp_size, 1);
+  const std::int64_t ranks = ranks_of(launch);
   if (*host.shared_memory_bytes >= kLeastSharedMemory || ranks < 2) return fine("HO003", size);
   return wrong("HO003", fmt::format("/dev/shm has {}, and {} ranks share it", size, ranks));
 }
@@ -184,6 +190,64 @@ std::optional<Examined> numa(const facts::HostState& host, const Launch& launch,
   return fine("HO021", fmt::format("nodes {}", fmt::join(host.numa_nodes, ", ")));
 }
 
+// Ranks that --numa-node binds to another node than their card's.
+std::optional<Examined> near_cards(const facts::VisibleDevices& visible, const Launch& launch) {
+  if (launch.args.raw.empty()) return std::nullopt;
+  const Value& given = launch.args[Field::numa_node];
+  if (!given.is_list()) return std::nullopt;
+  const std::int64_t step = std::max<std::int64_t>(integer(launch, Field::gpu_id_step, 1), 1);
+  const std::int64_t least = std::max<std::int64_t>(integer(launch, Field::base_gpu_id, 0), 0);
+  const auto known = std::min(visible.numa_nodes.size(), given.as_list().size());
+  std::string far;
+  bool told = false;
+  for (std::int64_t gpu = least, rank = 0; gpu < static_cast<std::int64_t>(known) && rank < ranks_of(launch);
+       gpu += step, ++rank) {
+    const Value& node = given.as_list()[static_cast<std::size_t>(gpu)];
+    const int own = visible.numa_nodes[static_cast<std::size_t>(gpu)];
+    if (own < 0 || !node.is_int()) continue;
+    told = true;
+    if (node.as_int() == own) continue;
+    far += fmt::format("{}GPU {} is on node {}, its rank on node {}", far.empty() ? "" : "; ", gpu, own, node.as_int());
+  }
+  if (!told) return not_checked("HO022", "the kernel tells no NUMA node of these cards");
+  return far.empty() ? fine("HO022", "each rank is bound to its card's node") : wrong("HO022", far);
+}
+
+// oneCCL's ranks duplicate each other's file descriptors, which is a right to trace.
+std::optional<Examined> tracing(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
+  if (ranks_of(launch) < 2 || !other_device(launch).empty()) return std::nullopt;
+  if (!host.ptrace_scope && !elsewhere.empty())
+    return not_checked("HO023", "whether processes may trace each other is not known" + elsewhere);
+  constexpr std::uint64_t kTraceAll = std::uint64_t{1} << 19;  // CAP_SYS_PTRACE
+  const int scope = host.ptrace_scope.value_or(0);
+  const bool allowed = scope < 2 || (scope == 2 && (host.capabilities.value_or(0) & kTraceAll) != 0);
+  if (allowed) return fine("HO023", fmt::format("kernel.yama.ptrace_scope {}", scope));
+  return wrong("HO023",
+               fmt::format("kernel.yama.ptrace_scope is {}, and {} ranks exchange handles", scope, ranks_of(launch)));
+}
+
+// UCX, through which NIXL moves caches, leaves RDMA out where little memory may be locked.
+std::optional<Examined> locked_memory(const facts::HostState& host, const Launch& launch) {
+  constexpr std::uint64_t kLeastLocked = std::uint64_t{512} << 20;
+  constexpr std::uint64_t kLocksAll = std::uint64_t{1} << 14;  // CAP_IPC_LOCK
+  const auto is = [&](Field field, std::string_view word) {
+    if (launch.args.raw.empty()) return false;
+    const Value& value = launch.args[field];
+    return value.is_string() && value.as_string() == word;
+  };
+  const bool parted = is(Field::disaggregation_mode, "prefill") || is(Field::disaggregation_mode, "decode");
+  if (!parted || !is(Field::disaggregation_transfer_backend, "nixl") || !host.has_rdma) return std::nullopt;
+  if (!host.locked_memory_bytes) return not_checked("HO024", "how much memory may be locked is not known");
+  const std::uint64_t limit = *host.locked_memory_bytes;
+  if (limit == UINT64_MAX) return fine("HO024", "no limit");
+  const std::string size = fmt::format("{:.1f} MiB", static_cast<double>(limit) / (1 << 20));
+  if (limit >= kLeastLocked) return fine("HO024", size);
+  if ((host.capabilities.value_or(0) & kLocksAll) != 0)
+    return not_checked("HO024",
+                       size + " may be locked, and CAP_IPC_LOCK allows more: whether UCX counts that is not known");
+  return wrong("HO024", fmt::format("{} may be locked; UCX wants {} MiB", size, kLeastLocked >> 20));
+}
+
 std::string download_place(const LaunchInput& input, const Launch& launch) {
   const Value given = launch.args.raw.empty() ? Value() : launch.args[Field::download_dir];
   if (given.is_string() && !given.as_string().empty()) return given.as_string();
@@ -211,7 +275,11 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   if (prepared != nullptr) {
     out.push_back(shared_memory(host, launch, elsewhere));
     out.push_back(disk(host, *prepared, elsewhere));
-    if (auto bound = numa(host, launch, elsewhere)) out.push_back(std::move(*bound));
+    const auto visible = facts::visible_devices(machine, input.machine.variables);
+    for (auto& one : {numa(host, launch, elsewhere), near_cards(visible, launch), tracing(host, launch, elsewhere),
+                      locked_memory(host, launch)}) {
+      if (one) out.push_back(*one);
+    }
   }
   const bool own = prepared != nullptr && prepared->machine.has_value();  // of the interpreter that the launch names
   const auto& packages = own ? prepared->machine->packages : input.machine.facts.packages;

@@ -119,6 +119,7 @@ std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
     card.integrated = profile->integrated;
   }
   card.tiles = tiles_of(directory, device, profile);
+  card.numa_node = number<int>(attribute(device / "numa_node"), 10).value_or(-1);
   card.driver_mib = memory_of(directory, device, card.tiles);
   const auto renders = names_in(device / "drm", "renderD");
   if (!renders.empty()) {
@@ -170,6 +171,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 struct Unit {
   DeviceFacts device;
   int tiles = 1;  // that it consists of; 0 = not known
+  int numa_node = -1;
 };
 
 // "0", "0.1", and in the selector "*" and "0.*".
@@ -389,11 +391,15 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env, c
   std::vector<Unit> units;  // one per index of the mask
   for (const Card* card : cards) {
     const DeviceFacts device = device_of(*card, whole);
-    for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile) units.push_back({device, whole ? card->tiles : 1});
+    for (int tile = 0; tile < (whole ? 1 : card->tiles); ++tile)
+      units.push_back({device, whole ? card->tiles : 1, card->numa_node});
   }
   out.restricted = mask(units, env, whole, out.notes) || out.restricted;
   out.restricted = select(units, env, out.notes) || out.restricted;
-  for (Unit& unit : units) out.devices.push_back(std::move(unit.device));
+  for (Unit& unit : units) {
+    out.numa_nodes.push_back(unit.numa_node);
+    out.devices.push_back(std::move(unit.device));
+  }
   return out;
 }
 

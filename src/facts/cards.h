@@ -29,6 +29,7 @@ struct Card {
   std::optional<DeviceFacts> profile = {};  // what torch reports of this card
   std::string render_node = {};             // "renderD128"
   bool may_open = false;                    // this user may open the render node
+  int numa_node = -1;                       // that its slot hangs on; -1: the kernel tells none
 };
 
 struct Machine {
@@ -41,7 +42,8 @@ Machine read_cards(const std::filesystem::path& sysroot = "/");
 struct VisibleDevices {
   std::vector<DeviceFacts> devices;  // one per torch device; `count` is meaningless in them; no memory_mib: not known
   std::vector<std::string> notes;
-  bool restricted = false;  // a variable left some out
+  bool restricted = false;           // a variable left some out
+  std::vector<int> numa_nodes = {};  // of each device; -1: not known
 };
 
 // What torch.xpu sees of these cards with these variables, in a container that is given no more than `limit`.

@@ -1,6 +1,5 @@
 #include "src/facts/host.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -69,6 +68,46 @@ static std::optional<bool> numactl_in(const fs::path& sysroot) {
   return fs::exists(sysroot / "usr/bin/numactl", error);
 }
 
+// "Max locked memory  8388608  8388608  bytes" of /proc/self/limits: the soft limit, then the hard one.
+static std::optional<std::uint64_t> process_limit(const fs::path& sysroot, std::string_view name, bool hard) {
+  std::istringstream in(system_text(sysroot / "proc/self/limits"));
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(name)) continue;
+    std::istringstream rest(line.substr(name.size()));
+    std::string soft;
+    std::string most;
+    if (!(rest >> soft >> most)) return std::nullopt;
+    const std::string& text = hard ? most : soft;
+    if (text == "unlimited") return UINT64_MAX;
+    std::uint64_t value = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return bad == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// "CapEff:\t000001ffffffffff" of /proc/self/status.
+static std::optional<std::uint64_t> effective_capabilities(const fs::path& sysroot) {
+  std::istringstream in(system_text(sysroot / "proc/self/status"));
+  for (std::string word; in >> word;) {
+    std::uint64_t bits = 0;
+    if (word == "CapEff:" && in >> std::hex >> bits) return bits;
+  }
+  return std::nullopt;
+}
+
+static std::optional<int> yama_scope(const fs::path& sysroot) {
+  std::istringstream in(system_text(sysroot / "proc/sys/kernel/yama/ptrace_scope"));
+  int scope = 0;
+  return in >> scope ? std::optional(scope) : std::nullopt;
+}
+
+static bool any_entry(const fs::path& folder) {
+  std::error_code error;
+  const fs::directory_iterator it(folder, error);
+  return !error && it != fs::directory_iterator();
+}
+
 bool listens_on(std::int64_t port, const fs::path& sysroot) {
   constexpr std::string_view kListening = "0A";
   for (const char* name : {"proc/net/tcp", "proc/net/tcp6"}) {
@@ -98,9 +137,11 @@ HostState read_host(std::int64_t port, const std::string& download_place, const 
     if (const auto found = file_system(shm))
       out.shared_memory_bytes = static_cast<std::uint64_t>(found->f_blocks) * found->f_frsize;
   }
-  rlimit files{};
-  if (here && getrlimit(RLIMIT_NOFILE, &files) == 0)
-    out.most_open_files = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
+  out.most_open_files = process_limit(sysroot, "Max open files", true);
+  out.locked_memory_bytes = process_limit(sysroot, "Max locked memory", false);
+  out.capabilities = effective_capabilities(sysroot);
+  out.ptrace_scope = yama_scope(sysroot);
+  out.has_rdma = any_entry(sysroot / "sys/class/infiniband");
   out.numa_nodes = nodes_of(sysroot);
   out.has_numactl = numactl_in(sysroot);
   std::error_code error;

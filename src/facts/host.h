@@ -1,7 +1,8 @@
 // The host a launch would run on: limits and places that end launches when they are too small or taken.
 //
 // Only looked at when asked (`doctor`); nothing is written and nothing is sent. What a tree of another machine does not
-// hold is not known: this machine's is never told for it. Sources: proc(5), getrlimit(2), statvfs(3). Tested by
+// hold is not known: this machine's is never told for it. Sources: proc(5), getrlimit(2), statvfs(3),
+// Linux Documentation/admin-guide/LSM/Yama. Tested by
 // doctor_test.cpp.
 #pragma once
 
@@ -21,6 +22,10 @@ struct HostState {
   std::string disk;                                  // that place
   std::set<std::int64_t> numa_nodes;                 // empty: not known
   std::optional<bool> has_numactl;                   // nullopt: not known
+  std::optional<std::uint64_t> locked_memory_bytes;  // the soft limit; UINT64_MAX: none
+  std::optional<std::uint64_t> capabilities;         // of this process, a bit each (capabilities(7))
+  std::optional<int> ptrace_scope;                   // of the Yama security module; nullopt: none, or not known
+  bool has_rdma = false;                             // a device of class infiniband
 };
 
 HostState read_host(std::int64_t port, const std::string& download_place, const std::filesystem::path& sysroot = "/");

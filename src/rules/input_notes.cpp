@@ -264,6 +264,35 @@ const Rule kRules[] = {
      .fix = "Install numactl, and name nodes that numactl --hardware lists.",
      .source = "sglang/srt/utils/numa_utils.py",
      .need = RuleNeed::kNothing},
+    {.id = "HO022",
+     .severity = Severity::kWarning,
+     .field = Field::numa_node,
+     .summary = "a rank is bound to another NUMA node than its card's",
+     .why = "What host and card exchange then crosses the sockets. Where --numa-node is not given, 0.5.23 looks up the "
+            "card's own node and binds the rank to that.",
+     .fix = "--numa-node with each card's own node, as /sys/class/drm/card*/device/numa_node has it.",
+     .source = "sglang/srt/utils/numa_utils.py 0.5.23, get_numa_node_if_available",
+     .need = RuleNeed::kNothing},
+    {.id = "HO023",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .summary = "ranks may not duplicate each other's file descriptors",
+     .why =
+         "oneCCL passes memory handles by pidfd_getfd, a right to trace. It asks for that right among its own ranks, "
+         "which Yama grants up to ptrace_scope 1; at 2 only CAP_SYS_PTRACE helps, at 3 nothing.",
+     .fix = "sysctl kernel.yama.ptrace_scope=1, or at 2 the capability CAP_SYS_PTRACE.",
+     .source = "oneapi-src/unified-memory-framework#979, vllm-project/vllm#48953, Linux Documentation LSM/Yama",
+     .need = RuleNeed::kNothing},
+    {.id = "HO024",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .field = Field::disaggregation_transfer_backend,
+     .summary = "little memory may be locked for RDMA",
+     .why = "UCX, on which NIXL rests, turns RDMA off where less than 512 MiB may be locked, or fails to register "
+            "buffers; docker hands 8 MiB down to a container.",
+     .fix = "ulimit -l unlimited, docker run --ulimit memlock=-1, or LimitMEMLOCK=infinity of the service.",
+     .source = "openucx/ucx#8085, openucx/ucx#8229, mlcommons/mlperf-automations#664",
+     .need = RuleNeed::kNothing},
 };
 
 }  // namespace

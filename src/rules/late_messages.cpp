@@ -32,7 +32,7 @@ constexpr LateMessage kTable[] = {
     {"ur_result_error_device_lost", "", "", "", {"KI003", "KI004"}},
     {"ur_result_error_unknown", "", "", "", {"KI011"}},
     {"could not open device directory", "", "", "", {"KI004", "KI012"}},
-    {"pidfd is not supported", "", "", "", {"KI004", "KI012"}},
+    {"pidfd is not supported", "", "", "", {"KI004", "KI012", "HO023"}},
     {"bindless_heaps_helper cpp", "", "", "", {"KI014"}},
     {"address already in use", "", "", "", {"HO005"}},
     {"too many open files", "", "", "", {"HO004"}},
@@ -41,6 +41,7 @@ constexpr LateMessage kTable[] = {
     {"libur_loader so", "ImportError", "", "", {"HO020"}},
     {"libsycl so", "ImportError", "", "", {"HO020", "HO007"}},
     {"numactl not found", "", "", "", {"HO021"}},
+    {"", "IndexError", "get_numa_node_if_available", "", {"PL013"}},
     // Model classes.
     {"are not supported for now", "ValueError", "", "", {"MC001"}},
     {"", "ValueError", "_raise_for_unsupported", "", {"MC001"}},

@@ -83,8 +83,8 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
   return list;
 }
 
-std::optional<Finding> device_count(const LaunchFacts& f) {
-  if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
+// The last device that a rank of this node is given.
+std::int64_t highest_gpu(const LaunchFacts& f) {
   const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
   const std::int64_t step = std::max<std::int64_t>(1, f.integer(Field::gpu_id_step, 1));
   const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
@@ -94,7 +94,12 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
   const auto times = integer::bounded_times;
   const std::int64_t replicas = times(times(times(f.ordinary_dp() - 1, f.tp()), f.pp()), step);
   const std::int64_t stages = add(times(pp_here - 1, tp_here), times(tp_here - 1, step));
-  const std::int64_t highest = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
+  return add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
+}
+
+std::optional<Finding> device_count(const LaunchFacts& f) {
+  if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
+  const std::int64_t highest = highest_gpu(f);
   if (highest < f.device().count) return std::nullopt;
   const int count = f.device().count;  // after masks, tiles and what its container is given
   const std::string seen = count == 0   ? "no GPU"
@@ -102,6 +107,17 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
   return Finding{.message = fmt::format("the launch needs GPU {} but sees {}", highest, seen),
                  .remedies = fewer_ranks(f)};
+}
+
+// The list is read at the index of the rank's device.
+std::optional<Finding> too_few_numa_nodes(const LaunchFacts& f) {
+  const Value& nodes = f[Field::numa_node];
+  if (!nodes.is_list()) return std::nullopt;
+  const auto named = static_cast<std::int64_t>(nodes.as_list().size());
+  const std::int64_t highest = highest_gpu(f);
+  if (highest < named) return std::nullopt;
+  return Finding{.message = fmt::format("--numa-node names {} node{} and a rank runs on GPU {}", named,
+                                        named == 1 ? "" : "s", highest)};
 }
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
@@ -601,6 +617,20 @@ const Rule kRules[] = {
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
                "sglang/srt/mem_cache/kv_cache_configurator.py",
      .need = RuleNeed::kWholeModel},
+    {.id = "PL013",
+     .field = Field::numa_node,
+     .summary = "fewer NUMA nodes than GPUs",
+     .why =
+         "--numa-node has one node for every GPU from 0 on, also for those that --base-gpu-id and --gpu-id-step pass "
+         "over. A rank whose GPU it does not reach ends with IndexError before its process starts.",
+     .remedies = {drop("--numa-node"), words("one node for each GPU up to the last one used")},
+     .source = "sglang/srt/utils/numa_utils.py, get_numa_node_if_available",
+     .need = RuleNeed::kNothing,
+     .check = too_few_numa_nodes,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2 --numa-node 0"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --base-gpu-id 2 --numa-node 0 1"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2 --numa-node 0 0"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2"}}}},
 };
 
 }  // namespace
