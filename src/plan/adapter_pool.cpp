@@ -13,13 +13,20 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLinear = {"qkv_proj", "o_proj", "gate_up_proj", "down_proj"};
 
+// Experts have buffers of their own kind, which these names do not cover; attention beside them is cut as everywhere.
+bool beside_experts(const ModelFacts& m, const AdapterShape& shape) {
+  const bool mlp =
+      shape.all || shape.all_linear || shape.modules.contains("gate_up_proj") || shape.modules.contains("down_proj");
+  return !mlp && config_int(m, "head_dim") > 0;  // a class that fills the width in with none ends in TypeError
+}
+
 // Their classes have widths of their own (get_hidden_dim), or layers that these four names do not cover.
-bool has_usual_widths(const ModelFacts& m) {
+bool has_usual_widths(const ModelFacts& m, const AdapterShape& shape) {
   constexpr std::array<std::string_view, 4> kOwn = {"Laguna", "Gemma4", "Gemma3n", "Llama4"};
   const bool own = std::ranges::any_of(kOwn, [&](std::string_view name) {
     return std::ranges::any_of(m.architectures, [&](const std::string& a) { return a.starts_with(name); });
   });
-  return !own && !m.is_mla() && !m.is_multimodal && routed_experts(m) == 0 &&
+  return !own && !m.is_mla() && !m.is_multimodal && (routed_experts(m) == 0 || beside_experts(m, shape)) &&
          recurrent_state(m) == RecurrentState::kNone && m.hidden_size > 0 && m.head_dim > 0;
 }
 
@@ -76,7 +83,7 @@ std::set<std::string> modules_of(const ModelFacts& m, const AdapterShape& shape)
 
 std::optional<std::int64_t> adapter_pool_bytes(const LaunchView& view, const AdapterShape& shape) {
   const ModelFacts& m = view.model();
-  if (!has_usual_widths(m) || shape.rank < 0 || view.on(Field::enable_dp_lm_head)) return std::nullopt;
+  if (!has_usual_widths(m, shape) || shape.rank < 0 || view.on(Field::enable_dp_lm_head)) return std::nullopt;
   const Slot slot(view);
   const std::set<std::string> modules = modules_of(m, shape);
   // Table and head each make room for both where both are named.
