@@ -275,6 +275,29 @@ TEST(Facts, TheImageAndTheInstalledPackageNameTheRelease) {
   EXPECT_THAT(unknown["notes"].dump(), HasSubstr("not known here"));
 }
 
+// A launch in a file is told the same of its image as a pasted one.
+TEST(Facts, TheImageOfALaunchInAFileSaysWhatItDoesNotSay) {
+  const TemporaryDirectory dir;
+  const auto notes = [&](const std::string& image, Words options = {}) {
+    dir.file("s.sh",
+             "docker run " + image + " python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B --device xpu\n");
+    Words words = {"check", "--no-kernel", "--format", "json"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.push_back(dir.path() + "/s.sh");
+    const auto report = nlohmann::json::parse(run_tool(words).out, nullptr, false);
+    EXPECT_TRUE(report.is_object());
+    const auto& launch = report["launches"][0];
+    const auto& facts = launch.contains("report") ? launch["report"]["facts"] : launch["facts"];
+    return facts["release"]["value"].get<std::string>() + " " + facts["notes"].dump();
+  };
+  EXPECT_EQ(notes("lmsysorg/sglang:v0.5.19-xpu"), "0.5.19 []");
+  EXPECT_THAT(notes("lmsysorg/sglang:v0.5.19-xpu", {"--sglang-version", "0.5.23"}),
+              HasSubstr("is SGLang 0.5.19; the launch is judged as 0.5.23"));
+  EXPECT_THAT(notes("lmsysorg/sglang@sha256:abcdef0123456789"), HasSubstr("does not say which release it holds"));
+  EXPECT_THAT(notes("lmsysorg/sglang:v0.9.0"), HasSubstr("not known here"));
+  EXPECT_THAT(notes("vendor/serving:v1"), Not(HasSubstr("release it holds")));
+}
+
 TEST(Facts, TheLaunchsOwnInterpreterHasThePackages) {
   const TemporaryDirectory dir;
   const auto venv = [&](const std::string& name, const std::string& release) {

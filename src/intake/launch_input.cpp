@@ -636,13 +636,8 @@ LaunchInput of_its_own(const LaunchInput& input, const sources::LaunchCommand& l
   LaunchInput one = input;
   one.found = &launch;
   take_program(program_of(input, launch), one.machine);
-  SourcedText& judged = one.machine.facts.release;
-  one.release = parse_release(judged.value).value_or(one.release);
-  const auto release = facts::release_of_version(launch.release);
-  if (!release || judged.origin == Origin::kGiven) return one;
-  if (one.release != release->release || judged.value != release->release.text())
-    judged = {release->release.text(), Origin::kImage, launch.image};
-  one.release = release->release;
+  take_image(launch.image, launch.release, one.machine);
+  one.release = parse_release(one.machine.facts.release.value).value_or(one.release);
   return one;
 }
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "preflight/release.h"
+#include "src/base/ascii_case.h"
 #include "src/facts/host_memory.h"
 #include "src/intake/facts_file.h"
 #include "src/sources/image_tag.h"
@@ -69,12 +70,16 @@ Result<facts::Packages> packages_of(const GivenMachine& given, const Environment
   return facts::read_packages(given.python, variables);
 }
 
+std::string unnamed(const std::string& image) {
+  return fmt::format("the image {} does not say which release it holds", image);
+}
+
 // The release of the image that the command names.
 void read_image(const std::string& command, MachineLookup& lookup) {
   const auto tag = sources::sglang_image(command);
   if (!tag) return;
   if (tag->version.empty()) {
-    lookup.facts.notes.push_back(fmt::format("the image {} does not say which release it holds", tag->image));
+    lookup.facts.notes.push_back(unnamed(tag->image));
   } else if (auto image = judged(tag->version, Origin::kImage, tag->image, lookup.facts.notes)) {
     lookup.image = std::move(*image);
   }
@@ -288,6 +293,26 @@ void take_program(const LaunchProgram& program, MachineLookup& lookup) {
         fmt::format("{} has no packages that are found here: what is installed for it is not known", program.file));
   }
   decide_release(lookup);  // an unsupported --sglang-version has been refused before
+}
+
+void take_image(const std::string& image, const std::string& version, MachineLookup& lookup) {
+  std::vector<std::string> told;
+  SourcedText& release = lookup.facts.release;
+  if (version.empty()) {
+    if (ascii_lower(image).find("sglang") != std::string::npos) told.push_back(unnamed(image));
+  } else if (const auto named = judged(version, Origin::kImage, image, told)) {
+    if (release.origin == Origin::kGiven) {
+      differs(*named, release, told);
+    } else if (release.value != named->value) {
+      release = *named;
+    }
+  }
+  for (std::string& note : told) {  // a pasted text's image has been told of already
+    const auto has = [&](const std::vector<std::string>& notes) {
+      return std::ranges::find(notes, note) != notes.end();
+    };
+    if (!has(lookup.release_notes) && !has(lookup.facts.notes)) lookup.release_notes.push_back(std::move(note));
+  }
 }
 
 namespace {
