@@ -5,8 +5,11 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "src/base/limits.h"
 #include "src/facts/kinds.h"
@@ -271,17 +274,26 @@ bool gated_mlp(const ModelFacts& m) {
                                "Starcoder2", "Arcee", "Apertus", "Persimmon", "FalconForCausalLM"});
 }
 
-bool expert_layer(const Shape& s, std::int64_t layer) {
-  if (routed_experts(s.m) == 0) return false;
-  if (any_architecture(s.m, {"DeepseekV4"})) return true;  // whatever its configuration class fills in
-  if (layer < integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"})) return false;
-  if (const Value* only = s.text.find("mlp_only_layers"); only != nullptr && only->is_list()) {
-    const auto& list = only->as_list();
-    if (std::find(list.begin(), list.end(), Value(layer)) != list.end()) return false;
-  }
+bool holds(const Value* list, std::int64_t number) {
+  if (list == nullptr || !list->is_list()) return false;
+  return std::find(list->as_list().begin(), list->as_list().end(), Value(number)) != list->as_list().end();
+}
+
+// Which layers hold experts; the configuration is asked once for all of them.
+std::vector<bool> expert_layers(const Shape& s, std::int64_t layers) {
+  const auto count = static_cast<std::size_t>(layers);
+  if (routed_experts(s.m) == 0) return std::vector<bool>(count, false);
+  if (any_architecture(s.m, {"DeepseekV4"})) return std::vector<bool>(count, true);  // whatever its class fills in
+  const std::int64_t first = integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"});
+  const Value* dense = s.text.find("mlp_only_layers");
   const std::int64_t step =
       integer(s.text, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"}, 1);
-  return step <= 1 || (layer + 1) % step == 0;
+  std::vector<bool> out(count);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    out[static_cast<std::size_t>(layer)] =
+        layer >= first && !holds(dense, layer) && (step <= 1 || (layer + 1) % step == 0);
+  }
+  return out;
 }
 
 // Nemotron-H writes its layers as letters: M Mamba, * attention, - dense, E experts.
@@ -298,74 +310,122 @@ std::string layer_letters(const Shape& s) {
   return letters;
 }
 
-bool linear_layer(const Shape& s, std::int64_t layer) {
+// Which layers attend linearly, or by a state of their own; the configuration is asked once for all of them.
+std::vector<bool> linear_layers(const Shape& s, std::int64_t layers) {
+  std::vector<bool> out(static_cast<std::size_t>(layers), false);
+  const auto fill = [&](const auto& is_linear) {
+    for (std::int64_t layer = 0; layer < layers; ++layer) out[static_cast<std::size_t>(layer)] = is_linear(layer);
+  };
+  const Value* types = s.text.find("layer_types");
   if (const Value* kimi = s.text.find("linear_attn_config"); kimi != nullptr && kimi->is_dict()) {
     const Value* list = kimi->find("kda_layers");  // counted from 1
-    return list != nullptr && list->is_list() &&
-           std::find(list->as_list().begin(), list->as_list().end(), Value(layer + 1)) != list->as_list().end();
-  }
-  if (any_architecture(s.m, {"Qwen3Next", "Qwen3_5"})) {
+    fill([&](std::int64_t layer) { return holds(list, layer + 1); });
+  } else if (any_architecture(s.m, {"Qwen3Next", "Qwen3_5"})) {
     const std::int64_t interval = integer(s.text, {"full_attention_interval"}, 4);
-    return interval > 0 && (layer + 1) % interval != 0;
+    fill([&](std::int64_t layer) { return interval > 0 && (layer + 1) % interval != 0; });
+  } else if (types != nullptr && types->is_list()) {
+    const auto& list = types->as_list();
+    fill([&](std::int64_t layer) {
+      if (layer >= static_cast<std::int64_t>(list.size())) return false;
+      const Value& type = list[static_cast<std::size_t>(layer)];
+      return type == Value("mamba") || type == Value("linear_attention") || type == Value("conv");
+    });
   }
-  if (const Value* types = s.text.find("layer_types");
-      types != nullptr && types->is_list() && layer < static_cast<std::int64_t>(types->as_list().size())) {
-    const Value& type = types->as_list()[static_cast<std::size_t>(layer)];
-    return type == Value("mamba") || type == Value("linear_attention") || type == Value("conv");
-  }
-  return false;
+  return out;
 }
 
-Layer layer_of(const Shape& s, std::int64_t index, const std::string& letters, const WeightSplit& split) {
-  Layer l;
-  const bool gated = gated_mlp(s.m);
-  const double width = dense_width(s);
-  if (index < static_cast<std::int64_t>(letters.size())) {
-    switch (letters[static_cast<std::size_t>(index)]) {
+// Layers by what they are made of. Most of a model's are alike: each kind is counted once.
+class Layers {
+ public:
+  Layers(const Shape& s, std::int64_t layers, const WeightSplit& split)
+      : s_(s),
+        split_(split),
+        letters_(layer_letters(s)),
+        linear_(linear_layers(s, layers)),
+        experts_(expert_layers(s, layers)) {}
+
+  const Layer& at(std::int64_t index) {
+    const auto i = static_cast<std::size_t>(index);
+    const auto& window = s_.m.swa_layer_ids;
+    const bool windowed = std::find(window.begin(), window.end(), index) != window.end();
+    const char letter = i < letters_.size() ? letters_[i] : '\0';
+    // Layers of compressed attention differ one by one.
+    const std::int64_t own = compressed_ ? index : 0;
+    const Key key{letter, linear_[i], experts_[i], windowed, own};
+    const auto [it, is_new] = known_.try_emplace(key);
+    if (is_new) it->second = letter != '\0' ? lettered(letter, index) : layer_of(index);
+    return it->second;
+  }
+
+ private:
+  using Key = std::tuple<char, bool, bool, bool, std::int64_t>;
+
+  [[nodiscard]] Layer lettered(char letter, std::int64_t index) const {
+    Layer l;
+    switch (letter) {
       case 'M':
-        add_mamba2(s, l);
+        add_mamba2(s_, l);
         break;
       case '*':
-        add_ordinary_attention(s, l, index);
+        add_ordinary_attention(s_, l, index);
         break;
       case 'E':
-        add_experts(s, l, gated, split);
+        add_experts(s_, l, gated_, split_);
         break;
       default:
-        add_dense(s, l, width, gated);
+        add_dense(s_, l, width_, gated_);
     }
     return l;
   }
-  const bool parallel = any_architecture(s.m, {"FalconH1"});  // Mamba and attention side by side
-  if (parallel || (linear_layer(s, index) && any_architecture(s.m, {"Granite"}))) {
-    add_mamba2(s, l);
-  } else if (linear_layer(s, index) && any_architecture(s.m, {"KimiLinear"})) {
-    add_kimi_delta(s, l);
-  } else if (linear_layer(s, index) && any_architecture(s.m, {"Lfm2"})) {
-    add_short_conv(s, l);
-  } else if (linear_layer(s, index)) {
-    add_gated_delta(s, l);
-  }
-  if (parallel || !linear_layer(s, index)) {
-    if (any_architecture(s.m, {"DeepseekV4"})) {
-      add_compressed_attention(s, l, index);
-    } else if (s.m.is_mla()) {
-      add_mla(s, l);
+
+  [[nodiscard]] Layer layer_of(std::int64_t index) const {
+    Layer l;
+    add_mixing(l, index);
+    if (experts_[static_cast<std::size_t>(index)]) {
+      add_experts(s_, l, gated_, split_);
+      // Gemma 4 runs a dense layer beside its experts.
+      if (any_architecture(s_.m, {"Gemma4"})) add_dense(s_, l, width_, gated_);
+    } else if (any_architecture(s_.m, {"Lfm2"})) {
+      add_dense(s_, l, lfm2_width(s_), true);
     } else {
-      add_ordinary_attention(s, l, index);
+      add_dense(s_, l, s_.number({"intermediate_size_mlp"}, whole(width_)), gated_);
+    }
+    return l;
+  }
+
+  // Attention, or what stands in its place.
+  void add_mixing(Layer& l, std::int64_t index) const {
+    const bool linear = linear_[static_cast<std::size_t>(index)];
+    const bool parallel = any_architecture(s_.m, {"FalconH1"});  // Mamba and attention side by side
+    if (parallel || (linear && any_architecture(s_.m, {"Granite"}))) {
+      add_mamba2(s_, l);
+    } else if (linear && any_architecture(s_.m, {"KimiLinear"})) {
+      add_kimi_delta(s_, l);
+    } else if (linear && any_architecture(s_.m, {"Lfm2"})) {
+      add_short_conv(s_, l);
+    } else if (linear) {
+      add_gated_delta(s_, l);
+    }
+    if (linear && !parallel) return;
+    if (compressed_) {
+      add_compressed_attention(s_, l, index);
+    } else if (s_.m.is_mla()) {
+      add_mla(s_, l);
+    } else {
+      add_ordinary_attention(s_, l, index);
     }
   }
-  if (expert_layer(s, index)) {
-    add_experts(s, l, gated, split);
-    // Gemma 4 runs a dense layer beside its experts.
-    if (any_architecture(s.m, {"Gemma4"})) add_dense(s, l, width, gated);
-  } else if (any_architecture(s.m, {"Lfm2"})) {
-    add_dense(s, l, lfm2_width(s), true);
-  } else {
-    add_dense(s, l, s.number({"intermediate_size_mlp"}, whole(width)), gated);
-  }
-  return l;
-}
+
+  const Shape& s_;
+  const WeightSplit& split_;
+  std::string letters_;
+  std::vector<bool> linear_;
+  std::vector<bool> experts_;
+  bool gated_ = gated_mlp(s_.m);
+  double width_ = dense_width(s_);
+  bool compressed_ = any_architecture(s_.m, {"DeepseekV4"});
+  std::map<Key, Layer> known_;
+};
 
 // With attention data parallelism, tables are cut by attention's ranks; these models keep them whole instead
 // (enable_tp=not is_dp_attention_enabled()).
@@ -544,12 +604,12 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
     }
   }
 
-  const std::string letters = layer_letters(s);
+  Layers all(s, layers, split);
   std::int64_t index = 0;
   for (std::size_t stage = 0; stage < counts.size(); ++stage) {
     for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
       const double before = stages[stage];
-      const Layer l = layer_of(s, index, letters, split);
+      const Layer& l = all.at(index);
       add(stage, l.attention, bytes.linear, d(s.attention_ranks));
       add(stage, l.copied, bytes.linear, 1);
       add(stage, l.plain, bytes.plain, 1);
