@@ -162,6 +162,18 @@ TEST(ModelFacts, RefuseWhatPythonCannotRead) {
        kNew, "StrictDataclassClassValidationError parse"},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"hidden_size":"big"})", kNew,
        "StrictDataclassFieldValidationError parse"},
+      // labels are counted by whole numbers, and their keys are read as such
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":"two"})", kNew, "TypeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":null})", kOld, "TypeError patched"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":2.0})", kNew, "TypeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":"one","id2label":{"0":"a"}})", kNew,
+       "TypeError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":1.0,"id2label":{"0":"a"}})", kNew,
+       ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"num_labels":true})", kNew, ""},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":{"first":"a"}})", kNew,
+       "ValueError parse"},
+      {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"id2label":{"1_0":"a"," 2 ":"b"}})", kNew, ""},
       {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"rope_scaling":{"type":"yarn"}})", kNew,
        "KeyError parse"},
       // rotary checks compare and divide; what is no number fails them

@@ -2,11 +2,13 @@
 // the end. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "src/facts/transformers/config_rules.h"
+#include "src/python/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -139,6 +141,24 @@ void rename_layer_types(const ConfigTables& tables, const HfConfigPtr& self) {
   }
 }
 
+// The number of labels makes their map where the file has none, and its setter makes another one where the two differ:
+// range() takes whole numbers alone. The map's keys are texts in JSON, read as numbers.
+void check_labels(const HfConfigPtr& self, const Arguments& kwargs, std::string_view function) {
+  const Value labels = self->get("id2label");
+  if (labels.is_dict()) {
+    for (const auto& [key, label] : labels.as_dict()) {
+      if (!python::to_integer(key)) rule_error("ValueError", function, fmt::format("id2label has the key {}", key));
+    }
+  }
+  const Attribute* given = argument(kwargs, "num_labels");
+  if (given == nullptr) return;
+  const Value count = attribute_value(*given);
+  if (count.is_int() || count.is_bool()) return;
+  const bool is_theirs = labels.is_dict() && count == Value(static_cast<std::int64_t>(labels.as_dict().size()));
+  if (!is_theirs)
+    rule_error("TypeError", function, fmt::format("num_labels is {}, no whole number", count.repr().substr(0, 60)));
+}
+
 // PreTrainedConfig.__post_init__.
 void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kwargs, std::string_view function) {
   if (const Attribute* dtype = argument(kwargs, "torch_dtype");
@@ -151,6 +171,7 @@ void root_post(const ConfigTables& tables, const HfConfigPtr& self, Arguments kw
     if (!torch_knows(name)) rule_error("AttributeError", function, fmt::format("torch has no dtype {}", name));
     self->set("dtype", canonical_dtype(name));
   }
+  check_labels(self, kwargs, function);
   if (tables.release() >= v0_5(13) && self->get("problem_type") == Value("single_label_classification")) {
     const Value labels = self->get("id2label");
     const Attribute* count = argument(kwargs, "num_labels");
