@@ -68,6 +68,17 @@ TEST(Explain, SaysWhatAnUnknownNameMayHaveMeant) {
 }
 
 // The fields that launches on Intel GPUs are tuned by, and those that the documentation of SGLang begins with.
+// An operator pastes the one word that a driver said.
+TEST(Explain, KnowsAWordThatIsAllOfAMessage) {
+  EXPECT_THAT(run_tool({"explain", "UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"}).out, HasSubstr("PL007 warning"));
+  EXPECT_THAT(run_tool({"explain", "UR_RESULT_ERROR_UNKNOWN"}).out, HasSubstr("KI011 info"));
+  for (const char* name : {"attention", "frobnicate", "tp-sizes"}) {
+    const ToolRun run = run_tool({"explain", name});
+    EXPECT_EQ(run.status, 2) << name;
+    EXPECT_THAT(run.err, HasSubstr("is no rule, field or option")) << name;
+  }
+}
+
 TEST(Explain, SaysWhatTheFieldsOfTuningAre) {
   for (const char* field : {"model_path",
                             "tokenizer_path",

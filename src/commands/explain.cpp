@@ -160,8 +160,15 @@ Subject explain_message(const std::string& what, const AskedRelease& asked, cons
   return {.rule = explained.rule()};
 }
 
+// A word that names nothing else may be all there is of an error: UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY.
+bool is_word_of_a_message(const std::string& what, Release release) {
+  const bool is_name = !rules::term_note(what).empty() || field_named(what, release) ||
+                       args::find_vllm_option(as_typed(what)) != nullptr;
+  return !is_name && !rules::places_of(rules::read_message(what)).empty();
+}
+
 Subject explained(const std::string& what, const AskedRelease& release, const OutputOptions& output) {
-  const bool message = find_rule(what) == nullptr && is_message(what);
+  const bool message = find_rule(what) == nullptr && (is_message(what) || is_word_of_a_message(what, release.release));
   return message ? explain_message(what, release, output) : told(what, release.release, output);
 }
 
