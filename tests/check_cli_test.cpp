@@ -27,6 +27,16 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
+// Nothing is planted into a launch that SGLang refuses, and no defect has the number 0.
+TEST(CheckCommand, PlantsNothingIntoARefusedLaunch) {
+  const auto run = run_tool({"check", "--sglang-version", "0.5.13", "--inject", "all", "--", "--model-path",
+                             "openai/gpt-oss-20b", "--device", "xpu"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.out.find("no defect was planted: SGLang refuses this launch"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("defect 0"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("caught by the cases"), std::string::npos) << run.out;
+}
+
 TEST(CheckCommand, AFixOfALaunchWithAnUnknownDraftIsNotSaidToBeCheckedWhole) {
   const ToolRun run = run_tool({"check",
                                 "--no-kernel",

@@ -116,7 +116,7 @@ void run_injections(const KernelOptions& options, Report& report) {
   const std::vector<int> ids =
       options.inject == "all" ? defects::ids_for(cases) : std::vector{std::stoi(options.inject)};
   if (ids.empty()) {
-    report.injections.push_back({.what = "none was planted", .reason = report.kernel_not_run});
+    report.injections.push_back({.what = "no defect was planted", .reason = report.kernel_not_run});
   }
   const report::ProgressLine line(options.progress);
   for (const int id : ids) {

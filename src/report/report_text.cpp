@@ -285,6 +285,9 @@ std::string injections_section(const Report& report, const Style& style) {
     caught += good ? 1 : 0;
     const bool unplanted = report.is_unplanted(i);
     const std::string word(unplanted ? kNotPlanted : name_of(i.outcome));
+    if (i.defect == 0) {  // the launch has no cases that one could be planted into
+      return out + fmt::format("  {}  {}: {}\n\n", style.red(word), i.what, printable(i.reason));
+    }
     out += fmt::format("  {}  {}defect {}: {}\n", good ? style.green(word) : style.red(word),
                        unplanted ? "" : "planted ", i.defect, i.what);
     planted += unplanted ? 0 : 1;
