@@ -1,8 +1,11 @@
 // Adaptive speculation: the number of draft steps follows acceptance, within candidates given per batch size.
 // Tested by tests/resolve_speculative_test.cpp.
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
+#include "src/resolve/core/handlers.h"
 #include "src/resolve/core/queries.h"
 #include "src/python/integer.h"
 #include "src/resolve/speculative/speculative_detail.h"
@@ -96,6 +99,30 @@ std::vector<Value> adaptive_candidate_steps(Resolution& r) {
   return steps;
 }
 
+namespace {
+
+// The step counts nearest to the present one, then without what asks for them.
+[[noreturn]] void refuse_steps(Resolution& r, std::string_view function, const std::vector<Value>& candidates) {
+  const Value& steps = r[Field::speculative_num_steps];
+  std::vector<Value> nearest = candidates;
+  std::erase_if(nearest, [](const Value& s) { return s.as_int() < 1; });
+  std::ranges::stable_sort(nearest, {}, [&](const Value& s) {
+    return std::abs(static_cast<double>(s.as_int()) - (steps.is_int() ? static_cast<double>(steps.as_int()) : 0.0));
+  });
+  RemedyStep other{.kind = StepKind::kGive, .name = "--speculative-num-steps"};
+  for (const Value& s : nearest) other.values.push_back(std::to_string(s.as_int()));
+  constexpr std::size_t kFew = 2;
+  if (other.values.size() > kFew) other.values.resize(kFew);
+  Refusal refusal{"ValueError", traceback_name(r.release(), function),
+                  "--speculative-num-steps is not one of the adaptive configuration's steps",
+                  std::string(id_of(RF::kOther))};
+  if (!other.values.empty()) refusal.remedies.push_back({.steps = {std::move(other)}});
+  refusal.remedies.push_back({.steps = {{StepKind::kDrop, "--speculative-adaptive"}}});
+  throw RefusedByStep{std::move(refusal)};
+}
+
+}  // namespace
+
 void maybe_disable_adaptive(Resolution& r) {
   constexpr std::string_view kHere = "_maybe_disable_adaptive";
   const std::string reason = why_not_adaptive(r);
@@ -113,8 +140,7 @@ void init_adaptive_parameters(Resolution& r) {
   }
   const Value& steps = r[Field::speculative_num_steps];
   if (std::find(candidates.begin(), candidates.end(), steps) == candidates.end()) {
-    r.refuse(RF::kOther, "ValueError", std::string(kHere),
-             "--speculative-num-steps is not one of the adaptive configuration's steps");
+    refuse_steps(r, kHere, candidates);
   }
   r.declare(kHere, {{Field::speculative_num_draft_tokens, integer::plus(steps, 1)}});
 }
@@ -122,8 +148,7 @@ void init_adaptive_parameters(Resolution& r) {
 void validate_adaptive_steps(Resolution& r) {
   const std::vector<Value> candidates = adaptive_candidate_steps(r);
   if (std::find(candidates.begin(), candidates.end(), r[Field::speculative_num_steps]) != candidates.end()) return;
-  r.refuse(RF::kOther, "ValueError", "validate_adaptive_initial_steps",
-           "--speculative-num-steps is not one of the adaptive configuration's steps");
+  refuse_steps(r, "validate_adaptive_initial_steps", candidates);
 }
 
 }  // namespace preflight::resolve::speculative
