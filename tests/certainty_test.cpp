@@ -108,7 +108,7 @@ TEST(Certainty, OfWeightsStandsInTheirFinding) {
 // A checkpoint whose files hold one matrix of so many GiB, which the configuration's shapes do not tell of.
 class WeightsInFiles : public ::testing::Test {
  protected:
-  std::string check(double gib, const std::string& more = "") {
+  std::string check(double gib, const std::string& more = "", const std::string& launch = "") {
     const auto bytes = static_cast<std::int64_t>(gib * (1 << 30)) / 2048 * 2048;
     const std::string header = fmt::format(
         R"({{"model.layers.0.mlp.down_proj.weight":{{"dtype":"BF16","shape":[{},1024],"data_offsets":[0,{}]}}}})",
@@ -123,8 +123,8 @@ class WeightsInFiles : public ::testing::Test {
               R"("vocab_size":151936,"max_position_embeddings":40960,"torch_dtype":"bfloat16"})");
     const auto run = testing::run_command_line(
         fmt::format("xpu-preflight check --no-kernel --no-fixes {} -- --model-path {} --device xpu "
-                    "--mem-fraction-static 0.5",
-                    more, dir_.path()));
+                    "--mem-fraction-static 0.5 {}",
+                    more, dir_.path(), launch));
     return run.out;
   }
   testing::TemporaryDirectory dir_;
@@ -145,6 +145,25 @@ TEST_F(WeightsInFiles, AreThoseOfTheSheetInEveryRule) {
   EXPECT_THAT(check(12, "--device-profile b60"), HasSubstr("error[PL002]"));
   EXPECT_THAT(check(11.9, "--device-profile b60"), HasSubstr("warning[PL002]"));
   EXPECT_THAT(check(1, "--device-profile b60"), Not(HasSubstr("PL002")));
+}
+
+// While they load they are as the files have them; what they are quantised to is no longer in any file.
+TEST_F(WeightsInFiles, AreCountedWhereTheyAreQuantisedAfterwards) {
+  const std::string fp8 = check(25, "--device-profile b60", "--quantization fp8");
+  EXPECT_THAT(fp8, HasSubstr("error[PL008]: 25.0 GiB of weights per GPU while they load, before they are FP8 and take "
+                             "about 1.0;"));
+  EXPECT_THAT(fp8, HasSubstr("the card has 23.9 (weights counted from the files, the card's memory as it was given)"));
+  const auto data = nlohmann::json::parse(check(25, "--device-profile b60 --format json", "--quantization fp8"));
+  EXPECT_EQ(data["findings"][0]["rule"], "PL008");
+  EXPECT_EQ(data["findings"][0]["certainty"], "certain");
+  const auto assumed = nlohmann::json::parse(check(25, "--format json", "--quantization fp8"));
+  EXPECT_EQ(assumed["findings"][0]["certainty"], "estimated");
+  // By shapes it is an estimate, and says so.
+  const auto shapes = testing::run_command_line(
+      "xpu-preflight check --no-kernel --device-profile b60 -- --model-path Qwen/Qwen3-14B --device xpu --quantization "
+      "fp8");
+  EXPECT_THAT(shapes.out, HasSubstr("error[PL008]: about 27.5 GiB"));
+  EXPECT_THAT(shapes.out, HasSubstr("(weights estimated from the model's shapes"));
 }
 
 TEST(Certainty, OfTheNumberOfGpusDecidesWhetherTooManyRanksAreAnError) {

@@ -37,7 +37,10 @@ TEST(RemedyWords, EveryKindOfStepHasItsWords) {
   EXPECT_EQ(words_of(Remedy{.steps = {{StepKind::kGive, "--attention-backend", {"intel_xpu"}}}, .release = "0.5.20"}),
             "--attention-backend intel_xpu with SGLang 0.5.20");
   EXPECT_EQ(words_of(Remedy{.stored_as = "fp8"}), "an FP8 checkpoint of the model");
-  EXPECT_EQ(words_of(Remedy{.device = "b60x4"}), "--device-profile b60x4");
+  EXPECT_EQ(words_of(Remedy{.device = "b60x4"}), "4 other cards (--device-profile b60 --device-count 4)");
+  EXPECT_EQ(words_of(Remedy{.device = "max1100"}), "another card (--device-profile max1100)");
+  EXPECT_EQ(words_of(together({to_give("--tp-size", {"4"}), rules::with_cards(4)})),
+            "--tp-size 4 with 4 such cards (--device-count 4)");
   EXPECT_EQ(words_of(std::vector<Remedy>{to_give("--page-size", {"1"}), Remedy{.release = "0.5.13"}}),
             "--page-size 1, or SGLang 0.5.13");
 }
@@ -91,6 +94,24 @@ std::vector<std::string> lists_after(const Remedy& remedy, const std::vector<std
 }
 
 using Lists = std::vector<std::string>;
+
+// A switch takes no value; another option is no advice without one, whoever made the list of what fits.
+TEST(RemedyRecords, OptionsAreNotNamedWithoutTheValueTheyTake) {
+  const std::vector<Remedy> whole = {to_give("--disable-radix-cache"), to_drop("--attention-backend"),
+                                     Remedy{.steps = {{StepKind::kLower, "--tp-size"}}}};
+  for (const Release r : supported_releases()) {
+    Diagnostic d{.remedies = whole};
+    for (const char* option : {"--tp-size", "--quantization", "--speculative-draft-model-path"}) {
+      d.remedies.push_back(to_give(option));
+      d.remedies.push_back(together({to_give("--disable-radix-cache"), to_give(option)}));
+    }
+    rules::say_remedies(d, r);
+    EXPECT_EQ(d.remedies, whole) << r.text();
+    Diagnostic none{.fix = "in words", .remedies = {to_give("--tp-size")}};
+    rules::say_remedies(none, r);
+    EXPECT_EQ(none.fix, "in words");
+  }
+}
 
 TEST(RemedySteps, ChangeTheLaunch) {
   EXPECT_EQ(lists_after(to_give("--page-size", {"64", "128"}), {"--page-size", "32"}),
@@ -323,6 +344,64 @@ TEST(RemediesTold, OffloadOnlyWhereItWorks) {
   EXPECT_THAT(told("0.5.20", "b60", "Qwen/Qwen3-32B"), HasSubstr("--cpu-offload-gb"));
   EXPECT_THAT(told("0.5.23", "140v", "Qwen/Qwen3-14B"), Not(HasSubstr("--cpu-offload-gb")));
   EXPECT_THAT(told("0.5.23", "a770", "Qwen/Qwen3-14B"), HasSubstr("--cpu-offload-gb"));
+}
+
+// What no option mends, hardware may: more of the cards there are, or the nearest other one that is enough.
+TEST(RemediesTold, NameTheHardwareThatIsEnough) {
+  const auto one = [](const char* rule, const char* card, std::vector<std::string> launch) {
+    return fix_told(rule, {"--device-profile", card, "--device-count", "1"}, launch);
+  };
+  EXPECT_TRUE(one("PL002", "b60", {"--model-path", "meta-llama/Llama-3.1-70B-Instruct"})
+                  .starts_with("--tp-size 8 --mem-fraction-static 0.76 with 8 such cards (--device-count 8), or "));
+  EXPECT_EQ(one("PL008", "b60", {"--model-path", "Qwen/Qwen3-14B", "--quantization", "fp8"}),
+            "an FP8 checkpoint of the model, or another card (--device-profile b65)");
+  EXPECT_EQ(one("PL002", "140v", {"--model-path", "Qwen/Qwen3-14B"}), "another card (--device-profile max1100)");
+  const std::vector<std::string> wide = {"--model-path", "Qwen/Qwen3-8B", "--tp-size", "8"};
+  EXPECT_EQ(fix_told("PL001", {"--device-count", "2"}, wide), "--tp-size 2, or 8 such cards (--device-count 8)");
+  // A mask is no shortage of cards.
+  EXPECT_EQ(fix_told("PL001", {"--env", "ZE_AFFINITY_MASK=0,1"}, wide), "--tp-size 2");
+}
+
+// Without the option that needs it no card is looked for; nor where it was said that there is no fp64.
+TEST(RemediesTold, NameNoHardwareWhereAnOptionIsEnough) {
+  const std::vector<std::string> split = {"--model-path", "Qwen/Qwen3-0.6B", "--decode-attention-backend", "intel_xpu"};
+  EXPECT_EQ(fix_told("BK002", {"--device-profile", "a770"}, split),
+            "--attention-backend triton without --decode-attention-backend");
+  EXPECT_EQ(fix_told("PL002", {"--device-profile", "b60", "--device-count", "1"}, {"--model-path", "Qwen/Qwen3-8B"}),
+            "--mem-fraction-static 0.71, or an FP8 checkpoint of the model");
+}
+
+// Every card is tried as it is: the one told mends the launch, and no nearer one does.
+TEST(RemediesTold, NameTheNearestCardThatMends) {
+  const std::vector<std::string> launch = {"--model-path", "Qwen/Qwen3-14B"};
+  EXPECT_NE(fix_told("PL002", {"--device-profile", "b70", "--device-count", "1"}, launch), "none");
+  EXPECT_EQ(fix_told("PL002", {"--device-profile", "max1100", "--device-count", "1"}, launch), "none");
+}
+
+TEST(RemediesNearby, NameStepsOfTheAdaptiveConfiguration) {
+  const std::vector<std::string> launch = {"--model-path",
+                                           "meta-llama/Llama-3.1-8B-Instruct",
+                                           "--tp-size",
+                                           "2",
+                                           "--speculative-algorithm",
+                                           "EAGLE3",
+                                           "--speculative-draft-model-path",
+                                           "lmsys/sglang-EAGLE3-LLaMA3.1-Instruct-8B",
+                                           "--speculative-num-steps",
+                                           "5",
+                                           "--speculative-eagle-topk",
+                                           "1",
+                                           "--speculative-num-draft-tokens",
+                                           "6",
+                                           "--speculative-adaptive"};
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.16"}, launch),
+            "--speculative-num-steps 3 or 7, or drop --speculative-adaptive");
+  EXPECT_EQ(fix_told("RF001", {"--sglang-version", "0.5.23"}, launch), "none") << "five steps are among them";
+}
+
+TEST(RemediesTold, SayWhatAnObjectStoreNeeds) {
+  EXPECT_EQ(fix_told("RF001", {}, {"--model-path", "s3://bucket/model"}),
+            "install runai_model_streamer, or give a local directory");
 }
 
 TEST(RemediesTold, AskForNoSecondGpuOfAProcessor) {

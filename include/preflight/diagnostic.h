@@ -32,6 +32,8 @@ struct Diagnostic {
   std::string source = {};          // SGLang file and release, or PR
   SourceRange where = {};
   std::vector<Remedy> remedies = {};
+  // Whether the weights that it names were counted from the checkpoint's files; nullopt: as the memory sheet's were.
+  std::optional<bool> counted = {};
   std::vector<Field> concerns = {};  // fields whose values led to it, the nearest first; of a refusal only
 };
 

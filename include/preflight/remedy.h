@@ -22,12 +22,15 @@ struct RemedyStep {
   bool operator==(const RemedyStep&) const = default;
 };
 
+// In place of other cards by name: the nearest of them that helps is found by trying.
+inline constexpr std::string_view kAnotherCard = "another";
+
 // What is set belongs together: steps of one remedy are taken at once, in that release, with that checkpoint.
 struct Remedy {
   std::vector<RemedyStep> steps = {};
   std::string release = {};    // "0.5.20": the first release where the fault is gone
   std::string stored_as = {};  // another checkpoint of the model: "fp8", "unquantized"
-  std::string device = {};     // another device: a profile's name, "b60x4"
+  std::string device = {};     // other cards: a profile's name, a number of them, or both ("b60", "x4", "b60x4")
   std::string words = {};      // what lies outside the program; behind steps, when they help
   bool operator==(const Remedy&) const = default;
 };
@@ -45,12 +48,13 @@ struct Record {
   std::string_view release = {};
   std::string_view stored_as = {};
   std::string_view words = {};
+  std::string_view device = {};
   [[nodiscard]] constexpr bool is_set() const {
-    return !steps[0].name.empty() || !release.empty() || !stored_as.empty() || !words.empty();
+    return !steps[0].name.empty() || !release.empty() || !stored_as.empty() || !words.empty() || !device.empty();
   }
 };
 
-using Records = std::array<Record, 4>;  // of one rule, the one that gives up the least first
+using Records = std::array<Record, 6>;  // of one rule, the one that gives up the least first
 
 constexpr Record step(StepKind kind, std::string_view name, std::array<std::string_view, 3> values = {}) {
   return {.steps = {StepRecord{kind, name, values}}};
@@ -70,6 +74,7 @@ constexpr Record unset(std::string_view variable) { return step(StepKind::kUnset
 constexpr Record in_release(std::string_view release) { return {.release = release}; }
 constexpr Record stored_as(std::string_view form) { return {.stored_as = form}; }
 constexpr Record words(std::string_view text) { return {.words = text}; }
+constexpr Record on_another_card() { return {.device = kAnotherCard}; }
 
 // Both at once: steps of `b` behind those of `a`; the rest of `b` goes before.
 constexpr Record both(Record a, const Record& b) {

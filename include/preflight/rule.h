@@ -44,6 +44,7 @@ struct Finding {
   std::string fix = {};                        // prose, where `remedies` do not say it
   std::vector<Remedy> remedies = {};           // with the launch's values
   std::vector<std::string_view> extra_refs{};  // beside the rule's own
+  std::optional<bool> counted = {};            // as in Diagnostic
 };
 
 using RuleCheck = std::optional<Finding> (*)(const rules::LaunchFacts&);

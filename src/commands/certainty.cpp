@@ -8,11 +8,10 @@
 #include "src/commands/memory.h"
 #include "src/rules/certainty.h"
 #include "src/rules/from_record.h"
+#include "src/rules/remedy_words.h"
 
 namespace preflight::commands {
 namespace {
-
-constexpr std::string_view kServesNothing = "PL012";
 
 bool is_assumed(const MachineFacts* machine) {
   return machine != nullptr && machine->memory_origin == Origin::kAssumed;
@@ -38,7 +37,14 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
   const bool sure = memory.counted() && !is_assumed(machine) && !by_limit;
   Diagnostic d = rules::from_record(*rule, doubt_of(launch, memory, machine), field_of_doubt(launch, by_limit), launch);
   if (sure) d.severity = Severity::kError;
-  if (by_limit) d.fix = fmt::format("--max-total-tokens {} or more, or none", memory.wanted);
+  d.remedies = by_limit ? std::vector{rules::to_give("--max-total-tokens", {std::to_string(memory.wanted)}),
+                                      rules::to_drop("--max-total-tokens")}
+                        : rules::remedies_of(*rule);
+  if (d.field == Field::context_length)
+    d.remedies.insert(d.remedies.begin(), Remedy{.steps = {{StepKind::kLower, "--context-length"}}});
+  if (launch.model && launch.model->quantization)
+    std::erase_if(d.remedies, [](const Remedy& r) { return !r.stored_as.empty(); });
+  rules::say_remedies(d, launch.release());
   return d;
 }
 
@@ -46,12 +52,12 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
 
 void weigh(std::vector<Diagnostic>& findings, const Launch& launch, const std::optional<MemorySummary>& memory,
            const MachineFacts* machine) {
-  // Rules and sheet count alike (plan::count_weights).
+  // Rules and sheet count alike (plan::count_weights); a rule about other weights than the sheet's says how they were.
   const bool counted = memory && memory->counted();
   for (Diagnostic& d : findings) {
     if (rules::counts_cards(d.rule)) weigh_cards(d, machine);
     if (!rules::counts_weights(d.rule)) continue;
-    d.message += fmt::format(" ({})", certainty_of_sheet(counted, machine));
+    d.message += fmt::format(" ({})", certainty_of_sheet(d.counted.value_or(counted), machine));
     if (d.severity == Severity::kError && is_assumed(machine)) d.severity = Severity::kWarning;
   }
   if (memory && !doubt_of(launch, *memory, machine).empty()) {

@@ -9,7 +9,9 @@
 #include "src/args/config_file.h"
 #include "src/intake/conceal.h"
 #include "src/intake/serve.h"
+#include "src/commands/certainty.h"
 #include "src/commands/findings.h"
+#include "src/commands/memory.h"
 #include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/prove.h"
@@ -163,16 +165,39 @@ class Variants {
     if (!is_new) return it->second;
     LaunchInputs& inputs = it->second;
     if (const auto release = parse_release(tried.release)) inputs.release = *release;
-    if (const auto device = facts::find_device_profile(tried.device)) inputs.device = *device;
+    take_cards(tried.device, inputs);
     if (tried.stored_as.empty()) return inputs;
     const std::string path = path_given(inputs.release, tried.words, Field::model_path);
     if (auto models = inputs.models->with_stored_as(path, tried.stored_as)) inputs.models = std::move(models);
     return inputs;
   }
 
+  // Memory that was given by option stays, and where the command itself says how many cards it takes, more of them
+  // change nothing.
+  void take_cards(const std::string& wanted, LaunchInputs& inputs) const {
+    auto cards = facts::cards_in_place_of(inputs.device, wanted);
+    if (!cards) return;
+    const auto& machine = prepared_.machine;
+    const auto named = facts::find_device_profile(inputs.device.name);
+    const bool as_profiled = named && named->memory_mib == inputs.device.memory_mib;
+    if (machine && machine->memory_origin == Origin::kGiven && !as_profiled)
+      cards->memory_mib = inputs.device.memory_mib;
+    if (machine && machine->count_origin == Origin::kCommand) cards->count = inputs.device.count;
+    inputs.device = *cards;
+  }
+
   const PreparedLaunch& prepared_;
   std::map<std::string, LaunchInputs> known_;
 };
+
+// What only the memory sheet tells, where that is what a remedy has to mend.
+void add_doubt_of_sheet(const PreparedLaunch& other, const std::optional<MachineFacts>& machine,
+                        std::vector<Diagnostic>& findings) {
+  std::vector<Diagnostic> weighed = findings;
+  weigh(weighed, other.launch, memory_summary(other), machine ? &*machine : nullptr);
+  const auto doubt = std::ranges::find(weighed, kServesNothing, &Diagnostic::rule);
+  if (doubt != weighed.end()) findings.push_back(std::move(*doubt));
+}
 
 bool is_long(const fix::Question& question) {
   std::size_t bytes = 0;
@@ -188,6 +213,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   all.changes = true;
   all.log_lines = false;
   Variants variants(prepared);
+  const bool by_sheet = std::ranges::any_of(findings, [](const auto& d) { return d.rule == kServesNothing; });
   const int proofs = std::min(kProofs, static_cast<int>(tries.left));
   const auto look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
     tries.left -= std::min<std::size_t>(tries.left, 1);
@@ -196,6 +222,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     if (!other) return std::nullopt;
     Coverage coverage;
     std::vector<Diagnostic> there = findings_of(*other, all, coverage);
+    if (by_sheet) add_doubt_of_sheet(*other, prepared.machine, there);
     if (told_of) told_of(there);
     return fix::Look{std::move(other->launch), std::move(there)};
   };

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/ascii_case.h"
@@ -67,6 +70,74 @@ std::optional<DeviceFacts> find_device_profile(std::string_view name) {
     if (folded(p.device.name).find(wanted) != std::string::npos) return p.device;
   }
   return std::nullopt;
+}
+
+namespace {
+
+const DeviceProfile* profile_of_id(std::string_view id) {
+  const auto profiles = device_profiles();
+  const auto at = std::ranges::find(profiles, id, &DeviceProfile::id);
+  return at == profiles.end() ? nullptr : &*at;
+}
+
+const DeviceProfile* profile_named(const DeviceFacts& device) {
+  const auto profiles = device_profiles();
+  const auto at = std::ranges::find_if(profiles, [&](const auto& p) { return p.device.name == device.name; });
+  return at == profiles.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::optional<CardsByName> cards_by_name(std::string_view text) {
+  CardsByName out{.card = std::string(text)};
+  const std::size_t x = text.rfind('x');
+  if (profile_of_id(text) == nullptr && x != std::string_view::npos) {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + x + 1, end, out.count);
+    if (error != std::errc{} || stop != end || out.count < 1) return std::nullopt;
+    out.card = text.substr(0, x);
+  }
+  if (!out.card.empty() && profile_of_id(out.card) == nullptr) return std::nullopt;
+  return out.card.empty() && out.count == 0 ? std::nullopt : std::optional(out);
+}
+
+std::optional<DeviceFacts> cards_in_place_of(const DeviceFacts& now, std::string_view wanted) {
+  const auto named = cards_by_name(wanted);
+  if (!named) return std::nullopt;
+  DeviceFacts out = now;
+  if (const DeviceProfile* other = profile_of_id(named->card)) {
+    const DeviceProfile* present = profile_named(now);
+    const bool denied = present != nullptr && present->device.has_fp64 && !now.has_fp64;
+    out.name = other->device.name;
+    out.memory_mib = other->device.memory_mib;
+    out.has_fp64 = other->device.has_fp64 && !denied;
+    if (other->integrated) out.count = 1;
+  }
+  if (named->count > 1 && is_integrated(out)) return std::nullopt;
+  if (named->count > 0) out.count = named->count;
+  return out;
+}
+
+std::vector<std::string> other_cards(const DeviceFacts& now) {
+  const DeviceProfile* present = profile_named(now);
+  std::vector<const DeviceProfile*> cards;
+  for (const DeviceProfile& p : device_profiles()) {
+    const bool same = p.device.name == now.name || (present != nullptr && p.architecture == present->architecture &&
+                                                    p.device.memory_mib == present->device.memory_mib);
+    if (!p.integrated && !same) cards.push_back(&p);
+  }
+  const auto far = [&](const DeviceProfile* p) {
+    const std::int64_t more = p->device.memory_mib - now.memory_mib;
+    return std::pair(more < 0, std::abs(more));
+  };
+  std::ranges::stable_sort(cards, {}, far);
+  std::vector<std::string> names;
+  for (const DeviceProfile* p : cards) names.push_back(p->id);
+  return names;
+}
+
+std::string largest_card() {
+  return std::ranges::max(device_profiles(), {}, [](const DeviceProfile& p) { return p.device.memory_mib; }).id;
 }
 
 bool is_integrated(const DeviceFacts& device) {

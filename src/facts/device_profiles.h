@@ -24,6 +24,20 @@ struct DeviceProfile {
 std::span<const DeviceProfile> device_profiles();
 // By id, else by a part of the name; case and blanks do not count.
 std::optional<DeviceFacts> find_device_profile(std::string_view name);
+// Cards as a remedy names them: a profile's id, a number ("x4"), or both ("b60x4"). nullopt: neither.
+struct CardsByName {
+  std::string card = {};  // "": of the same kind
+  int count = 0;          // 0: as many as now
+};
+std::optional<CardsByName> cards_by_name(std::string_view text);
+// Cards so named in place of those there are. As many as now where no number is given, in the same host. What --no-fp64
+// took from a card it takes from the other, too.
+std::optional<DeviceFacts> cards_in_place_of(const DeviceFacts& now, std::string_view wanted);
+// Names of other cards, those with as much memory or more first, the nearest of each before the others. No processor's
+// own, and none of the same chip with the same memory.
+std::vector<std::string> other_cards(const DeviceFacts& now);
+// The name of the card with the most memory.
+std::string largest_card();
 // A processor's own GPU: it has no second, and its memory is the host's.
 bool is_integrated(const DeviceFacts& device);
 // nullptr: an id nobody knows here.

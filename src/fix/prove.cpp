@@ -12,6 +12,7 @@
 
 #include "src/fix/compared.h"
 #include "src/fix/edits.h"
+#include "src/facts/device_profiles.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
@@ -22,6 +23,7 @@ enum class Outcome { kHolds, kTroubles, kUncovers, kFails, kUntried };
 
 constexpr std::size_t kNearby = 24;  // changes of the options around one error
 constexpr int kNearbyInAll = 60;     // of a launch
+constexpr int kMostCards = 64;       // of one machine
 constexpr int kJoined = 3;           // warnings that a remedy brings, whose advice is taken with it
 
 class Prover {
@@ -35,7 +37,12 @@ class Prover {
   void prove(Diagnostic& finding) {
     Tried tried;
     bool failed = false;
+    std::vector<Remedy> elsewhere;
     for (const Remedy& remedy : finding.remedies) {
+      if (remedy.device.starts_with(kAnotherCard)) {
+        elsewhere.push_back(remedy);
+        continue;
+      }
       const std::size_t told = tried.told();
       const Trying trying = try_remedy(finding, remedy, tried);
       if (trying == Trying::kNothingToTry) tried.holding.push_back(remedy);
@@ -47,6 +54,11 @@ class Prover {
       }
     }
     std::vector<Remedy>& holding = tried.holding;
+    if (std::ranges::none_of(holding, [](const Remedy& r) { return !r.steps.empty(); })) {
+      const auto held =
+          std::ranges::find_if(elsewhere, [&](const Remedy& remedy) { return on_other_cards(finding, remedy, tried); });
+      failed = failed || held == elsewhere.end();
+    }
     if (std::ranges::none_of(holding, acts)) {
       const std::vector<Remedy> others = found_elsewhere(finding, tried);
       holding.insert(holding.begin(), others.begin(), others.end());
@@ -81,6 +93,22 @@ class Prover {
   // What became of one remedy: some way to take it was tried, it is only words, or the trials ran out.
   enum class Trying { kTried, kNothingToTry, kNoTrialsLeft };
 
+  // The nearest other card, or so many of it, that mends the finding, where no option does; false: none does.
+  bool on_other_cards(const Diagnostic& finding, const Remedy& remedy, Tried& tried) {
+    const std::string count = remedy.device.substr(kAnotherCard.size());
+    for (const std::string& name : facts::other_cards(launch_.device)) {
+      Remedy on_card = remedy;
+      on_card.device = name + count;
+      const std::size_t told = tried.holding.size();
+      if (try_remedy(finding, on_card, tried) == Trying::kNoTrialsLeft) {
+        tried.holding.push_back(not_tried(remedy));
+        return true;
+      }
+      if (tried.holding.size() > told) return true;
+    }
+    return false;
+  }
+
   // The remedy, and that it is not all there is to do.
   static Remedy as_first_step(Remedy remedy, const std::string& next) {
     remedy.words += fmt::format("{}(only the first step: {} is next)", remedy.words.empty() ? "" : " ", next);
@@ -110,7 +138,27 @@ class Prover {
     past.reset();
     if (auto other = other_release(finding, past)) return {*other};
     if (uncovering.empty() && past) uncovering.push_back(std::move(*past));
+    if (auto cards = other_cards(finding)) return {*cards};
     return std::move(uncovering);
+  }
+
+  [[nodiscard]] bool is_mended_on(const Diagnostic& finding, const std::string& cards) {
+    const Look* seen = look_at({groups_, question_.env, {}}, {.device = cards});
+    return seen != nullptr && !is_in(finding, seen->findings) && added_error(*seen) == nullptr;
+  }
+
+  // Cards that mend an error which nothing else does: more of them, else others. Where many of the largest do not, none
+  // does.
+  std::optional<Remedy> other_cards(const Diagnostic& finding) {
+    if (launch_.usage || !is_mended_on(finding, fmt::format("{}x{}", facts::largest_card(), kMostCards))) return {};
+    std::vector<std::string> wanted;
+    for (int n = std::max(1, launch_.device.count) * 2; n <= kMostCards; n *= 2)
+      wanted.push_back(fmt::format("x{}", n));
+    std::ranges::move(facts::other_cards(launch_.device), std::back_inserter(wanted));
+    for (std::string& cards : wanted) {
+      if (is_mended_on(finding, cards)) return Remedy{.device = std::move(cards)};
+    }
+    return std::nullopt;
   }
 
   // Those of the whole launch. The fault itself may be left as a warning, where nothing mends more.

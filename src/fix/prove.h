@@ -34,9 +34,10 @@ struct Proofs {
 // that warning advises; where that does not help either, only when no other holds, and with the warning. An error that
 // no remedy of its own mends gets, in this order: those of `whole`, which mend all that is wrong; where fixes were
 // searched for and none was found, the smallest change of the options around it, then the nearest other release, later
-// ones first, in which it is gone and no error has come; those of any of these that get past a refusal, to the next
-// one, which they say. `launch`: what became of the question's words. What is left untried when `trials` are used up
-// says so.
+// ones first, in which it is gone and no error has come, then more cards or other ones on which it is; those of any of
+// these that get past a refusal, to the next one, which they say. Another card that a rule asks for is looked for where
+// none of the rule's options holds. `launch`: what became of the question's words. What is left untried when `trials`
+// are used up says so.
 Proofs prove_remedies(const Question& question, const Launch& launch, std::vector<Diagnostic>& findings,
                       const WholeFixes& whole, const LookAt& look, int trials);
 

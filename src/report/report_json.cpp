@@ -220,10 +220,11 @@ Json fixes_json(const FixSearch& search) {
 Json findings_of(const Report& report) {
   Json out = Json::array();
   const bool assumed = report.machine && report.machine->memory_origin == Origin::kAssumed;
-  const bool counted = !assumed && report.memory && report.memory->counted();
+  const bool counted = report.memory && report.memory->counted();
   for (const auto& f : report.findings) {
     Json finding = finding_json(f);
-    if (counted && rules::counts_weights(f.rule)) finding["certainty"] = rules::certainty_word(Certainty::kCertain);
+    if (!assumed && f.counted.value_or(counted) && rules::counts_weights(f.rule))
+      finding["certainty"] = rules::certainty_word(Certainty::kCertain);
     if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
       Json indices = Json::array();
       for (std::size_t i = 0; i < report.fixes.fixes.size(); ++i) indices.push_back(i);

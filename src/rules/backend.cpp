@@ -202,7 +202,7 @@ const Rule kRules[] = {
      .summary = "intel_xpu on a device its kernels are not built for",
      .why = "The first attention call fails: without fp64 the kernel refuses the device, on Data Center GPU Max there "
             "is no binary for it.",
-     .remedies = {give("--attention-backend", "triton")},
+     .remedies = {give("--attention-backend", "triton"), remedy::on_another_card()},
      .source = "sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .need = RuleNeed::kNothing,
      .check = device_not_built_for,

@@ -45,6 +45,7 @@ Diagnostic diagnostic_of(const Rule& rule, Finding finding, const LaunchFacts& f
   d.field = finding.field ? finding.field : rule.field;
   d.message = std::move(finding.message);
   d.why = rule.why;
+  d.counted = finding.counted;
   d.remedies = std::move(finding.remedies);
   if (d.remedies.empty() && finding.fix.empty()) d.remedies = remedies_of(rule);
   d.fix = finding.fix.empty() ? std::string(rule.fix) : std::move(finding.fix);

@@ -68,8 +68,10 @@ std::vector<Remedy> other_widths(const LaunchFacts& f, const Fits& fits) {
   return list;
 }
 
-// The widest tensor parallelism that this machine has GPUs for, then less of everything else.
-std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
+constexpr std::int64_t kMostCards = 64;  // of one machine
+
+// The widest tensor parallelism that this machine has GPUs for, then less of everything else, then all the GPUs.
+std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   std::vector<Remedy> list;
   const std::int64_t others = std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
   for (std::int64_t tp = std::min<std::int64_t>(f.tp() - 1, f.device().count / others); tp >= 1; --tp) {
@@ -80,6 +82,8 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f) {
   for (const char* option : {"--dp-size", "--pp-size", "--base-gpu-id"}) {
     list.push_back({.steps = {{StepKind::kLower, option}}});
   }
+  const bool can_be_more = !facts::is_integrated(f.device()) && needed <= kMostCards;
+  if (can_be_more) list.push_back(with_cards(needed));
   return list;
 }
 
@@ -106,7 +110,7 @@ std::optional<Finding> device_count(const LaunchFacts& f) {
                            : count == 1 ? "1 (GPU 0)"
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
   return Finding{.message = fmt::format("the launch needs GPU {} but sees {}", highest, seen),
-                 .remedies = fewer_ranks(f)};
+                 .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1))};
 }
 
 // The list is read at the index of the rank's device.
@@ -173,6 +177,39 @@ std::optional<Remedy> more_ranks(const LaunchFacts& f, double device, std::int64
   return std::nullopt;
 }
 
+// The fewest ranks, twice as many or more, that hold the weights on cards of so much memory, and as many cards as they
+// take.
+struct WiderRanks {
+  Remedy remedy;
+  std::int64_t cards = 0;
+};
+
+std::optional<WiderRanks> wider_ranks(const LaunchFacts& f, double device, std::int64_t least_cards) {
+  const std::int64_t others = std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
+  for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= kMostCards; tp *= 2) {
+    const std::int64_t cards = integer::bounded_times(tp, others);
+    if (cards > kMostCards) break;
+    const auto weights = cards >= least_cards && heads_divide(f.model(), tp) ? loaded_on_rank(f, tp) : std::nullopt;
+    if (!weights || weights->all() > kShare * device) continue;
+    const bool tight = weights->all() > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;
+    const Remedy share = (tight ? share_for(weights->all(), device) : std::nullopt).value_or(Remedy{});
+    return WiderRanks{together({to_give("--tp-size", {std::to_string(tp)}), share}), cards};
+  }
+  return std::nullopt;
+}
+
+// Ranks on more cards than this machine has, of this kind or of the largest.
+std::vector<Remedy> more_cards(const LaunchFacts& f, double device) {
+  std::vector<Remedy> list;
+  if (f.integer(Field::nnodes, 1) > 1) return list;
+  const auto same = facts::is_integrated(f.device()) ? std::nullopt : wider_ranks(f, device, f.device().count + 1);
+  if (same) list.push_back(together({same->remedy, with_cards(same->cards)}));
+  const auto largest = facts::find_device_profile(facts::largest_card());
+  const auto others = wider_ranks(f, static_cast<double>(largest->memory_mib) * 1024 * 1024, 1);
+  if (others) list.push_back(together({others->remedy, on_other_cards(others->cards)}));
+  return list;
+}
+
 // What this machine cannot hold: stages on several such machines, or the rest in host memory.
 std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, double device, std::int64_t widest) {
   const auto weights = loaded_on_rank(f, widest);
@@ -210,6 +247,8 @@ std::vector<Remedy> room_for_weights(const LaunchFacts& f, double need, double d
     list.push_back({.stored_as = "fp8"});
   }
   if (list.size() > 1) return list;
+  list.push_back(on_another_card());
+  for (Remedy& remedy : more_cards(f, device)) list.push_back(std::move(remedy));
   for (Remedy& remedy : beyond_this_machine(f, need, device, widest)) list.push_back(std::move(remedy));
   return list;
 }
@@ -308,6 +347,7 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const double need = static_cast<double>(before->per_rank_bytes);
   const double device = static_cast<double>(f.device().memory_mib) * 1024 * 1024;
   if (need <= device) return std::nullopt;
+  const bool counted = before->exact && before->from_files;
   std::vector<Remedy> remedies = {{.stored_as = "fp8"}};
   std::int64_t widest = f.tp();
   for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= f.device().count; tp *= 2) {
@@ -318,10 +358,13 @@ std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
     break;
   }
   if (widest > f.tp()) remedies.push_back(to_give("--tp-size", {std::to_string(widest)}));
-  return Finding{.message = fmt::format("about {:.1f} GiB of weights per GPU while they load, before they are FP8 and "
-                                        "take {:.1f}; the card has {:.1f}",
-                                        need / kGib, static_cast<double>(after->per_rank_bytes) / kGib, device / kGib),
-                 .remedies = std::move(remedies)};
+  remedies.push_back(on_another_card());
+  return Finding{.message = fmt::format("{}{:.1f} GiB of weights per GPU while they load, before they are FP8 and "
+                                        "take {}{:.1f}; the card has {:.1f}",
+                                        counted ? "" : "about ", need / kGib, counted ? "about " : "",
+                                        static_cast<double>(after->per_rank_bytes) / kGib, device / kGib),
+                 .remedies = std::move(remedies),
+                 .counted = counted};
 }
 
 // SGLang's own reserve is generous, so a fraction above its choice often runs; where not even one chunk's activations
@@ -435,7 +478,8 @@ const Rule kRules[] = {
      .summary = "more ranks than GPUs",
      .why = "The rank that is given a GPU index beyond the last one dies with a RuntimeError while the worker starts. "
             "Where the number of GPUs is assumed this is a warning.",
-     .remedies = {lower("--tp-size"), lower("--dp-size"), lower("--pp-size"), lower("--base-gpu-id")},
+     .remedies = {lower("--tp-size"), lower("--dp-size"), lower("--pp-size"), lower("--base-gpu-id"),
+                  words("as many cards (--device-count)")},
      .source = "sglang/srt/model_executor/model_runner.py, later sglang/srt/distributed/bootstrap.py",
      .need = RuleNeed::kNothing,
      .check = device_count,
@@ -451,8 +495,8 @@ const Rule kRules[] = {
             "RuntimeError up to 0.5.17 and ValueError since. From 0.5.20 SGLang's own choice of the budget is smaller: "
             "XPU "
             "reserves 2 GiB more, and cards of 20 to 35 GB take prefill chunks of 4096 tokens.",
-     .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"),
-                  stored_as("fp8")},
+     .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
+                  remedy::on_another_card()},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
                "sglang/srt/mem_cache/kv_cache_configurator.py; sglang/srt/arg_groups/memory_hook.py",
      .need = RuleNeed::kWholeModel,
@@ -467,7 +511,7 @@ const Rule kRules[] = {
      .summary = "weights that are FP8 only after they have loaded do not fit before",
      .why = "--quantization fp8 creates each layer in the checkpoint's type on the card and quantises it once all are "
             "filled: OutOfMemoryError while the model is built.",
-     .remedies = {stored_as("fp8"), raise("--tp-size")},
+     .remedies = {stored_as("fp8"), raise("--tp-size"), remedy::on_another_card()},
      .source = "sglang/srt/layers/quantization/fp8.py; sglang/srt/model_loader/loader.py",
      .need = RuleNeed::kWholeModel,
      .check = unquantised_while_loading,
@@ -590,7 +634,7 @@ const Rule kRules[] = {
          "The pool takes what the static budget has left. Before 0.5.14 the draft is loaded after it; since then its "
          "cache of as many tokens is, where the target's configuration names no layers of the draft's to make room "
          "for. The worker ends with an out-of-memory error.",
-     .remedies = {lower("--mem-fraction-static"), drop("--speculative-algorithm")},
+     .remedies = {lower("--mem-fraction-static"), drop("--speculative-algorithm"), remedy::on_another_card()},
      .source = kDraftPools,
      .check = draft_does_not_fit,
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu"}}}},
@@ -612,8 +656,8 @@ const Rule kRules[] = {
      .why =
          "One request of --context-length, else of 4,096 tokens, has no room, or nothing is left for the cache and the "
          "worker ends. An error where the weights are counted from the checkpoint's files and the card is known.",
-     .fix = "Look into the sheet with xpu-preflight memory, which tries single changes; --device-profile or "
-            "--device-memory names the card.",
+     .remedies = {raise("--mem-fraction-static"), lower("--chunked-prefill-size"), raise("--tp-size"), stored_as("fp8"),
+                  remedy::on_another_card()},
      .source = "sglang/srt/model_executor/pool_configurator.py; since 0.5.18 "
                "sglang/srt/mem_cache/kv_cache_configurator.py",
      .need = RuleNeed::kWholeModel},

@@ -7,6 +7,7 @@
 
 #include "src/args/option_index.h"
 #include "src/base/shell_words.h"
+#include "src/facts/device_profiles.h"
 
 namespace preflight::rules {
 namespace {
@@ -58,6 +59,18 @@ std::string checkpoint_words(const std::string& form) {
   return form == "fp8" ? "an FP8 checkpoint of the model" : "a checkpoint of the model stored as " + form;
 }
 
+// "b60x4": another card (--device-profile b60 --device-count 4).
+std::string cards_words(std::string_view device) {
+  if (device.empty()) return "";
+  if (device == kAnotherCard) return "another card (--device-profile)";
+  if (device.starts_with(kAnotherCard))
+    return fmt::format("{} other cards (--device-profile)", device.substr(kAnotherCard.size() + 1));
+  const auto named = facts::cards_by_name(device).value_or(facts::CardsByName{.card = std::string(device)});
+  if (named.card.empty()) return fmt::format("{} such cards (--device-count {})", named.count, named.count);
+  if (named.count == 0) return fmt::format("another card (--device-profile {})", named.card);
+  return fmt::format("{} other cards (--device-profile {} --device-count {})", named.count, named.card, named.count);
+}
+
 void add_part(std::string& text, std::string_view part, std::string_view joint) {
   if (part.empty()) return;
   if (!text.empty()) text += joint;
@@ -70,7 +83,7 @@ std::string words_of(const Remedy& remedy) {
   std::string text = step_words(remedy.steps);
   if (!remedy.stored_as.empty()) add_part(text, checkpoint_words(remedy.stored_as), " with ");
   if (!remedy.release.empty()) add_part(text, "SGLang " + remedy.release, " with ");
-  if (!remedy.device.empty()) add_part(text, "--device-profile " + remedy.device, " with ");
+  add_part(text, cards_words(remedy.device), " with ");
   add_part(text, remedy.words, " ");
   return text;
 }
@@ -87,6 +100,7 @@ std::vector<Remedy> remedies_of(const Rule& rule) {
     if (!record.is_set()) break;
     Remedy remedy{.release = std::string(record.release),
                   .stored_as = std::string(record.stored_as),
+                  .device = std::string(record.device),
                   .words = std::string(record.words)};
     for (const remedy::StepRecord& step : record.steps) {
       if (step.name.empty()) break;
@@ -111,6 +125,9 @@ Remedy to_give(std::string option, std::vector<std::string> values) {
 Remedy to_drop(std::string option) { return {.steps = {{StepKind::kDrop, std::move(option)}}}; }
 Remedy in_words(std::string text) { return {.words = std::move(text)}; }
 Remedy with_release(std::string release) { return {.release = std::move(release)}; }
+Remedy with_cards(std::int64_t count) { return {.device = fmt::format("x{}", count)}; }
+Remedy on_another_card() { return {.device = std::string(kAnotherCard)}; }
+Remedy on_other_cards(std::int64_t count) { return {.device = fmt::format("{}x{}", kAnotherCard, count)}; }
 
 Remedy together(std::initializer_list<Remedy> parts) {
   Remedy all;
@@ -118,6 +135,7 @@ Remedy together(std::initializer_list<Remedy> parts) {
     all.steps.insert(all.steps.end(), part.steps.begin(), part.steps.end());
     if (!part.release.empty()) all.release = part.release;
     if (!part.stored_as.empty()) all.stored_as = part.stored_as;
+    if (!part.device.empty()) all.device = part.device;
     if (!part.words.empty()) all.words = part.words;
   }
   return all;
@@ -125,11 +143,14 @@ Remedy together(std::initializer_list<Remedy> parts) {
 
 namespace {
 
-// False when the release has no such step; its values are then those that it takes.
+// False when the release has no such step; its values are then those that it takes. An option is no advice without the
+// value that it takes: where no number fits, there is none to give.
 bool keep_possible(RemedyStep& step, Release release) {
   if (step.kind == StepKind::kSet || step.kind == StepKind::kUnset) return true;
   const args::Option* option = args::OptionIndex::of(release).find(step.name);
   if (option == nullptr) return false;
+  const bool takes_value = option->arity != args::Arity::kNone;
+  if (step.kind == StepKind::kGive && takes_value && step.values.empty()) return false;
   if (option->row == nullptr || !option->row->has_choices || step.values.empty()) return true;
   const auto& choices = option->row->choices;
   std::erase_if(step.values,

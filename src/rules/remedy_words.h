@@ -1,6 +1,7 @@
 // A remedy's sentence, and remedies of a launch from what a rule's record says.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -27,9 +28,13 @@ Remedy to_give(std::string option, std::vector<std::string> values = {});
 Remedy to_drop(std::string option);
 Remedy in_words(std::string text);
 Remedy with_release(std::string release);
+Remedy with_cards(std::int64_t count);  // so many such cards in all
+Remedy on_another_card();
+Remedy on_other_cards(std::int64_t count);
 Remedy together(std::initializer_list<Remedy> parts);
 
-// Leaves out what the release's parser does not take: options it lacks, values that are none of an option's choices.
+// Leaves out what the release's parser does not take: options it lacks, values that are none of an option's choices,
+// options without the value that they take.
 // Says the rest in `fix`, where there is any.
 void say_remedies(Diagnostic& d, Release release);
 void say_remedies(Diagnostic& d);

@@ -67,6 +67,22 @@ def dropped(case, name):
     return case
 
 
+PROFILES = {d["id"]: d for d in json.loads((pathlib.Path(__file__).resolve().parents[2] / "configs/devices/devices.json").read_text()) if "id" in d}
+ASSUMED = {"memory_mib": 24480, "count": 8, "name": "Intel(R) Arc(TM) Pro B60 Graphics", "has_fp64": True}
+
+
+def other_cards(device, wanted):
+    """The launch's cards with others in their place: "b70", "x4" or "b70x4"."""
+    card, times, count = (wanted, "", "") if wanted in PROFILES else wanted.rpartition("x")
+    device = ASSUMED | (device or {})
+    if card:
+        profile = PROFILES[card]
+        named = next((d for d in PROFILES.values() if d["name"] == device["name"]), profile)
+        denied = named["has_fp64"] and not device["has_fp64"]
+        device |= {k: profile[k] for k in ("name", "memory_mib", "has_fp64")} | ({"has_fp64": False} if denied else {})
+    return device | ({"count": int(count)} if times else {})
+
+
 def carried_out(case, remedy):
     """The launch after each way to take the remedy: every value it names. None: words alone."""
     ways = [case | {"env": dict(case.get("env") or {})}]
@@ -82,12 +98,14 @@ def carried_out(case, remedy):
             ways = [w | {"env": {k: v for k, v in w["env"].items() if k != name}} for w in ways]
         else:
             raise AssertionError(f"not tried before it was told: {step}")
+    if "device" in remedy:
+        ways = [w | {"device": other_cards(w.get("device"), remedy["device"])} for w in ways]
     return ways
 
 
 def is_to_try(finding, remedy):
     said = remedy.get("words", "").endswith("(not tried)")
-    return finding["severity"] in SEVERITIES and not said and (remedy["steps"] or "release" in remedy or "stored_as" in remedy)
+    return finding["severity"] in SEVERITIES and not said and (remedy["steps"] or "release" in remedy or "stored_as" in remedy or "device" in remedy)
 
 
 def key(finding):
@@ -134,7 +152,7 @@ def table(program, release, models, cases, *options):
         after |= check(program, other, models, ways, "--no-fixes", *(["--stored-as", form] if form else []))
     counts, examples = collections.defaultdict(collections.Counter), []
     for row, finding, remedy, way in told:
-        kind = "release" if "release" in remedy else "checkpoint" if "stored_as" in remedy else "option"
+        kind = "release" if "release" in remedy else "checkpoint" if "stored_as" in remedy else "hardware" if "device" in remedy else "option"
         came = outcome(row, finding, after[way["id"]])
         if came in ("uncovers", "lessens") and not remedy.get("words"):
             came = f"is not said to be less than a way out: {came}"
