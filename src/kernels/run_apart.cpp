@@ -11,12 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,8 @@
 
 namespace preflight {
 namespace {
+
+unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 // What the process did instead of answering.
 DeviceError no_answer(ChildProcess& child, bool in_time, double seconds, const std::string& doing) {
@@ -36,6 +41,12 @@ DeviceError no_answer(ChildProcess& child, bool in_time, double seconds, const s
         "the OpenCL device hangs: no answer in {:g} s while {}; the kernel process was ended. --kernel-timeout SECONDS "
         "gives it longer",
         seconds, doing);
+  } else if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+    error.kind = DeviceErrorKind::kTimedOut;
+    error.message = fmt::format(
+        "the kernel process used up its processor time while {}: it has that of {} cores for {:g} s, or what ulimit -t "
+        "leaves. --kernel-timeout SECONDS gives it longer",
+        doing, cores(), seconds);
   } else if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
     error.kind = DeviceErrorKind::kKilled;
     error.message = fmt::format("the kernel process was killed while {}, most likely for lack of memory", doing);
@@ -87,7 +98,42 @@ void answer(const wire::Answer& answer) {
   }
 }
 
+// Processor time until the next answer: as much as all cores have until the watcher loses patience, and a margin. It
+// ends what nobody watches any more: a process whose watcher was stopped, a driver's compiler that left its group. It
+// starts anew with each answer up to a limit for all of them, which the system never raises; less that was given from
+// outside stays.
+class ProcessorTime {
+ public:
+  ProcessorTime(double seconds, std::size_t answers) {
+    constexpr double kMargin = 1.25;
+    constexpr double kMost = 1e9;  // thirty years
+    each_ = static_cast<rlim_t>(std::min(kMost, std::ceil(kMargin * cores() * seconds))) + 1;
+    rlimit given{};
+    getrlimit(RLIMIT_CPU, &given);
+    hard_ = std::min<rlim_t>(given.rlim_max, used() + each_ * answers + 1);
+    // At the hard limit the process is killed without a word: the other one comes before it.
+    soft_ = std::min<rlim_t>(given.rlim_cur, hard_ > 1 ? hard_ - 1 : hard_);
+    renew();
+  }
+  void renew() const {
+    const rlimit next{std::min<rlim_t>(soft_, used() + each_), hard_};
+    setrlimit(RLIMIT_CPU, &next);
+  }
+
+ private:
+  static rlim_t used() {
+    rusage so_far{};
+    getrusage(RUSAGE_SELF, &so_far);
+    return static_cast<rlim_t>(so_far.ru_utime.tv_sec + so_far.ru_stime.tv_sec) + 1;
+  }
+  rlim_t each_ = 0;
+  rlim_t soft_ = 0;
+  rlim_t hard_ = 0;
+};
+
 wire::End serve(const wire::Request& request) {
+  // An answer for each case, one for the device before them and the last one.
+  const ProcessorTime time(request.seconds, request.cases.size() + 2);
   if (request.list_devices) {
     const auto devices = list_devices();
     if (!devices) return {devices.error()};
@@ -100,8 +146,11 @@ wire::End serve(const wire::Request& request) {
     if (!kernel_case) return {DeviceError{DeviceErrorKind::kInternal, line + ": " + kernel_case.error().text()}};
     cases.push_back(std::move(*kernel_case));
   }
-  const RunObserver observer{[](const DeviceInfo& device) { answer(device); },
-                             [](const CaseReport& report) { answer(report); }};
+  const auto tell = [&](const wire::Answer& next) {
+    answer(next);
+    time.renew();
+  };
+  const RunObserver observer{tell, tell};
   return {run_cases(cases, request.device, request.options, observer).error};
 }
 
@@ -126,7 +175,7 @@ void give_up_privileges() {
 
 KernelReport run_cases_apart(const std::vector<KernelCase>& cases, const DeviceChoice& device,
                              const RunOptions& options, const ProcessLimits& limits, const RunObserver& observer) {
-  wire::Request request{.device = device, .options = options};
+  wire::Request request{.device = device, .options = options, .seconds = limits.seconds};
   for (const KernelCase& kernel_case : cases) request.cases.push_back(print_case(kernel_case));
   const auto next_case = [&](std::size_t done) {
     return done < request.cases.size() ? "running " + request.cases[done] : std::string("closing the device");
@@ -164,7 +213,7 @@ KernelReport run_plan_apart(const Plan& plan, const DeviceChoice& device, const 
 
 tl::expected<std::vector<DeviceInfo>, DeviceError> list_devices_apart(const ProcessLimits& limits) {
   std::vector<DeviceInfo> devices;
-  const auto error = converse({.list_devices = true}, limits, [&](wire::Answer answer) {
+  const auto error = converse({.list_devices = true, .seconds = limits.seconds}, limits, [&](wire::Answer answer) {
     if (auto* info = std::get_if<DeviceInfo>(&answer)) devices.push_back(std::move(*info));
     return std::string("listing the devices");
   });

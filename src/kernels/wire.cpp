@@ -158,6 +158,7 @@ std::string print(const Request& request) {
   return line_of({{"list_devices", request.list_devices},
                   {"cases", request.cases},
                   {"device", request.device.text},
+                  {"seconds", request.seconds},
                   {"repeat", o.repeat},
                   {"kernel_dir", o.kernel_dir},
                   {"as_gpu", o.as_gpu},
@@ -174,6 +175,7 @@ Result<Request> parse_request(const std::string& text) {
     json.at("list_devices").get_to(request.list_devices);
     json.at("cases").get_to(request.cases);
     json.at("device").get_to(request.device.text);
+    json.at("seconds").get_to(request.seconds);
     json.at("repeat").get_to(request.options.repeat);
     json.at("kernel_dir").get_to(request.options.kernel_dir);
     json.at("as_gpu").get_to(request.options.as_gpu);

@@ -16,6 +16,7 @@ struct Request {
   std::vector<std::string> cases;
   DeviceChoice device;
   RunOptions options;
+  double seconds = 60.0;  // that each answer may take; the process's limit on processor time follows from it
 };
 
 struct End {

@@ -63,6 +63,10 @@ void say_privileges() {
   rlimit data{};
   getrlimit(RLIMIT_DATA, &data);
   std::fputs(data.rlim_cur == RLIM_INFINITY ? "data without limit\n" : "data limited\n", stderr);
+  rlimit time{};
+  getrlimit(RLIMIT_CPU, &time);
+  std::fprintf(stderr, "processor time %lld of %lld s\n", static_cast<long long>(time.rlim_cur),
+               static_cast<long long>(time.rlim_max));
 }
 
 // Dies or hangs at this point when asked to.
@@ -78,6 +82,8 @@ void misbehave(std::string_view place) {
   if (faulty(std::string("exit-in-").append(place))) std::_Exit(7);
   if (faulty(std::string("killed-in-").append(place))) kill(getpid(), SIGKILL);
   while (faulty(std::string("hang-in-").append(place))) sleep(1);
+  volatile unsigned turns = 0;
+  while (faulty("spin-in-finish") && place == "finish") turns = turns + 1;
 }
 
 cl_int copy_out(const void* value, std::size_t size, std::size_t room, void* out, std::size_t* needed) {

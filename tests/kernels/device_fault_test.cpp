@@ -5,9 +5,15 @@
 
 #include <dlfcn.h>
 
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "preflight/kernel_run.h"
+#include "src/kernels/wire.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -135,6 +141,51 @@ TEST(DeviceFaults, TheKernelProcessHasNoPrivilegesAndABoundOfMemory) {
 #ifndef __SANITIZE_ADDRESS__
   EXPECT_THAT(said, HasSubstr("data limited"));
 #endif
+}
+
+// All cores for as long as an answer may take and a quarter more, once more for each answer; see ProcessorTime.
+TEST(DeviceFaults, TheProcessorTimeOfTheKernelProcessFollowsFromItsTimeout) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  for (const unsigned seconds : {8U, 80U}) {
+    const ToolRun run =
+        run_tool({"check", "--opencl-device", "Fake", "--kernel-timeout", std::to_string(seconds), "--case", kCase}, {},
+                 driver_with("say-privileges-in-launch"));
+    const std::string said = run.out + run.err;
+    const auto at = said.find("processor time ");
+    ASSERT_NE(at, std::string::npos) << said;
+    long soft = 0;
+    long hard = 0;
+    ASSERT_EQ(std::sscanf(said.c_str() + at, "processor time %ld of %ld s", &soft, &hard), 2) << said;
+    const long each = 10L * seconds / 8 * cores;
+    EXPECT_GE(soft, each);
+    EXPECT_LE(soft, each + 5);
+    EXPECT_GT(hard, soft);
+    EXPECT_LE(hard, 3 * (each + 2));
+  }
+}
+
+// What the shell leaves it stays, and what it leaves of a hard limit is told before the system kills.
+TEST(DeviceFaults, AKernelProcessThatSpinsEndsAtItsProcessorTime) {
+  for (const char* limit : {"ulimit -S -t 1", "ulimit -t 3"}) {
+    const ToolRun run = run_command_line(fmt::format(
+        "{}; export LD_LIBRARY_PATH={} FAKE_OPENCL=spin-in-finish; xpu-preflight check --opencl-device Fake "
+        "--case '{}'",
+        limit, fake_opencl_directory(), kCase));
+    EXPECT_EQ(run.status, 6) << run.out << run.err;
+    EXPECT_THAT(run.out + run.err, HasSubstr("used up its processor time while running paged_decode")) << limit;
+    EXPECT_THAT(run.out + run.err, HasSubstr("--kernel-timeout SECONDS gives it longer"));
+  }
+}
+
+// Nobody watches it here: the limit that it sets itself is the only one.
+TEST(DeviceFaults, AKernelProcessThatNobodyWatchesEndsToo) {
+  const std::string request = wire::print({.cases = {kCase}, .device = {"Fake"}, .seconds = 0.01});
+  const TemporaryDirectory dir;
+  const ToolRun run = run_command_line(
+      fmt::format("export LD_LIBRARY_PATH={} FAKE_OPENCL=spin-in-finish; exec timeout 120 xpu-preflight {} <{} 3>{}",
+                  fake_opencl_directory(), kKernelProcess, dir.file("request", request), dir.file("answers", "")));
+  EXPECT_EQ(run.status, 128 + SIGXCPU) << run.err;
+  EXPECT_THAT(read_file(dir.path() + "/answers"), HasSubstr("Fake device"));
 }
 
 TEST(DeviceFaults, NoLoaderIsSaidWithTheWayOut) {

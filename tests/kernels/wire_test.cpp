@@ -20,8 +20,9 @@ TEST(Wire, ARequestKeepsItsCasesAndOptions) {
   const Request request{
       .cases = {"mla_decode --heads 3", "paged_decode"},
       .device = {"arc \"b60\""},
-      .options = {
-          .repeat = 3, .kernel_dir = "/a b", .as_gpu = true, .plain_tiles = true, .emulated_lanes = 8, .defect = 190}};
+      .options =
+          {.repeat = 3, .kernel_dir = "/a b", .as_gpu = true, .plain_tiles = true, .emulated_lanes = 8, .defect = 190},
+      .seconds = 0.1};
   const auto received = parse_request(print(request));
   ASSERT_TRUE(received.has_value()) << received.error().text();
   EXPECT_EQ(received->cases, request.cases);
@@ -32,6 +33,7 @@ TEST(Wire, ARequestKeepsItsCasesAndOptions) {
   EXPECT_EQ(received->options.emulated_lanes, 8);
   EXPECT_TRUE(received->options.as_gpu);
   EXPECT_EQ(received->options.defect, 190);
+  EXPECT_EQ(received->seconds, 0.1);
 }
 
 TEST(Wire, ACaseReportKeepsItsFiguresToTheLastBit) {
