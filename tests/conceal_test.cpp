@@ -312,7 +312,8 @@ TEST(Conceal, NoTextOfUnknownMeaningIsShown) {
                                                       {"nodes", "--format", "text", "--command-file"},
                                                       {"nodes", "--format", "json", "--command-file"},
                                                       {"resolve", "--format", "json", "--command-file"}};
-  for (const std::string secret : {"topsecret", "Zq7marker9X", "XMARKERX", "p9f8e7d6c5b4"}) {
+  for (const std::string secret :
+       {"topsecret", "Zq7marker9X", "XMARKERX", "p9f8e7d6c5b4", "hunter", "correcthorse", "Battery", "staple/x7y9zz"}) {
     const std::vector<std::pair<const char*, std::string>> files = {
         {"k.sh", serve + " -k " + secret},
         {"hf.sh", serve + " --hf " + secret},
@@ -339,12 +340,40 @@ TEST(Conceal, NoTextOfUnknownMeaningIsShown) {
   }
 }
 
+// A plain word in lower case is a password as often as any other.
+TEST(Conceal, NoPlainWordOfUnknownMeaningIsShown) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"check", "--no-kernel"}, {"resolve"}, {"memory"}, {"pages", "--no-kernel"}, {"upgrade", "--from", "0.5.13"}};
+  const std::vector<std::vector<std::string>> arguments = {{"correcthorse"},
+                                                           {"-k", "correcthorse"},
+                                                           {"--made-up", "correcthorse"},
+                                                           {"--made-up=correcthorse"},
+                                                           {"--made-up", "8192", "correcthorse"},
+                                                           {"--made-up", "correct/horse"},
+                                                           {"--chat-temp", "correcthorse"},
+                                                           {"--enable-metrics=correcthorse"},
+                                                           {"--enable-metrics", "correcthorse"}};
+  for (const auto& command : commands) {
+    for (const char* format : {"text", "json"}) {
+      for (const auto& given : arguments) {
+        std::vector<std::string> words = command;
+        words.insert(words.end(), {"--format", format, "--", "--model-path", "Qwen/Qwen3-8B", "--tp", "3"});
+        words.insert(words.end(), given.begin(), given.end());
+        const ToolRun run = run_tool(words);
+        EXPECT_NE(run.status, 3);
+        EXPECT_THAT(run.out + run.err, Not(HasSubstr("horse"))) << ::testing::PrintToString(words);
+      }
+    }
+  }
+}
+
 TEST(Conceal, WordsNumbersAndPathsOfUnknownMeaningAreShown) {
   const TemporaryDirectory dir;
   const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3 ";
   for (const std::string shown :
        {"--made-up 8192", "--made-up /data/run7a/x", "--made-up Qwen/Qwen3-8B", "--made-up auto", "--page-siz 64k",
-        "--port $(cat /run/port)", "--port $(hostname -i)", "--port $(get_port eth0 | head -n 1)"}) {
+        "--made-up triton", "--port $(cat /run/port)", "--port $(cat config.yaml)", "--port $(hostname -i)",
+        "--port $(get_port eth0 | head -n 1)"}) {
     const ToolRun run = run_tool({"launches", dir.file("a.sh", serve + shown + "\n")});
     const std::size_t value = shown.find(' ') + 1;
     EXPECT_THAT(run.out, HasSubstr(shown.substr(value))) << run.err;

@@ -49,6 +49,19 @@ bool is_choice(std::string_view value) {
   return kChoices.contains(ascii_lower(value));
 }
 
+// What scripts, images and workflows are written in: programs' own words, which nobody takes for a password.
+constexpr auto kUsual = std::to_array<std::string_view>(
+    {"tcsh",    "zsh",     "fish",      "sglang",   "launch",    "server",   "serve",   "start",      "python",
+     "python3", "bash",    "docker",    "podman",   "compose",   "kubectl",  "apply",   "run",        "exec",
+     "image",   "latest",  "install",   "source",   "bin",       "opt",      "setvars", "intel",      "oneapi",
+     "srun",    "mpirun",  "numactl",   "conda",    "host",      "hostname", "home",    "file",       "name",
+     "count",   "url",     "none",      "null",     "true",      "false",    "auto",    "cat",        "echo",
+     "printf",  "test",    "refs",      "heads",    "main",      "master",   "tags",    "push",       "pull",
+     "request", "branch",  "release",   "schedule", "manual",    "always",   "success", "failure",    "cancelled",
+     "ubuntu",  "linux",   "x86",       "version",  "workspace", "scripts",  "data",    "models",     "logs",
+     "null",    "default", "localhost", "workflow", "dispatch",  "event",    "system",  "production", "staging",
+     "develop"});
+
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {
   static const Words kNames = [] {
@@ -59,8 +72,7 @@ bool is_of_names(std::string_view part) {
     for (const std::string_view name : resolve::field_names()) add(name);
     for (const std::string& choice : all_choices()) add(choice);
     for (const std::string_view id : facts::known_model_ids()) add(id);
-    for (const std::string_view word : {"sglang", "env", "dir", "home", "ip", "url", "name", "file", "count"})
-      add(word);
+    for (const std::string_view word : kUsual) out.insert(std::string(word));
     return out;
   }();
   return kNames.contains(ascii_lower(part));
@@ -84,22 +96,14 @@ bool is_path(std::string_view value) {
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return value.starts_with(start); });
 }
 
-// "publisher/model".
-bool is_model(std::string_view value) {
-  constexpr std::size_t kLongest = 96;
-  const auto in_id = [](char c) { return is_in_part(c) || c == '-' || c == '_' || c == '.' || c == '/'; };
-  return value.size() <= kLongest && std::ranges::count(value, '/') == 1 && !value.starts_with('/') &&
-         !value.ends_with('/') && std::ranges::all_of(value, in_id);
-}
-
 // A secret by what it says of itself, in one with other letters: "topsecret".
 bool says_secret(std::string_view lower) {
   return std::ranges::any_of(std::array<std::string_view, 3>{"secret", "passw", "credential"},
                              [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-// Letters in one case; few of them may have a number.
-bool is_ordinary(std::string_view part) {
+// Letters in one case; few of them may have a number. So are words that people write, and some passwords.
+bool is_plain(std::string_view part) {
   constexpr std::size_t kLongest = 16;
   constexpr std::size_t kFewLetters = 5;
   constexpr std::size_t kFewDigits = 3;
@@ -114,6 +118,58 @@ bool is_ordinary(std::string_view part) {
   return upper == letters.size() && letters.size() <= kFewLetters;  // longer ones in capitals are names, or secrets
 }
 
+// "eth0", "n": too short to be kept secret.
+bool is_short(std::string_view part) {
+  constexpr std::size_t kLetters = 3;
+  constexpr std::size_t kDigits = 2;
+  const auto letters = static_cast<std::size_t>(std::ranges::count_if(part, is_letter));
+  return is_plain(part) && letters <= kLetters && part.size() - letters <= kDigits;
+}
+
+// "publisher/model", one of whose words is a model's: what has a slash may be a secret, too.
+bool is_model(std::string_view value) {
+  constexpr std::size_t kLongest = 96;
+  constexpr std::size_t kTelling = 3;
+  const auto in_id = [](char c) { return is_in_part(c) || c == '-' || c == '_' || c == '.' || c == '/'; };
+  if (value.size() > kLongest || std::ranges::count(value, '/') != 1 || value.starts_with('/') ||
+      value.ends_with('/') || !std::ranges::all_of(value, in_id))
+    return false;
+  bool known = false;
+  bool plain = true;
+  each_part(value, [&](std::string_view part) {
+    known = known || (part.size() >= kTelling && !is_number(part) && is_of_names(part));
+    plain = plain && is_plain(part);
+  });
+  return known && plain;
+}
+
+// "serve.sh", "values.yaml".
+bool is_file_name(std::string_view value) {
+  constexpr std::array<std::string_view, 9> kEnds = {".sh",  ".py",  ".yaml",    ".yml", ".json",
+                                                     ".log", ".txt", ".service", ".env"};
+  if (std::ranges::none_of(kEnds, [&](std::string_view end) { return value.ends_with(end); })) return false;
+  bool plain = true;
+  each_part(value, [&](std::string_view part) { plain = plain && is_plain(part); });
+  return plain;
+}
+
+// "github.event_name", "matrix.model": what workflows call their values by.
+bool is_of_context(std::string_view value) {
+  constexpr std::array<std::string_view, 11> kContexts = {
+      "github.", "matrix.", "inputs.", "vars.", "needs.", "runner.", "job.", "steps.", "env.", "strategy.", "item."};
+  return std::ranges::any_of(kContexts, [&](std::string_view start) { return value.starts_with(start); }) &&
+         std::ranges::all_of(value, [](char c) { return is_letter(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+// "--rm", "-it": the name of an option, not what it is given.
+bool is_option_name(std::string_view value) {
+  constexpr std::size_t kShort = 3;
+  const bool is_long = value.starts_with("--");
+  if (!value.starts_with('-') || (!is_long && value.size() > kShort)) return false;
+  return std::ranges::all_of(value, [](char c) { return (is_letter(c) && !is_upper(c)) || c == '-'; }) ||
+         (!is_long && is_letter(value[1]));
+}
+
 }  // namespace
 
 bool is_open_value(std::string_view value) {
@@ -121,11 +177,15 @@ bool is_open_value(std::string_view value) {
 }
 
 bool is_open_word(std::string_view word) {
+  constexpr int kFewShort = 2;  // more of them are a word in pieces
   if (is_open_value(word)) return true;
   if (says_secret(ascii_lower(word))) return false;
-  bool open = true;
-  each_part(word, [&](std::string_view part) { open = open && is_ordinary(part); });
-  return open;
+  if (is_file_name(word) || is_of_context(word) || is_option_name(word)) return true;
+  int unknown = 0;
+  each_part(word, [&](std::string_view part) {
+    if (!is_number(part) && !is_of_names(part)) unknown += is_short(part) ? 1 : kFewShort + 1;
+  });
+  return unknown <= kFewShort;
 }
 
 namespace {

@@ -13,7 +13,9 @@ namespace preflight::commands {
 
 // A number, a flag, a choice of some option, a path or a model.
 bool is_open_value(std::string_view value);
-// Also words as people write them: of letters alone, in one case or of words that options are called by.
+// Also words of which it is known what they are: what options, their choices, models and programs are called by, names
+// of files and of options, and what is too short to be kept secret. Any other word may be a password, however plain it
+// is.
 bool is_open_word(std::string_view word);
 
 // Code that a sentence quotes, "$(cat NAME)" or get("NAME"): its literals become *** unless they are open.
