@@ -71,5 +71,91 @@ inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kBatchTries = 20'000;
 inline constexpr std::size_t kBatchAnswers = 256;
 inline constexpr std::size_t kFixBytes = std::size_t{32} << 20U;
+// Bytes of a launch from where arguments are added to a list for fixes, and remedies tried of a launch.
+inline constexpr std::size_t kFixListBytes = 200'000;
+inline constexpr int kProofs = 120;
+// More than any option counts; two of them multiply in 64 bits.
+inline constexpr std::int64_t kOptionCount = std::int64_t{1} << 30U;
+
+// Files of a folder, and bytes of one.
+inline constexpr std::size_t kFiles = 5'000;
+inline constexpr std::uintmax_t kFileBytes = std::uintmax_t{1} << 20U;
+// Launches of a file, and nodes of a launch.
+inline constexpr std::size_t kLaunches = 1'000;
+inline constexpr int kLaunchNodes = 1'024;
+// Cards of a machine, and the MiB of one; mounts of a container.
+inline constexpr int kCards = 4'096;
+inline constexpr std::int64_t kCardMib = 1'000'000'000;
+inline constexpr std::size_t kMounts = 64;
+
+// Shell. An argument: Linux hands no longer one to a program. Depths are of brackets, functions and shells inside each
+// other; turns are those of a loop over a list, which is followed word by word.
+inline constexpr std::size_t kShellBytes = 512UL * 1024;
+inline constexpr std::size_t kArgumentBytes = 128UL * 1024;
+inline constexpr std::size_t kShellNodes = 60'000;
+inline constexpr std::size_t kShellUnknowns = 1'024;
+inline constexpr std::size_t kShellDrySteps = 60'000;
+inline constexpr std::size_t kShellTurns = 64;
+inline constexpr int kShellDepth = 60;
+inline constexpr int kShellCalls = 40;
+inline constexpr int kShellsInShells = 8;
+inline constexpr int kTextDepth = 4;
+inline constexpr int kArithmeticDepth = 64;
+// What a byte of a function that export -f hands over costs: it is read each time.
+inline constexpr std::size_t kHandedCost = 32;
+// Words that the braces of one become.
+inline constexpr std::size_t kBraceWords = 256;
+inline constexpr int kBraceDepth = 24;
+// A pattern, and what it is matched with, which costs its square; by a regular expression more.
+inline constexpr std::size_t kPatternBytes = 256;
+inline constexpr std::size_t kMatchedBytes = 4'096;
+inline constexpr std::size_t kExpressionBytes = 512;
+// What is printed into a substitution.
+inline constexpr std::size_t kPrintBytes = 64UL * 1024;
+inline constexpr int kPrintDepth = 8;
+inline constexpr std::int64_t kPrintedNumbers = 256;
+
+// Make.
+inline constexpr std::size_t kMakeWork = 2'000'000;
+inline constexpr std::size_t kMakeSteps = 100'000;
+inline constexpr std::size_t kMakeValueBytes = 64UL * 1024;
+inline constexpr std::size_t kMakeConditions = 200;  // one in another
+inline constexpr int kMakeDepth = 40;
+inline constexpr int kMakeCalls = 8;
+
+// Manifests. Aliases can make a small file endless. Turns are those of steps over a matrix.
+inline constexpr std::size_t kYamlTreeBytes = std::size_t{1} << 20U;
+inline constexpr std::size_t kYamlTreePairs = 10'000;
+inline constexpr std::size_t kYamlGap = 400;  // bytes of indentation or escapes between two characters of a value
+inline constexpr int kYamlMergeDepth = 8;
+inline constexpr int kManifestDepth = 64;
+inline constexpr int kManifestNodes = 100'000;
+inline constexpr std::size_t kManifestWords = 20'000;
+inline constexpr int kMatrixTurns = 256;
+inline constexpr std::size_t kComposeFiles = 100;
+inline constexpr std::size_t kGitlabVariables = 200;
+inline constexpr int kVariableDepth = 16;  // names behind names
+inline constexpr std::uintmax_t kVariableFileBytes = std::uintmax_t{64} << 10U;
+inline constexpr std::size_t kVariableFileLines = 1'000;
+inline constexpr int kNomadDepth = 40;
+inline constexpr std::size_t kNomadParts = 50'000;
+
+// Python. Turns of a loop, and how often a loop is gone through where its test is not known.
+inline constexpr std::size_t kPythonTokens = 200'000;
+inline constexpr int kProgramDepth = 150;  // brackets and blocks inside each other
+inline constexpr int kTreeDepth = 600;     // a + b + c + …
+inline constexpr int kProgramCalls = 30;
+inline constexpr int kProgramTurns = 2'000;
+inline constexpr int kProgramRounds = 4;
+inline constexpr std::int64_t kRangeItems = 100'000;
+inline constexpr std::size_t kLeftOutLines = 64;  // that are no Python; the rest is read again without them
+inline constexpr std::size_t kReadAgainBytes = 4'000'000;
+inline constexpr std::size_t kCells = 5'000;
+inline constexpr std::size_t kCellPlaces = 1'500'000'000;  // lines of code times the file's longest line
+
+// Lists of words, and the values that a server logged: how long one is, and how many are cut off.
+inline constexpr std::size_t kListWords = 10'000;
+inline constexpr std::size_t kLoggedBytes = std::size_t{64} << 10U;
+inline constexpr int kCutOffCalls = 8;
 
 }  // namespace preflight::limits

@@ -25,9 +25,7 @@
 namespace preflight::commands {
 namespace {
 
-constexpr std::size_t kLongList = 200'000;  // bytes
-constexpr int kProofs = 120;                // launches resolved to try remedies
-constexpr std::size_t kWholeFixes = 2;      // of the fixes found, told in an error that has no remedy of its own
+constexpr std::size_t kWholeFixes = 2;  // of the fixes found, told in an error that has no remedy of its own
 
 // The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.
 fix::Question question_of(const LaunchInputs& inputs) {
@@ -202,7 +200,7 @@ void add_doubt_of_sheet(const PreparedLaunch& other, const std::optional<Machine
 bool is_long(const fix::Question& question) {
   std::size_t bytes = 0;
   for (const auto& w : question.words) bytes += w.size();
-  return bytes > kLongList;
+  return bytes > limits::kFixListBytes;
 }
 
 }  // namespace
@@ -214,7 +212,7 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   all.log_lines = false;
   Variants variants(prepared);
   const bool by_sheet = std::ranges::any_of(findings, [](const auto& d) { return d.rule == kServesNothing; });
-  const int proofs = std::min(kProofs, static_cast<int>(tries.left));
+  const int proofs = std::min(limits::kProofs, static_cast<int>(tries.left));
   const auto look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
     tries.left -= std::min<std::size_t>(tries.left, 1);
     std::string why_not;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/fix/edits.h"
 
 namespace preflight::fix {
@@ -158,8 +159,7 @@ class Maker {
   // Smaller or larger numbers than the present one, the nearest first.
   [[nodiscard]] std::vector<std::string> numbers(const RemedyStep& step, const Option& option) const {
     const std::optional<double> now = present(option);
-    constexpr double kMost = 1e15;  // what 64 bits hold when it is doubled, and more than any option counts
-    if (!now || !(*now >= 0 && *now <= kMost)) return {};  // nor what is no number
+    if (!now || !(*now >= 0 && *now <= limits::kOptionCount)) return {};  // nor what is no number
     const bool less = step.kind == StepKind::kLower;
     std::vector<std::string> list;
     if (option.converter == Converter::kFloat) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/base/edit_distance.h"
+#include "src/base/limits.h"
 #include "src/fix/edits.h"
 
 namespace preflight::fix {
@@ -126,8 +127,7 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
   }
   const Value& page = s.launch.resolved.empty() ? initial : s.launch[Field::page_size];
   const std::int64_t step = page.is_int() ? page.as_int() : 0;
-  constexpr std::int64_t kMost = std::int64_t{1} << 50;  // more than any option counts, and can be doubled
-  if (n > 1 && n <= kMost) {
+  if (n > 1 && n <= limits::kOptionCount) {
     if (step > 1) out.add(std::max(step, n / step * step));
     if (step > 1) out.add((n / step + 1) * step);
     out.add(n / 2);

@@ -16,13 +16,11 @@
 #include "preflight/release.h"
 #include "preflight/value.h"
 #include "src/base/edit_distance.h"
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::commands {
 namespace {
-
-constexpr std::int64_t kMostMib = 1'000'000'000;
-constexpr std::int64_t kMostCards = 4096;
 
 enum class Kind : std::uint8_t { kText, kCount, kMib, kBool, kOrigin, kObject, kPackages, kTexts };
 
@@ -112,9 +110,10 @@ std::string fault_of(const Value& value, const Key& key, const std::string& at) 
     case Kind::kText:
       return unless(value.is_string(), "a text");
     case Kind::kCount:
-      return unless(whole_number(value, 0, kMostCards), fmt::format("a whole number from 0 to {}", kMostCards));
+      return unless(whole_number(value, 0, limits::kCards), fmt::format("a whole number from 0 to {}", limits::kCards));
     case Kind::kMib:
-      return unless(whole_number(value, 1, kMostMib), fmt::format("a whole number from 1 to {}", kMostMib));
+      return unless(whole_number(value, 1, limits::kCardMib),
+                    fmt::format("a whole number from 1 to {}", limits::kCardMib));
     case Kind::kBool:
       return unless(value.is_bool(), "true or false");
     case Kind::kOrigin:

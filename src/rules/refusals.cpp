@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "preflight/refusal_rule.h"
+#include "src/base/limits.h"
 #include "src/facts/hub_name.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -24,11 +25,9 @@ namespace {
 
 std::optional<Finding> mla_prefill(const LaunchFacts& f) { return Finding{.field = f.prefill_field()}; }
 
-constexpr std::int64_t kMost = std::int64_t{1} << 30;  // more than any launch counts; two of them multiply in 64 bits
-
 // A draft of one branch: each step adds a token.
 Remedy chain_of(std::int64_t steps) {
-  if (steps > kMost) steps = 3;
+  if (steps > limits::kOptionCount) steps = 3;
   return together({to_give("--speculative-num-steps", {std::to_string(steps)}),
                    to_give("--speculative-eagle-topk", {"1"}),
                    to_give("--speculative-num-draft-tokens", {std::to_string(steps + 1)})});
@@ -82,7 +81,8 @@ std::vector<std::string> whole_pages(const LaunchFacts& f) {
   const std::int64_t groups = std::max<std::int64_t>(1, f.attention_dp());
   const std::int64_t chunk = f.integer(Field::chunked_prefill_size, 0);
   std::vector<std::string> list;
-  if (page <= 0 || page > kMost || groups > kMost || chunk > kMost) return list;
+  if (page <= 0 || page > limits::kOptionCount || groups > limits::kOptionCount || chunk > limits::kOptionCount)
+    return list;
   const std::int64_t unit = page * groups;
   list.push_back(std::to_string((chunk / unit + 1) * unit));
   if (chunk >= unit) list.push_back(std::to_string(chunk / unit * unit));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/ascii_case.h"
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/yaml_tree.h"
 
@@ -18,7 +19,6 @@ namespace preflight::sources {
 namespace {
 
 constexpr std::string_view kNodes = "/dev/dri";
-constexpr int kMostCards = 4096;
 
 void add_once(std::string_view name, std::vector<std::string>& list) {
   if (std::find(list.begin(), list.end(), name) == list.end()) list.emplace_back(name);
@@ -61,7 +61,7 @@ int number_of(const python::YamlNode* amount) {
   int number = 0;
   const char* end = amount->text.data() + amount->text.size();
   const auto [stop, error] = std::from_chars(amount->text.data(), end, number);
-  return error == std::errc{} && stop == end ? std::clamp(number, 0, kMostCards) : 0;
+  return error == std::errc{} && stop == end ? std::clamp(number, 0, limits::kCards) : 0;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void NamedCards::take(const ShellText& device) {
 std::optional<facts::CardLimit> NamedCards::limit(std::string_view said_by) const {
   const std::size_t count = nodes_.size() + named_.size();
   if (open_ || count == 0) return std::nullopt;
-  return facts::CardLimit{.count = static_cast<int>(std::min<std::size_t>(count, kMostCards)),
+  return facts::CardLimit{.count = static_cast<int>(std::min<std::size_t>(count, limits::kCards)),
                           .nodes = named_.empty() ? nodes_ : std::vector<std::string>{},
                           .said_by = std::string(said_by)};
 }
@@ -170,7 +170,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
     } else {
       all = all || words[i].text == "--privileged" || words[i].text == "--privileged=true";
     }
-    if (mount && out.mounts.size() < kMostMounts) out.mounts.push_back(std::move(*mount));
+    if (mount && out.mounts.size() < limits::kMounts) out.mounts.push_back(std::move(*mount));
   }
   if (apptainer) return out;
   if (all) {
@@ -190,7 +190,7 @@ std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& conta
     for (const char* name : {"gpu.intel.com/xe", "gpu.intel.com/i915"}) {
       const int number = number_of(at_path(&container, {"resources", list, name}));
       if (number > 0) out.said_by += (out.said_by.empty() ? "" : ", ") + std::string(name);
-      out.count = std::min(out.count + number, kMostCards);
+      out.count = std::min(out.count + number, limits::kCards);
     }
     if (out.count > 0) return out;
   }

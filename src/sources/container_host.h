@@ -13,8 +13,6 @@
 
 namespace preflight::sources {
 
-constexpr std::size_t kMostMounts = 64;  // of a container; more are not followed
-
 // Cards among the devices that --device or compose's `devices` name.
 class NamedCards {
  public:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/launch_finder.h"
 #include "src/sources/mentions.h"
 #include "src/sources/readers/python_tokens.h"
@@ -37,8 +38,9 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
         "what stands behind an exit)",
         place_text(finder.place(meant.front()))};
   }
-  if (kind == FileKind::kWords && python_tokens(text).size() >= kMostPythonTokens)
-    return {fmt::format("this text is longer than is followed: {} words and signs of a program", kMostPythonTokens)};
+  if (kind == FileKind::kWords && python_tokens(text).size() >= limits::kPythonTokens)
+    return {
+        fmt::format("this text is longer than is followed: {} words and signs of a program", limits::kPythonTokens)};
   unrelated = true;
   return {fmt::format("no SGLang launch in this command: {}",
                       mentions_launch(text)

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/container_host.h"
 #include "src/sources/image_tag.h"
@@ -16,10 +17,6 @@
 
 namespace preflight::sources {
 namespace {
-
-constexpr int kDeepest = 8;  // shells in shells
-constexpr std::size_t kMostLaunches = 1'000;
-constexpr std::size_t kHandedCost = 32;  // of a byte of a function that export -f hands over: it is read each time
 
 // Variables that SGLang acts on; others may stay unknown.
 bool sglang_reads(std::string_view variable) { return variable.starts_with("SGLANG_") || variable.starts_with("SGL_"); }
@@ -157,8 +154,7 @@ std::vector<LaunchCommand> LaunchFinder::take() {
 }
 
 bool LaunchFinder::descend(LaunchFinder& inner, std::size_t bytes) {
-  constexpr int kDeepestText = 4;
-  if (bytes > bytes_inside_ || depth_ >= kDeepestText) return false;
+  if (bytes > bytes_inside_ || depth_ >= limits::kTextDepth) return false;
   bytes_inside_ -= bytes;
   inner.bytes_inside_ = bytes_inside_;
   inner.depth_ = depth_ + 1;
@@ -188,7 +184,7 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
   inner.notes_.clear();
   for (const auto& [from, to] : inner.accounted_) accounted_[place_of(from)] = place_of(to - 1) + 1;
   for (LaunchCommand& launch : inner.take()) {
-    if (found_.size() >= kMostLaunches && !error_)
+    if (found_.size() >= limits::kLaunches && !error_)
       error_ = Error{"more than 1,000 launches: give them in several files"};
     const std::size_t first = offset_of(launch.where);
     if (launch.name.empty()) launch.name = name_of(first);
@@ -264,7 +260,7 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
 
 Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& context, int depth) {
   if (depth == 0) account(text);
-  if (depth > kDeepest) return failure("shells are nested too deep in this command");
+  if (depth > limits::kShellsInShells) return failure("shells are nested too deep in this command");
   if (error_) return tl::make_unexpected(*error_);
   ShellStart start{.given = given_,
                    .environment = context.env,
@@ -286,7 +282,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.env = environment;
     inside.input.reset();
     for (const ShellText& function : c.functions) {
-      const std::size_t cost = kHandedCost * (function.text.size() + 1);
+      const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
       if (cost > bytes_inside_) {
         error_ = Error{"this script hands over more functions than are followed; paste the launch command alone"};
         return;
@@ -354,7 +350,7 @@ void LaunchFinder::arguments(const std::vector<ShellWord>& words, const RunConte
 // What words[from…] start.
 void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                            const std::vector<ShellText>& input, int depth) {
-  if (depth > kDeepest) {
+  if (depth > limits::kShellsInShells) {
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
     return;
   }
@@ -382,7 +378,7 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
       return;
     }
     if (!word.unknowns.empty() && !unknown_program_) unknown_program_ = word.unknowns.front();
-    if (!word.unknowns.empty() && trail_.may_name_server(word) && unclear_programs_.size() < kMostLaunches) {
+    if (!word.unknowns.empty() && trail_.may_name_server(word) && unclear_programs_.size() < limits::kLaunches) {
       unclear_programs_.push_back(word);
       trail_.told(word);
     }
@@ -670,7 +666,8 @@ void LaunchFinder::need(const ShellText& text, LaunchCommand& launch) const {
 
 void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                                const RunContext& context) {
-  if (found_.size() >= kMostLaunches && !error_) error_ = Error{"more than 1,000 launches: give them in several files"};
+  if (found_.size() >= limits::kLaunches && !error_)
+    error_ = Error{"more than 1,000 launches: give them in several files"};
   LaunchCommand launch;
   launch.name = context.name;
   launch.image = context.image;

@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 
 namespace preflight::sources {
@@ -477,7 +478,6 @@ XargsOptions xargs_options(const std::vector<ShellWord>& words, std::size_t at) 
 
 // The lines or the words of a text, each with its places; none where quotes stand in it.
 std::optional<std::vector<ShellWord>> pieces_of(const ShellText& text, bool lines) {
-  constexpr std::size_t kMost = 64;  // as of the turns of a loop
   if (!text.unknowns.empty() || text.text.find_first_of("'\"\\") != std::string::npos) return std::nullopt;
   std::vector<ShellWord> out;
   const std::string_view ends = lines ? "\n" : " \t\n";
@@ -487,7 +487,7 @@ std::optional<std::vector<ShellWord>> pieces_of(const ShellText& text, bool line
     word.begin = word.origin.empty() ? from : word.origin.front();
     word.end = word.begin + 1;
     out.push_back(std::move(word));
-    if (out.size() > kMost) return std::nullopt;
+    if (out.size() > limits::kShellTurns) return std::nullopt;
     from = std::min(text.text.find_first_not_of(" \t\n", end), text.text.size());
   }
   return out;

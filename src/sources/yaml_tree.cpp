@@ -11,16 +11,10 @@
 namespace preflight::sources {
 namespace {
 
-constexpr std::size_t kLongestGap = 400;  // bytes of indentation or escapes between two characters of a value
-
-constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
-constexpr int kDeepestMerge = 8;
-constexpr std::size_t kMostPairs = 10'000;
-
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 
 const python::YamlNode* value_at(const python::YamlNode& map, std::string_view key, int depth) {
-  if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge) return nullptr;
+  if (map.kind != python::YamlNode::kMapping || depth > limits::kYamlMergeDepth) return nullptr;
   const python::YamlNode* merged = nullptr;
   for (const auto& [name, value] : map.pairs) {
     if (name->kind != python::YamlNode::kScalar) continue;
@@ -40,7 +34,8 @@ using Pairs = std::vector<std::pair<const python::YamlNode*, const python::YamlN
 
 // `steps`: pairs looked at, those that are known already included.
 void add_pairs(const python::YamlNode& map, int depth, std::set<std::string>& seen, std::size_t& steps, Pairs& out) {
-  if (map.kind != python::YamlNode::kMapping || depth > kDeepestMerge || out.size() > kMostPairs) return;
+  if (map.kind != python::YamlNode::kMapping || depth > limits::kYamlMergeDepth || out.size() > limits::kYamlTreePairs)
+    return;
   if ((steps += map.pairs.size()) > limits::kYamlPairs) return;
   for (const auto& [name, value] : map.pairs) {
     if (name->kind == python::YamlNode::kScalar && name->text != "<<" && seen.insert(name->text).second)
@@ -73,7 +68,7 @@ ShellWord placed(std::string_view text, std::size_t from, const std::string& val
       if (c == '\t') return text[i] == '\\' && i + 1 < text.size() && text[i + 1] == 't';
       return c == ' ' && is_break(text[i]);
     };
-    while (i < text.size() && i - at < kLongestGap && !matches()) ++i;
+    while (i < text.size() && i - at < limits::kYamlGap && !matches()) ++i;
     if (i >= text.size() || !matches()) {
       out.origin.assign(value.size(), from);
       out.end = from + 1;
@@ -111,7 +106,7 @@ std::string text_of(const python::YamlNode& map, std::string_view key) {
 }
 
 Result<YamlTree> YamlTree::read(std::string_view text) {
-  if (text.size() > kLongestFile) return failure("this file is longer than any manifest that is read: 1 MiB");
+  if (text.size() > limits::kYamlTreeBytes) return failure("this file is longer than any manifest that is read: 1 MiB");
   YamlTree tree;
   tree.text_ = text;
   tree.lines_.push_back(0);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
@@ -12,8 +13,6 @@
 
 namespace preflight::commands {
 namespace {
-
-constexpr int kMostNodes = 1024;
 
 // "$(NAME)", as Kubernetes writes variables in commands, to "${NAME}".
 std::string shell_variables(std::string text) {
@@ -101,8 +100,8 @@ Result<std::vector<Node>> nodes_of(const YamlNode& document, const std::string& 
   if (!is_map(set)) return failure("a LeaderWorkerSet has spec.leaderWorkerTemplate", file);
   const YamlNode* given = at_path(set, {"size"});
   const int size = given == nullptr ? 1 : whole_number(*given);
-  if (size < 1 || size > kMostNodes) {
-    return failure(fmt::format("size {}: expected 1 to {}", given->text, kMostNodes), file);
+  if (size < 1 || size > limits::kLaunchNodes) {
+    return failure(fmt::format("size {}: expected 1 to {}", given->text, limits::kLaunchNodes), file);
   }
   std::vector<Node> nodes;
   const YamlNode* leader = at_path(set, {"leaderTemplate"});

@@ -9,15 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::commands {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kMostFiles = 5'000;
-constexpr std::uintmax_t kLongestFile = std::uintmax_t{1} << 20U;
 
 bool may_hold_a_launch(const std::string& text) {
   return text.find("sglang") != std::string::npos || text.find("launch_server") != std::string::npos;
@@ -46,10 +44,10 @@ Result<std::vector<std::string>> below(const std::string& path) {
       it.disable_recursion_pending();
       continue;
     }
-    if (folder || !it->is_regular_file(error) || it->file_size(error) > kLongestFile) continue;
+    if (folder || !it->is_regular_file(error) || it->file_size(error) > limits::kFileBytes) continue;
     out.push_back(it->path().string());
-    if (out.size() > kMostFiles)
-      return failure(fmt::format("more than {} files: name the folders that hold launches", kMostFiles), path);
+    if (out.size() > limits::kFiles)
+      return failure(fmt::format("more than {} files: name the folders that hold launches", limits::kFiles), path);
   }
   if (error) return failure(error.message(), path);
   std::sort(out.begin(), out.end());

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/python/text.h"
 #include "src/sources/program/follower.h"
 
@@ -12,7 +13,6 @@ namespace preflight::sources::program {
 namespace {
 
 using Kind = Val::Kind;
-constexpr std::int64_t kMostRange = 100'000;
 
 bool is_many(const Val& v) { return v.is(Kind::kUnknown) && v.mystery->many; }
 bool any_many(const std::vector<Val>& items) { return std::any_of(items.begin(), items.end(), is_many); }
@@ -29,7 +29,7 @@ Val Follower::range(const Arguments& a) {
   if (n[2] == 0) throw Thrown{instance("ValueError"), a.at};
   std::vector<Val> out;
   for (std::int64_t i = n[0]; n[2] > 0 ? i < n[1] : i > n[1]; i += n[2]) {
-    if (std::ssize(out) >= kMostRange || std::abs(i) > (std::int64_t{1} << 60)) return unclear(a.at, a.end);
+    if (std::ssize(out) >= limits::kRangeItems || std::abs(i) > (std::int64_t{1} << 60)) return unclear(a.at, a.end);
     out.push_back(whole(i));
     out.back().begin = a.at;
     out.back().end = a.end;

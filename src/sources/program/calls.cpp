@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/program/follower.h"
 
 namespace preflight::sources::program {
 namespace {
 
 using Kind = Val::Kind;
-
-constexpr int kDeepest = 30;  // calls inside calls
 
 // Last names of calls that only tell of what they are given.
 constexpr std::array<std::string_view, 16> kSpeaking = {
@@ -171,7 +170,7 @@ Val Follower::body_value(Object* function, Object* locals, Object* owner) {
 Val Follower::call_function(Object* function, Arguments& a) {
   Object* original = function->bases.empty() ? function : function->bases[0];
   original->called = true;
-  if (calls_ >= kDeepest) {
+  if (calls_ >= limits::kProgramCalls) {
     ++doubts_;
     for (const Val& v : a.values) handed_over(v, function->name, a.at);
     return unknown(fmt::format("{} calls itself deeper than is followed", function->name), a.at);

@@ -1,5 +1,6 @@
 // Statements of a Python program, one after the other. Tested by tests/traps_test.cpp, with Python as the judge.
 #include "src/sources/program/follower.h"
+#include "src/base/limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +10,6 @@
 namespace preflight::sources::program {
 namespace {
 
-constexpr int kMostTurns = 2'000;
-constexpr int kMostRounds = 4;
 constexpr std::size_t kMostEndings = 3;
 
 }  // namespace
@@ -424,7 +423,7 @@ Follower::Flow Follower::while_statement(const Stmt& one) {
       break;
     }
     // A loop that may go on, or that does and is not left, is followed as one of which nothing is known.
-    const bool unclear = !test || !broken.empty() || turns >= (endless ? 3 : kMostTurns);
+    const bool unclear = !test || !broken.empty() || turns >= (endless ? 3 : limits::kProgramTurns);
     if (unclear) {
       Flow rest = unknown_loop(one, [&] { (void)value(*one.value); });
       if (endless && broken.empty() && rest.left.empty()) rest.on = true;
@@ -457,7 +456,7 @@ Follower::Flow Follower::for_statement(const Stmt& one) {
     else
       bind(target, unclear(target));
   };
-  if (!items || many || items->size() > kMostTurns) return unknown_loop(one, unclear_target);
+  if (!items || many || items->size() > limits::kProgramTurns) return unknown_loop(one, unclear_target);
   Flow out;
   std::vector<Left> broken;
   const std::size_t outer = conditions_.size();
@@ -494,7 +493,7 @@ Follower::Flow Follower::unknown_loop(const Stmt& one, const std::function<void(
   Flow out;
   const auto endings = endings_;
   ++quiet_;
-  for (int i = 0; i < kMostRounds; ++i) {
+  for (int i = 0; i < limits::kProgramRounds; ++i) {
     Flow tried;
     const bool changed = round(tried);
     for (const Left& left : tried.left) {

@@ -1,5 +1,6 @@
 // Statements of a Python program. Tested by tests/traps_test.cpp, with Python as the judge.
 #include "src/sources/program/parser.h"
+#include "src/base/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -7,16 +8,13 @@
 namespace preflight::sources::program {
 namespace {
 
-constexpr int kDeepest = 150;   // brackets and blocks inside each other
-constexpr int kDeepTree = 600;  // a + b + c + …
-
 constexpr std::array<std::string_view, 12> kCompound = {"if",    "while", "for",  "try",  "with",   "def",
                                                         "class", "async", "elif", "else", "except", "finally"};
 
 }  // namespace
 
 Parser::Deeper::Deeper(int& d) : depth(d) {
-  if (++depth > kDeepest) {
+  if (++depth > limits::kProgramDepth) {
     --depth;
     throw Fault{};
   }
@@ -81,7 +79,7 @@ const Expr* Parser::done(Expr& node) {
   node.end = last_end();
   for (const Expr* kid : node.kids) node.depth = std::max(node.depth, kid == nullptr ? 0 : kid->depth + 1);
   for (const Argument& one : node.arguments) node.depth = std::max(node.depth, one.value->depth + 1);
-  if (node.depth > kDeepTree) throw Fault{};
+  if (node.depth > limits::kTreeDepth) throw Fault{};
   return &node;
 }
 
@@ -470,7 +468,7 @@ Program parse_program(std::string_view text) {
   auto tokens = python_tokens(text);
   // A text that ends in an open quote, or one that is too long, is not read to its end.
   const std::size_t read = tokens.back().end;
-  const bool whole = tokens.size() < kMostPythonTokens && read >= text.size();
+  const bool whole = tokens.size() < limits::kPythonTokens && read >= text.size();
   if (!whole) {
     out.fault = read;
     return out;

@@ -1,4 +1,5 @@
 #include "src/sources/readers/make_values.h"
+#include "src/base/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +15,6 @@
 namespace preflight::sources {
 namespace {
 
-constexpr int kDeepest = 40;
-constexpr std::size_t kMostSteps = 100'000;
-constexpr std::size_t kLongest = 64UL * 1024;
 constexpr std::string_view kBlank = " \t\n";
 
 using Words = std::vector<std::string>;
@@ -52,7 +50,7 @@ std::string with_all_replaced(std::string_view text, std::string_view from, std:
     } else {
       out += text[i++];
     }
-    if (out.size() > kLongest) return out;  // function() tells it
+    if (out.size() > limits::kMakeValueBytes) return out;  // function() tells it
   }
   return out;
 }
@@ -66,7 +64,7 @@ std::string changed_words(std::string_view text, const Change& change) {
   for (std::string& word : make_words(text)) {
     out.push_back(change(std::move(word)));
     size += out.back().size() + 1;
-    if (size > 2 * kLongest) break;
+    if (size > 2 * limits::kMakeValueBytes) break;
   }
   return joined(out);
 }
@@ -309,7 +307,7 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
     after.overrides = overrides;
     append(after.text, plain(" ", at));
     append(after.text, more);
-    if (after.text.text.size() > kLongest) after = {too_long(at), true, overrides};
+    if (after.text.text.size() > limits::kMakeValueBytes) after = {too_long(at), true, overrides};
   } else if (how.find(':') != std::string_view::npos) {
     after = {expand(value), true, overrides};
   }
@@ -325,14 +323,14 @@ void MakeValues::doubt(const std::string& why) {
 
 ShellText MakeValues::expand(const ShellText& text) {
   if (text.text.find('$') == std::string::npos) return text;
-  if (text.text.size() > kLongest) return too_long(text.origin.front());
+  if (text.text.size() > limits::kMakeValueBytes) return too_long(text.origin.front());
   ShellText out;
   for (std::size_t i = 0; i < text.text.size();) {
     const std::size_t dollar = std::min(text.text.find('$', i), text.text.size());
     append(out, slice(text, i, dollar));
     if (dollar >= text.text.size()) break;
     const std::size_t at = text.origin[dollar];
-    if (out.text.size() > kLongest) return too_long(at);
+    if (out.text.size() > limits::kMakeValueBytes) return too_long(at);
     const char next = dollar + 1 < text.text.size() ? text.text[dollar + 1] : '$';
     if (next == '$') {
       append(out, slice(text, dollar, dollar + 1));
@@ -364,7 +362,7 @@ ShellText MakeValues::value(const std::string& name, std::size_t at) {
 ShellText MakeValues::reference(const ShellText& inside, std::size_t at) {
   if (const auto given = given_.find(inside.text); given != given_.end() && find(inside.text) == nullptr)
     return plain(given->second, at);
-  if (nested_ >= kDeepest || ++steps_ > kMostSteps)
+  if (nested_ >= limits::kMakeDepth || ++steps_ > limits::kMakeSteps)
     return unknown_text(fmt::format("$({}) of make is nested more than is followed", inside.text.substr(0, 40)), at);
   ++nested_;
   ShellText out;
@@ -415,7 +413,7 @@ ShellText MakeValues::function(std::string_view name, const ShellText& inside, s
   std::optional<std::string> value;
   if (texts.size() == known.arguments) value = known.value(texts);
   if (!value) return unknown_text(fmt::format("make refuses $({})", inside.text), at);
-  if (value->size() > kLongest) return too_long(at);
+  if (value->size() > limits::kMakeValueBytes) return too_long(at);
   return plain(*value, at);
 }
 
@@ -430,7 +428,7 @@ ShellText MakeValues::for_each(const std::vector<ShellText>& arguments, std::siz
     set_text(std::string(trimmed(name.text)), plain(word, at));
     if (!out.text.empty()) append(out, plain(" ", at));
     append(out, expand(arguments[2]));
-    if (out.text.size() <= kLongest) continue;
+    if (out.text.size() <= limits::kMakeValueBytes) continue;
     out = too_long(at);
     break;
   }

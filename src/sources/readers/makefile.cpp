@@ -10,15 +10,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/limits.h"
 #include "src/sources/readers/make_values.h"
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::size_t kMostWork = 2'000'000;
-constexpr int kDeepestMake = 8;
-constexpr std::size_t kMostConditions = 200;  // one in another
 
 enum class Met { kNo, kYes, kUnknown };
 
@@ -262,7 +259,7 @@ class Makefile {
     for (const std::string_view word : {"ifeq", "ifneq", "ifdef", "ifndef"}) {
       ShellText rest = line;
       if (!takes_word(rest, word) && !line.text.starts_with(std::string(word) + "(")) continue;
-      if (conditions_.size() >= kMostConditions) {
+      if (conditions_.size() >= limits::kMakeConditions) {
         error_ = Error{"conditions are nested deeper in this Makefile than is followed"};
         return true;
       }
@@ -510,7 +507,7 @@ class Makefile {
   }
 
   // False when there is more to do than a Makefile that people write asks for; the run ends with an error then.
-  bool followed(std::size_t steps) { return (work_ += steps) <= kMostWork; }
+  bool followed(std::size_t steps) { return (work_ += steps) <= limits::kMakeWork; }
 
   // ---- recipes
 
@@ -531,7 +528,8 @@ class Makefile {
       if (done) done = recipe(*rule, exports, depth);
     }
     while (values_.depth() > before) values_.leave();
-    if (done && work_ > kMostWork) return failure("the Makefile has more rules and variables than are followed");
+    if (done && work_ > limits::kMakeWork)
+      return failure("the Makefile has more rules and variables than are followed");
     return done;
   }
 
@@ -663,7 +661,8 @@ class Makefile {
   }
 
   Result<bool> run_line(const ShellText& line, const RunContext& context, int depth) {
-    if (line.text.starts_with("make ") && line.unknowns.empty() && depth < kDeepestMake) return make_again(line, depth);
+    if (line.text.starts_with("make ") && line.unknowns.empty() && depth < limits::kMakeCalls)
+      return make_again(line, depth);
     const bool matters = line.text.find("sglang") != std::string::npos || !line.unknowns.empty();
     return matters ? finder_.script(line, context) : Result<bool>(true);
   }

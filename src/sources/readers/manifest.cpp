@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
@@ -49,7 +50,7 @@ void ManifestReader::account_for_prose(const YamlNode& node, int depth, bool pro
       "description",  "summary",     "title",   "help",    "note",          "notes",
       "name",         "doc",         "comment", "usage",   "livenessProbe", "readinessProbe",
       "startupProbe", "healthcheck", "about",   "message", "annotations"};
-  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
   if (is_scalar(&node) && prose) finder_.account(tree_.word(node));
   for (const YamlNode* item : node.items) account_for_prose(*item, depth + 1, prose);
   for (const auto& [name, value] : node.pairs) {
@@ -191,7 +192,7 @@ ShellWord ManifestReader::without_templates(const ShellWord& word) const {
 }
 
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
-  if (depth > kDeepest || ++seen_ > kMostNodes || stopped()) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes || stopped()) return;
   if (node.kind == YamlNode::kSequence) {
     if (list_that_starts(node, around, key)) return;
     if (around.dialect == Dialect::kWorkflow && key == "steps") return steps(node, std::move(around), depth);
@@ -286,7 +287,8 @@ void ManifestReader::text_that_starts(const YamlNode& value, const Around& aroun
 
 // A list of words under any key, where they are a launch as they stand.
 bool ManifestReader::list_that_starts(const YamlNode& node, const Around& around, const std::string& key) {
-  if (node.items.size() < 2 || node.items.size() > kMostWords || !is_scalar(node.items.front())) return false;
+  if (node.items.size() < 2 || node.items.size() > limits::kManifestWords || !is_scalar(node.items.front()))
+    return false;
   if (!std::all_of(node.items.begin(), node.items.end(), [](const YamlNode* item) { return is_scalar(item); }))
     return false;
   const auto words = words_of(node);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/manifest_reader.h"
 #include "src/sources/readers/variable_file.h"
@@ -15,8 +16,6 @@ namespace preflight::sources {
 using python::YamlNode;
 
 namespace {
-
-constexpr std::size_t kMostFiles = 100;
 
 std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
@@ -40,7 +39,7 @@ const ManifestReader::OtherFile& ManifestReader::other_file(const std::string& p
   OtherFile& file = found->second;
   if (!first) return file;
   file.path = path;
-  const auto text = other_files_.size() > kMostFiles ? std::nullopt : file_beside(source_.name, path);
+  const auto text = other_files_.size() > limits::kComposeFiles ? std::nullopt : file_beside(source_.name, path);
   auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
   const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;
   const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;

@@ -129,7 +129,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
         scalar = true;
         script_ = std::move(*done);
       }
-      if (all.size() > kMostWords) {
+      if (all.size() > limits::kManifestWords) {
         error_ = Error{"a command with more words than are followed"};
         return;
       }
@@ -191,7 +191,7 @@ const YamlNode* ManifestReader::named(const std::string& name) const {
 // A key of a service, or of what it extends.
 const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view key) {
   const YamlNode* at = &node;
-  for (int depth = 0; at != nullptr && depth < kDeepest; ++depth) {
+  for (int depth = 0; at != nullptr && depth < limits::kManifestDepth; ++depth) {
     if (const YamlNode* value = value_of(*at, key)) return value;
     at = extended(*at);
   }
@@ -207,7 +207,7 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
 
 // What a service extends sets its variables first.
 void ManifestReader::environments(const YamlNode& node, const Around& around, Values& env, int depth) {
-  if (const YamlNode* base = extended(node); base != nullptr && depth < kDeepest)
+  if (const YamlNode* base = extended(node); base != nullptr && depth < limits::kManifestDepth)
     environments(*base, around, env, depth + 1);
   if (const YamlNode* files = value_of(node, "env_file")) {
     if (!is_list(files)) variable_file(*files, env);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/readers/manifest_reader.h"
 
 namespace preflight::sources {
@@ -46,7 +47,7 @@ void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around)
 
 // Hidden jobs that others are made of do not run themselves.
 void ManifestReader::note_templates(const YamlNode& node, int depth) {
-  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
   for (const YamlNode* base : extended_jobs(node, false)) templates_.insert(base);
   for (const auto& [key, value] : node.pairs) {
     if (is_scalar(key) && key->text == "<<") {
@@ -79,7 +80,7 @@ std::vector<const YamlNode*> ManifestReader::extended_jobs(const YamlNode& job, 
 // A key of a job or of what it extends.
 const YamlNode* ManifestReader::job_part(const YamlNode& job, std::string_view key, int depth) {
   if (const YamlNode* own = value_of(job, key)) return own;
-  if (depth > kDeepest || ++seen_ > kMostNodes) return nullptr;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return nullptr;
   const auto bases = extended_jobs(job);
   for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
     if (const YamlNode* part = job_part(**base, key, depth + 1)) return part;
@@ -99,7 +100,7 @@ const YamlNode* ManifestReader::inherited_part(const YamlNode& job, std::string_
 
 // Variables as they are written: the job's own win over those of what it extends.
 void ManifestReader::job_variables(const YamlNode& job, Values& written, int depth) {
-  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
   for (const YamlNode* base : extended_jobs(job)) job_variables(*base, written, depth + 1);
   const YamlNode* own = value_of(job, "variables");
   if (!is_map(own)) return;
@@ -114,10 +115,8 @@ void ManifestReader::job_variables(const YamlNode& job, Values& written, int dep
 
 // Values of variables name other variables: they are filled in once all are known.
 void ManifestReader::fill_in(const Values& written, Values& env) const {
-  constexpr int kMostTurnsOver = 16;  // names behind names
-  constexpr std::size_t kMostVariables = 200;
   env = written;
-  if (env.size() > kMostVariables) {
+  if (env.size() > limits::kGitlabVariables) {
     for (auto& [name, value] : env) {
       if (value.text.find('$') != std::string::npos)
         value = unknown_text(
@@ -126,10 +125,10 @@ void ManifestReader::fill_in(const Values& written, Values& env) const {
     }
     return;
   }
-  for (int turn = 0; turn < kMostTurnsOver; ++turn) {
+  for (int turn = 0; turn < limits::kVariableDepth; ++turn) {
     bool changed = false;
     for (auto& [name, value] : env) {
-      if (value.text.find('$') == std::string::npos || value.text.size() > kMostWords) continue;
+      if (value.text.find('$') == std::string::npos || value.text.size() > limits::kManifestWords) continue;
       Values others = env;
       others.erase(name);
       const ShellWord word{value, value.origin.empty() ? 0 : value.origin.front(), 0};
@@ -156,7 +155,7 @@ void ManifestReader::matrix_variables(const YamlNode& job, Values& env) {
 
 // Lines of a script: lists in lists, and what `!reference [JOB, KEY]` names.
 void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int depth) {
-  if (depth > kDeepest || ++seen_ > kMostNodes) return;
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
   if (is_scalar(&node)) {
     const ShellWord line = tree_.word(node);
     append(out, line);

@@ -26,10 +26,6 @@ class ManifestReader {
 
  private:
   using YamlNode = python::YamlNode;
-  static constexpr int kDeepest = 64;
-  static constexpr int kMostNodes = 100'000;  // aliases can make a small file endless
-  static constexpr std::size_t kMostWords = 20'000;
-  static constexpr int kMostTurns = 256;  // of steps over a matrix
 
   enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow, kGitlab };
   struct Around {

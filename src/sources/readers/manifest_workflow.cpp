@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/manifest_reader.h"
@@ -221,7 +222,7 @@ void ManifestReader::turns(const ShellText& script, const Around& around, const 
       inside.env.insert_or_assign(name, filled);
     }
     for (const std::string& name : columns) inside.env.erase("matrix." + name);
-    if (seen.insert(inside.when).second && ++turns_ <= kMostTurns)
+    if (seen.insert(inside.when).second && ++turns_ <= limits::kMatrixTurns)
       run_script(without_expressions(script, with), inside);
   }
   if (around.matrix.empty()) run_script(without_expressions(script, env), context);
@@ -281,7 +282,7 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
       for (const YamlNode* item : value->items) {
         next.push_back(row);
         next.back().insert_or_assign(name->text, tree_.words(*item).front());
-        if (next.size() > kMostTurns) return;
+        if (next.size() > limits::kMatrixTurns) return;
       }
     }
     names.insert(name->text);
@@ -302,7 +303,7 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   if (include != nullptr) {
     for (const YamlNode* item : include->items) {
       const auto entry = matrix_row(*item);
-      if (!entry || rows.size() > kMostTurns) return;
+      if (!entry || rows.size() > limits::kMatrixTurns) return;
       include_row(*entry, names, of_lists, rows);
     }
   }

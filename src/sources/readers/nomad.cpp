@@ -6,14 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/nomad.h"
 
 namespace preflight::sources {
 namespace {
-
-constexpr int kDeepest = 40;
-constexpr std::size_t kMostParts = 50'000;
 
 struct Value {
   enum class Kind { kText, kList, kMap } kind = Kind::kText;
@@ -83,7 +81,7 @@ class Reader {
     while (!failed_) {
       skip();
       if (at_ >= text_.size() || peek() == '}') return;
-      if (depth > kDeepest || ++parts_ > kMostParts) break;
+      if (depth > limits::kNomadDepth || ++parts_ > limits::kNomadParts) break;
       std::string key = peek() == '"' ? text().text : name();
       if (key.empty()) break;
       Block block{.type = key};
@@ -134,7 +132,7 @@ class Reader {
   Value value(int depth) {
     skip(false);
     Value out;
-    if (depth > kDeepest || ++parts_ > kMostParts) failed_ = true;
+    if (depth > limits::kNomadDepth || ++parts_ > limits::kNomadParts) failed_ = true;
     if (failed_) return out;
     const std::size_t from = at_;
     if (peek() == '[') {

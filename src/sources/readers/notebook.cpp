@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/mentions.h"
 #include "src/sources/program/follower.h"
 #include "src/sources/readers/readers.h"
@@ -15,9 +16,6 @@ namespace preflight::sources {
 namespace {
 
 using python::YamlNode;
-
-constexpr std::size_t kMostCells = 5'000;
-constexpr std::size_t kMostPlaces = 1'500'000'000;  // lines of code times the file's longest line
 
 struct Cell {
   std::size_t number = 0;  // from 1, code cells and others alike
@@ -59,7 +57,7 @@ class Notebook {
       tree->enter(*root);
       collect(*tree, *root);
     }
-    if (places_ > kMostPlaces)
+    if (places_ > limits::kCellPlaces)
       return failure("this notebook has too many lines of code on one line of its file: save it with line breaks");
     for (Cell& cell : cells_) {
       if (auto done = take(cell); !done) return done;
@@ -77,12 +75,12 @@ class Notebook {
     if (!is_list(cells)) return;
     std::size_t number = 0;
     for (const YamlNode* node : cells->items) {
-      if (++number > kMostCells) return;
+      if (++number > limits::kCells) return;
       const YamlNode* text =
           is_map(node) && text_of(*node, "cell_type") == "code" ? value_of(*node, "source") : nullptr;
       if (text == nullptr) continue;
       places_ += longest_ * (is_list(text) ? text->items.size() : 1);
-      if (places_ > kMostPlaces) return;
+      if (places_ > limits::kCellPlaces) return;
       Cell cell{.number = number, .text = {}};
       for (const ShellWord& line : tree.words(*text)) append(cell.text, line);
       if (!cell.text.text.empty()) cells_.push_back(std::move(cell));

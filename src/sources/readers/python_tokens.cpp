@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 
+#include "src/base/limits.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
@@ -101,7 +102,7 @@ class Tokenizer {
 
   std::vector<PythonToken> all() {
     start_line();
-    while (at_ < text_.size() && out_.size() < kMostPythonTokens && step()) {
+    while (at_ < text_.size() && out_.size() < limits::kPythonTokens && step()) {
     }
     add(PythonToken::Kind::kLine, at_);
     return std::move(out_);

@@ -26,7 +26,6 @@ struct PythonToken {
 };
 
 // Ends early at what is no Python text (an open quote), and behind so many; the tokens before it stand.
-inline constexpr std::size_t kMostPythonTokens = 200'000;
 std::vector<PythonToken> python_tokens(std::string_view text);
 
 // What a text token stands for, each byte with its place. Braces of an f-string stay as they are written.

@@ -4,13 +4,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::uintmax_t kLongestFile = std::uintmax_t{64} << 10U;
-constexpr std::size_t kMostVariables = 1'000;
 
 std::string_view trimmed(std::string_view text) {
   const auto from = text.find_first_not_of(" \t\r");
@@ -42,7 +40,7 @@ std::string plain_value(std::string_view value, bool& expands) {
 
 Values variables_of(std::string_view text, const Variables& known, std::size_t offset) {
   Values out;
-  for (std::size_t from = 0; from < text.size() && out.size() < kMostVariables;) {
+  for (std::size_t from = 0; from < text.size() && out.size() < limits::kVariableFileLines;) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     std::string_view line = trimmed(text.substr(from, end - from));
     from = end + 1;
@@ -70,7 +68,8 @@ std::optional<std::string> file_beside(std::string_view source, std::string_view
   if (source.empty() || path.empty() || path.find('\0') != std::string_view::npos) return std::nullopt;
   const fs::path file = fs::path(source).parent_path() / fs::path(path);
   std::error_code error;
-  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestFile || error) return std::nullopt;
+  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > limits::kVariableFileBytes || error)
+    return std::nullopt;
   auto text = read_text(file.string());
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/mentions.h"
 #include "src/sources/program/follower.h"
 #include "src/sources/readers/nomad.h"
@@ -12,11 +13,7 @@
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
-namespace {
-
-constexpr std::size_t kMostWords = 10'000;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string plain_json(std::string_view text) {
   std::string out(text);
@@ -53,16 +50,14 @@ void blank_line(std::string& text, std::size_t at) {
 
 // Lines that are no Python as far as it is understood are left out, and then no launch is sure.
 Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
-  constexpr std::size_t kMostLines = 64;
-  constexpr std::size_t kMostBytes = 4'000'000;  // that are read again
   std::string text(source.text);
   std::string doubt;
-  for (std::size_t i = 0; i <= std::min(kMostLines, kMostBytes / (text.size() + 1)); ++i) {
+  for (std::size_t i = 0; i <= std::min(limits::kLeftOutLines, limits::kReadAgainBytes / (text.size() + 1)); ++i) {
     const program::Program tree = program::parse_program(text);
     SourceText understood = source;
     understood.text = text;
     if (tree.fault == std::string_view::npos) return program::Follower(understood, finder, tree, doubt).run();
-    if (i == 0 && python_tokens(text).size() >= kMostPythonTokens) return true;
+    if (i == 0 && python_tokens(text).size() >= limits::kPythonTokens) return true;
     const int line = source.line != nullptr ? (*source.line)(tree.fault) : finder.place(tree.fault).line;
     if (doubt.empty()) doubt = fmt::format("line {} is not understood as Python", line);
     if (tree.fault >= text.size() && i > 0) break;
@@ -77,7 +72,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   std::vector<ShellWord> words;
   if (text.find('\0') != std::string_view::npos) {
-    for (std::size_t from = 0; from < text.size() && words.size() < kMostWords;) {
+    for (std::size_t from = 0; from < text.size() && words.size() < limits::kListWords;) {
       const std::size_t end = std::min(text.find('\0', from), text.size());
       words.push_back({piece(text, from, end), from, end});
       from = end + 1;
@@ -114,15 +109,13 @@ Result<bool> read_config(const SourceText& source, LaunchFinder& finder) {
 
 namespace {
 
-constexpr std::size_t kLongestCall = std::size_t{64} << 10U;
-
 // The values of ServerArgs(…) that begin at `from`, as a program; none where the text ends within. What Python prints
 // as <…> is no expression.
 std::optional<ShellText> logged_call(std::string_view text, std::size_t from) {
   ShellText out;
   char quote = '\0';
   int open = 0;
-  for (std::size_t i = from; i < std::min(text.size(), from + kLongestCall); ++i) {
+  for (std::size_t i = from; i < std::min(text.size(), from + limits::kLoggedBytes); ++i) {
     const char c = text[i];
     constexpr std::size_t kLongestSign = 200;
     const bool sign = c == '<' && quote == '\0';
@@ -154,13 +147,12 @@ std::optional<ShellText> logged_call(std::string_view text, std::size_t from) {
 // What a running server told of itself: the values it resolved, not the words it was given.
 Result<bool> read_log(const SourceText& source, LaunchFinder& finder) {
   constexpr std::string_view kCall = "ServerArgs(";
-  constexpr int kMostCutOff = 8;  // each is looked at to its end
   int cut_off = 0;
   for (auto at = source.text.find(kCall); at != std::string_view::npos; at = source.text.find(kCall, at + 1)) {
     const auto call = logged_call(source.text, at);
     if (!call) {
       finder.note({"SH004", "the values that the server logged here are cut off", at});
-      if (++cut_off == kMostCutOff) break;
+      if (++cut_off == limits::kCutOffCalls) break;
       continue;
     }
     if (finder.error()) break;

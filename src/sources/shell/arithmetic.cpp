@@ -4,12 +4,11 @@
 #include <array>
 #include <limits>
 
+#include "src/base/limits.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
 namespace {
-
-constexpr int kDeepest = 64;
 
 std::int64_t wrapped(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
@@ -144,7 +143,7 @@ class Reader {
   }
 
   std::int64_t assignment() {
-    if (++depth_ > kDeepest) return fail();
+    if (++depth_ > limits::kArithmeticDepth) return fail();
     const std::size_t before = at_;
     const std::string target = name();
     std::int64_t out = 0;
@@ -192,7 +191,7 @@ class Reader {
   }
 
   std::int64_t binary(int least) {
-    if (++depth_ > kDeepest) return fail();
+    if (++depth_ > limits::kArithmeticDepth) return fail();
     std::int64_t left = unary();
     for (const Operator* op = next_operator(); ok_ && op != nullptr && op->level >= least; op = next_operator()) {
       at_ += op->text.size();
@@ -216,7 +215,7 @@ class Reader {
   }
 
   std::int64_t unary() {
-    if (++depth_ > kDeepest) return fail();
+    if (++depth_ > limits::kArithmeticDepth) return fail();
     std::int64_t out = 0;
     if (steps_a_name()) {
       at_ += 2;

@@ -5,14 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/parser.h"
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::size_t kMostTurns = 64;  // of a loop over a literal list
 
 // Whether a loop's body may leave it early.
 bool leaves_early(std::string_view body) {
@@ -74,7 +73,7 @@ std::string ShellEvaluator::depends(const std::string& name, std::string_view wh
 }
 
 Result<bool> ShellEvaluator::run() {
-  if (budget_.depth >= ShellBudget::kDeepest) return failure("shells are nested too deep in this command");
+  if (budget_.depth >= limits::kShellCalls) return failure("shells are nested too deep in this command");
   run_text(*text_.script);
   if (on_exit_ && !state_.replaced && !error_) {
     state_.ended = false;
@@ -86,7 +85,7 @@ Result<bool> ShellEvaluator::run() {
 }
 
 void ShellEvaluator::run_text(const ShellText& text) {
-  if (++budget_.depth > ShellBudget::kDeepest) {
+  if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
     return;
@@ -472,9 +471,8 @@ void ShellEvaluator::leave_loops(const std::vector<ShellWord>& words, bool goes_
 
 // Turn after turn, where every condition is known: first without a word, to see whether it ends.
 bool ShellEvaluator::follow_while(const Node& node) {
-  constexpr std::size_t kDrySteps = 60'000;
   const Status stops = node.name == "until" ? Status::kTrue : Status::kFalse;
-  const std::size_t floor = budget_.steps - std::min(budget_.steps, kDrySteps);
+  const std::size_t floor = budget_.steps - std::min(budget_.steps, limits::kShellDrySteps);
   const auto turn = [&] {
     ++conditions_;
     const Status status = run_node(*node.children[0]);
@@ -493,7 +491,7 @@ bool ShellEvaluator::follow_while(const Node& node) {
   ++muted_;
   std::size_t turns = 0;
   while (!error_ && turn()) {
-    if (++turns > kMostTurns || budget_.steps <= floor) loops_.back().unclear = true;
+    if (++turns > limits::kShellTurns || budget_.steps <= floor) loops_.back().unclear = true;
     if (loops_.back().unclear) break;
   }
   --muted_;
@@ -532,7 +530,7 @@ Status ShellEvaluator::run_for(const Node& node) {
     for (const ShellText& value : state_.arguments) words.push_back({value, 0, 0});
   }
   for (const ShellWord& word : words) known = known && word.unknowns.empty();
-  known = known && words.size() <= kMostTurns && node.kind == Node::Kind::kFor;
+  known = known && words.size() <= limits::kShellTurns && node.kind == Node::Kind::kFor;
   if (known && leaves_early(loop_text(node))) known = follow_for(node, words, true);
   if (!known) {
     run_unknown_loop(node, "a loop", [&] {
@@ -626,7 +624,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
     known = part(0, first, 1).has_value();
     while (known && !state_.ended && !error_) {
       const auto goes_on = part(first + 1, second, 1);
-      known = goes_on && turns <= kMostTurns;
+      known = goes_on && turns <= limits::kShellTurns;
       if (!known || *goes_on == 0) break;
       ++turns;
       run_node(*node.children.front());
@@ -651,7 +649,7 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
 }
 
 Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure) {
-  if (++budget_.depth > ShellBudget::kDeepest) {
+  if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
     if (!error_) error_ = Error{"functions call each other too deep in this script"};
     return Status::kUnknown;

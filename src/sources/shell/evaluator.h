@@ -24,7 +24,6 @@ enum class Status { kTrue, kFalse, kUnknown };
 struct ShellBudget {
   std::size_t steps = 1'500'000;  // characters of words, variables copied, commands run
   int depth = 0;
-  static constexpr int kDeepest = 40;
 };
 
 class ShellEvaluator {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/arithmetic.h"
 #include "src/sources/shell/evaluator.h"
@@ -14,10 +15,6 @@
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::size_t kMostBraces = 256;  // words that one word's braces may become
-constexpr int kDeepestBraces = 24;
-constexpr std::size_t kLongestTrimmed = 4096;
 
 constexpr std::string_view kDefaultSeparators = " \t\n\r";  // a line end of another system, too
 
@@ -429,7 +426,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
 // ${NAME##pattern}, ${NAME/pattern/text}, ${NAME,,} and their kin; none where that is not followed.
 std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const Part& part) {
   if (!value.unknowns.empty()) return value;  // why it is not known is the answer
-  if (value.text.size() > kLongestTrimmed) return std::nullopt;
+  if (value.text.size() > limits::kMatchedBytes) return std::nullopt;
   if (part.op[0] == '/') return replaced(value, part);
   if (part.op[0] != ',' && part.op[0] != '^') return trimmed(value, part);
   if (!part.argument.empty()) return std::nullopt;
@@ -476,7 +473,7 @@ std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const 
   for (auto at = v.find(pattern.text); at != std::string::npos; at = v.find(pattern.text, from)) {
     made += v.substr(from, at - from) + text.text;
     from = at + n;
-    if (part.op == "/" || made.size() > kLongestTrimmed) break;
+    if (part.op == "/" || made.size() > limits::kMatchedBytes) break;
   }
   return ShellText{made + v.substr(from), {}, {}};
 }
@@ -655,7 +652,8 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
           const bool padded = first && last && (has_zero(inside.substr(0, dots)) || has_zero(inside.substr(dots + 2)));
           const std::size_t width = padded ? std::max(dots, inside.size() - dots - 2) : 0;
           const bool signs = padded && inside.find('-') != std::string_view::npos;
-          if (first && last && !signs && std::abs(static_cast<long>(*last) - *first) < static_cast<long>(kMostBraces)) {
+          if (first && last && !signs &&
+              std::abs(static_cast<long>(*last) - *first) < static_cast<long>(limits::kBraceWords)) {
             for (int n = *first;; n += *first <= *last ? 1 : -1) {
               choices.push_back({{.kind = Part::Kind::kDecoded,
                                   .begin = open->at,
@@ -673,7 +671,7 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
         if (choices.empty()) continue;  // {x}: itself
         const Parts front = cut({0, 0}, *open);
         std::vector<Parts> out;
-        if (brace_depth_ >= kDeepestBraces) {
+        if (brace_depth_ >= limits::kBraceDepth) {
           return {{{.kind = Part::Kind::kUnclear,
                     .begin = open->at,
                     .end = i + 1,
@@ -684,7 +682,7 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
         for (const Parts& choice : choices) {
           for (const Parts& middle : braces(choice)) {
             for (const Parts& back : rest) {
-              if (out.size() >= kMostBraces || !spend(front.size() + middle.size() + back.size())) {
+              if (out.size() >= limits::kBraceWords || !spend(front.size() + middle.size() + back.size())) {
                 out.push_back({{.kind = Part::Kind::kUnclear,
                                 .begin = open->at,
                                 .end = i + 1,

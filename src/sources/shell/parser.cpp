@@ -1,5 +1,6 @@
 // Commands of shell text: lists, pipelines, compound commands, redirections. Tested by tests/shell_test.cpp.
 #include "src/sources/shell/parser.h"
+#include "src/base/limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +34,7 @@ Error ShellParser::error() const {
 }
 
 bool ShellParser::count(std::size_t at) {
-  if (++nodes_ > kMostNodes) fail("this text has more words than are followed", at);
+  if (++nodes_ > limits::kShellNodes) fail("this text has more words than are followed", at);
   return !failed();
 }
 
@@ -231,7 +232,7 @@ NodePtr ShellParser::pipeline() {
 NodePtr ShellParser::command() {
   skip_blanks();
   const std::size_t from = at_;
-  if (++depth_ > kDeepest) fail("commands are nested too deep", at_);
+  if (++depth_ > limits::kShellDepth) fail("commands are nested too deep", at_);
   NodePtr node;
   if (!failed() && count(at_)) {
     if (const std::string word = reserved(); !word.empty()) node = compound(word);

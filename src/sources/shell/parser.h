@@ -30,9 +30,6 @@ class ShellParser {
   [[nodiscard]] const std::vector<HereDocument>& here_documents() const { return here_documents_; }
   std::vector<ShellNote> take_notes() { return std::move(notes_); }
 
-  static constexpr std::size_t kMostNodes = 60'000;  // commands and words of one text
-  static constexpr int kDeepest = 60;
-
  private:
   [[nodiscard]] char peek(std::size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 
+#include "src/base/limits.h"
 #include "src/sources/shell/evaluator.h"
 
 namespace preflight::sources {
 namespace {
 
-constexpr std::size_t kLongestPattern = 256;
-constexpr std::size_t kLongestMatched = 4096;
-constexpr std::size_t kLongestByExpression = 512;
 constexpr std::string_view kRegexSigns = ".[]{}()\\*+?^$|";
 
 bool is_plain(char c) {
@@ -47,7 +45,7 @@ bool is_small(const std::string& expression) {
   for (auto at = expression.find('\\'); at != std::string::npos && at + 1 < expression.size();
        at = expression.find('\\', at + 2))
     refers = refers || (expression[at + 1] >= '0' && expression[at + 1] <= '9');
-  return expression.size() <= kLongestPattern && !large && !refers && count("{") <= 2 && count("*+") <= 12;
+  return expression.size() <= limits::kPatternBytes && !large && !refers && count("{") <= 2 && count("*+") <= 12;
 }
 
 }  // namespace
@@ -58,7 +56,7 @@ std::optional<std::string> ShellEvaluator::pattern_of(const Parts& parts, bool e
   bool in_brackets = false;
   for (const Part& part : parts) {
     const ShellText piece = expand_text({part});
-    if (!piece.unknowns.empty() || out.size() + piece.text.size() > kLongestPattern) return std::nullopt;
+    if (!piece.unknowns.empty() || out.size() + piece.text.size() > limits::kPatternBytes) return std::nullopt;
     const bool backslash = part.kind == Part::Kind::kText && part.begin > 0 && part.end == part.begin + 1 &&
                            text_.script->text[part.begin - 1] == '\\';
     if (expression && part.quoted && !piece.text.empty() && (in_brackets || (backslash && is_plain(piece.text[0]))))
@@ -75,7 +73,7 @@ std::optional<std::string> ShellEvaluator::pattern_of(const Parts& parts, bool e
 
 Status ShellEvaluator::matches(const std::string& text, const std::string& pattern, bool choices) {
   const int count = choices_of(pattern);
-  if (text.size() > kLongestMatched || !spend(text.size() + pattern.size())) return Status::kUnknown;
+  if (text.size() > limits::kMatchedBytes || !spend(text.size() + pattern.size())) return Status::kUnknown;
   if (choices && count > 0 && (count > 2 || text.size() > 256)) return Status::kUnknown;
   const int flags = (any_case_ ? FNM_CASEFOLD : 0) | (choices ? FNM_EXTMATCH : 0);
   return fnmatch(pattern.c_str(), text.c_str(), flags) == 0 ? Status::kTrue : Status::kFalse;
@@ -89,7 +87,7 @@ Status ShellEvaluator::matches_expression(const ShellText& text, const Word& wor
     set_unknown("BASH_REMATCH", depends("BASH_REMATCH", "a match", at), at);
     return Status::kUnknown;
   };
-  if (!expression || !text.unknowns.empty() || text.text.size() > kLongestByExpression || !is_small(*expression))
+  if (!expression || !text.unknowns.empty() || text.text.size() > limits::kExpressionBytes || !is_small(*expression))
     return not_known();
   regex_t compiled;
   if (regcomp(&compiled, expression->c_str(), REG_EXTENDED | (any_case_ ? REG_ICASE : 0)) != 0) return not_known();

@@ -1,5 +1,6 @@
 // Tested by tests/shell_test.cpp.
 #include "src/sources/shell/printed.h"
+#include "src/base/limits.h"
 
 #include <regex.h>
 
@@ -14,8 +15,6 @@
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::int64_t kMostNumbers = 256;
 
 std::optional<std::int64_t> number(const std::string& text) {
   std::int64_t value = 0;
@@ -57,7 +56,7 @@ std::optional<std::string> of_seq(const std::vector<std::string>& words) {
   const std::int64_t first = numbers.size() == 1 ? 1 : numbers.front();
   const std::int64_t step = numbers.size() == 3 ? numbers[1] : 1;
   const std::int64_t last = numbers.back();
-  if (step == 0 || (last - first) / step >= kMostNumbers) return std::nullopt;
+  if (step == 0 || (last - first) / step >= limits::kPrintedNumbers) return std::nullopt;
   std::string out;
   for (std::int64_t n = first; step > 0 ? n <= last : n >= last; n += step)
     out += fmt::format("{}{}", out.empty() ? "" : "\n", n);

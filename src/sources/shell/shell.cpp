@@ -1,4 +1,5 @@
 // Tested by tests/shell_test.cpp and tests/launch_command_test.cpp; fuzzed by tests/fuzz/shell_fuzz.cpp.
+#include "src/base/limits.h"
 #include "src/sources/shell.h"
 
 #include <algorithm>
@@ -11,10 +12,6 @@
 
 namespace preflight::sources {
 namespace {
-
-constexpr std::size_t kLongestScript = 512 * 1024;
-constexpr std::size_t kMostUnknowns = 1'024;       // in one of them
-constexpr std::size_t kLongestValue = 128 * 1024;  // Linux hands no longer one to a program
 
 bool upper_name(std::string_view name) {
   return !name.empty() && shell_name_start(name[0]) &&
@@ -51,7 +48,8 @@ Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string
     const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
     return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));
   }
-  if (script.text.size() > kLongestScript) return failure("this is longer than any script that is followed: 512 KiB");
+  if (script.text.size() > limits::kShellBytes)
+    return failure("this is longer than any script that is followed: 512 KiB");
   ShellBudget budget;
   ShellEvaluator evaluator(script, pasted, start, budget);
   if (auto done = evaluator.run(); !done) return tl::make_unexpected(done.error());
@@ -75,7 +73,7 @@ Result<ShellScript> parse_shell(const ShellText& script, std::string_view pasted
 Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::string_view pasted,
                               const Variables& given, const Values& values) {
   const std::string& text = word.text;
-  if (text.size() > kLongestScript) return failure("a value of more than 512 KiB");
+  if (text.size() > limits::kShellBytes) return failure("a value of more than 512 KiB");
   ShellWord out;
   out.begin = word.begin;
   out.end = word.end;
@@ -108,7 +106,7 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
     const Parts parts = parser.quoted_text();
     if (parser.failed()) return tl::make_unexpected(parser.error());
     append(out, evaluator.expand_text(parts));
-    if (out.text.size() > kLongestValue || out.unknowns.size() > kMostUnknowns)
+    if (out.text.size() > limits::kArgumentBytes || out.unknowns.size() > limits::kShellUnknowns)
       return failure("it is longer than 128 KiB");
     i = end;
   }

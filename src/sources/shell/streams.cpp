@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
@@ -12,9 +13,6 @@
 
 namespace preflight::sources {
 namespace {
-
-constexpr int kDeepestPrint = 8;
-constexpr std::size_t kLongestPrint = 64 * 1024;
 
 // Commands that print nothing of what they are given.
 bool prints_nothing(const std::vector<ShellWord>& words) {
@@ -76,7 +74,7 @@ class Fields {
 
 // What the command prints, as text of a shell of its own; none where it is not known.
 std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& run) {
-  if (print_depth_ >= kDeepestPrint || error_ || !spend(20 + state_.variables.size())) return std::nullopt;
+  if (print_depth_ >= limits::kPrintDepth || error_ || !spend(20 + state_.variables.size())) return std::nullopt;
   Printed printed{.text = {}, .known = true, .undecided = undecided_};
   Printed* const outer_printing = std::exchange(printing_, &printed);
   auto outer_loops = std::exchange(loops_, {});
@@ -106,7 +104,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
 }
 
 std::optional<ShellText> ShellEvaluator::captured_text(const ShellText& inside) {
-  if (print_depth_ >= kDeepestPrint || !spend(inside.text.size() + 1)) return std::nullopt;
+  if (print_depth_ >= limits::kPrintDepth || !spend(inside.text.size() + 1)) return std::nullopt;
   ShellParser parser(inside, pasted_);
   parser.all();
   if (parser.failed()) return std::nullopt;
@@ -138,8 +136,8 @@ Status ShellEvaluator::print(const ShellCommand& command) {
   if (command.words.empty() || prints_nothing(command.words)) return Status::kUnknown;
   if (command.prints_elsewhere) return Status::kTrue;
   const auto text = printed_of(command);
-  if (!text || undecided_ > printing_->undecided || printing_->text.text.size() + text->text.size() > kLongestPrint ||
-      !spend(text->text.size() + 1)) {
+  if (!text || undecided_ > printing_->undecided ||
+      printing_->text.text.size() + text->text.size() > limits::kPrintBytes || !spend(text->text.size() + 1)) {
     printing_->known = false;
     return Status::kUnknown;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/limits.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 
@@ -11,8 +12,6 @@ namespace preflight::sources {
 
 class ShellEvaluator::WordMaker {
  public:
-  static constexpr std::size_t kLongest = 128 * 1024;  // Linux hands no longer argument to a program
-
   WordMaker(std::size_t begin, std::size_t end) : begin_(begin), end_(end) {}
 
   bool single = false;  // no splitting, no patterns
@@ -21,7 +20,7 @@ class ShellEvaluator::WordMaker {
   void open() { open_ = true; }
   [[nodiscard]] bool is_open() const { return open_; }
   void put(char c, std::size_t origin, bool may_match) {
-    if (word_.text.size() >= kLongest) return overflow(origin);
+    if (word_.text.size() >= limits::kArgumentBytes) return overflow(origin);
     if (may_match && !single && (c == '*' || c == '?')) pattern_ = true;
     word_.text += c;
     word_.origin.push_back(origin);
@@ -37,7 +36,7 @@ class ShellEvaluator::WordMaker {
     word_.unknowns.push_back(std::move(unknown));
   }
   void put_all(const ShellText& text, std::size_t origin) {
-    if (word_.text.size() + text.text.size() > kLongest) return overflow(origin);
+    if (word_.text.size() + text.text.size() > limits::kArgumentBytes) return overflow(origin);
     for (std::size_t i = 0; i < text.text.size(); ++i) {
       if (const Unknown* hole = text.hole(i)) {
         put_unknown(*hole, origin);
