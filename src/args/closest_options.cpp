@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 
 #include "src/args/option_index.h"
@@ -75,7 +76,9 @@ std::string_view closest_choice(std::string_view value, std::span<const std::str
   return best;
 }
 
-std::vector<std::string> closest_options(Release release, std::string_view word) {
+namespace {
+
+std::vector<std::string> sought_options(Release release, std::string_view word) {
   std::string wanted(word.substr(0, word.find('=')));
   if (wanted.size() > kLongestWord) return {};
   std::replace(wanted.begin(), wanted.end(), '_', '-');
@@ -96,6 +99,20 @@ std::vector<std::string> closest_options(Release release, std::string_view word)
     out.emplace_back(name);
   }
   return out;
+}
+
+}  // namespace
+
+std::vector<std::string> closest_options(Release release, std::string_view word) {
+  // The same words are asked about by every row of a table and every try of a fix.
+  constexpr std::size_t kKept = 16'384;
+  thread_local std::unordered_map<std::string, std::vector<std::string>> known;
+  if (word.size() > kLongestWord) return sought_options(release, word);
+  std::string key = release.text() + " ";
+  key += word;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (known.size() >= kKept) known.clear();
+  return known.emplace(std::move(key), sought_options(release, word)).first->second;
 }
 
 }  // namespace preflight::args

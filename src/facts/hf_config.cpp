@@ -19,9 +19,7 @@ std::string_view HfConfig::resolve(std::string_view name) const {
 
 const HfConfig::Attribute* HfConfig::find(std::string_view name) const {
   name = resolve(name);
-  for (const auto& [key, attribute] : attributes_) {
-    if (key == name) return &attribute;
-  }
+  if (const std::size_t at = place_of(name); at < attributes_.size()) return &attributes_[at].second;
   if (class_ == nullptr) return nullptr;
   for (const auto& [key, attribute] : class_->constants) {
     if (key == name) return &attribute;
@@ -72,13 +70,32 @@ bool HfConfig::is_none(std::string_view name) const {
 
 void HfConfig::assign(std::string_view name, Attribute attribute) {
   name = resolve(name);
-  for (auto& [key, old] : attributes_) {
-    if (key == name) {
-      old = std::move(attribute);
-      return;
-    }
+  if (const std::size_t at = place_of(name); at < attributes_.size()) {
+    attributes_[at].second = std::move(attribute);
+  } else {
+    append(std::string(name), std::move(attribute));
   }
-  attributes_.emplace_back(std::string(name), std::move(attribute));
+}
+
+namespace {
+
+constexpr std::size_t kFew = 128;  // real configurations have fewer attributes
+
+}  // namespace
+
+std::size_t HfConfig::place_of(std::string_view name) const {
+  const std::size_t few = std::min(attributes_.size(), kFew);
+  for (std::size_t at = 0; at < few; ++at) {
+    if (attributes_[at].first == name) return at;
+  }
+  if (places_.empty()) return attributes_.size();
+  const auto found = places_.find(std::string(name));
+  return found == places_.end() ? attributes_.size() : found->second;
+}
+
+void HfConfig::append(std::string name, Attribute attribute) {
+  if (attributes_.size() >= kFew) places_.emplace(name, attributes_.size());
+  attributes_.emplace_back(std::move(name), std::move(attribute));
 }
 
 HfConfigPtr HfConfig::deep_copy() const {
@@ -86,7 +103,7 @@ HfConfigPtr HfConfig::deep_copy() const {
   copy->attributes_.reserve(attributes_.size() + 8);
   for (const auto& [key, attribute] : attributes_) {
     const auto* config = std::get_if<HfConfigPtr>(&attribute);
-    copy->attributes_.emplace_back(key, config == nullptr ? attribute : Attribute((*config)->deep_copy()));
+    copy->append(key, config == nullptr ? attribute : Attribute((*config)->deep_copy()));
   }
   return copy;
 }

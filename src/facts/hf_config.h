@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -53,9 +54,13 @@ class HfConfig : public std::enable_shared_from_this<HfConfig> {
   [[nodiscard]] const Attribute* find(std::string_view name) const;
   [[nodiscard]] const std::string* property(std::string_view name) const;
   void assign(std::string_view name, Attribute attribute);
+  // Where the attribute stands, or attributes_.size(). Few are looked through; many have an index.
+  [[nodiscard]] std::size_t place_of(std::string_view name) const;
+  void append(std::string name, Attribute attribute);
 
   const ConfigClass* class_;
   std::vector<std::pair<std::string, Attribute>> attributes_;
+  std::unordered_map<std::string, std::size_t> places_ = {};  // of those behind the first kFew
 };
 
 }  // namespace preflight::facts

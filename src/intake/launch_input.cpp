@@ -24,6 +24,7 @@
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/text_lines.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/pipeline.h"
 #include "src/resolve/peer/python_resolver.h"
@@ -210,8 +211,9 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   out.source.text = *input.command;
   out.source.name = input.command_name;
   for (const auto& word : launch->spans) out.source.arguments.push_back({word.begin, word.end - word.begin});
+  const sources::TextLines lines(*input.command);
   for (const auto& note_in_text : launch->notes) {
-    const auto at = sources::line_column(*input.command, note_in_text.offset);
+    const auto at = lines.at(note_in_text.offset);
     out.notes.push_back(note(
         note_in_text.rule, fmt::format("{}:{}:{}: {}", input.command_name, at.line, at.column, note_in_text.message)));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <cctype>
 #include <charconv>
 #include <utility>
@@ -94,11 +95,21 @@ bool is_secret_by_anybody(std::string_view plain) {
 }
 
 // A name of our own, or nearly, that holds none: --speculative-token-mapp is no token.
-bool is_nearly_open(std::string_view plain) {
+bool is_near_a_field(std::string_view plain) {
   constexpr std::size_t kSlips = 2;
   return std::ranges::any_of(resolve::field_names(), [&](std::string_view field) {
     return !is_secret_plain(field) && (field.starts_with(plain) || edit_distance(plain, field, kSlips) <= kSlips);
   });
+}
+
+// Tables ask for the same options in each of their rows.
+bool is_nearly_open(std::string_view plain) {
+  constexpr std::size_t kKept = 16'384;
+  thread_local std::unordered_map<std::string, bool> known;
+  const std::string name(plain);
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  if (known.size() >= kKept) known.clear();
+  return known.emplace(name, is_near_a_field(plain)).first->second;
 }
 
 // A word that means a secret, anywhere in the name of an option that nobody knows: --api-key-file2.

@@ -11,6 +11,11 @@
 namespace preflight::sources {
 namespace {
 
+constexpr std::size_t kMark = 64;
+
+// A byte of a character that began before it.
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
 bool is_break(char c) { return c == '\n' || c == '\r'; }
 
 const python::YamlNode* value_at(const python::YamlNode& map, std::string_view key, int depth) {
@@ -110,8 +115,13 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
   YamlTree tree;
   tree.text_ = text;
   tree.lines_.push_back(0);
+  tree.characters_.push_back(0);
+  std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\n') tree.lines_.push_back(i + 1);
+    if (!is_inside_character(text[i]) && characters++ % kMark == 0) tree.marks_.push_back(i);
+    if (text[i] != '\n') continue;
+    tree.lines_.push_back(i + 1);
+    tree.characters_.push_back(characters);
   }
   // "---" in the first column begins a document wherever it stands.
   std::vector<std::size_t> starts = {0};
@@ -161,12 +171,14 @@ std::size_t YamlTree::offset(const python::YamlNode& node) const {
   }
   const auto line = static_cast<std::size_t>(std::max(node.mark.line + first, 0));
   if (line >= lines_.size()) return text_.size();
-  std::size_t at = lines_[line];
-  for (int column = 0; column < node.mark.column && at < text_.size(); ++column) {
+  const std::size_t character = characters_[line] + static_cast<std::size_t>(std::max(node.mark.column, 0));
+  if (character / kMark >= marks_.size()) return text_.size();
+  std::size_t at = marks_[character / kMark];
+  for (std::size_t left = character % kMark; left > 0 && at < text_.size(); --left) {
     ++at;
-    while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U) ++at;
+    while (at < text_.size() && is_inside_character(text_[at])) ++at;
   }
-  return std::min(at, text_.size());
+  return at;
 }
 
 ShellWord YamlTree::word(const python::YamlNode& node) const {

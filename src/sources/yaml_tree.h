@@ -41,6 +41,8 @@ class YamlTree {
   std::string text_;
   std::function<ShellWord(const ShellWord&)> fills_;
   std::vector<std::size_t> lines_;
+  std::vector<std::size_t> characters_;  // that stand in front of each line
+  std::vector<std::size_t> marks_;       // where every kMark-th character begins
   struct Part {
     std::shared_ptr<python::YamlDocument> document;
     int first_line = 0;

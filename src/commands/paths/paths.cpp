@@ -2,6 +2,7 @@
 #include "src/commands/paths/paths.h"
 
 #include <glob.h>
+#include <limits.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,8 @@ namespace preflight::commands {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kShown = 60;  // of what is no path
 
 bool may_hold_a_launch(const std::string& text) {
   return text.find("sglang") != std::string::npos || text.find("launch_server") != std::string::npos;
@@ -79,12 +82,15 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
         files.push_back({.name = std::move(name), .text = {}, .launches = {}, .why_none = {}});
       continue;
     }
+    if (path.size() > PATH_MAX) return failure("longer than any path", path.substr(0, kShown) + "…");
     const auto found = matching(path);
     if (found.empty()) return failure("there is no such file", path);
     for (const std::string& name : found) {
       if (!fs::is_directory(name, ignored)) files.push_back({.name = name, .text = {}, .launches = {}, .why_none = {}});
     }
   }
+  if (files.size() > limits::kFiles)
+    return failure(fmt::format("more than {} files: give them in several runs", limits::kFiles));
   std::vector<ReadFile> out;
   for (ReadFile& file : files) {
     auto text = read_text(file.name, true);

@@ -12,7 +12,7 @@
 namespace preflight::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 const std::string* text_in(const Json& object, const char* name) {
   const auto it = object.find(name);

@@ -138,7 +138,7 @@ class Reader {
     const auto add = [&](const YamlNode& node) -> std::optional<Error> {
       if (node.kind != YamlNode::kScalar) return fault(node, "expected a rule");
       if (!is_rule(node.text)) return fault(node, unknown_rule(node.text));
-      out.push_back(node.text);
+      if (std::ranges::find(out, node.text) == out.end()) out.push_back(node.text);
       return std::nullopt;
     };
     if (list.kind != YamlNode::kSequence) return add(list);

@@ -32,6 +32,7 @@ bool ManifestReader::is_gitlab(const YamlNode& root) {
 
 void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around) {
   pipeline_ = &root;
+  tops_.clear();
   name_all(root);
   for (const auto& [name, value] : pairs_of(root)) {
     if (is_map(value)) note_templates(*value, 0);
@@ -93,9 +94,21 @@ const YamlNode* ManifestReader::inherited_part(const YamlNode& job, std::string_
   if (const YamlNode* part = job_part(job, key, 0)) return part;
   const YamlNode* inherit = job_part(job, "inherit", 0);
   if (is_map(inherit) && text_of(*inherit, "default") == "false") return nullptr;
-  const YamlNode* defaults = value_of(*pipeline_, "default");
+  const YamlNode* defaults = of_pipeline("default");
   const YamlNode* part = is_map(defaults) ? value_of(*defaults, key) : nullptr;
-  return part != nullptr ? part : value_of(*pipeline_, key);
+  return part != nullptr ? part : of_pipeline(key);
+}
+
+// Each job asks for keys at the top, of which there are as many as jobs.
+const YamlNode* ManifestReader::of_pipeline(std::string_view key) {
+  if (tops_.empty()) {
+    for (const auto& [name, value] : pipeline_->pairs) {
+      if (is_scalar(name)) tops_.emplace(name->text, value);
+    }
+  }
+  const auto found = tops_.find(key);
+  if (found != tops_.end()) return found->second;
+  return tops_.contains("<<") ? value_of(*pipeline_, key) : nullptr;
 }
 
 // Variables as they are written: the job's own win over those of what it extends.

@@ -108,6 +108,7 @@ class ManifestReader {
   std::optional<facts::Mount> compose_mount(const YamlNode& item);
   void name_all(const YamlNode& map);
   [[nodiscard]] const YamlNode* named(const std::string& name) const;
+  const YamlNode* of_pipeline(std::string_view key);
   const YamlNode* extended(const YamlNode& node);
   const YamlNode* in_other_file(const YamlNode& node, const YamlNode& extends);
   void included(const YamlNode& root);
@@ -142,17 +143,18 @@ class ManifestReader {
     const YamlNode* root;
     bool used;
   };
-  std::map<std::string, Runtime> runtimes_;       // of KServe, by name
-  std::string model_;                             // that is served by the runtime at hand
-  std::vector<ShellWord> model_args_;             // its arguments, behind those of the runtime
-  Values model_env_;                              // its variables, over those of the runtime
-  bool pm2_ = false;                              // entries of its `apps`
-  bool editor_ = false;                           // tasks or debugger's entries of an editor
-  bool chart_values_ = false;                     // what a chart makes of them stands in its templates
-  bool tasks_ = false;                            // of Ansible: what is around a container is set on its host
-  std::map<std::string, ShellWord> by_matrix_;    // variables of a workflow as written, where the matrix fills them in
-  const YamlNode* services_ = nullptr;            // of a compose file
-  const YamlNode* pipeline_ = nullptr;            // of GitLab
+  std::map<std::string, Runtime> runtimes_;     // of KServe, by name
+  std::string model_;                           // that is served by the runtime at hand
+  std::vector<ShellWord> model_args_;           // its arguments, behind those of the runtime
+  Values model_env_;                            // its variables, over those of the runtime
+  bool pm2_ = false;                            // entries of its `apps`
+  bool editor_ = false;                         // tasks or debugger's entries of an editor
+  bool chart_values_ = false;                   // what a chart makes of them stands in its templates
+  bool tasks_ = false;                          // of Ansible: what is around a container is set on its host
+  std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
+  const YamlNode* services_ = nullptr;          // of a compose file
+  const YamlNode* pipeline_ = nullptr;          // of GitLab
+  std::map<std::string, const YamlNode*, std::less<>> tops_ = {};  // its keys
   std::map<std::string, const YamlNode*> named_;  // its services, or the pipeline's jobs: each may extend others
   std::set<const YamlNode*> templates_;           // its jobs that others are made of
   struct OtherFile {                              // of compose, whose services those of this file extend

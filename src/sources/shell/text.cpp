@@ -38,9 +38,9 @@ ShellText slice(const ShellText& text, std::size_t from, std::size_t to) {
     out.origin.assign(text.origin.begin() + static_cast<std::ptrdiff_t>(from),
                       text.origin.begin() + static_cast<std::ptrdiff_t>(to));
   }
-  for (const Unknown& u : text.unknowns) {
-    if (u.at < from || u.at >= to) continue;
-    out.unknowns.push_back(u);
+  for (auto u = std::ranges::lower_bound(text.unknowns, from, {}, &Unknown::at); u != text.unknowns.end(); ++u) {
+    if (u->at >= to) break;
+    out.unknowns.push_back(*u);
     out.unknowns.back().at -= from;
   }
   return out;
