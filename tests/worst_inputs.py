@@ -502,7 +502,7 @@ def main():
     SMALL = SmallParent()  # before anything is held
     program = os.path.abspath(sys.argv[1])
     make_cases()
-    if sys.argv[2] == "--dump":
+    if sys.argv[2:3] == ["--dump"]:
         words, files, given = CASES[sys.argv[3]]
         for path, text in {**files, "given": given}.items():
             full = os.path.join(sys.argv[4], path)
