@@ -1,6 +1,7 @@
 // Rotary parameters and the checks every configuration makes of itself (transformers' modeling_rope_utils and the
 // validators of PreTrainedConfig). Tested by tests/facts_model_test.cpp.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -299,6 +300,11 @@ void validate(const ConfigClass& c, const HfConfigPtr& self, std::string_view fu
   const ConfigClass* made = self->config_class();
   if (made != nullptr && !made->text.empty() && !self->has(made->text) && self->sub(made->text) == nullptr) {
     rule_error("AttributeError", "get_text_config", fmt::format("the configuration has no attribute {}", made->text));
+  }
+  const auto nests = [&](const char* part) { return self->sub(part) != nullptr || !self->get(part).is_none(); };
+  const std::array<const char*, 3> parts = {"decoder", "generator", "text_config"};
+  if (made != nullptr && made->text.empty() && std::ranges::count_if(parts, nests) > 1) {
+    rule_error("StrictDataclassClassValidationError", function, "the configuration nests more than one language model");
   }
 }
 
