@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "src/facts/kinds.h"
+#include "src/facts/model_classes.h"
 
 namespace preflight::plan {
 namespace {
@@ -309,10 +310,20 @@ std::int64_t Stage::count(const std::vector<std::int64_t>& layers) const {
   return std::ranges::count_if(layers, [&](std::int64_t i) { return first <= i && i < end; });
 }
 
+// A class that pools what a body makes shares it out all the same, whatever the class takes.
+std::int64_t sharing_stages(const LaunchView& view) {
+  const Launch& launch = view.launch();
+  const bool whole = launch.model != nullptr && launch.model->is_generation &&
+                     std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
+                       return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
+                     });
+  return whole ? 1 : view.pp();
+}
+
 std::vector<std::int64_t> told_partition(const LaunchView& view) {
   std::vector<std::int64_t> sizes;
   const auto it = view.launch().env.find("SGLANG_PP_LAYER_PARTITION");
-  if (it == view.launch().env.end() || view.pp() <= 1) return sizes;
+  if (it == view.launch().env.end() || sharing_stages(view) <= 1) return sizes;
   std::istringstream words(it->second);
   for (std::string word; std::getline(words, word, ',');) sizes.push_back(std::atoll(word.c_str()));
   return sizes;
@@ -320,7 +331,7 @@ std::vector<std::int64_t> told_partition(const LaunchView& view) {
 
 std::vector<Stage> stages_of(const LaunchView& view) {
   const std::int64_t layers = view.model().num_hidden_layers;
-  const std::int64_t count = view.pp();
+  const std::int64_t count = sharing_stages(view);
   if (count == 1) return {{0, counted_layers(view.model())}};
   std::vector<std::int64_t> sizes = told_partition(view);
   if (static_cast<std::int64_t>(sizes.size()) != count) {   // what does not divide goes to the last stages

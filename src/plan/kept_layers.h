@@ -27,6 +27,8 @@ struct Stage {
   std::int64_t end = 0;
   [[nodiscard]] std::int64_t count(const std::vector<std::int64_t>& layers) const;
 };
+// How many stages share the layers out: one where the class takes nothing from another, and builds all of them on each.
+std::int64_t sharing_stages(const LaunchView& view);
 // SGLANG_PP_LAYER_PARTITION: layers of each stage; empty where nobody says, and of one stage.
 std::vector<std::int64_t> told_partition(const LaunchView& view);
 std::vector<Stage> stages_of(const LaunchView& view);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "src/facts/model_classes.h"
 #include "src/launch/workspace.h"
 #include "src/plan/compressed_pools.h"
 #include "src/plan/decode_shape.h"
@@ -66,16 +65,6 @@ double activation_reserve_gib(const Launch& launch) {
       std::max<std::int64_t>(chunk > 0 ? chunk : field(launch, Field::max_prefill_tokens, 0), 2048);
   const double scratch = launch.release() >= v0_5(20) ? 2048.0 : 0.0;  // of oneDNN, on XPU
   return (512.0 + static_cast<double>(tokens) * 1.5 + scratch) / 1024;
-}
-
-// Stages that share the layers out: a class that takes nothing from another stage builds all of them on each.
-static std::int64_t sharing_stages(const LaunchView& view) {
-  const Launch& launch = view.launch();
-  const bool whole =
-      launch.model != nullptr && std::ranges::any_of(launch.model->architectures, [&](const std::string& name) {
-        return facts::model_class(name, launch.release()) == facts::ModelClass::kWhole;
-      });
-  return whole ? 1 : view.pp();
 }
 
 WeightSplit weight_split(const Launch& launch, std::int64_t tp) {
