@@ -5,7 +5,7 @@
   worst_inputs.py PROGRAM --all [PATTERN]   every one, the dearest first
   worst_inputs.py PROGRAM --write           every one, and writes the worst and how the program is linked into docs/limits.md
 
-What is promised stands in ARCHITECTURE.md: a second and 200 MB. The test allows twice the time, of the least of three runs.
+What is promised stands in ARCHITECTURE.md: a second and 200 MB. The test allows three times the time, of the least of three runs.
 """
 import json
 import os
@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SIZE = 990_000
 SECONDS, MIB = 1.0, 200
 MOST_SECONDS = 30
-SLOWER = 2  # than the machine of the page
+SLOWER = 3
 PAGE = os.path.join(ROOT, "docs/limits.md")
 MODEL = "--model-path Qwen/Qwen3-8B"
 SERVE = f"python -m sglang.launch_server {MODEL}"
