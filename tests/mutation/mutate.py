@@ -230,7 +230,7 @@ def main():
     if options.sample:
         mutants = [m for m in mutants if key(m) not in known]
         mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
-    program = str(options.build / "preflight_mutant")
+    program = str((options.build / "preflight_mutant").resolve())
     with tempfile.TemporaryDirectory() as folder:
         # The newest first: most of what is altered acts there.
         recorded = [Recorded(program, r, pathlib.Path(folder) / r) for r in reversed(facts.releases())]
