@@ -234,7 +234,7 @@ TEST(UpgradeCommand, TellsTheRemediesThatCheckTells) {
   const auto old = [](const char* option) {
     return run_tool({"check", option, "--sglang-version", "0.5.17", "--", "--model-path", "openai/gpt-oss-120b"}).out;
   };
-  EXPECT_THAT(old("--no-fixes"), HasSubstr("fix: SGLang 0.5.20, or an unquantised checkpoint"));
+  EXPECT_THAT(old("--no-fixes"), HasSubstr("fix: SGLang 0.5.20 (not tried), or an unquantised checkpoint"));
   EXPECT_THAT(old("--no-kernel"), HasSubstr("fix: SGLang 0.5.20 (only the first step: PL002 is next), or"));
 }
 

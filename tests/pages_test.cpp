@@ -29,6 +29,27 @@ nlohmann::json row(const nlohmann::json& all, const std::string& backend, int pa
   return {};
 }
 
+// The table tries no remedies: whatever acts says so, and no card is named that is no profile.
+TEST(Pages, SaysThatItsRemediesWereNotTried) {
+  int acting = 0;
+  for (const std::string model : {"Qwen/Qwen3-0.6B", "Qwen/Qwen3-32B", "deepseek-ai/DeepSeek-V3"}) {
+    const auto all = rows_for({"--model-path", model});
+    for (const auto& r : all["rows"]) {
+      for (const char* kind : {"errors", "warnings"}) {
+        for (const auto& finding : r[kind]) {
+          for (const auto& remedy : finding["remedies"]) {
+            EXPECT_FALSE(remedy.value("device", "").starts_with("another")) << finding;
+            if (remedy["steps"].empty() && remedy.size() <= 2 && !remedy.contains("device")) continue;
+            ++acting;
+            EXPECT_THAT(remedy.value("words", ""), HasSubstr("(not tried)")) << finding;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(acting, 0);
+}
+
 TEST(Pages, TellsWhatBecomesOfEveryPageSize) {
   const auto gqa = rows_for({"--model-path", "Qwen/Qwen3-0.6B"});
   EXPECT_EQ(gqa["rows"].size(), 27U);

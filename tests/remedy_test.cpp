@@ -162,6 +162,19 @@ TEST(Proving, SaysOfARemedyThatItWasNotTriedWhereTheTrialsRanOut) {
   EXPECT_EQ(findings[0].fix, "--page-size 64 or 128, or another kernel");
 }
 
+// A card that no search named is no profile; what nothing is tried of says so, whatever its severity.
+TEST(Proving, CardsThatNobodyLookedForAreWords) {
+  for (const Severity severity : {Severity::kInfo, Severity::kChange, Severity::kWarning, Severity::kError}) {
+    std::vector<Diagnostic> findings = {
+        {.rule = "PG001",
+         .severity = severity,
+         .remedies = {rules::on_another_card(), rules::on_other_cards(4), to_give("--page-size", {"64"})}}};
+    fix::leave_untried(findings);
+    EXPECT_EQ(findings[0].fix, "another card (not tried), or 4 other cards (not tried), or --page-size 64 (not tried)");
+    for (const Remedy& remedy : findings[0].remedies) EXPECT_EQ(remedy.device, "") << remedy.words;
+  }
+}
+
 // A list that is too long to try anything of.
 TEST(Proving, NothingIsTriedOfAListThatNobodyWrote) {
   std::vector<std::string> words = {"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8B", "--device", "xpu"};

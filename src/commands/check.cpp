@@ -218,7 +218,7 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   conceal(report.fixes, prepared.inputs);
   if (command.proves && changeable) {
     prove_remedies(prepared, command.rules, report.fixes, report.findings, *command.tries, told);
-  } else if (command.proves) {
+  } else {
     fix::leave_untried(report.findings);
   }
   report.incomplete = prepared.unknown_model.has_value() || !prepared.assumed_facts.empty();

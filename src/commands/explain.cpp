@@ -10,6 +10,7 @@
 #include "src/args/option_index.h"
 #include "src/args/vllm_options.h"
 #include "src/commands/findings.h"
+#include "src/fix/prove.h"
 #include "src/report/complaint.h"
 #include "src/report/explain_text.h"
 #include "src/report/print.h"
@@ -42,6 +43,7 @@ int print_rule_in_launch(const Rule& rule, const PreparedLaunch& prepared, const
   Coverage coverage;
   std::vector<Diagnostic> findings = findings_of(prepared, {}, coverage);
   std::erase_if(findings, [&](const Diagnostic& d) { return d.rule != rule.id; });
+  fix::leave_untried(findings);
   const Release release = prepared.launch.release();
   std::string silent = rule.holds_in(release) ? "does not apply" : fmt::format("not in SGLang {}", release.text());
   for (const NotChecked& n : coverage.not_checked) {

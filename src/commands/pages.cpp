@@ -14,6 +14,7 @@
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/variation.h"
+#include "src/fix/prove.h"
 #include "src/report/output_file.h"
 #include "src/report/pages_report.h"
 #include "src/report/print.h"
@@ -119,6 +120,7 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
   Coverage coverage;
   std::vector<Diagnostic> findings = findings_of(prepared, rules, coverage);
   weigh(findings, prepared);
+  fix::leave_untried(findings);  // the table tries page sizes and backends, no remedies
   for (Diagnostic& d : findings) {
     if (d.severity == Severity::kError) {
       row.errors.push_back(std::move(d));

@@ -76,7 +76,7 @@ class Prover {
   // Of a finding whose launch nothing is tried of.
   static void leave_untried(Diagnostic& finding) {
     for (Remedy& remedy : finding.remedies) {
-      if (acts(remedy)) remedy = not_tried(std::move(remedy));
+      if (acts(remedy)) remedy = not_tried(without_unnamed_cards(std::move(remedy)));
     }
     if (!is_meant(finding)) rules::say_remedies(finding);
   }
@@ -101,7 +101,7 @@ class Prover {
       on_card.device = name + count;
       const std::size_t told = tried.holding.size();
       if (try_remedy(finding, on_card, tried) == Trying::kNoTrialsLeft) {
-        tried.holding.push_back(not_tried(remedy));
+        tried.holding.push_back(not_tried(without_unnamed_cards(remedy)));
         return true;
       }
       if (tried.holding.size() > told) return true;
@@ -117,6 +117,16 @@ class Prover {
 
   static Remedy with_trouble(Remedy remedy, const std::vector<std::string>& rules) {
     remedy.words += fmt::format("{}(which brings {})", remedy.words.empty() ? "" : " ", fmt::join(rules, " and "));
+    return remedy;
+  }
+
+  // "another" is no profile: where no card was looked for, other cards are words only.
+  static Remedy without_unnamed_cards(Remedy remedy) {
+    if (!remedy.device.starts_with(kAnotherCard)) return remedy;
+    const std::string count = remedy.device.substr(kAnotherCard.size());
+    const std::string cards = count.empty() ? "another card" : count.substr(1) + " other cards";
+    remedy.words = remedy.words.empty() ? cards : cards + " " + remedy.words;
+    remedy.device.clear();
     return remedy;
   }
 
@@ -452,12 +462,15 @@ Proofs prove_remedies(const Question& question, const Launch& launch, std::vecto
       if (d.severity == severity && (!d.remedies.empty() || is_of_sglang(d))) prover.prove(d);
     }
   }
+  for (Diagnostic& d : findings) {
+    if (d.severity < Severity::kChange) Prover::leave_untried(d);  // nothing is wrong there: no trial is spent
+  }
   return std::move(prover).proofs();
 }
 
 void leave_untried(std::vector<Diagnostic>& findings) {
   for (Diagnostic& d : findings) {
-    if (d.severity >= Severity::kChange) Prover::leave_untried(d);
+    Prover::leave_untried(d);
   }
 }
 
