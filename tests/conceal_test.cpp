@@ -293,7 +293,9 @@ TEST(Conceal, NoLineOfAFileShowsASecret) {
 }
 
 // Nobody knows what these are, in any shape that a secret may have: what is not known to be open is not shown.
-TEST(Conceal, NoTextOfUnknownMeaningIsShown) {
+class UnknownMeaning : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(UnknownMeaning, IsNotShown) {
   const TemporaryDirectory dir;
   const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 3";
   const std::string python = "import sglang\nllm = sglang.Engine(model_path=\"Qwen/Qwen3-8B\", tp_size=3, ";
@@ -312,33 +314,35 @@ TEST(Conceal, NoTextOfUnknownMeaningIsShown) {
                                                       {"nodes", "--format", "text", "--command-file"},
                                                       {"nodes", "--format", "json", "--command-file"},
                                                       {"resolve", "--format", "json", "--command-file"}};
-  for (const std::string secret :
-       {"topsecret", "Zq7marker9X", "XMARKERX", "p9f8e7d6c5b4", "hunter", "correcthorse", "Battery", "staple/x7y9zz"}) {
-    const std::vector<std::pair<const char*, std::string>> files = {
-        {"k.sh", serve + " -k " + secret},
-        {"hf.sh", serve + " --hf " + secret},
-        {"flag.sh", serve + " --enable-metrics=" + secret},
-        {"cat.sh", serve + " --port $(cat " + secret + ")"},
-        {"ticks.sh", serve + " --port `cat " + secret + "`"},
-        {"quoted.sh", serve + " --port \"$(pass show '" + secret + "')\""},
-        {"dot.sh", ". ./env.sh " + secret + "; " + serve + " --port $PORT"},
-        {"test.sh", "[ \"$KX\" = " + secret + " ] && " + serve},
-        {"or.sh", serve + " || notify " + secret},
-        {"case.sh", "case $KX in\n " + secret + ") " + serve + ";;\nesac"},
-        {"loop.sh", "for k in " + secret + "; do " + serve + " --served-model-name a; done"},
-        {"call.py", python + "api_key=get(\"" + secret + "\"))"},
-        {"port.py", python + "port=get(\"" + secret + "\"))"}};
-    for (const auto& [name, text] : files) {
-      const std::string file = dir.file(name, text + "\n");
-      for (std::vector<std::string> words : ways) {
-        words.push_back(file);
-        const ToolRun run = run_tool(words);
-        EXPECT_NE(run.status, 3);
-        EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret))) << text << ::testing::PrintToString(words);
-      }
+  const std::string secret = GetParam();
+  const std::vector<std::pair<const char*, std::string>> files = {
+      {"k.sh", serve + " -k " + secret},
+      {"hf.sh", serve + " --hf " + secret},
+      {"flag.sh", serve + " --enable-metrics=" + secret},
+      {"cat.sh", serve + " --port $(cat " + secret + ")"},
+      {"ticks.sh", serve + " --port `cat " + secret + "`"},
+      {"quoted.sh", serve + " --port \"$(pass show '" + secret + "')\""},
+      {"dot.sh", ". ./env.sh " + secret + "; " + serve + " --port $PORT"},
+      {"test.sh", "[ \"$KX\" = " + secret + " ] && " + serve},
+      {"or.sh", serve + " || notify " + secret},
+      {"case.sh", "case $KX in\n " + secret + ") " + serve + ";;\nesac"},
+      {"loop.sh", "for k in " + secret + "; do " + serve + " --served-model-name a; done"},
+      {"call.py", python + "api_key=get(\"" + secret + "\"))"},
+      {"port.py", python + "port=get(\"" + secret + "\"))"}};
+  for (const auto& [name, text] : files) {
+    const std::string file = dir.file(name, text + "\n");
+    for (std::vector<std::string> words : ways) {
+      words.push_back(file);
+      const ToolRun run = run_tool(words);
+      EXPECT_NE(run.status, 3);
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret))) << text << ::testing::PrintToString(words);
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, UnknownMeaning,
+                         ::testing::Values("topsecret", "Zq7marker9X", "XMARKERX", "p9f8e7d6c5b4", "hunter",
+                                           "correcthorse", "Battery", "staple/x7y9zz"));
 
 // A plain word in lower case is a password as often as any other.
 TEST(Conceal, NoPlainWordOfUnknownMeaningIsShown) {
