@@ -101,9 +101,12 @@ void Resolution::log(std::string_view level, std::string_view function, std::str
   launch_.log.push_back({std::string(level), traceback_name(release(), function), std::move(message)});
 }
 
-void Resolution::refuse(RF rule, std::string_view exception, std::string_view function, std::string message) {
-  throw RefusedByStep{
-      {std::string(exception), traceback_name(release(), function), std::move(message), std::string(id_of(rule))}};
+void Resolution::refuse(RF rule, std::string_view exception, std::string_view function, std::string message,
+                        std::vector<Remedy> remedies) {
+  Refusal refusal{std::string(exception), traceback_name(release(), function), std::move(message),
+                  std::string(id_of(rule))};
+  refusal.remedies = std::move(remedies);
+  throw RefusedByStep{std::move(refusal)};
 }
 
 // Texts become strings here and not in every step that logs or refuses.

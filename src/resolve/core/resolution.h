@@ -100,8 +100,9 @@ class Resolution {
   void log(std::string_view level, std::string_view function, std::string message = {});
 
   // An exception that upstream raises (or that Python raises for it: TypeError for `None > 1`, KeyError, …).
-  // `rule` is what the finding is reported under.
-  [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, std::string message);
+  // `rule` is what the finding is reported under; `remedies` are those that only this place knows.
+  [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, std::string message,
+                           std::vector<Remedy> remedies = {});
   [[noreturn]] void refuse(RF rule, std::string_view exception, std::string_view function, const char* message);
   // assert condition
   void require(bool condition, std::string_view function, std::string_view message, RF rule = RF::kOther);

@@ -15,7 +15,6 @@
 #include "src/facts/gguf/gguf_config.h"
 #include "src/facts/gguf/gguf_file.h"
 #include "src/facts/hub_name.h"
-#include "src/resolve/core/handlers.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
@@ -39,12 +38,10 @@ bool is_gguf(Resolution& r, const std::string& path) {
 // ObjectStorageModel.download_and_get_path: needs a package that an XPU installation does not have.
 void download_from_object_store(Resolution& r, const Value& path) {
   if (!is_object_store(path)) return;
-  Refusal refusal{
-      "ModuleNotFoundError", traceback_name(r.release(), "__init__"),
+  r.refuse(
+      RF::kOther, "ModuleNotFoundError", "__init__",
       fmt::format("{} lies in an object store, which needs the Python package runai_model_streamer", path.as_string()),
-      std::string(id_of(RF::kOther))};
-  refusal.remedies.push_back({.words = "install runai_model_streamer, or give a local directory"});
-  throw RefusedByStep{std::move(refusal)};
+      {{.words = "install runai_model_streamer, or give a local directory"}});
 }
 
 // Mistral's own weight files without Hugging Face ones, or a family that is only loaded from them.

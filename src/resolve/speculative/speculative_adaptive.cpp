@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "src/resolve/core/handlers.h"
 #include "src/resolve/core/queries.h"
 #include "src/python/integer.h"
 #include "src/resolve/speculative/speculative_detail.h"
@@ -113,12 +112,11 @@ namespace {
   for (const Value& s : nearest) other.values.push_back(std::to_string(s.as_int()));
   constexpr std::size_t kFew = 2;
   if (other.values.size() > kFew) other.values.resize(kFew);
-  Refusal refusal{"ValueError", traceback_name(r.release(), function),
-                  "--speculative-num-steps is not one of the adaptive configuration's steps",
-                  std::string(id_of(RF::kOther))};
-  if (!other.values.empty()) refusal.remedies.push_back({.steps = {std::move(other)}});
-  refusal.remedies.push_back({.steps = {{StepKind::kDrop, "--speculative-adaptive"}}});
-  throw RefusedByStep{std::move(refusal)};
+  std::vector<Remedy> remedies;
+  if (!other.values.empty()) remedies.push_back({.steps = {std::move(other)}});
+  remedies.push_back({.steps = {{StepKind::kDrop, "--speculative-adaptive"}}});
+  r.refuse(RF::kOther, "ValueError", function,
+           "--speculative-num-steps is not one of the adaptive configuration's steps", std::move(remedies));
 }
 
 }  // namespace
