@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 #include <utility>
 
 #include "src/args/option_index.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
+#include "src/base/remembered.h"
 
 namespace preflight::args {
 namespace {
@@ -105,14 +105,11 @@ std::vector<std::string> sought_options(Release release, std::string_view word) 
 
 std::vector<std::string> closest_options(Release release, std::string_view word) {
   // The same words are asked about by every row of a table and every try of a fix.
-  constexpr std::size_t kKept = 16'384;
-  thread_local std::unordered_map<std::string, std::vector<std::string>> known;
+  thread_local Remembered<std::vector<std::string>> known;
   if (word.size() > kLongestWord) return sought_options(release, word);
   std::string key = release.text() + " ";
   key += word;
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  if (known.size() >= kKept) known.clear();
-  return known.emplace(std::move(key), sought_options(release, word)).first->second;
+  return known.of(std::move(key), [&] { return sought_options(release, word); });
 }
 
 }  // namespace preflight::args

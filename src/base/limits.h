@@ -74,6 +74,8 @@ inline constexpr std::size_t kFixBytes = std::size_t{32} << 20U;
 // Bytes of a launch from where arguments are added to a list for fixes, and remedies tried of a launch.
 inline constexpr std::size_t kFixListBytes = 200'000;
 inline constexpr int kProofs = 120;
+// Answers about words that a thread remembers.
+inline constexpr std::size_t kRemembered = 16'384;
 // More than any option counts; two of them multiply in 64 bits.
 inline constexpr std::int64_t kOptionCount = std::int64_t{1} << 30U;
 

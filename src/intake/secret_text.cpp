@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 #include <cctype>
 #include <charconv>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "preflight/fields.h"
 #include "src/base/ascii_case.h"
 #include "src/base/edit_distance.h"
+#include "src/base/remembered.h"
 #include "src/fields/field_table.h"
 
 namespace preflight::commands {
@@ -104,12 +104,8 @@ bool is_near_a_field(std::string_view plain) {
 
 // Tables ask for the same options in each of their rows.
 bool is_nearly_open(std::string_view plain) {
-  constexpr std::size_t kKept = 16'384;
-  thread_local std::unordered_map<std::string, bool> known;
-  const std::string name(plain);
-  if (const auto found = known.find(name); found != known.end()) return found->second;
-  if (known.size() >= kKept) known.clear();
-  return known.emplace(name, is_near_a_field(plain)).first->second;
+  thread_local Remembered<bool> known;
+  return known.of(std::string(plain), [&] { return is_near_a_field(plain); });
 }
 
 // A word that means a secret, anywhere in the name of an option that nobody knows: --api-key-file2.
