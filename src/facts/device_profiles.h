@@ -22,6 +22,8 @@ struct DeviceProfile {
 };
 
 std::span<const DeviceProfile> device_profiles();
+// More than any machine has, and so many that where they do not help no number does.
+inline constexpr int kMostCards = 64;
 // By id, else by a part of the name; case and blanks do not count.
 std::optional<DeviceFacts> find_device_profile(std::string_view name);
 // Cards as a remedy names them: a profile's id, a number ("x4"), or both ("b60x4"). nullopt: neither.

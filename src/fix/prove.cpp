@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/facts/device_profiles.h"
 #include "src/fix/compared.h"
 #include "src/fix/edits.h"
-#include "src/facts/device_profiles.h"
 #include "src/rules/remedy_words.h"
 
 namespace preflight::fix {
@@ -23,7 +23,6 @@ enum class Outcome { kHolds, kTroubles, kUncovers, kFails, kUntried };
 
 constexpr std::size_t kNearby = 24;  // changes of the options around one error
 constexpr int kNearbyInAll = 60;     // of a launch
-constexpr int kMostCards = 64;       // of one machine
 constexpr int kJoined = 3;           // warnings that a remedy brings, whose advice is taken with it
 
 class Prover {
@@ -122,9 +121,8 @@ class Prover {
 
   // "another" is no profile: where no card was looked for, other cards are words only.
   static Remedy without_unnamed_cards(Remedy remedy) {
-    if (!remedy.device.starts_with(kAnotherCard)) return remedy;
-    const std::string count = remedy.device.substr(kAnotherCard.size());
-    const std::string cards = count.empty() ? "another card" : count.substr(1) + " other cards";
+    const std::string cards = rules::unnamed_cards(remedy.device);
+    if (cards.empty()) return remedy;
     remedy.words = remedy.words.empty() ? cards : cards + " " + remedy.words;
     remedy.device.clear();
     return remedy;
@@ -160,9 +158,10 @@ class Prover {
   // Cards that mend an error which nothing else does: more of them, else others. Where many of the largest do not, none
   // does.
   std::optional<Remedy> other_cards(const Diagnostic& finding) {
-    if (launch_.usage || !is_mended_on(finding, fmt::format("{}x{}", facts::largest_card(), kMostCards))) return {};
+    if (launch_.usage || !is_mended_on(finding, fmt::format("{}x{}", facts::largest_card(), facts::kMostCards)))
+      return {};
     std::vector<std::string> wanted;
-    for (int n = std::max(1, launch_.device.count) * 2; n <= kMostCards; n *= 2)
+    for (int n = std::max(1, launch_.device.count) * 2; n <= facts::kMostCards; n *= 2)
       wanted.push_back(fmt::format("x{}", n));
     std::ranges::move(facts::other_cards(launch_.device), std::back_inserter(wanted));
     for (std::string& cards : wanted) {

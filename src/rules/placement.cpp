@@ -68,8 +68,6 @@ std::vector<Remedy> other_widths(const LaunchFacts& f, const Fits& fits) {
   return list;
 }
 
-constexpr std::int64_t kMostCards = 64;  // of one machine
-
 // The widest tensor parallelism that this machine has GPUs for, then less of everything else, then all the GPUs.
 std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   std::vector<Remedy> list;
@@ -82,7 +80,7 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   for (const char* option : {"--dp-size", "--pp-size", "--base-gpu-id"}) {
     list.push_back({.steps = {{StepKind::kLower, option}}});
   }
-  const bool can_be_more = !facts::is_integrated(f.device()) && needed <= kMostCards;
+  const bool can_be_more = !facts::is_integrated(f.device()) && needed <= facts::kMostCards;
   if (can_be_more) list.push_back(with_cards(needed));
   return list;
 }
@@ -186,9 +184,9 @@ struct WiderRanks {
 
 std::optional<WiderRanks> wider_ranks(const LaunchFacts& f, double device, std::int64_t least_cards) {
   const std::int64_t others = std::max<std::int64_t>(1, integer::bounded_times(f.ordinary_dp(), f.pp()));
-  for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= kMostCards; tp *= 2) {
+  for (std::int64_t tp = integer::bounded_times(f.tp(), 2); tp <= facts::kMostCards; tp *= 2) {
     const std::int64_t cards = integer::bounded_times(tp, others);
-    if (cards > kMostCards) break;
+    if (cards > facts::kMostCards) break;
     const auto weights = cards >= least_cards && heads_divide(f.model(), tp) ? loaded_on_rank(f, tp) : std::nullopt;
     if (!weights || weights->all() > kShare * device) continue;
     const bool tight = weights->all() > 0.7 * f.number(Field::mem_fraction_static, 0.0) * device;

@@ -62,9 +62,7 @@ std::string checkpoint_words(const std::string& form) {
 // "b60x4": another card (--device-profile b60 --device-count 4).
 std::string cards_words(std::string_view device) {
   if (device.empty()) return "";
-  if (device == kAnotherCard) return "another card (--device-profile)";
-  if (device.starts_with(kAnotherCard))
-    return fmt::format("{} other cards (--device-profile)", device.substr(kAnotherCard.size() + 1));
+  if (const std::string cards = unnamed_cards(device); !cards.empty()) return cards + " (--device-profile)";
   const auto named = facts::cards_by_name(device).value_or(facts::CardsByName{.card = std::string(device)});
   if (named.card.empty()) return fmt::format("{} such cards (--device-count {})", named.count, named.count);
   if (named.count == 0) return fmt::format("another card (--device-profile {})", named.card);
@@ -78,6 +76,12 @@ void add_part(std::string& text, std::string_view part, std::string_view joint) 
 }
 
 }  // namespace
+
+std::string unnamed_cards(std::string_view device) {
+  if (!device.starts_with(kAnotherCard)) return "";
+  const std::string_view count = device.substr(kAnotherCard.size());  // "", "x4"
+  return count.empty() ? "another card" : fmt::format("{} other cards", count.substr(1));
+}
 
 std::string words_of(const Remedy& remedy) {
   std::string text = step_words(remedy.steps);

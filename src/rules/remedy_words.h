@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/diagnostic.h"
@@ -16,6 +17,8 @@ namespace preflight::rules {
 inline constexpr std::size_t kFewValues = 3;
 
 std::string words_of(const Remedy& remedy);
+// "another card", "4 other cards": a remedy's cards that have no name; "" where they have one, or it names none.
+std::string unnamed_cards(std::string_view device);
 // "--page-size 64 or 128, or SGLang 0.5.20": any of them.
 std::string words_of(const std::vector<Remedy>& remedies);
 
