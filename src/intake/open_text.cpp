@@ -51,16 +51,15 @@ bool is_choice(std::string_view value) {
 
 // What scripts, images and workflows are written in: programs' own words, which nobody takes for a password.
 constexpr auto kUsual = std::to_array<std::string_view>(
-    {"tcsh",    "zsh",     "fish",      "sglang",   "launch",    "server",   "serve",   "start",      "python",
-     "python3", "bash",    "docker",    "podman",   "compose",   "kubectl",  "apply",   "run",        "exec",
-     "image",   "latest",  "install",   "source",   "bin",       "opt",      "setvars", "intel",      "oneapi",
-     "srun",    "mpirun",  "numactl",   "conda",    "host",      "hostname", "home",    "file",       "name",
-     "count",   "url",     "none",      "null",     "true",      "false",    "auto",    "cat",        "echo",
-     "printf",  "test",    "refs",      "heads",    "main",      "master",   "tags",    "push",       "pull",
-     "request", "branch",  "release",   "schedule", "manual",    "always",   "success", "failure",    "cancelled",
-     "ubuntu",  "linux",   "x86",       "version",  "workspace", "scripts",  "data",    "models",     "logs",
-     "null",    "default", "localhost", "workflow", "dispatch",  "event",    "system",  "production", "staging",
-     "develop"});
+    {"tcsh",    "zsh",       "fish",     "sglang",   "launch",    "server",   "serve",      "start",   "python",
+     "python3", "bash",      "docker",   "podman",   "compose",   "kubectl",  "apply",      "run",     "exec",
+     "image",   "latest",    "install",  "source",   "bin",       "opt",      "setvars",    "intel",   "oneapi",
+     "srun",    "mpirun",    "numactl",  "conda",    "host",      "hostname", "home",       "file",    "name",
+     "count",   "url",       "none",     "null",     "true",      "false",    "auto",       "cat",     "echo",
+     "printf",  "test",      "refs",     "heads",    "main",      "master",   "tags",       "push",    "pull",
+     "request", "branch",    "release",  "schedule", "manual",    "always",   "success",    "failure", "cancelled",
+     "ubuntu",  "linux",     "x86",      "version",  "workspace", "scripts",  "data",       "models",  "logs",
+     "default", "localhost", "workflow", "dispatch", "event",     "system",   "production", "staging", "develop"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {

@@ -15,7 +15,7 @@ class TextLines {
   explicit TextLines(std::string_view text) : size_(text.size()) {
     for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) starts_.push_back(end + 1);
   }
-  // As line_column().
+  // 1-based; a place behind the end is the end.
   [[nodiscard]] LineColumn at(std::size_t offset) const {
     offset = std::min(offset, size_);
     const auto next = std::ranges::upper_bound(starts_, offset);

@@ -13,7 +13,6 @@
 #include "src/sources/readers/readers.h"
 
 namespace preflight::sources {
-namespace {}  // namespace
 
 std::string plain_json(std::string_view text) {
   std::string out(text);

@@ -7,6 +7,7 @@
 
 #include "src/base/shell_words.h"
 #include "src/sources/shell.h"
+#include "src/sources/text_lines.h"
 
 namespace preflight::sources {
 
@@ -146,13 +147,6 @@ Result<std::pair<std::string, std::string>> variable_setting(std::string_view wo
   return std::pair{std::move(name), std::string(word.substr(name_end + 1))};
 }
 
-LineColumn line_column(std::string_view text, std::size_t offset) {
-  LineColumn at;
-  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
-    at.column = text[i] == '\n' ? 1 : at.column + 1;
-    at.line += text[i] == '\n' ? 1 : 0;
-  }
-  return at;
-}
+LineColumn line_column(std::string_view text, std::size_t offset) { return TextLines(text).at(offset); }
 
 }  // namespace preflight::sources
