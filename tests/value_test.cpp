@@ -216,6 +216,11 @@ TEST(Replaced, GoesOnBehindWhatItPutThere) {
   EXPECT_EQ(replaced("aaa", "aa", "b"), "ba");
   EXPECT_EQ(replaced("same", "", "x"), "same");
   EXPECT_EQ(replaced("same", "z", "x"), "same");
+  EXPECT_EQ(path_named("/m/x-awq and s:/m/x", "/m/x", "{model}"), "{model}-awq and s:{model}");
+  EXPECT_EQ(path_named("models/x, models, modelslim, my-models, a/models", "models", "{models}"),
+            "{models}/x, models, modelslim, my-models, a/models");
+  EXPECT_EQ(path_named("models", "models", "{models}"), "{models}");
+  EXPECT_EQ(path_named("same", "", "x"), "same");
 }
 
 }  // namespace

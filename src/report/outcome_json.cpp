@@ -133,7 +133,7 @@ class Writer {
   }
 
   [[nodiscard]] std::string tidy(std::string s) const {
-    for (const auto& [path, name] : names_) s = replaced(std::move(s), path, name);
+    for (const auto& [path, name] : names_) s = path_named(std::move(s), path, name);
     return s;
   }
 
