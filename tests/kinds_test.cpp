@@ -1,7 +1,10 @@
 // Kinds of models, from the table that rules and resolution share.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "src/facts/kinds.h"
 #include "src/resolve/models/model_questions.h"
@@ -21,6 +24,58 @@ ModelFacts model_of(const char* root, const char* text = nullptr, const char* mo
     }
   }
   return m;
+}
+
+ModelFacts windowed(std::string_view architecture, const char* text) {
+  ModelFacts m = model_of("any", nullptr, text);
+  m.architectures = {std::string(architecture)};
+  return m;
+}
+
+TEST(Kinds, TheBackendsAreToldOneLessThanTheWindowOfClassesThatCountTheTokenItself) {
+  constexpr const char* kClasses[] = {"AfmoeForCausalLM",           "DiffusionGemmaForBlockDiffusion",
+                                      "EmbeddingGemmaModel",        "Exaone4ForCausalLM",
+                                      "Gemma2ForCausalLM",          "Gemma3ForConditionalGeneration",
+                                      "Gemma3nForCausalLM",         "Gemma4ForCausalLM",
+                                      "Gemma4AssistantForCausalLM", "GptOssForCausalLM",
+                                      "MellumForCausalLM",          "MuseGlimmerForConditionalGeneration",
+                                      "Olmo2ForCausalLM",           "Spark2_5ForCausalLM"};
+  for (const char* name : kClasses) {
+    EXPECT_EQ(sliding_window(windowed(name, R"({"sliding_window": 512})")), 512) << name;
+    EXPECT_EQ(told_window(windowed(name, R"({"sliding_window": 512})")), 511) << name;
+    EXPECT_EQ(told_window(windowed(name, R"({"sliding_window": null})")), std::nullopt) << name;
+  }
+  for (const char* name : {"BeamForCausalLM", "MuseSparkForCausalLM"}) {
+    EXPECT_EQ(told_window(windowed(name, R"({"sliding_window": 512, "layer_types": ["sliding_attention"]})")), 511)
+        << name;
+    EXPECT_EQ(told_window(windowed(name, R"({"sliding_window": 512, "layer_types": ["full_attention"]})")),
+              std::nullopt)
+        << name;
+  }
+  EXPECT_EQ(
+      told_window(windowed("InklingForConditionalGeneration", R"({"sliding_window_size": 16, "sliding_window": 7})")),
+      15);
+}
+
+TEST(Kinds, OtherClassesHaveTheWindowOfTheirPoolsOrTheLocalChunk) {
+  ModelFacts m = windowed("MistralForCausalLM", R"({"sliding_window": 4096})");
+  EXPECT_EQ(told_window(m), std::nullopt) << "a key that the class does not read";
+  m.sliding_window_size = 4096;
+  EXPECT_EQ(told_window(m), std::nullopt) << "no window pool";
+  m.is_hybrid_swa = true;
+  EXPECT_EQ(told_window(m), 4096);
+  m.is_hybrid_swa = false;
+  m.attention_chunk_size = 8192;
+  EXPECT_EQ(told_window(m), 8192);
+  EXPECT_EQ(runtime_window(m), 8192);
+  for (const auto& [name, told] :
+       {std::pair{"JetNemotronForCausalLM", 2048}, std::pair{"UnlimitedOCRForCausalLM", 2049}}) {
+    ModelFacts own = windowed(name, "{}");
+    EXPECT_EQ(told_window(own), std::nullopt) << name;
+    own.sliding_window_size = 2049;
+    EXPECT_EQ(sliding_window(own), 2049) << name;
+    EXPECT_EQ(told_window(own), told) << name;
+  }
 }
 
 TEST(Kinds, AStateIsToldByTheConfigurationsClassAsSglangDoes) {

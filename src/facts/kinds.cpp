@@ -355,15 +355,61 @@ bool is_fp8_checkpoint(const ModelFacts& m) {
   return has_quantization(m, "fp8") && method != nullptr && *method == Value("fp8");
 }
 
+namespace {
+
+// Classes that tell the window of their attention themselves, and where they read it.
+struct OwnWindow {
+  std::string_view architecture;  // how its name begins
+  std::string_view key;           // of the configuration; empty: ModelFacts::sliding_window_size
+  bool counts_itself = true;      // a token is one of its window: the backends are told one less
+};
+constexpr std::array kOwnWindows = {OwnWindow{"Afmoe", "sliding_window"},
+                                    OwnWindow{"Beam", "sliding_window"},
+                                    OwnWindow{"DiffusionGemma", "sliding_window"},
+                                    OwnWindow{"EmbeddingGemmaModel", "sliding_window"},
+                                    OwnWindow{"Exaone4", "sliding_window"},
+                                    OwnWindow{"Gemma2", "sliding_window"},
+                                    OwnWindow{"Gemma3", "sliding_window"},
+                                    OwnWindow{"Gemma4", "sliding_window"},
+                                    OwnWindow{"GptOss", "sliding_window"},
+                                    OwnWindow{"Inkling", "sliding_window_size"},
+                                    OwnWindow{"JetNemotron", ""},
+                                    OwnWindow{"Mellum", "sliding_window"},
+                                    OwnWindow{"MuseGlimmer", "sliding_window"},
+                                    OwnWindow{"MuseSpark", "sliding_window"},
+                                    OwnWindow{"Olmo2", "sliding_window"},
+                                    OwnWindow{"Spark2_5", "sliding_window"},
+                                    OwnWindow{"UnlimitedOCR", "", false}};
+
+const OwnWindow* own_window(const ModelFacts& m) {
+  if (m.architectures.empty()) return nullptr;
+  const auto it = std::ranges::find_if(
+      kOwnWindows, [&](const OwnWindow& w) { return m.architectures.front().starts_with(w.architecture); });
+  if (it == kOwnWindows.end()) return nullptr;
+  return it;
+}
+
+// Beam and Muse Spark tell one only where a layer has it.
+bool has_windowed_layers(const ModelFacts& m) {
+  return !architecture_starts_with(m, {"Beam", "MuseSpark"}) || has_layer_type(m, "sliding_attention");
+}
+
+}  // namespace
+
 std::optional<std::int64_t> sliding_window(const ModelFacts& m) {
-  // The classes that define get_attention_sliding_window_size().
-  if (architecture_starts_with(m, {"Gemma2", "Gemma3", "Gemma4", "GptOss", "Olmo2", "Exaone4", "Afmoe", "Spark2_5"})) {
-    const std::int64_t window = config_int(m, "sliding_window", 0);
-    return window > 0 ? std::optional(window) : std::nullopt;
-  }
-  const bool reports = m.is_hybrid_swa || architecture_starts_with(m, {"JetNemotron"}) ||
-                       (architecture_starts_with(m, {"MuseSpark"}) && has_layer_type(m, "sliding_attention"));
-  return reports ? m.sliding_window_size : std::nullopt;
+  const OwnWindow* own = own_window(m);
+  if (own == nullptr) return m.is_hybrid_swa ? m.sliding_window_size : std::nullopt;
+  if (!has_windowed_layers(m)) return std::nullopt;
+  const std::int64_t derived = m.sliding_window_size.value_or(0);
+  const std::int64_t window = own->key.empty() ? derived : config_int(m, own->key, derived);
+  return window > 0 ? std::optional(window) : std::nullopt;
+}
+
+std::optional<std::int64_t> told_window(const ModelFacts& m) {
+  const OwnWindow* own = own_window(m);
+  const auto window = sliding_window(m);
+  if (own == nullptr) return window ? window : m.attention_chunk_size;
+  return window && own->counts_itself ? std::optional(*window - 1) : window;
 }
 
 std::optional<std::int64_t> runtime_window(const ModelFacts& m) {

@@ -70,7 +70,12 @@ bool is_fp8_checkpoint(const ModelFacts& m);
 // `sliding_window` in the configuration of any other model plays no part.
 std::optional<std::int64_t> sliding_window(const ModelFacts& m);
 
-// What the attention backend is told: that window, or the local attention chunk.
+// The window as the attention backends are told, which count the tokens before one where most classes count it too; the
+// local attention chunk of a model without a window. Source: get_attention_sliding_window_size() of the classes,
+// resolve_sliding_window_size() in model_executor/model_runner_components/load_model_utils.py (0.5.23).
+std::optional<std::int64_t> told_window(const ModelFacts& m);
+
+// That window as it is configured, or the local attention chunk.
 std::optional<std::int64_t> runtime_window(const ModelFacts& m);
 
 // hidden_act under whichever name the configuration uses.

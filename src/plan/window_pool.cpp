@@ -2,10 +2,8 @@
 #include "src/plan/window_pool.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "src/facts/kinds.h"
 
@@ -13,18 +11,6 @@ namespace preflight::plan {
 namespace {
 
 std::int64_t align_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
-
-// The window as the backends are told: these classes take the configured bound as inclusive.
-std::optional<std::int64_t> told_window(const ModelFacts& m) {
-  constexpr std::array<std::string_view, 14> kInclusive{
-      "Afmoe",   "Beam",   "Exaone4",     "Gemma2",    "Gemma3", "Gemma4",   "GptOss",
-      "Inkling", "Mellum", "MuseGlimmer", "MuseSpark", "Olmo2",  "Spark2_5", "DiffusionGemma"};
-  const std::string_view name = m.architectures.empty() ? std::string_view() : m.architectures.front();
-  const bool inclusive = std::ranges::any_of(kInclusive, [&](std::string_view p) { return name.starts_with(p); });
-  if (!inclusive) return m.is_hybrid_swa && m.sliding_window_size ? m.sliding_window_size : m.attention_chunk_size;
-  const std::int64_t window = config_int(m, "sliding_window", m.sliding_window_size.value_or(0));
-  return window > 0 ? std::optional(window - 1) : std::nullopt;
-}
 
 std::int64_t eviction_interval(const LaunchView& view) {
   const auto it = view.launch().env.find("SGLANG_SWA_EVICTION_INTERVAL");
