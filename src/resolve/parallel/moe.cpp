@@ -109,11 +109,12 @@ void obey_cutlass_variable(Resolution& r, std::string_view function) {
 // --moe-runner-backend megamoe is another way to say --moe-a2a-backend megamoe.
 void resolve_mega_moe_alias(Resolution& r) {
   if (!r.is(Field::moe_runner_backend, "megamoe")) return;
-  const std::string_view kFunction = "_handle_moe_runner_backend_alias";
+  const std::string_view function =
+      r.since(v0_5(19)) ? "handle_moe_runner_backend_alias" : "_handle_moe_runner_backend_alias";
   if (!r.one_of(Field::moe_a2a_backend, {"none", "megamoe"})) {
-    r.warn(kFunction, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
+    r.warn(function, "--moe-runner-backend megamoe replaces the given --moe-a2a-backend");
   }
-  r.declare(kFunction, {{Field::moe_runner_backend, "auto"}, {Field::moe_a2a_backend, "megamoe"}});
+  r.declare(function, {{Field::moe_runner_backend, "auto"}, {Field::moe_a2a_backend, "megamoe"}});
 }
 
 }  // namespace
