@@ -148,7 +148,7 @@ CPP_CHANGES = [c for c in CHANGES if c[0] in ("bound", "operator", "constant", "
 ]
 # Not what a kernel computes: planted defects, compiler options, text, templates; arrays, which may be larger than needed;
 # definitions, which say how work is dealt out, but for those of storage types.
-SKIPPED_LINE = re.compile(r"PLANT|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|__builtin_prefetch|fmt::|include|template|constexpr std::array|"
+SKIPPED_LINE = re.compile(r"PLANT|NAN_AT_FIRST|ROUND_BF16|CAT\(as_uint, N\)\(x\)|^\s*(local )?\w+ \w+\[[^=]*\][^=]*;|DEFECT|^\s*#(?!\s*define SMALL_)|^\s*//|#pragma|_Pragma|PREFETCH|__builtin_prefetch|fmt::|include|template|constexpr std::array|"
                           r"static_cast<double>|namespace|return \"|work\.(flops|bytes)|\.flops|__attribute__|"
                           r"^\s*inline .*\{$")
 
