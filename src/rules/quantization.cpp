@@ -79,9 +79,15 @@ std::optional<Finding> dense_block(const LaunchFacts& f) {
   return std::nullopt;
 }
 
+// What is packed so: the checkpoint, or, where it does not say how it is stored, what the option takes it for.
+std::string packed_as(const ModelFacts& m, std::string_view checkpoint) {
+  return m.quant_config.is_none() ? fmt::format("--quantization {}", *m.quantization) : std::string(checkpoint);
+}
+
 std::optional<Finding> awq_experts(const LaunchFacts& f) {
   if (!has_quantization(f.model(), "awq") || experts(f.model()).count == 0) return std::nullopt;
-  return Finding{.message = fmt::format("an AWQ checkpoint with {} experts", experts(f.model()).count)};
+  return Finding{.message = fmt::format("{} with {} experts", packed_as(f.model(), "an AWQ checkpoint"),
+                                        experts(f.model()).count)};
 }
 
 std::optional<Finding> activation_type(const LaunchFacts& f) {
@@ -110,7 +116,9 @@ std::optional<Finding> gptq_kernel(const LaunchFacts& f) {
 std::optional<Finding> gptq_forms(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   if (!has_quantization(m, "gptq")) return std::nullopt;
-  if (experts(m).count > 0) return Finding{.message = "a GPTQ checkpoint with experts"};
+  if (experts(m).count > 0) {
+    return Finding{.message = fmt::format("{} with experts", packed_as(m, "a GPTQ checkpoint"))};
+  }
   if (const Value* bits = m.hf_quant_config.find("bits"); bits != nullptr && bits->is_int() && bits->as_int() != 4) {
     return Finding{
         .message = fmt::format("GPTQ with {} bits: XPU's kernel unpacks the weights as 4-bit codes", bits->as_int())};
