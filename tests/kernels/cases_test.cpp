@@ -3,6 +3,7 @@
 #include "tests/kernels/far_pages.h"
 
 #include "preflight/kernel.h"
+#include "src/sample/sample_size.h"
 
 namespace preflight {
 namespace {
@@ -79,10 +80,50 @@ TEST(KernelTable, RowsAreCompleteAndFoundByName) {
     EXPECT_NE(kernel.reference, nullptr);
     EXPECT_NE(kernel.tolerance, nullptr);
     EXPECT_NE(kernel.work, nullptr);
-    EXPECT_GT(built_in_cases(kernel.name)->size(), 3U);
+    const auto cases = built_in_cases(kernel.name);
+    ASSERT_TRUE(cases.has_value()) << cases.error().text();
+    EXPECT_GT(cases->size(), 3U);
+    for (const KernelCase& c : *cases) EXPECT_EQ(sample::why_too_large(c), "") << print_case(c);
   }
   EXPECT_EQ(find_kernel("none"), nullptr);
   EXPECT_FALSE(built_in_cases("none").has_value());
+}
+
+// What is counted before a sample is made is what its tensors then have, but for what does not grow with the case.
+TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
+  for (const char* line :
+       {"mla_decode --heads 16 --cache-seqlens 1x500", "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x300",
+        "local_decode --cache-seqlens 9000x3", "page_table --cache-seqlens 3000x40",
+        "kv_indices --cache-seqlens 3000x40", "merge_state --tokens 3000", "mrope --tokens 3000",
+        "gated_delta_step --query-lens 1x40", "causal_conv1d --query-lens 3000",
+        "gated_delta_chunk --query-lens 3000"}) {
+    const auto kernel_case = parse_case(line);
+    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
+    const auto batch = find_kernel(kernel_case->kernel)->sample(*kernel_case);
+    ASSERT_TRUE(batch.has_value()) << batch.error().text();
+    double made = 0.0;
+    for (const Tensor& input : batch->inputs) made += static_cast<double>(input.bytes.size());
+    for (const OutputSpec& output : batch->outputs) {
+      double count = 1.0;
+      for (const std::int64_t n : output.shape) count *= static_cast<double>(n);
+      made += count * static_cast<double>(size_of(output.dtype));
+    }
+    const double counted = sample::bytes_of(*kernel_case);
+    EXPECT_GT(counted, 0.6 * made) << line;
+    EXPECT_LT(counted, 1.7 * made) << line;
+  }
+}
+
+TEST(KernelTable, SamplesBeyondTheLimitAreNotMade) {
+  for (const char* line :
+       {"mla_decode --cache-seqlens 1x60000", "paged_decode --cache-seqlens 1x60000",
+        "local_decode --cache-seqlens 9000x3000", "kv_indices --cache-seqlens 100000x3000",
+        "page_table --cache-seqlens 1000000,1x60000", "merge_state --tokens 1099511627776",
+        "mrope --tokens 1099511627776 --head-dim 1099511627776", "gated_delta_chunk --query-lens 1000000"}) {
+    const auto kernel_case = parse_case(line);
+    ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
+    EXPECT_NE(sample::why_too_large(*kernel_case), "") << line;
+  }
 }
 
 }  // namespace
