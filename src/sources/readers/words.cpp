@@ -71,7 +71,8 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   std::vector<ShellWord> words;
   if (text.find('\0') != std::string_view::npos) {
-    for (std::size_t from = 0; from < text.size() && words.size() < limits::kListWords;) {
+    for (std::size_t from = 0; from < text.size();) {
+      if (words.size() == limits::kListWords) return failure("the command has more than 10,000 words", "1:1");
       const std::size_t end = std::min(text.find('\0', from), text.size());
       words.push_back({piece(text, from, end), from, end});
       from = end + 1;
