@@ -60,8 +60,9 @@ inline constexpr std::size_t kYamlPairs = 100'000;
 
 // Kernel cases of one file, as text: braces multiply them.
 inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;
-// The sample batch of one case: it is made, handed to the device and judged, some four times its size in all.
-inline constexpr std::int64_t kSampleBytes = std::int64_t{320} << 20U;
+// The sample batch of one case: it is made, handed to the device and judged, some five times its size in all. What a
+// launch plans for a hundred KV heads and a long window is within it, so that this limit leaves no launch unchecked.
+inline constexpr std::int64_t kSampleBytes = std::int64_t{1'024} << 20U;
 
 // The search for fixes: argument lists longer than that are not searched, and the lists that it keeps in mind may hold
 // so many bytes in all.

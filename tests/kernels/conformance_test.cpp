@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "preflight/kernel.h"
+#include "src/sample/sample_size.h"
 #include "tests/support/paths.h"
 
 namespace preflight {
@@ -101,6 +102,7 @@ TEST(ConformanceFiles, HoldAsManyDistinctCasesAsTheySay) {
       const auto again = parse_case(lines.back());
       ASSERT_TRUE(again.has_value()) << lines.back();
       EXPECT_EQ(*again, row) << lines.back();
+      EXPECT_EQ(sample::why_too_large(row), "") << lines.back();
     }
     std::ranges::sort(lines);
     EXPECT_EQ(std::ranges::adjacent_find(lines), lines.end());
