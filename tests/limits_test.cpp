@@ -300,6 +300,20 @@ TEST(Limits, HeadersOfGguf) {
                  "num_attention_heads is 0: no model has that");
 }
 
+// A try of a launch of many words takes longer than others, and counts as several.
+TEST(Limits, BatchesOfLongLaunchesThatFail) {
+  const TemporaryDirectory dir;
+  const std::string words = many(400, [](int i) { return fmt::format(R"(,"--port","{}")", i); });
+  const std::string file = dir.file(
+      "long.jsonl", many(140, [&](int i) {
+        return fmt::format(
+                   R"({{"id":"{0}","args":["--model-path","Qwen/Qwen3-8B","--tp","3","--page-size","{0}"{1}]}})", i,
+                   words) +
+               "\n";
+      }));
+  expect_bounded("check --no-kernel --fixes --batch " + file, "launches were not tried");
+}
+
 // Products of absurd numbers would wrap, and a negative weight fits every card.
 TEST(Limits, NumbersThatNoModelHas) {
   for (const char* number : {"1000000000000", "99999999999999999999999", "-5", "-1000000000000"}) {

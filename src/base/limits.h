@@ -69,7 +69,7 @@ inline constexpr std::int64_t kSampleBytes = std::int64_t{1'024} << 20U;
 inline constexpr std::size_t kFixWords = 1'000;
 // Launches that one run resolves to find fixes and to try remedies, whatever number of launches its files hold. All
 // lines of a batch together have more, each as many as a run of its own; so many take one to three seconds. Equal lines
-// are tried once: so many different ones are kept in mind.
+// are tried once: so many different ones are kept in mind. A launch of many words counts as several.
 inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kBatchTries = 20'000;
 inline constexpr std::size_t kBatchAnswers = 256;

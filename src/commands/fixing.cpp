@@ -203,6 +203,18 @@ bool is_long(const fix::Question& question) {
   return bytes > limits::kFixListBytes;
 }
 
+// What a try of a launch counts as: one of many words is read word by word, time and again.
+std::size_t cost_of(const fix::Question& question) {
+  constexpr std::size_t kWordsOfATry = 50;  // more than launches have
+  return 1 + question.words.size() / kWordsOfATry;
+}
+
+// At least one, where any are left.
+int tries_within(const Tries& tries, std::size_t cost, int most) {
+  const std::size_t left = tries.left == 0 ? 0 : std::max<std::size_t>(1, tries.left / cost);
+  return static_cast<int>(std::min(left, static_cast<std::size_t>(most)));
+}
+
 }  // namespace
 
 void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, FixSearch& found,
@@ -212,9 +224,11 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
   all.log_lines = false;
   Variants variants(prepared);
   const bool by_sheet = std::ranges::any_of(findings, [](const auto& d) { return d.rule == kServesNothing; });
-  const int proofs = std::min(limits::kProofs, static_cast<int>(tries.left));
+  const fix::Question question = question_of(prepared.inputs);
+  const std::size_t cost = cost_of(question);
+  const int proofs = tries_within(tries, cost, limits::kProofs);
   const auto look = [&](const fix::Attempt& tried) -> std::optional<fix::Look> {
-    tries.left -= std::min<std::size_t>(tries.left, 1);
+    tries.left -= std::min(tries.left, cost);
     std::string why_not;
     auto other = variants.resolved(tried, why_not);
     if (!other) return std::nullopt;
@@ -224,7 +238,6 @@ void prove_remedies(const PreparedLaunch& prepared, const CheckOptions& rules, F
     if (told_of) told_of(there);
     return fix::Look{std::move(other->launch), std::move(there)};
   };
-  const fix::Question question = question_of(prepared.inputs);
   if (is_long(question) || question.words.size() > limits::kFixWords) {  // no launch anybody wrote
     fix::leave_untried(findings);
     return;
@@ -246,8 +259,10 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
   quick.changes = false;
   quick.log_lines = false;
   Variants variants(prepared);
+  const fix::Question question = question_of(prepared.inputs);
+  const std::size_t cost = cost_of(question);
   const auto attempt = [&](const fix::Attempt& tried) {
-    tries.left -= std::min<std::size_t>(tries.left, 1);
+    tries.left -= std::min(tries.left, cost);
     fix::Trial trial;
     std::string why_not;
     auto other = variants.resolved(tried, why_not);
@@ -270,10 +285,9 @@ FixSearch search_fixes(const PreparedLaunch& prepared, const CheckOptions& rules
     trial.launch = std::move(other->launch);
     return trial;
   };
-  const fix::Question question = question_of(prepared.inputs);
   fix::Limits limits;
   if (is_long(question)) limits.attempts = 5;  // no launch anybody wrote; time matters more
-  limits.attempts = std::min(limits.attempts, static_cast<int>(tries.left));
+  limits.attempts = tries_within(tries, cost, limits.attempts);
   FixSearch found = fix::find_fixes(question, attempt, limits);
   found.up_to_unknown_model = prepared.unknown_model.has_value();
   for (CheckedFix& fix : found.fixes) {  // the path that stands in for a model described by option is no argument
