@@ -221,6 +221,35 @@ TEST(ContainerHost, AModelOnAVolumeIsReadFromTheHost) {
   EXPECT_THAT(place_of(named), HasSubstr("not known"));
 }
 
+TEST(ContainerHost, MoreMountsThanAreLookedThroughAreSaidAndNoneCounts) {
+  const TemporaryDirectory dir;
+  dir.file("mm/plain/config.json", kConfig);
+  for (const int count : {63, 64}) {  // with the one that holds the model, 64 and 65
+    std::string options = "-v " + dir.path() + "/mm:/models ";
+    std::string mounts = "    volumeMounts:\n    - {name: m, mountPath: /models, subPath: mm}\n";
+    std::string entries = "[" + dir.path() + "/mm:/models";
+    for (int i = 0; i < count; ++i) {
+      options += "-v /srv:/srv/" + std::to_string(i) + " ";
+      mounts += "    - {name: m, mountPath: /srv/" + std::to_string(i) + "}\n";
+      entries += ", /srv:/srv/" + std::to_string(i);
+    }
+    const std::string volumes = "  volumes: [{name: m, hostPath: {path: " + dir.path() + "}}]\n";
+    const std::string service = "services:\n  a:\n    image: lmsysorg/sglang:v0.5.19-xpu\n    volumes: " + entries +
+                                "]\n    command: python3 -m sglang.launch_server --model-path /models/plain\n";
+    const std::vector<std::vector<std::string>> ways = {
+        {"--command", "docker run " + options + kServer + "/models/plain"},
+        {"--command-file", dir.file("p.yaml", pod(mounts, volumes))},
+        {"--command-file", dir.file("c.yaml", service)}};
+    for (const auto& way : ways) {
+      const ToolRun facts = run_tool({"facts", way[0], way[1]});
+      EXPECT_THAT(place_of(facts), HasSubstr(count < 64 ? dir.path() : "not known")) << way[1];
+      const ToolRun check = run_tool({"check", "--no-kernel", way[0], way[1]});
+      EXPECT_EQ((check.out + check.err).find("mounts more than 64 folders") != std::string::npos, count >= 64)
+          << check.out << check.err;
+    }
+  }
+}
+
 TEST(ContainerHost, TheContainersCacheIsLookedIntoOnTheHost) {
   const TemporaryDirectory dir;
   dir.file("hf/hub/models--acme--tiny/refs/main", "abc123");

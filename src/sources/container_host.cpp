@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "src/base/ascii_case.h"
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
@@ -145,6 +147,18 @@ std::optional<facts::Mount> mount_of_volume(const ShellText& volume, std::string
   return facts::Mount{*host, inside.text};
 }
 
+bool has_too_many_mounts(facts::ContainerView& host) {
+  if (host.mounts.size() <= limits::kMounts) return false;
+  host.mounts.clear();
+  host.sharing.reset();
+  return true;
+}
+
+std::string too_many_mounts() {
+  return fmt::format("this container mounts more than {} folders, and none is looked into: give --model-config",
+                     limits::kMounts);
+}
+
 facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image,
                                  std::string_view pasted) {
   facts::ContainerView out;
@@ -170,7 +184,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
     } else {
       all = all || words[i].text == "--privileged" || words[i].text == "--privileged=true";
     }
-    if (mount && out.mounts.size() < limits::kMounts) out.mounts.push_back(std::move(*mount));
+    if (mount && out.mounts.size() <= limits::kMounts) out.mounts.push_back(std::move(*mount));
   }
   if (apptainer) return out;
   if (all) {

@@ -53,4 +53,9 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
 // `resources` of a container of Kubernetes. A request alone counts, too: what is requested is given.
 std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& container);
 
+// More mounts than are looked through: then none counts, for the innermost may be among those that are left, and what
+// the container may is not known. True where that is so; the caller says it.
+bool has_too_many_mounts(facts::ContainerView& host);
+std::string too_many_mounts();
+
 }  // namespace preflight::sources

@@ -624,6 +624,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
   context.host = host_of_run(words, at, run->image, text_);
+  if (has_too_many_mounts(context.host)) note({"SH002", too_many_mounts(), words[at].begin});
   if (run->of_compose) {
     notes_.push_back({"SH002",
                       fmt::format("{} is a service of a compose file: what that sets for it is not known here",

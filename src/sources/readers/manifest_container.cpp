@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/container_host.h"
 #include "src/sources/container_command.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/programs.h"
@@ -103,6 +104,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
          {}});
   }
   context.host = host_of(node, around, compose);
+  if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;

@@ -20,7 +20,7 @@ void ManifestReader::take_volumes(const YamlNode& node, Around& around) {
   std::map<std::string, std::string> volumes;
   for (const YamlNode* item : list->items) {
     const YamlNode* host = is_map(item) ? value_of(*item, "hostPath") : nullptr;
-    if (is_map(host) && volumes.size() < limits::kMounts) volumes[text_of(*item, "name")] = text_of(*host, "path");
+    if (is_map(host)) volumes[text_of(*item, "name")] = text_of(*host, "path");
   }
   around.volumes = std::make_shared<const std::map<std::string, std::string>>(std::move(volumes));
 }
@@ -33,7 +33,7 @@ std::vector<facts::Mount> pod_mounts(const YamlNode& container, const std::map<s
   const YamlNode* list = value_of(container, "volumeMounts");
   if (!is_list(list)) return out;
   for (const YamlNode* item : list->items) {
-    if (!is_map(item) || out.size() >= limits::kMounts) continue;
+    if (!is_map(item) || out.size() > limits::kMounts) continue;
     const auto volume = volumes.find(text_of(*item, "name"));
     if (volume == volumes.end() || value_of(*item, "subPathExpr") != nullptr) continue;
     const std::string part = text_of(*item, "subPath");
@@ -71,7 +71,7 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
   }
   if (const YamlNode* volumes = part_of(node, "volumes"); is_list(volumes)) {
     for (const YamlNode* item : volumes->items) {
-      auto mount = out.mounts.size() < limits::kMounts ? compose_mount(*item) : std::nullopt;
+      auto mount = out.mounts.size() <= limits::kMounts ? compose_mount(*item) : std::nullopt;
       if (mount) out.mounts.push_back(std::move(*mount));
     }
   }
