@@ -194,6 +194,8 @@ ShellWord ManifestReader::without_templates(const ShellWord& word) const {
 void ManifestReader::walk(const YamlNode& node, Around around, int depth, const std::string& key) {
   if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes || stopped()) return;
   if (node.kind == YamlNode::kSequence) {
+    if (around.dialect == Dialect::kPiece && (key == "runcmd" || key == "bootcmd"))
+      return cloud_commands(node, around, key);
     if (list_that_starts(node, around, key)) return;
     if (around.dialect == Dialect::kWorkflow && key == "steps") return steps(node, std::move(around), depth);
     for (const YamlNode* item : node.items) walk(*item, around, depth + 1, key);

@@ -53,6 +53,8 @@ class ManifestReader {
   static bool is_step(std::string_view key, const Around& around);
   void text_that_starts(const YamlNode& value, const Around& around, const std::string& key);
   bool list_that_starts(const YamlNode& node, const Around& around, const std::string& key);
+  void cloud_commands(const YamlNode& list, const Around& around, const std::string& key);
+  static void append_quoted(ShellText& script, const ShellWord& word);
   void debugged(const YamlNode& node, const Around& around);
   void argo_script(const YamlNode& node, const Around& around);
 

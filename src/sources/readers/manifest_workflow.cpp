@@ -55,6 +55,34 @@ void ManifestReader::step(const YamlNode& value, const Around& around) {
   turns(script, around, around.env, context_of(around));
 }
 
+// runcmd and bootcmd of cloud-init: one script of its items; a list among them is a command of which every word is
+// quoted.
+void ManifestReader::cloud_commands(const YamlNode& list, const Around& around, const std::string& key) {
+  ShellText script;
+  for (const YamlNode* item : list.items) {
+    if (!is_list(item)) {
+      if (is_scalar(item)) append(script, tree_.word(*item));
+    } else {
+      for (const ShellWord& word : words_of(*item)) append_quoted(script, word);
+    }
+    append(script, {"\n", {script.origin.empty() ? 0 : script.origin.back()}, {}});
+  }
+  if (speaks(script)) run_script(script, context_of(around, key));
+}
+
+// A word in single quotes and a space behind it; a quote in it stands between two of them.
+void ManifestReader::append_quoted(ShellText& script, const ShellWord& word) {
+  append(script, {"'", {word.begin}, {}});
+  std::size_t from = 0;
+  for (auto quote = word.text.find('\''); quote != std::string::npos; quote = word.text.find('\'', from)) {
+    append(script, slice(word, from, quote));
+    for (const char sign : std::string_view("'\\''")) append(script, {std::string(1, sign), {word.begin}, {}});
+    from = quote + 1;
+  }
+  append(script, tail(word, from));
+  for (const char sign : std::string_view("' ")) append(script, {std::string(1, sign), {word.end}, {}});
+}
+
 // A step that no shell of ours runs: Python, or a shell of Windows.
 void ManifestReader::step_elsewhere(const ShellText& script, const Around& around) {
   const ShellText filled = without_expressions(script, around.env);
