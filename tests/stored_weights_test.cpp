@@ -94,6 +94,76 @@ TEST(StoredWeights, AreWhatTheShapesGive) {
   }
 }
 
+// Names as real checkpoints write them (Qwen3, Phi-3, DeepSeek-V3, Qwen3-Next, Mixtral, Qwen2-MoE), and by what a rank
+// of four holds less.
+TEST(StoredWeights, EachTensorIsCutAsItsLayerIs) {
+  struct Row {
+    const char* name;
+    int ranks;  // that share it; 1: each holds it whole
+  };
+  const Row rows[] = {{"self_attn.q_proj.weight", 4},
+                      {"self_attn.qkv_proj.weight", 4},
+                      {"self_attn.q_b_proj.weight", 4},
+                      {"self_attn.kv_b_proj.weight", 4},
+                      {"self_attn.k_proj.weight", 4},
+                      {"self_attn.v_proj.weight", 4},
+                      {"self_attn.o_proj.weight", 4},
+                      {"linear_attn.in_proj_qkvz.weight", 4},
+                      {"linear_attn.in_proj_ba.weight", 4},
+                      {"linear_attn.in_proj_qkv.weight", 4},
+                      {"linear_attn.conv1d.weight", 4},
+                      {"linear_attn.out_proj.weight", 4},
+                      {"mlp.gate_proj.weight", 4},
+                      {"mlp.up_proj.weight", 4},
+                      {"mlp.gate_up_proj.weight", 4},
+                      {"mlp.down_proj.weight", 4},
+                      {"mlp.shared_expert_gate_up.weight", 4},
+                      {"self_attn.o_proj.bias", 1},
+                      {"mlp.down_proj.bias", 1},
+                      {"input_layernorm.weight", 1},
+                      {"mlp.gate.weight", 1},
+                      {"block_sparse_moe.gate.weight", 1},
+                      {"mlp.shared_expert_gate.weight", 1},
+                      {"self_attn.kv_a_proj_with_mqa.weight", 1},
+                      {"self_attn.q_a_proj.weight", 1},
+                      {"self_attn.indexer.wk.weight", 1}};
+  const auto model = model_of("Qwen/Qwen3-8B");
+  for (const Row& row : rows) {
+    WeightFiles files;
+    add(files, std::string("model.layers.0.") + row.name, {4096, 64});
+    const auto held = stored_weights(*model, {.tp = 4, .attention_tp = 4}, files);
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(held->exact) << row.name << " is known";
+    EXPECT_EQ(held->per_rank_bytes, files.bytes / row.ranks) << row.name;
+  }
+}
+
+TEST(StoredWeights, ATowerIsNoLayerOfTheModel) {
+  const auto model = model_of("Qwen/Qwen3-8B");
+  for (const char* name : {"visual.blocks.layers.99.x.weight", "model.vision_tower.encoder.layers.99.x.weight",
+                           "vision_model.encoder.layers.99.x.weight", "multi_modal_projector.linear_1.weight"}) {
+    WeightFiles files;
+    add(files, name, {4096, 64});
+    const auto held = stored_weights(*model, {.tp = 4, .attention_tp = 4}, files);
+    EXPECT_EQ(held->per_rank_bytes, files.bytes / 4) << name;
+    EXPECT_FALSE(held->exact) << name;
+  }
+}
+
+TEST(StoredWeights, AreTrustedForClassesOfWhichEveryTensorIsKnown) {
+  WeightFiles files;
+  add(files, "model.norm.weight", {4096});
+  auto model = std::make_shared<ModelFacts>(*model_of("Qwen/Qwen3-8B"));
+  for (const char* name : {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
+                           "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "MixtralForCausalLM", "Gemma2ForCausalLM",
+                           "Gemma3ForCausalLM", "Olmo2ForCausalLM", "GraniteForCausalLM", "Phi3ForCausalLM"}) {
+    model->architectures = {name};
+    EXPECT_TRUE(stored_weights(*model, {}, files)->exact) << name;
+  }
+  model->architectures = {"DeepseekV3ForCausalLM"};
+  EXPECT_FALSE(stored_weights(*model, {}, files)->exact);
+}
+
 TEST(StoredWeights, ATensorNobodyKnowsIsCountedWholeAndSaid) {
   const auto model = model_of("Qwen/Qwen3-0.6B");
   WeightFiles files = checkpoint(*model);
