@@ -26,6 +26,57 @@ ModelFacts model_of(const char* root, const char* text = nullptr, const char* mo
   return m;
 }
 
+// One key of the configuration alone, as different model families name the same thing.
+ModelFacts with_key(const char* key, const char* more = "") {
+  return model_of("any", nullptr, (std::string("{\"") + key + "\": 6" + more + "}").c_str());
+}
+
+TEST(Kinds, ANumberIsReadUnderEachNameThatFamiliesGiveIt) {
+  for (const char* key :
+       {"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"}) {
+    ModelFacts m = with_key(key);
+    m.num_attention_heads = 32;
+    EXPECT_EQ(total_kv_heads(m), 6) << key;
+  }
+  for (const char* key : {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k"})
+    EXPECT_EQ(experts(with_key(key, R"(, "num_experts": 64)")).per_token, 6) << key;
+  for (const char* key : {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"})
+    EXPECT_EQ(routed_experts(with_key(key)), 6) << key;
+  for (const char* key : {"mamba_num_heads", "mamba_n_heads"}) {
+    ModelFacts m = with_key(key);
+    m.hf_config = m.hf_config.with("model_type", "falcon_h1");
+    m.hf_text_config = m.hf_text_config.with("model_type", "falcon_h1");
+    EXPECT_EQ(linear_attention_heads(m), 6) << key;
+  }
+}
+
+TEST(Kinds, TheActivationIsTheExpertsOwnBeforeTheRest) {
+  EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a"})")), "a");
+  EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_act": "a", "hidden_activation": "b"})")), "b");
+  EXPECT_EQ(activation(model_of("any", nullptr, R"({"hidden_activation": "b", "mlp_hidden_act": "c"})")), "c");
+}
+
+TEST(Kinds, TheWidthOfDenseLayersIsNotReadWhereTheClassWorksItOut) {
+  for (const char* name : {"Lfm2ForCausalLM", "PhiForCausalLM", "MellumForCausalLM", "QWenLMHeadModel"}) {
+    ModelFacts m = with_key("intermediate_size");
+    EXPECT_EQ(dense_width(m), 6);
+    m.architectures = {name};
+    EXPECT_EQ(dense_width(m), 0) << name;
+  }
+}
+
+TEST(Kinds, ATowersWidthIsItsEmbeddingsBeforeItsHiddenSize) {
+  const auto head = [](const char* vision) {
+    ModelFacts m = model_of("any");
+    m.hf_config = m.hf_config.with("vision_config", Value::parse_json(vision).value());
+    return vision_head_dim(m);
+  };
+  EXPECT_EQ(head(R"({"embed_dim": 64, "hidden_size": 4096, "num_heads": 4})"), 16);
+  EXPECT_EQ(head(R"({"hidden_size": 64, "num_attention_heads": 4})"), 16);
+  EXPECT_EQ(head(R"({"hidden_size": 64, "num_heads": 4, "head_dim": 7})"), 7);
+  EXPECT_EQ(head(R"({"hidden_size": 64})"), 0);
+}
+
 ModelFacts windowed(std::string_view architecture, const char* text) {
   ModelFacts m = model_of("any", nullptr, text);
   m.architectures = {std::string(architecture)};
