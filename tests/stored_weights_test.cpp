@@ -138,6 +138,19 @@ TEST(StoredWeights, EachTensorIsCutAsItsLayerIs) {
   }
 }
 
+TEST(StoredWeights, DenseLayersOfAModelWithExpertsMayBeHeldWhole) {
+  const auto held = [](const char* id, const char* name) {
+    WeightFiles files;
+    add(files, std::string("model.layers.0.") + name, {4096, 64});
+    const WeightSplit split{.tp = 4, .attention_tp = 4, .whole_dense = true};
+    return files.bytes / stored_weights(*model_of(id), split, files)->per_rank_bytes;
+  };
+  EXPECT_EQ(held("Qwen/Qwen3-30B-A3B", "mlp.gate_proj.weight"), 1);
+  EXPECT_EQ(held("Qwen/Qwen3-30B-A3B", "mlp.down_proj.weight"), 1);
+  EXPECT_EQ(held("Qwen/Qwen3-30B-A3B", "mlp.shared_experts.down_proj.weight"), 4);
+  EXPECT_EQ(held("Qwen/Qwen3-8B", "mlp.gate_proj.weight"), 4);
+}
+
 TEST(StoredWeights, ATowerIsNoLayerOfTheModel) {
   const auto model = model_of("Qwen/Qwen3-8B");
   for (const char* name : {"visual.blocks.layers.99.x.weight", "model.vision_tower.encoder.layers.99.x.weight",

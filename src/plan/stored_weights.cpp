@@ -120,6 +120,8 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   const std::int64_t attention = ranks_of_attention(model, split);
   WeightEstimate e;
   e.exact = is_trusted(model);
+  // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
+  const bool whole_dense = split.whole_dense && routed_experts(model) > 0;
   double last_layer = 0;
   for (const StoredTensor& t : files.tensors) {
     const Cut cut = cut_of(t, model);
@@ -128,7 +130,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     double rank = whole;
     if (cut == Cut::kAttention) rank = whole / d(attention);
     if (cut == Cut::kKeysValues) rank = whole / d(std::min(attention, kv));
-    if (cut == Cut::kDense) rank = whole / d(split.tp);
+    if (cut == Cut::kDense) rank = whole / d(whole_dense && !has(t.name, "shared_expert") ? 1 : split.tp);
     if (cut == Cut::kExperts) rank = whole / (d(split.moe_tp) * d(split.ep));
     if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));
     if (cut == Cut::kHead) rank = padded(whole, t) / d(split.head_over_attention ? split.attention_tp : split.tp);
