@@ -72,6 +72,7 @@ inline constexpr std::size_t kFixWords = 1'000;
 // are tried once: so many different ones are kept in mind. A launch of many words counts as several.
 inline constexpr std::size_t kTries = 5'000;
 inline constexpr std::size_t kBatchTries = 20'000;
+inline constexpr std::size_t kWordsOfATry = 50;  // more than launches have: each so many count once more
 inline constexpr std::size_t kBatchAnswers = 256;
 inline constexpr std::size_t kFixBytes = std::size_t{32} << 20U;
 // Bytes of a launch from where arguments are added to a list for fixes, and remedies tried of a launch.

@@ -29,12 +29,11 @@ inline bool is_of_name(char c) {
 // The same for a path. One that says where it begins is found wherever it stands; a relative one of one component
 // ("models") is an ordinary word too, so that "modelslim" and "my/models" hold none.
 inline std::string path_named(std::string text, std::string_view path, std::string_view name) {
-  if (path.find('/') != std::string_view::npos) return replaced(std::move(text), path, name);
+  if (path.empty() || path.find('/') != std::string_view::npos) return replaced(std::move(text), path, name);
   const auto is_whole = [&](std::size_t at) {
     const std::size_t end = at + path.size();
     return (at == 0 || !is_of_name(text[at - 1])) && (end == text.size() || text[end] == '/');
   };
-  if (path.empty()) return text;
   for (auto at = text.find(path); at != std::string::npos;) {
     const bool whole = is_whole(at);
     if (whole) text.replace(at, path.size(), name);

@@ -204,10 +204,7 @@ bool is_long(const fix::Question& question) {
 }
 
 // What a try of a launch counts as: one of many words is read word by word, time and again.
-std::size_t cost_of(const fix::Question& question) {
-  constexpr std::size_t kWordsOfATry = 50;  // more than launches have
-  return 1 + question.words.size() / kWordsOfATry;
-}
+std::size_t cost_of(const fix::Question& question) { return 1 + question.words.size() / limits::kWordsOfATry; }
 
 // At least one, where any are left.
 int tries_within(const Tries& tries, std::size_t cost, int most) {

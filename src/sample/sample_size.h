@@ -1,4 +1,4 @@
-// What the sample batch of a case comes to, told before it is made. Tested by tests/case_file_test.cpp.
+// What the sample batch of a case comes to, told before it is made. Tested by tests/kernels/cases_test.cpp.
 #pragma once
 
 #include <string>

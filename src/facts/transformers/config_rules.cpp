@@ -29,6 +29,7 @@ using rules::drop;
 using rules::is_form;
 using rules::items_of;
 using rules::op_of;
+using rules::position_in;
 using rules::put;
 using rules::python_str;
 using rules::store;
@@ -92,10 +93,7 @@ void set_item(RuleFrame& f, const Value::List& p) {
   const Value key = value_of(f, p[2]);
   if (container.is_list() && key.is_number()) {
     Value::List list = container.as_list();
-    const auto size = static_cast<std::int64_t>(list.size());
-    const std::int64_t at = key.as_int() < 0 ? key.as_int() + size : key.as_int();
-    if (at < 0 || at >= size) rule_error("IndexError", f.function, fmt::format("index {} is out of range", at));
-    list[static_cast<std::size_t>(at)] = attribute_value(value);
+    list[position_in(f, list, key)] = attribute_value(value);
     store(f, p[1], Value::list(std::move(list)));
   } else if (container.is_dict()) {
     store(f, p[1], container.with(python_str(key), attribute_value(value)));

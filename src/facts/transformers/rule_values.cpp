@@ -171,6 +171,13 @@ Value compare(const RuleFrame& f, std::string_view op, const Attribute& a, const
   return op == ">" ? x.as_number() > y.as_number() : x.as_number() >= y.as_number();
 }
 
+std::size_t position_in(const RuleFrame& f, const Value::List& list, const Value& key) {
+  const auto size = static_cast<std::int64_t>(list.size());
+  const std::int64_t at = key.as_int() < 0 ? key.as_int() + size : key.as_int();
+  if (at < 0 || at >= size) rule_error("IndexError", f.function, fmt::format("index {} is out of range", at));
+  return static_cast<std::size_t>(at);
+}
+
 Value index(const RuleFrame& f, const Value& container, const Value& key) {
   if (container.is_dict()) {
     const Value* found = container.find(python_str(key));
@@ -178,14 +185,9 @@ Value index(const RuleFrame& f, const Value& container, const Value& key) {
     return *found;
   }
   if (!key.is_number()) rule_error("TypeError", f.function, fmt::format("{} is no index", key.repr()));
+  if (container.is_none()) rule_error("TypeError", f.function, "None has no items");
   const Value::List list = items_of(container);
-  std::int64_t at = key.as_int();
-  if (at < 0) at += static_cast<std::int64_t>(list.size());
-  if (at < 0 || at >= static_cast<std::int64_t>(list.size())) {
-    if (container.is_none()) rule_error("TypeError", f.function, "None has no items");
-    rule_error("IndexError", f.function, fmt::format("index {} is out of range", at));
-  }
-  return list[static_cast<std::size_t>(at)];
+  return list[position_in(f, list, key)];
 }
 
 Value slice(const Value& v, const Value& low, const Value& high) {

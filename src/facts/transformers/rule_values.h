@@ -26,6 +26,8 @@ Value compare(const RuleFrame& f, std::string_view op, const Attribute& a, const
 bool is_arithmetic(std::string_view op);
 bool is_comparison(std::string_view op);
 
+// Where a list has the item of that number; a negative one counts from its end. IndexError beyond it.
+std::size_t position_in(const RuleFrame& f, const Value::List& list, const Value& key);
 Value index(const RuleFrame& f, const Value& container, const Value& key);
 Value slice(const Value& v, const Value& low, const Value& high);
 
