@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Demand that every recorded launch is resolved as the release itself resolved it.
 
-  check.py PROGRAM RELEASE [ROWS] [--by-step]      exit status 1 names each launch that differs, and where
+  check.py PROGRAM RELEASE [ROWS [MODELS]] [--by-step]      exit status 1 names each launch that differs, and where
 
-The rows are tests/parity/<RELEASE>.jsonl.gz, or those of the file ROWS. With --by-step the launches that differ are
+The rows are tests/parity/<RELEASE>.jsonl.gz, or those of the file ROWS, whose models are the recorded ones or lie in MODELS. With --by-step the launches that differ are
 grouped by the upstream step that the difference belongs to: the function that refuses, the last step that set the field,
 or the first function of which only one side warns.
 """
@@ -71,8 +71,8 @@ def main():
     program, release, *rest = [a for a in sys.argv[1:] if not a.startswith("--")]
     with tempfile.TemporaryDirectory() as folder:
         cases, rows = facts.unpack(release, pathlib.Path(folder), pathlib.Path(rest[0]) if rest else None)
-        run = subprocess.run([program, "resolve", "--sglang-version", release, "--host-memory", HOST_MEMORY, "--models", f"{folder}/models",
-                              "--batch", str(cases)],
+        models = rest[1] if len(rest) > 1 else f"{folder}/models"
+        run = subprocess.run([program, "resolve", "--sglang-version", release, "--host-memory", HOST_MEMORY, "--models", models, "--batch", str(cases)],
                              capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         predicted = {p["id"]: p for p in map(json.loads, run.stdout.splitlines())}
