@@ -455,6 +455,16 @@ TEST(Conceal, ExcerptsKeepTheirCarets) {
   EXPECT_EQ(carets.find('^'), line.find("--page-size")) << run.out;
 }
 
+// A name that is hidden cannot be unset by its reader.
+TEST(Conceal, AFixNamesTheVariableThatIsNotToBeSet) {
+  const std::string variable = "SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION";
+  const ToolRun run =
+      run_tool({"check", "--no-kernel", "--env", variable + "=1", "--", "--model-path", "Qwen/Qwen3-8B"});
+  EXPECT_THAT(run.out, HasSubstr("without " + variable));
+  EXPECT_THAT(run.out, HasSubstr("- environment " + variable));
+  EXPECT_THAT(run.out, Not(HasSubstr("***")));
+}
+
 // --fix writes what was there, not what was shown.
 TEST(Conceal, AFixKeepsTheSecretInItsFile) {
   const TemporaryDirectory dir;

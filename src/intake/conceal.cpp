@@ -452,6 +452,10 @@ void conceal(FixSearch& search, const LaunchInputs& inputs) {
     }
     hide_variables(fix.env);
     for (ArgumentChange& change : fix.changes) {
+      if (change.kind == ArgumentChange::Kind::kUnset) {  // a variable's name is no stray word of the command line
+        for (std::string& name : change.before) given.hide_in(name);
+        continue;
+      }
       hide(change.before);
       hide(change.after);
     }
