@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/python/environment.h"
 #include "src/python/integer.h"
+#include "src/python/text.h"
 
 namespace preflight::facts {
 namespace {
@@ -48,14 +49,15 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
   const Value rope = text->get("rope_parameters");
   double factor = 1;
   if (rope.is_dict() && rope.truthy()) {
-    if (const Value* f = rope.find("factor")) {
-      if (!f->is_number())
-        raise(RF::kOther, "TypeError", "get_context_length", "the factor of rope_scaling is not a number");
-      factor = f->as_number();
-    }
+    const Value* given = rope.find("factor");
     const Value* type = rope.find("rope_type");
-    if (rope.find("original_max_position_embeddings") != nullptr || (type != nullptr && *type == Value("llama3")))
-      factor = 1;
+    const bool is_in_length =
+        rope.find("original_max_position_embeddings") != nullptr || (type != nullptr && *type == Value("llama3"));
+    if (given != nullptr && !is_in_length) {
+      if (!given->is_number())
+        raise(RF::kOther, "TypeError", "get_context_length", "the factor of rope_scaling is not a number");
+      factor = given->as_number();
+    }
   }
   for (const char* key :
        {"max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"}) {
@@ -66,6 +68,15 @@ std::int64_t stored_context_length(const HfConfigPtr& text) {
     return integer::bounded_whole(factor * value.as_number());
   }
   return 2048;
+}
+
+// Python's float(): what is no number is an error of the function that asks.
+double as_float(const Value& v, const char* function) {
+  if (v.is_number()) return v.as_number();
+  if (!v.is_string()) raise(RF::kOther, "TypeError", function, fmt::format("{} is no number", v.repr()));
+  const auto number = python::to_float(v.as_string());
+  if (!number) raise(RF::kOther, "ValueError", function, fmt::format("{} is no number", v.repr()));
+  return *number;
 }
 
 // yarn's correction of the softmax scale, once in q and once in k.
@@ -82,14 +93,17 @@ double mla_scaling(ModelBuilder& b, const Value& rope, double base) {
       if (const Value* v = rope.find(key); v != nullptr && !v->truthy()) return base;
     }
   }
-  double factor = 1.0;
-  if (rope.find("factor") == nullptr) {
-    b.warn("compute_mla_mscale_scaling",
-           "rope_scaling names no factor; SGLang takes 1.0, so check the model's accuracy");
-  } else {
-    factor = field("factor").is_number() ? field("factor").as_number() : 1.0;
+  constexpr const char* kFunction = "compute_mla_mscale_scaling";
+  const Value* given = rope.find("factor");
+  if (given == nullptr) {
+    b.warn(kFunction, "rope_scaling names no factor; SGLang takes 1.0, so check the model's accuracy");
   }
-  const double all_dim = field("mscale_all_dim").is_number() ? field("mscale_all_dim").as_number() : 0.0;
+  const Value* given_dim = rope.find("mscale_all_dim");
+  const double all_dim = given_dim == nullptr ? 0.0 : as_float(*given_dim, kFunction);
+  if (given != nullptr && !given->is_number()) {
+    raise(RF::kOther, "TypeError", "yarn_get_mscale", fmt::format("factor {} is no number", given->repr()));
+  }
+  const double factor = given == nullptr ? 1.0 : given->as_number();
   const double mscale = factor <= 1 ? 1.0 : 0.1 * all_dim * std::log(factor) + 1.0;
   return base * mscale * mscale;
 }

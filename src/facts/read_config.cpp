@@ -209,10 +209,14 @@ class Reader {
   }
 
   HfConfigPtr load() {
-    if (tries_longcat() && is_longcat(field(dict_, "architectures"))) {
+    const Value architectures = field(dict_, "architectures");
+    if (tries_longcat() && architectures.is_number() && architectures.truthy()) {
+      raise(RF::kOther, "TypeError", "_try_load_longcat_config", "architectures in config.json is no list");
+    }
+    if (tries_longcat() && is_longcat(architectures)) {
       return make(*tables_.registered("longcat_flash"), dict_, "_try_load_longcat_config");
     }
-    if (reads_state_space() && !field(dict_, "model_type").truthy() && !field(dict_, "architectures").truthy() &&
+    if (reads_state_space() && !field(dict_, "model_type").truthy() && !architectures.truthy() &&
         dict_.find("d_model") != nullptr && dict_.find("ssm_cfg") != nullptr) {
       return raw_mamba();
     }
@@ -237,6 +241,9 @@ class Reader {
       // V3.2 reads as V3 there: the file is loaded once more under that name.
       dict_ = dict_.with("architectures", Value::list({"DeepseekV3ForCausalLM"})).with("model_type", "deepseek_v3");
       return make(*tables_.type("deepseek_v3"), dict_, "_load_deepseek_v32_model");
+    }
+    if (named->is_list() || named->is_dict()) {  // it is looked up in a table, which takes neither
+      raise(RF::kOther, "TypeError", opens_, "model_type in config.json is no text: " + named->repr());
     }
     if (known == nullptr) {
       raise(RF::kUnknownArchitecture, "ValueError", opens_,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -45,11 +46,9 @@ double packed(std::int64_t bits, std::int64_t group, bool zeros = true) {
   return static_cast<double>(bits) / 8 + 2.0 / g + (zeros ? static_cast<double>(bits) / 8 / g : 0.0);
 }
 
-// The first group stands for all: others are rare. Symmetric weights have no zero points.
-double compressed(const Value& config) {
-  const Value* groups = config.find("config_groups");
-  if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return 1.0;
-  const Value* weights = groups->as_dict().front().second.find("weights");
+// The first of the groups stands for all: others are rare. Symmetric weights have no zero points.
+double compressed(const Value& groups) {
+  const Value* weights = groups.as_dict().front().second.find("weights");
   const std::int64_t bits = weights != nullptr && weights->is_dict() ? integer(*weights, {"num_bits"}, 8) : 8;
   if (bits >= 8) return 1.0;
   const Value* symmetric = weights->find("symmetric");
@@ -78,12 +77,16 @@ ElementSizes element_sizes(const ModelFacts& m) {
   } else if (starts("mxfp4")) {
     s.experts = 0.5 + 1.0 / 32;  // the rest stays as it is
   } else if (starts("compressed-tensors")) {
-    s.linear = s.experts = compressed(config);
+    const Value* groups = config.find("config_groups");
+    if (groups == nullptr || !groups->is_dict() || groups->as_dict().empty()) return s;  // no layer is of any
+    s.linear = s.experts = compressed(*groups);
+    s.exact = groups->as_dict().size() == 1;
   } else {
     s.linear = s.experts = 1.0;
     s.exact = false;
   }
-  // Parts may be left unquantised by name; how much that is, is not computed.
+  // Parts may be left unquantised by name, or packed in another way; how much that is, is not computed.
+  if (const Value* dynamic = config.find("dynamic"); dynamic != nullptr && dynamic->truthy()) s.exact = false;
   for (const auto key : {"modules_to_not_convert", "ignore", "ignored_layers"}) {
     const Value* list = config.find(key);
     if (list != nullptr && list->is_list() && list->as_list().size() > 1) s.exact = false;
@@ -279,20 +282,55 @@ bool holds(const Value* list, std::int64_t number) {
   return std::find(list->as_list().begin(), list->as_list().end(), Value(number)) != list->as_list().end();
 }
 
-// Which layers hold experts; the configuration is asked once for all of them.
-std::vector<bool> expert_layers(const Shape& s, std::int64_t layers) {
-  const auto count = static_cast<std::size_t>(layers);
-  if (routed_experts(s.m) == 0) return std::vector<bool>(count, false);
-  if (any_architecture(s.m, {"DeepseekV4"})) return std::vector<bool>(count, true);  // whatever its class fills in
-  const std::int64_t first = integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"});
-  const Value* dense = s.text.find("mlp_only_layers");
-  const std::int64_t step =
-      integer(s.text, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"}, 1);
-  std::vector<bool> out(count);
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    out[static_cast<std::size_t>(layer)] =
-        layer >= first && !holds(dense, layer) && (step <= 1 || (layer + 1) % step == 0);
+// The layers that hold experts: of those from `first` to `last`, every so manieth counted from `origin`.
+struct ExpertLayers {
+  std::int64_t first = 0;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  std::int64_t every = 1;  // 0: none
+  std::int64_t origin = 0;
+  const Value* dense = nullptr;  // numbers of those without
+
+  [[nodiscard]] bool hold(std::int64_t layer) const {
+    const bool within = layer >= first && layer <= last && !holds(dense, layer);
+    return within && every != 0 && (layer - origin) % every == 0;
   }
+};
+
+// As the class tells them (srt/models): each hears keys of its own. Of one that is not named here the usual keys are taken
+// for what they mean elsewhere.
+ExpertLayers expert_layers(const Shape& s, std::int64_t layers) {
+  const auto number = [&](std::string_view key, std::int64_t missing) { return integer(s.text, {key}, missing); };
+  if (any_architecture(s.m, {"Qwen2MoeFor", "Qwen3MoeFor", "Qwen3VLMoe", "Qwen3Next", "Qwen3_5Moe", "MixtralFor", "Olmoe",
+                             "GraniteMoe", "MiniMaxM2", "GptOss", "PhiMoE", "Phimoe", "HunYuanMoE", "Gemma4", "DeepseekV4"})) {
+    return {};
+  }
+  if (any_architecture(s.m, {"Glm4Moe", "Glm4vMoe", "LLaDA2", "BailingMoe", "HYV3"})) {
+    return {.first = number("first_k_dense_replace", 0)};
+  }
+  if (any_architecture(s.m, {"Deepseek", "Kimi", "MistralLarge3"})) {
+    return {.first = number("first_k_dense_replace", 0), .every = number("moe_layer_freq", 1)};
+  }
+  if (any_architecture(s.m, {"Llama4"})) return {.every = number("interleave_moe_layer_step", 1), .origin = -1};
+  if (any_architecture(s.m, {"Ernie4_5_Moe"})) {
+    const std::int64_t first = number("moe_layer_start_index", layers);
+    return {.first = first,
+            .last = number("moe_layer_end_index", layers - 1),
+            .every = number("moe_layer_interval", 1),
+            .origin = first};
+  }
+  return {.first = integer(s.text, {"first_k_dense_replace", "moe_layer_start_index"}),
+          .every = std::max<std::int64_t>(
+              1, integer(s.text, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"}, 1)),
+          .origin = -1,
+          .dense = s.text.find("mlp_only_layers")};
+}
+
+// The configuration is asked once for all layers.
+std::vector<bool> layers_with_experts(const Shape& s, std::int64_t layers) {
+  std::vector<bool> out(static_cast<std::size_t>(layers), false);
+  if (routed_experts(s.m) == 0) return out;
+  const ExpertLayers told = expert_layers(s, layers);
+  for (std::int64_t layer = 0; layer < layers; ++layer) out[static_cast<std::size_t>(layer)] = told.hold(layer);
   return out;
 }
 
@@ -342,7 +380,7 @@ class Layers {
         split_(split),
         letters_(layer_letters(s)),
         linear_(linear_layers(s, layers)),
-        experts_(expert_layers(s, layers)) {}
+        experts_(layers_with_experts(s, layers)) {}
 
   const Layer& at(std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
