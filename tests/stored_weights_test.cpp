@@ -1,4 +1,5 @@
 // Weights of one rank from stored tensors: equal to what the shapes alone give, over every way of cutting them.
+#include "src/plan/output_head.h"
 #include "src/plan/stored_weights.h"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "preflight/sizing.h"
 #include "src/facts/kinds.h"
-#include "src/plan/weights.h"
+#include "src/plan/output_head.h"
 
 namespace preflight::plan {
 namespace {

@@ -11,6 +11,7 @@
 #include "src/facts/draft_model.h"
 #include "src/plan/decode_shape.h"
 #include "src/plan/memory_sheet.h"
+#include "src/plan/output_head.h"
 
 namespace preflight::plan {
 namespace {

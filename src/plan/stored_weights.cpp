@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/facts/kinds.h"
+#include "src/plan/output_head.h"
 
 namespace preflight::plan {
 namespace {
@@ -133,7 +134,7 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     if (cut == Cut::kDense) rank = whole / d(whole_dense && !has(t.name, "shared_expert") ? 1 : split.tp);
     if (cut == Cut::kExperts) rank = whole / (d(split.moe_tp) * d(split.ep));
     if (cut == Cut::kTable) rank = padded(whole, t) / d(ranks_of_table(model, split));
-    if (cut == Cut::kHead) rank = padded(whole, t) / d(split.head_over_attention ? split.attention_tp : split.tp);
+    if (cut == Cut::kHead) rank = padded(whole, t) / d(ranks_of_head(model, split));
     if (cut == Cut::kVision) {
       rank = whole / d(split.whole_encoder || t.shape.size() < 2 ? 1 : split.attention_tp);
       e.exact = false;
@@ -148,8 +149,9 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
       if (layer == model.num_hidden_layers - 1) last_layer += rank;
     } else if (cut == Cut::kTable) {
       stages.front() += rank;
-      // One matrix for both: the last stage has a copy where it is another one.
-      if (shares_head(model) && stages.size() > 1) stages.back() += rank;
+      // A head of its own, which the files do not hold twice.
+      if (is_tied(model) && !has_no_own_head(model, split))
+        stages.back() += padded(whole, t) / d(ranks_of_head(model, split));
     } else {
       stages.back() += rank;
       const bool on_all = cut == Cut::kHead && head_on_every_stage(model);

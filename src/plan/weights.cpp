@@ -14,6 +14,7 @@
 
 #include "src/base/limits.h"
 #include "src/facts/kinds.h"
+#include "src/plan/output_head.h"
 #include "src/python/integer.h"
 
 namespace preflight::plan {
@@ -296,12 +297,13 @@ struct ExpertLayers {
   }
 };
 
-// As the class tells them (srt/models): each hears keys of its own. Of one that is not named here the usual keys are taken
-// for what they mean elsewhere.
+// As the class tells them (srt/models): each hears keys of its own. Of one that is not named here the usual keys are
+// taken for what they mean elsewhere.
 ExpertLayers expert_layers(const Shape& s, std::int64_t layers) {
   const auto number = [&](std::string_view key, std::int64_t missing) { return integer(s.text, {key}, missing); };
-  if (any_architecture(s.m, {"Qwen2MoeFor", "Qwen3MoeFor", "Qwen3VLMoe", "Qwen3Next", "Qwen3_5Moe", "MixtralFor", "Olmoe",
-                             "GraniteMoe", "MiniMaxM2", "GptOss", "PhiMoE", "Phimoe", "HunYuanMoE", "Gemma4", "DeepseekV4"})) {
+  if (any_architecture(
+          s.m, {"Qwen2MoeFor", "Qwen3MoeFor", "Qwen3VLMoe", "Qwen3Next", "Qwen3_5Moe", "MixtralFor", "Olmoe",
+                "GraniteMoe", "MiniMaxM2", "GptOss", "PhiMoE", "Phimoe", "HunYuanMoE", "Gemma4", "DeepseekV4"})) {
     return {};
   }
   if (any_architecture(s.m, {"Glm4Moe", "Glm4vMoe", "LLaDA2", "BailingMoe", "HYV3"})) {
@@ -551,24 +553,8 @@ std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& spli
   return std::max<std::int64_t>(1, cuts_attention_over_all_ranks(model) ? split.tp : split.attention_tp);
 }
 
-bool shares_head(const ModelFacts& model) {
-  const Value tied = model.root("tie_word_embeddings");
-  return tied.is_bool() ? tied.truthy() : model.text("tie_word_embeddings").truthy();
-}
-
-// Classes that build their head on every pipeline stage; the others leave it to the last.
-bool head_on_every_stage(const ModelFacts& m) {
-  return any_architecture(m, {"LlamaFor", "LlavaLlama", "MistralFor", "Ministral3", "Phi3For", "InternLM3", "TeleFLM",
-                              "IQuestCoder", "Apertus", "ArceeFor", "Qwen2MoeFor", "Qwen3MoeFor", "MixtralFor"});
-}
-
 // A class that builds its table on every pipeline stage; the others leave it to the first.
 bool table_on_every_stage(const ModelFacts& m) { return any_architecture(m, {"MiniMaxM2"}); }
-
-// Whether the head is a matrix of its own although the configuration ties it to the table.
-bool builds_a_tied_head(const ModelFacts& m, const WeightSplit& split) {
-  return any_architecture(m, {"Lfm2", "ArceeFor"}) || (split.tp > 1 && any_architecture(m, {"SDAR"}));
-}
 
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split) {
   const bool dp_attention = split.attention_tp < split.tp;
@@ -586,8 +572,7 @@ TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
   const double head = any_architecture(model, {"FalconH1"}) ? 2.0 : 1.0;  // in 32 bits
   const double table = rows_of_table(model) * static_cast<double>(model.hidden_size) * element_sizes(model).plain;
   const auto over = [&](std::int64_t ranks) { return table / static_cast<double>(std::max<std::int64_t>(1, ranks)); };
-  return {.table = over(ranks_of_table(model, split)),
-          .head = head * over(split.head_over_attention ? split.attention_tp : split.tp)};
+  return {.table = over(ranks_of_table(model, split)), .head = head * over(ranks_of_head(model, split))};
 }
 
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
@@ -632,12 +617,11 @@ std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const We
   for (std::size_t stage = 1; table_on_every_stage(model) && stage < stages.size(); ++stage) {
     stages[stage] += on_rank.table;
   }
-  const bool one_matrix = shares_head(model);
-  const bool shared = one_matrix && !builds_a_tied_head(model, split);
-  if (model.is_generation && (!shared || stages.size() > 1)) {
+  if (!has_no_own_head(model, split)) {
     add_table(stages.size() - 1, on_rank.head);
-    if (one_matrix) parameters -= table;
-    for (std::size_t stage = 0; !shared && head_on_every_stage(model) && stage + 1 < stages.size(); ++stage) {
+    if (is_tied(model)) parameters -= table;  // one matrix of the model, however often it is built
+    for (std::size_t stage = 0; !shares_head(model) && head_on_every_stage(model) && stage + 1 < stages.size();
+         ++stage) {
       stages[stage] += on_rank.head;
     }
   }

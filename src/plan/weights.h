@@ -53,15 +53,11 @@ struct TableBytes {
   double head = 0;
 };
 TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split);
-// True when one matrix is table and head.
-bool shares_head(const ModelFacts& model);
 
 // Ranks that a layer's attention is cut over: fewer than all under attention data parallelism, where the class asks.
 std::int64_t ranks_of_attention(const ModelFacts& model, const WeightSplit& split);
 // Ranks that share the table of tokens: 1 where every rank has it whole.
 std::int64_t ranks_of_table(const ModelFacts& model, const WeightSplit& split);
-// True when every pipeline stage builds the output head, not the last alone.
-bool head_on_every_stage(const ModelFacts& model);
 
 // nullopt when the configuration does not tell the sizes.
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split = {});

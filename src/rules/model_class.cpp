@@ -9,7 +9,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/facts/model_classes.h"
-#include "src/plan/weights.h"
+#include "src/plan/output_head.h"
 #include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -81,12 +81,6 @@ std::optional<Finding> class_not_imported(const LaunchFacts& f) {
 constexpr std::array<std::string_view, 4> kAssertOneStage = {
     "SDARForCausalLM", "SDARMoeForCausalLM", "NanbeigeForCausalLM", "InternS2MobiusForConditionalGeneration"};
 
-// Classes that take the table for the head where the two are one; on the last stage there is no table.
-constexpr std::array<std::string_view, 9> kTableIsHead = {
-    "LlamaForCausalLM",       "MistralForCausalLM",   "Ministral3ForCausalLM",
-    "Phi3ForCausalLM",        "InternLM3ForCausalLM", "TeleFLMForCausalLM",
-    "IQuestCoderForCausalLM", "ApertusForCausalLM",   "MistralForCausalLMMistralFormat"};
-
 template <std::size_t N>
 bool among(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -108,8 +102,8 @@ std::optional<Finding> no_stages(const LaunchFacts& f) {
 
 std::optional<Finding> no_head(const LaunchFacts& f) {
   const std::string_view name = own_architecture(f);
-  if (f.pp() == 1 || f.is(Field::model_impl, "transformers") || !among(kTableIsHead, name)) return std::nullopt;
-  if (!f.model().is_generation || !plan::shares_head(f.model())) return std::nullopt;
+  if (f.pp() == 1 || f.is(Field::model_impl, "transformers")) return std::nullopt;
+  if (name.empty() || !f.model().is_generation || !plan::table_is_head(f.model())) return std::nullopt;
   return Finding{.message = fmt::format("the last of {} pipeline stages has no output head: {} shares its table with "
                                         "the head, and the table stands on the first stage",
                                         f.pp(), name)};
