@@ -32,6 +32,11 @@ struct Remedy {
   std::string stored_as = {};  // another checkpoint of the model: "fp8", "unquantized"
   std::string device = {};     // other cards: a profile's name, a number of them, or both ("b60", "x4", "b60x4")
   std::string words = {};      // what lies outside the program; behind steps, when they help
+  bool tried = true;           // false: nobody looked whether it helps in this launch
+  // There is something to try.
+  [[nodiscard]] bool acts() const {
+    return !steps.empty() || !release.empty() || !stored_as.empty() || !device.empty();
+  }
   bool operator==(const Remedy&) const = default;
 };
 

@@ -58,7 +58,7 @@ class Prover {
           std::ranges::find_if(elsewhere, [&](const Remedy& remedy) { return on_other_cards(finding, remedy, tried); });
       failed = failed || held == elsewhere.end();
     }
-    if (std::ranges::none_of(holding, acts)) {
+    if (std::ranges::none_of(holding, &Remedy::acts)) {
       const std::vector<Remedy> others = found_elsewhere(finding, tried);
       holding.insert(holding.begin(), others.begin(), others.end());
     }
@@ -75,7 +75,7 @@ class Prover {
   // Of a finding whose launch nothing is tried of.
   static void leave_untried(Diagnostic& finding) {
     for (Remedy& remedy : finding.remedies) {
-      if (acts(remedy)) remedy = not_tried(without_unnamed_cards(std::move(remedy)));
+      if (remedy.acts()) remedy = not_tried(without_unnamed_cards(std::move(remedy)));
     }
     if (!is_meant(finding)) rules::say_remedies(finding);
   }
@@ -129,7 +129,7 @@ class Prover {
   }
 
   static Remedy not_tried(Remedy remedy) {
-    remedy.words += remedy.words.empty() ? "(not tried)" : " (not tried)";
+    remedy.tried = false;
     return remedy;
   }
 
@@ -218,7 +218,7 @@ class Prover {
   }
 
   Trying try_remedy(const Diagnostic& finding, const Remedy& remedy, Tried& tried) {
-    if (!acts(remedy)) return Trying::kNothingToTry;
+    if (!remedy.acts()) return Trying::kNothingToTry;
     const bool first_is_enough = std::ranges::any_of(remedy.steps, [](const RemedyStep& step) {
       return step.kind == StepKind::kLower || step.kind == StepKind::kRaise;
     });
@@ -324,10 +324,6 @@ class Prover {
     return std::ranges::any_of(finding.remedies.front().steps, [&](const RemedyStep& step) {
       return step.kind == StepKind::kGive && finding.fix.find(step.name) != std::string::npos;
     });
-  }
-
-  [[nodiscard]] static bool acts(const Remedy& r) {
-    return !r.steps.empty() || !r.release.empty() || !r.stored_as.empty() || !r.device.empty();
   }
 
   // Later ones first, the nearest of either side before all others. `past`: one that gets to the next refusal.

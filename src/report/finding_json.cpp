@@ -52,6 +52,7 @@ Json remedies_json(const std::vector<Remedy>& remedies) {
     if (!remedy.stored_as.empty()) one["stored_as"] = remedy.stored_as;
     if (!remedy.device.empty()) one["device"] = remedy.device;
     if (!remedy.words.empty()) one["words"] = remedy.words;
+    if (remedy.acts() || !remedy.tried) one["tried"] = remedy.tried;
     out.push_back(std::move(one));
   }
   return out;

@@ -89,7 +89,10 @@ std::string words_of(const Remedy& remedy) {
   if (!remedy.release.empty()) add_part(text, "SGLang " + remedy.release, " with ");
   add_part(text, cards_words(remedy.device), " with ");
   add_part(text, remedy.words, " ");
-  return text;
+  if (remedy.tried) return text;
+  if (!text.ends_with(')')) return text + " (not tried)";
+  text.back() = ';';  // "(slower; not tried)"
+  return text + " not tried)";
 }
 
 std::string words_of(const std::vector<Remedy>& remedies) {

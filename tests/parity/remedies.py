@@ -104,8 +104,8 @@ def carried_out(case, remedy):
 
 
 def is_to_try(finding, remedy):
-    said = remedy.get("words", "").endswith("(not tried)")
-    return finding["severity"] in SEVERITIES and not said and (remedy["steps"] or "release" in remedy or "stored_as" in remedy or "device" in remedy)
+    tried = remedy.get("tried", True)
+    return finding["severity"] in SEVERITIES and tried and (remedy["steps"] or "release" in remedy or "stored_as" in remedy or "device" in remedy)
 
 
 def key(finding):
