@@ -47,7 +47,7 @@ WeightFiles checkpoint(const ModelFacts& m) {
   const std::int64_t experts = count.is_int() ? count.as_int() : 0;
   const std::int64_t inner = m.text(experts > 0 ? "moe_intermediate_size" : "intermediate_size").as_int();
   add(files, "model.embed_tokens.weight", {m.vocab_size, h});
-  if (!shares_head(m)) add(files, "lm_head.weight", {m.vocab_size, h});
+  if (!is_tied(m)) add(files, "lm_head.weight", {m.vocab_size, h});
   add(files, "model.norm.weight", {h});
   for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) {
     const std::string layer = "model.layers." + std::to_string(i) + ".";
@@ -92,6 +92,22 @@ TEST(StoredWeights, AreWhatTheShapesGive) {
           << id << " tp " << split.tp << " pp " << split.pp;
     }
     EXPECT_EQ(stored_weights(*model, {}, files)->total_bytes, files.bytes) << id;
+  }
+}
+
+// A checkpoint holds a tied matrix once; a class that builds its head all the same has it twice.
+TEST(StoredWeights, AHeadThatTheFilesDoNotHoldIsCounted) {
+  ModelFacts model = *model_of("Qwen/Qwen3-30B-A3B");
+  model.hf_config = model.hf_config.with("tie_word_embeddings", true);
+  const WeightFiles files = checkpoint(model);
+  for (const WeightSplit& split :
+       {WeightSplit{}, WeightSplit{.tp = 4, .attention_tp = 4, .moe_tp = 4}, WeightSplit{.pp = 2}}) {
+    const auto stored = stored_weights(model, split, files);
+    const auto estimate = estimate_weights(model, split);
+    ASSERT_TRUE(stored && estimate);
+    const auto table = static_cast<double>(model.vocab_size * model.hidden_size * 2 / split.tp);
+    EXPECT_NEAR(static_cast<double>(stored->per_rank_bytes), static_cast<double>(estimate->per_rank_bytes), table / 10)
+        << "tp " << split.tp << " pp " << split.pp;
   }
 }
 

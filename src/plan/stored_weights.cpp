@@ -124,6 +124,10 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
   const bool whole_dense = split.whole_dense && routed_experts(model) > 0;
   double last_layer = 0;
+  const auto add_head = [&](double rank) {
+    const bool on_all = head_on_every_stage(model) && !shares_head(model);
+    for (std::size_t stage = on_all ? 0 : stages.size() - 1; stage < stages.size(); ++stage) stages[stage] += rank;
+  };
   for (const StoredTensor& t : files.tensors) {
     const Cut cut = cut_of(t, model);
     if (cut == Cut::kSkipped) continue;
@@ -150,12 +154,11 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
     } else if (cut == Cut::kTable) {
       stages.front() += rank;
       // A head of its own, which the files do not hold twice.
-      if (is_tied(model) && !has_no_own_head(model, split))
-        stages.back() += padded(whole, t) / d(ranks_of_head(model, split));
+      if (is_tied(model) && !has_no_own_head(model, split)) add_head(padded(whole, t) / d(ranks_of_head(model, split)));
+    } else if (cut == Cut::kHead) {
+      add_head(rank);
     } else {
       stages.back() += rank;
-      const bool on_all = cut == Cut::kHead && head_on_every_stage(model);
-      for (std::size_t stage = 0; on_all && stage + 1 < stages.size(); ++stage) stages[stage] += rank;
     }
   }
   if (split.extra_experts > 0) e.exact = false;
