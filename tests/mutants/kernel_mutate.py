@@ -162,7 +162,8 @@ HERE_ON_GPU = re.compile(r"TILE_BODY == 2$")
 NOT_ON_GPU = {"paged_decode.cl", "mla_decode.cl", "tiles_intel.clh", "sub_groups_emulated.clh"}
 on_gpu = False
 
-Mutant = collections.namedtuple("Mutant", "file line kind before after text")
+# nth: which of the places in a file that are changed from the same text to the same, from 1 on.
+Mutant = collections.namedtuple("Mutant", "file line kind before after text nth")
 
 
 def sources():
@@ -222,12 +223,18 @@ def mutants_of(name):
     lines = text.split("\n")
     is_kernel = name.endswith((".cl", ".clh"))
     passed_over = not_compiled_here(lines) if is_kernel else skipped_functions(lines)
-    found = []
+    found = {}  # by text: two rules may make the same of a line
+    places = collections.Counter()
+
+    def keep(kind, number, before, after, text):
+        if text not in found:
+            places[before, after] += 1
+            found[text] = Mutant(name, number + 1, kind, before, after, text, places[before, after])
 
     def add(kind, number, changed):
         if changed != lines[number]:
-            text = "\n".join(lines[:number] + [changed] + lines[number + 1:])
-            found.append(Mutant(name, number + 1, kind, lines[number].strip(), changed.strip(), text))
+            keep(kind, number, lines[number].strip(), changed.strip(),
+                 "\n".join(lines[:number] + [changed] + lines[number + 1:]))
 
     for number, line in enumerate(lines):
         code = code_of(line)
@@ -259,13 +266,15 @@ def mutants_of(name):
             plain = re.compile(r"^(\s+)(?!return|break|continue|const |local |global |int |float |size_t )[a-z_][^{}]*;$")
             one, two = plain.match(code), plain.match(code_of(after))
             if one and two and one.group(1) == two.group(1) and not SKIPPED_LINE.search(after) and depends(code, after):
-                text = "\n".join(lines[:number] + [after, line] + lines[number + 2:])
-                found.append(Mutant(name, number + 1, "order", line.strip(), f"after: {after.strip()}", text))
-    return found
+                keep("order", number, line.strip(), f"after: {after.strip()}",
+                     "\n".join(lines[:number] + [after, line] + lines[number + 2:]))
+    return list(found.values())
 
 
 def identity(mutant):
-    return hashlib.sha256(f"{mutant.file}|{mutant.before}|{mutant.after}".encode()).hexdigest()[:10]
+    """By text and not by line, so that it stays when lines are added elsewhere; the first of equal texts goes without number."""
+    place = f"|{mutant.nth}" if mutant.nth > 1 else ""
+    return hashlib.sha256(f"{mutant.file}|{mutant.before}|{mutant.after}{place}".encode()).hexdigest()[:10]
 
 
 def limited():
