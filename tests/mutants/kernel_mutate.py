@@ -253,10 +253,11 @@ def mutants_of(name):
                 add(kind, number, changed)
         if code.lstrip().startswith("#"):  # the other changes would not leave a definition
             continue
+        in_sight = set(re.findall(r"\w+", "\n".join(lines[max(0, number - 40):number + 1])))
         for one, two in MIXED_UP if is_kernel else CPP_MIXED_UP:
             for wrong, right in ((one, two), (two, one)):
                 # Both have to be in sight, or the mutant would not compile.
-                if not re.search(rf"\b{right}\b", "\n".join(lines[max(0, number - 40):number + 1])):
+                if not {wrong, right} <= in_sight:
                     continue
                 for match in re.finditer(rf"(?<![\w.\"]){wrong}\b(?![\"(])" if is_kernel else rf"(?<=\.){wrong}\b", code):
                     if not re.match(rf"\s*(?:const |local |global )*\w+\*? {wrong} ?[=;,)]", code):
