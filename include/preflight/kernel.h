@@ -29,6 +29,7 @@ struct Kernel {
   // "" when the kernel can run the case, else the reason it cannot, as a clause ("head_dim 80 is not …").
   std::string (*why_not)(const KernelCase&) = nullptr;
   Result<SampleBatch> (*sample)(const KernelCase&) = nullptr;
+  double (*sample_bytes)(const KernelCase&) = nullptr;  // of its tensors, before they are made
   // What launch() needs between its kernels; nullptr = nothing.
   std::int64_t (*workspace_bytes)(const KernelCase&) = nullptr;
   // -D options that specialise the source; every shape that is a compile-time constant.
@@ -43,5 +44,8 @@ struct Kernel {
 
 std::span<const Kernel> kernel_table();
 const Kernel* find_kernel(std::string_view name);
+
+// "" when the kernel's sample of the case is within limits::kSampleBytes, else what it would come to, as a clause.
+std::string why_too_large(const Kernel& kernel, const KernelCase& kernel_case);
 
 }  // namespace preflight

@@ -42,6 +42,7 @@ const Kernel kKernel{
     .source = "gated_delta_step.cl",
     .why_not = why_not,
     .sample = sample::gated_delta_step,
+    .sample_bytes = sample::gated_delta_step_bytes,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::gated_delta_step,

@@ -3,7 +3,7 @@
 // To add kernel X, its own files:
 //   ocl_kernels/X.cl         head comment: formula, tensors, work-group, accumulators, synchronisation, host
 //   src/kernels/X.cpp        launcher, tolerance, work; its row of the table at the end
-//   src/sample/X.cpp         Result<SampleBatch> sample::X(const KernelCase&)
+//   src/sample/X.cpp         Result<SampleBatch> sample::X(const KernelCase&), and its size, sample::X_bytes
 //   src/reference/X.cpp      std::vector<Expected> reference::X(const SampleBatch&)
 //   configs/cases/X.txt      case lines: page edges, ragged, shared pages, empty request, every regime
 // and a line of each of these:
@@ -18,7 +18,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include <fmt/format.h>
+
+#include "src/base/limits.h"
 #include "src/kernels/launchers.h"
 
 namespace preflight {
@@ -38,6 +42,14 @@ std::span<const Kernel> kernel_table() { return kernels(); }
 const Kernel* find_kernel(std::string_view name) {
   const auto found = std::ranges::find(kernels(), name, &Kernel::name);
   return found == kernels().end() ? nullptr : &*found;
+}
+
+std::string why_too_large(const Kernel& kernel, const KernelCase& kernel_case) {
+  constexpr double kMib = 1'048'576.0;
+  const double bytes = kernel.sample_bytes(kernel_case);
+  if (bytes <= static_cast<double>(limits::kSampleBytes)) return {};
+  return fmt::format("its sample would take {:.0f} MiB, and a case has {:.0f} at most: fewer tokens, requests or heads",
+                     std::ceil(bytes / kMib), static_cast<double>(limits::kSampleBytes) / kMib);
 }
 
 }  // namespace preflight

@@ -57,6 +57,7 @@ const Kernel kKernel{
     .source = "kv_indices.cl",
     .why_not = why_not,
     .sample = sample::kv_indices,
+    .sample_bytes = sample::kv_indices_bytes,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::kv_indices,

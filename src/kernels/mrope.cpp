@@ -67,6 +67,7 @@ const Kernel kKernel{
     .source = "mrope.cl",
     .why_not = why_not,
     .sample = sample::mrope,
+    .sample_bytes = sample::mrope_bytes,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::mrope,

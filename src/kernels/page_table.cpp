@@ -35,6 +35,7 @@ const Kernel kKernel{
     .source = "page_table.cl",
     .why_not = why_not,
     .sample = sample::page_table,
+    .sample_bytes = sample::page_table_bytes,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::page_table,

@@ -11,7 +11,6 @@
 #include "src/kernels/defects.h"
 #include "src/kernels/kernel_run.h"
 #include "src/kernels/tensor_parallel.h"
-#include "src/sample/sample_size.h"
 
 namespace preflight {
 namespace {
@@ -75,7 +74,7 @@ class Preparation {
     }
     skip_ = tensor_parallel::why_not(kernel_case);
     if (skip_.empty()) skip_ = kernel_->why_not(tensor_parallel::rank_case(kernel_case));
-    if (skip_.empty()) skip_ = sample::why_too_large(kernel_case);
+    if (skip_.empty()) skip_ = why_too_large(*kernel_, kernel_case);
     if (!skip_.empty()) return;
     batch_ = std::async(std::launch::async, [kernel = kernel_, kernel_case] { return kernel->sample(kernel_case); });
   }

@@ -9,6 +9,7 @@
 #include "src/sample/page_pool.h"
 #include "src/sample/random.h"
 #include "src/sample/regime.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
@@ -207,6 +208,19 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
   batch.outputs = {{"out", kernel_case.dtype, {requests, kernel_case.num_q_heads, value_dim}},
                    {"lse", DType::kF32, {requests, kernel_case.num_q_heads}}};
   return batch;
+}
+
+double mla_decode_bytes(const KernelCase& c) {
+  const double latent = real(c.kv_lora_rank);
+  const double row = latent + real(c.qk_rope_head_dim);
+  return cache_bytes(c, row * real(size_of(c.cache_dtype()))) +
+         real(c.num_requests()) * real(c.num_q_heads) * (row + latent) * real(size_of(c.dtype));
+}
+
+double paged_decode_bytes(const KernelCase& c) {
+  const double dims = real(c.head_dim) + real(c.value_dim());
+  return cache_bytes(c, real(c.num_kv_heads) * dims * real(size_of(c.cache_dtype()))) +
+         real(c.num_requests()) * real(c.num_q_heads) * dims * real(size_of(c.dtype));
 }
 
 }  // namespace preflight::sample

@@ -5,6 +5,7 @@
 #include "preflight/sizing.h"
 #include "src/sample/convolution.h"
 #include "src/sample/random.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
@@ -65,6 +66,11 @@ Result<SampleBatch> causal_conv1d(const KernelCase& kernel_case) {
   batch.outputs = {{"y", kernel_case.dtype, {delta_tokens(kernel_case), channels}}};
   batch.in_place = {"state"};
   return batch;
+}
+
+double causal_conv1d_bytes(const KernelCase& c) {
+  const double requests = real(static_cast<std::int64_t>(c.query_lens.size())) + real(c.padded);
+  return linear_channels(c) * (2.0 * new_tokens(c) + real(convolution_window(c)) * requests) * real(size_of(c.dtype));
 }
 
 }  // namespace preflight::sample

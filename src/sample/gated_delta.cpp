@@ -10,6 +10,7 @@
 
 #include "preflight/sizing.h"
 #include "src/sample/random.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
@@ -192,6 +193,24 @@ Result<SampleBatch> gated_delta_chunk(const KernelCase& kernel_case) {
   batch->outputs.push_back({"h", DType::kF32, {delta_chunks(kernel_case), heads, values, keys}});
   batch->outputs.push_back({"v_new", DType::kF32, {tokens, heads, values}});
   return batch;
+}
+
+double gated_delta_step_bytes(const KernelCase& c) {
+  const double requests = real(static_cast<std::int64_t>(c.query_lens.size())) + real(c.padded);
+  const double outputs = real(c.value_heads()) * real(c.value_dim());
+  return new_tokens(c) * (linear_channels(c) + outputs) * real(size_of(c.dtype)) +
+         requests * 4.0 * outputs * real(c.head_dim);
+}
+
+// What the chunked form hands back besides is judged as well: a matrix, keys and values of each token, and the state
+// before each chunk.
+double gated_delta_chunk_bytes(const KernelCase& c) {
+  const double heads = real(c.value_heads());
+  const double per_token = heads * (real(c.delta_chunk) + real(c.head_dim) + 2.0 * real(c.value_dim()));
+  double chunks = 0.0;
+  for (const std::int64_t n : c.query_lens) chunks += std::ceil(real(n) / real(c.delta_chunk));
+  return gated_delta_step_bytes(c) + 4.0 * new_tokens(c) * per_token +
+         chunks * 4.0 * heads * real(c.value_dim()) * real(c.head_dim);
 }
 
 }  // namespace preflight::sample

@@ -6,6 +6,7 @@
 
 #include "preflight/sizing.h"
 #include "src/sample/page_pool.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
@@ -72,5 +73,8 @@ Result<SampleBatch> kv_indices(const KernelCase& kernel_case) {
                     {"covered", DType::kI32, {requests}}};
   return batch;
 }
+
+double page_table_bytes(const KernelCase& kernel_case) { return index_bytes(kernel_case, 4.0); }
+double kv_indices_bytes(const KernelCase& kernel_case) { return index_bytes(kernel_case, 8.0); }
 
 }  // namespace preflight::sample

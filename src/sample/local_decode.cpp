@@ -35,4 +35,6 @@ Result<SampleBatch> local_decode(const KernelCase& kernel_case) {
   return batch;
 }
 
+double local_decode_bytes(const KernelCase& kernel_case) { return paged_decode_bytes(kernel_case); }
+
 }  // namespace preflight::sample

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/sample/random.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
@@ -63,6 +64,10 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
   batch.outputs = {{"out", kernel_case.dtype, shape},
                    {"lse", DType::kF32, {kernel_case.tokens, kernel_case.num_q_heads}}};
   return batch;
+}
+
+double merge_state_bytes(const KernelCase& c) {
+  return 3.0 * real(c.tokens) * real(c.num_q_heads) * real(c.head_dim) * real(size_of(c.dtype));
 }
 
 }  // namespace preflight::sample

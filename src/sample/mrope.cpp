@@ -3,14 +3,21 @@
 #include <cmath>
 
 #include "src/sample/random.h"
+#include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
 
 namespace preflight::sample {
+namespace {
+
+constexpr std::int64_t kPositions = 70'000;  // more than 16 bits count
+
+std::int64_t rotary_dims(const KernelCase& c) { return c.rotary_dim == 0 ? c.head_dim : c.rotary_dim; }
+
+}  // namespace
 
 Result<SampleBatch> mrope(const KernelCase& kernel_case) {
-  constexpr std::int64_t kPositions = 70'000;  // more than 16 bits count
   constexpr double kBase = 10000.0;
-  const std::int64_t rotary = kernel_case.rotary_dim == 0 ? kernel_case.head_dim : kernel_case.rotary_dim;
+  const std::int64_t rotary = rotary_dims(kernel_case);
   const std::int64_t pairs = rotary / 2;
   SampleBatch batch{.kernel_case = kernel_case};
   const auto heads_of = [&](const char* name, std::int64_t heads) {
@@ -43,6 +50,11 @@ Result<SampleBatch> mrope(const KernelCase& kernel_case) {
   batch.inputs.push_back(std::move(positions));
   batch.in_place = {"query", "key"};
   return batch;
+}
+
+double mrope_bytes(const KernelCase& c) {
+  const double heads = 2.0 * real(c.tokens) * (real(c.num_q_heads) + real(c.num_kv_heads)) * real(c.head_dim);
+  return (heads + real(kPositions) * real(rotary_dims(c))) * real(size_of(c.dtype));
 }
 
 }  // namespace preflight::sample

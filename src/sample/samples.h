@@ -1,4 +1,5 @@
-// The makers of sample batches, one per kernel: a pure function of the case.
+// The makers of sample batches, one per kernel: a pure function of the case. And how many bytes the tensors come to, as
+// good as that is known without making them: all that grows with the numbers of the case.
 #pragma once
 
 #include "preflight/batch.h"
@@ -6,7 +7,9 @@
 
 namespace preflight::sample {
 
-#define PREFLIGHT_SAMPLE(name) Result<SampleBatch> name(const KernelCase& kernel_case);
+#define PREFLIGHT_SAMPLE(name)                             \
+  Result<SampleBatch> name(const KernelCase& kernel_case); \
+  double name##_bytes(const KernelCase& kernel_case);
 PREFLIGHT_KERNELS(PREFLIGHT_SAMPLE)
 #undef PREFLIGHT_SAMPLE
 

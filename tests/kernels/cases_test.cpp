@@ -3,7 +3,6 @@
 #include "tests/kernels/far_pages.h"
 
 #include "preflight/kernel.h"
-#include "src/sample/sample_size.h"
 
 namespace preflight {
 namespace {
@@ -75,6 +74,7 @@ TEST(KernelTable, RowsAreCompleteAndFoundByName) {
     EXPECT_EQ(find_kernel(kernel.name), &kernel);
     EXPECT_NE(kernel.why_not, nullptr);
     EXPECT_NE(kernel.sample, nullptr);
+    ASSERT_NE(kernel.sample_bytes, nullptr);
     EXPECT_NE(kernel.build_options, nullptr);
     EXPECT_NE(kernel.launch, nullptr);
     EXPECT_NE(kernel.reference, nullptr);
@@ -83,7 +83,7 @@ TEST(KernelTable, RowsAreCompleteAndFoundByName) {
     const auto cases = built_in_cases(kernel.name);
     ASSERT_TRUE(cases.has_value()) << cases.error().text();
     EXPECT_GT(cases->size(), 3U);
-    for (const KernelCase& c : *cases) EXPECT_EQ(sample::why_too_large(c), "") << print_case(c);
+    for (const KernelCase& c : *cases) EXPECT_EQ(why_too_large(kernel, c), "") << print_case(c);
   }
   EXPECT_EQ(find_kernel("none"), nullptr);
   EXPECT_FALSE(built_in_cases("none").has_value());
@@ -108,21 +108,21 @@ TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
       for (const std::int64_t n : output.shape) count *= static_cast<double>(n);
       made += count * static_cast<double>(size_of(output.dtype));
     }
-    const double counted = sample::bytes_of(*kernel_case);
+    const double counted = find_kernel(kernel_case->kernel)->sample_bytes(*kernel_case);
     EXPECT_GT(counted, 0.6 * made) << line;
     EXPECT_LT(counted, 1.7 * made) << line;
   }
 }
 
 TEST(KernelTable, SamplesBeyondTheLimitAreNotMade) {
-  for (const char* line :
-       {"mla_decode --cache-seqlens 1x60000", "paged_decode --cache-seqlens 1x60000",
-        "local_decode --cache-seqlens 9000x3000", "kv_indices --cache-seqlens 100000x3000",
-        "page_table --cache-seqlens 1000000,1x60000", "merge_state --tokens 1099511627776",
-        "mrope --tokens 1099511627776 --head-dim 1099511627776", "gated_delta_chunk --query-lens 1000000"}) {
+  for (const char* line : {"mla_decode --cache-seqlens 1x60000", "paged_decode --cache-seqlens 1x60000",
+                           "local_decode --cache-seqlens 9000x3000", "kv_indices --cache-seqlens 100000x3000",
+                           "page_table --cache-seqlens 1000000,1x60000", "merge_state --tokens 1099511627776",
+                           "mrope --tokens 1099511627776 --head-dim 1099511627776", "mrope --tokens 1 --head-dim 65536",
+                           "gated_delta_chunk --query-lens 1000000"}) {
     const auto kernel_case = parse_case(line);
     ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
-    EXPECT_NE(sample::why_too_large(*kernel_case), "") << line;
+    EXPECT_NE(why_too_large(*find_kernel(kernel_case->kernel), *kernel_case), "") << line;
   }
 }
 

@@ -10,7 +10,6 @@
 #include "preflight/kernel.h"
 #include "src/kernels/peer/peer_process.h"
 #include "src/kernels/tensor_parallel.h"
-#include "src/sample/sample_size.h"
 #include "src/sample/case_options.h"
 #include "src/sample/convolution.h"
 
@@ -81,7 +80,7 @@ std::string why_not(const Kernel* kernel, const KernelCase& c, const PeerChoice&
   if (c.must_fail) return "it plants a mistake into our own kernel";
   if (c.first_page > 0) return "its tensors begin in the middle of a pool";
   const std::string reason = tensor_parallel::why_not(c);
-  return reason.empty() ? sample::why_too_large(c) : reason;
+  return reason.empty() ? why_too_large(*kernel, c) : reason;
 }
 
 struct Execution {
