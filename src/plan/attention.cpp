@@ -13,11 +13,6 @@
 namespace preflight::plan {
 namespace {
 
-// Kernels take up to 64 tokens at a time: three such tiles, the last of a few tokens.
-constexpr std::int64_t kThreeTiles = 133;
-// Nine pages of more tokens than this take longer to make and to judge than they tell.
-constexpr std::int64_t kWidestOfNine = 128;
-
 // Backends whose decode kernels read SGLang's paged cache as ours do.
 bool has_paged_kernels(const std::string& backend) {
   constexpr std::array<std::string_view, 2> kBackends{"intel_xpu", "triton"};
@@ -123,58 +118,6 @@ KernelCase paged_case(const PlanContext& context) {
   return c;
 }
 
-std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
-  // Pages of one token have no edges; kernels still step through the cache in tiles of 64 tokens or fewer.
-  if (page_size == 1) return {1, 2, 63, 64, 65, 200};
-  std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
-  if (seqlens.back() < kThreeTiles) seqlens.push_back(kThreeTiles);
-  std::erase(seqlens, 0);
-  return seqlens;
-}
-
-std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
-  const std::int64_t nine_pages = (page_size <= kWidestOfNine ? 9 : 6) * page_size - 1;
-  return {1, 0, 3 * page_size + 1, std::max(nine_pages, kThreeTiles)};
-}
-
-std::vector<KernelCase> regime_cases(const KernelCase& base) {
-  constexpr std::int64_t kLongSequence = 1025;
-  constexpr std::int64_t kSpareColumns = 3;
-  std::vector<KernelCase> cases{base};
-  const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) -> KernelCase& {
-    KernelCase c = base;
-    c.inputs = inputs;
-    c.kv_splits = splits;
-    c.cache_seqlens = std::move(seqlens);
-    c.seed = cases.size() + 1;
-    cases.push_back(std::move(c));
-    return cases.back();
-  };
-  const bool windowed = base.window >= 0;
-  const std::int64_t longest = base.max_seqlen();
-  // Lengths around a wide window take seconds in all regimes. What the window has to do with, those have that look at
-  // its edge or run past it in splits; the others are about numbers and pages, which shorter sequences have, too.
-  const bool is_wide = base.window > kLongSequence;
-  if (is_wide) cases.front().cache_seqlens = {base.window + 1, longest};
-  const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
-  const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest} : split_seqlens(base.page_size);
-  add(Inputs::kMid, 3, split);
-  // Requests that share what their prefixes have in common; scores whose maxima are far apart between splits.
-  add(Inputs::kPeaked, 2, brief).page_order = PageOrder::kShared;
-  std::erase_if(cases.back().cache_seqlens,
-                [&](std::int64_t n) { return n < std::max<std::int64_t>(2, base.page_size); });
-  // A capped score that is as low as it can be, alone: what the cap makes of a masked one then weighs as much.
-  if (base.softcap > 0.0) add(Inputs::kPeaked, 1, {1, 1, 1, 1, 1, 1, 2, 3});
-  // Wider than any request, as a captured graph has it.
-  KernelCase& drift = add(Inputs::kDrift, 8, is_wide ? split_seqlens(base.page_size) : split);
-  drift.table_columns = drift.columns() + kSpareColumns;
-  add(Inputs::kLast, base.kv_splits, brief);
-  add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
-      is_wide ? std::vector<std::int64_t>{base.window, base.window + 2} : base.cache_seqlens);
-  add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
-  return cases;
-}
-
 void plan_mla_decode(const PlanContext& context, Plan& plan) {
   if (!context.model.is_mla()) return;
   if (const std::string reason = why_not_planned(context); !reason.empty()) {
@@ -199,7 +142,7 @@ void plan_mla_decode(const PlanContext& context, Plan& plan) {
        fmt::format("decode backend {}, latent attention of rank {}: {} heads per rank, attention TP {}, "
                    "page size {}, one KV split",
                    shape.decode_backend, c.kv_lora_rank, c.num_q_heads, shape.attention_tp, c.page_size),
-       regime_cases(c)});
+       planned_cases(c)});
   if (shape.attention_tp > 1) add_all_ranks(context, c, plan);
 }
 
@@ -212,11 +155,11 @@ void plan_paged_decode(const PlanContext& context, Plan& plan) {
   }
   const KernelCase base = paged_case(context);
   const std::string why = fmt::format("decode backend {}: {}", context.shape.decode_backend, heads_text(context.shape));
-  if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, regime_cases(base)});
+  if (has_full_layers(model)) plan.kernels.push_back({"paged_decode", why, planned_cases(base)});
   if (context.shape.attention_tp > 1) add_all_ranks(context, base, plan);
   if (has_sliding_layers(model)) {
     plan.kernels.push_back({"paged_decode", fmt::format("{}; layers with a window of {}", why, *sliding_window(model)),
-                            regime_cases(sliding_case(context, base))});
+                            planned_cases(sliding_case(context, base))});
   }
 }
 

@@ -22,12 +22,12 @@ void plan_indices(const PlanContext& context, Plan& plan) {
   c.cache_seqlens = edge_seqlens(shape.page_size);
   if (shape.decode_backend == "intel_xpu") {
     c.kernel = "page_table";
-    plan.kernels.push_back({"page_table", pages_text(shape) + ": a column a page", {c}});
+    plan.kernels.push_back({"page_table", pages_text(shape) + ": a column a page", planned_cases(c)});
     return;
   }
   if (shape.decode_backend != "triton" && shape.decode_backend != "aiter") return;
   c.kernel = "kv_indices";
-  plan.kernels.push_back({"kv_indices", pages_text(shape) + ": an index a token", {c}});
+  plan.kernels.push_back({"kv_indices", pages_text(shape) + ": an index a token", planned_cases(c)});
   if (shape.decode_backend != "aiter" || !context.model.is_mla() || shape.page_size == 1) return;
   // What SGLang did before 0.5.13: the buffer got an entry a page, and the planner was told that an index is a page.
   KernelCase by_page = c;
@@ -44,7 +44,6 @@ void plan_indices(const PlanContext& context, Plan& plan) {
 
 void plan_local_attention(const PlanContext& context, Plan& plan) {
   constexpr std::int64_t kDefaultChunk = 8192;
-  constexpr std::int64_t kOtherSplits = 4;
   const ModelFacts& model = context.model;
   const DecodeShape& shape = context.shape;
   if (!model.is_local_attention_model || model.is_mla()) return;
@@ -67,31 +66,15 @@ void plan_local_attention(const PlanContext& context, Plan& plan) {
   KernelCase c = paged_case(context);
   c.kernel = "local_decode";
   c.chunk = chunk;
-  c.cache_seqlens = edge_seqlens(shape.page_size);
-  c.cache_seqlens.push_back(chunk);
-  c.cache_seqlens.push_back(chunk + 1);
-  c.cache_seqlens.push_back(chunk + shape.page_size + 1);
-  std::vector<KernelCase> cases{c};
-  const auto add = [&](Inputs inputs, std::int64_t splits) {
-    cases.push_back(c);
-    cases.back().inputs = inputs;
-    cases.back().kv_splits = splits;
-    cases.back().seed = cases.size();
-  };
-  add(Inputs::kEdge, kOtherSplits);
-  add(Inputs::kDrift, kOtherSplits);
-  // All within the first chunk, the longest no whole number of pages: where a chunk must not be cut to what is there.
-  add(Inputs::kMid, 1);
-  cases.back().cache_seqlens = {2 * shape.page_size + shape.page_size / 2, shape.page_size + 1};
-  const KernelCase short_requests = cases.back();
+  std::vector<KernelCase> cases = planned_cases(c);
+  KernelCase token_table = cases.front();
+  KernelCase shrunk = cases.back();
   plan.kernels.push_back({"local_decode",
                           fmt::format("{}: layers that see a chunk of {} tokens", pages_text(shape), chunk),
                           std::move(cases)});
   if (shape.page_size == 1) return;
-  KernelCase token_table = c;
   token_table.table = Granularity::kToken;
   token_table.must_fail = true;
-  KernelCase shrunk = short_requests;
   shrunk.shrink_chunk = true;
   shrunk.must_fail = true;
   plan.kernels.push_back({"local_decode",
@@ -108,14 +91,10 @@ void plan_merge(const PlanContext& context, Plan& plan) {
   c.dtype = context.shape.dtype;
   c.num_q_heads = context.shape.num_q_heads;
   c.head_dim = model.v_head_dim > 0 ? model.v_head_dim : 128;
-  c.tokens = 9;
-  KernelCase far = c;
-  far.inputs = Inputs::kPeaked;
-  far.seed = 2;
   plan.kernels.push_back(
       {"merge_state",
        fmt::format("latent attention over a cached prefix: {} heads per rank of {} values", c.num_q_heads, c.head_dim),
-       {c, far}});
+       planned_cases(c)});
 }
 
 }  // namespace preflight::plan

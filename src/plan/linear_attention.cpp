@@ -40,8 +40,7 @@ void add_all_ranks(KernelCase c, std::int64_t key_heads, std::int64_t value_head
   plan.kernels.push_back({c.kernel, fmt::format("linear layers, all {} ranks of attention TP, gathered", ranks), {c}});
 }
 
-// What runs before the delta rule in every linear layer: one token a request in decode, a padded one among them as in a
-// captured batch; all new ones in prefill, of requests with and without a prefix, some shorter than the window.
+// What runs before the delta rule in every linear layer.
 void plan_convolution(const KernelCase& delta, std::int64_t taps, bool decodes, const std::string& heads, Plan& plan) {
   KernelCase c{.kernel = "causal_conv1d"};
   c.dtype = delta.dtype;
@@ -50,18 +49,8 @@ void plan_convolution(const KernelCase& delta, std::int64_t taps, bool decodes, 
   c.head_dim = delta.head_dim;
   c.v_head_dim = delta.v_head_dim;
   c.window = taps - 1;
-  std::vector<KernelCase> cases;
-  c.query_lens = {1, 1, 1};
-  c.padded = 1;
-  if (decodes) cases.push_back(c);
-  c.padded = 0;
-  c.zero_state = true;
-  c.query_lens = {2, 1, taps + 1, 5, 1, taps - 1};
-  cases.push_back(c);
-  c.inputs = Inputs::kPeaked;
-  c.query_lens = {1, 9};
-  c.seed = 2;
-  cases.push_back(c);
+  std::vector<KernelCase> cases = planned_cases(c);
+  if (!decodes) cases.erase(cases.begin());
   plan.kernels.push_back({"causal_conv1d", fmt::format("{}: a convolution over {} tokens", heads, taps), cases});
 }
 
@@ -87,29 +76,22 @@ void plan_gated_delta(const PlanContext& context, Plan& plan) {
   c.v_head_dim = integer(model, "linear_value_head_dim");
   if (c.v_head_dim == c.head_dim) c.v_head_dim = 0;
   c.l2norm = true;
-  // One token each, as decode runs; several, because one token hides an update made in the wrong order.
-  c.query_lens = {1, 1};
-  std::vector<KernelCase> steps{c};
-  c.query_lens = {9, 1};
-  c.padded = 1;
-  steps.push_back(c);
   const std::string heads = fmt::format("linear layers of {} key and {} value heads per rank, attention TP {}",
                                         c.num_q_heads, c.num_v_heads, shape.attention_tp);
   const std::int64_t key_heads = integer(model, "linear_num_key_heads");
-  c.padded = 0;
   constexpr std::int64_t kUsualTaps = 4;
   const std::int64_t own_taps = integer(model, "linear_conv_kernel_dim");
   const std::int64_t taps = own_taps > 0 ? own_taps : kUsualTaps;
   if (taps > 1) plan_convolution(c, taps, model.is_generation, heads, plan);
   if (model.is_generation) {
-    plan.kernels.push_back({"gated_delta_step", heads, std::move(steps)});
+    plan.kernels.push_back({"gated_delta_step", heads, planned_cases(c)});
     add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
   } else {
     plan.skipped.push_back({"gated_delta_step", std::string(kNoDecodeStep)});
   }
   c.kernel = "gated_delta_chunk";
-  c.query_lens = {c.delta_chunk + 1, 5};
-  plan.kernels.push_back({"gated_delta_chunk", fmt::format("{}: prefill in chunks of {}", heads, c.delta_chunk), {c}});
+  plan.kernels.push_back(
+      {"gated_delta_chunk", fmt::format("{}: prefill in chunks of {}", heads, c.delta_chunk), planned_cases(c)});
   add_all_ranks(c, key_heads, value_heads, shape.attention_tp, plan);
 }
 
@@ -140,11 +122,10 @@ void plan_mrope(const PlanContext& context, Plan& plan) {
   // The text model of these is GLM-4's, whose pairs are neighbours (sglang/srt/models/glm4.py); all others turn halves.
   c.adjacent_pairs = model.has_architecture("Glm4vForConditionalGeneration") ||
                      model.has_architecture("GlmOcrForConditionalGeneration");
-  c.tokens = 17;
   plan.kernels.push_back({"mrope",
                           fmt::format("positions on three axes, sections {}{}", fmt::join(c.sections, ", "),
                                       c.interleaved ? " in turn" : ""),
-                          {c}});
+                          planned_cases(c)});
 }
 
 }  // namespace preflight::plan

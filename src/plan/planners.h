@@ -43,4 +43,8 @@ std::vector<std::int64_t> split_seqlens(std::int64_t page_size);
 // The case in each input regime a decode kernel must survive, unsplit as SGLang runs it and in 2, 3, 4 and 8 splits.
 std::vector<KernelCase> regime_cases(const KernelCase& base);
 
+// What a launch runs of a kernel: of the shape's own lengths decode attention keeps those it has, all others get theirs
+// here. No case of a kernel that is not known.
+std::vector<KernelCase> planned_cases(const KernelCase& shape);
+
 }  // namespace preflight::plan

@@ -1,0 +1,172 @@
+// What is run of a kernel whose shape a launch has: lengths, splits, regimes. The planners ask for it, and the tests
+// that plant mistakes into kernels (tests/mutants), so that what those count is what `check` runs. Tested by
+// tests/regimes_test.cpp and tests/plan_test.cpp.
+#include <algorithm>
+#include <array>
+
+#include "src/plan/planners.h"
+
+namespace preflight::plan {
+namespace {
+
+// Kernels take up to 64 tokens at a time: three such tiles, the last of a few tokens.
+constexpr std::int64_t kThreeTiles = 133;
+// Nine pages of more tokens than this take longer to make and to judge than they tell.
+constexpr std::int64_t kWidestOfNine = 128;
+
+}  // namespace
+
+std::vector<std::int64_t> edge_seqlens(std::int64_t page_size) {
+  // Pages of one token have no edges; kernels still step through the cache in tiles of 64 tokens or fewer.
+  if (page_size == 1) return {1, 2, 63, 64, 65, 200};
+  std::vector<std::int64_t> seqlens{1, page_size - 1, page_size, page_size + 1, 2 * page_size + page_size / 2 + 1};
+  if (seqlens.back() < kThreeTiles) seqlens.push_back(kThreeTiles);
+  std::erase(seqlens, 0);
+  return seqlens;
+}
+
+std::vector<std::int64_t> split_seqlens(std::int64_t page_size) {
+  const std::int64_t nine_pages = (page_size <= kWidestOfNine ? 9 : 6) * page_size - 1;
+  return {1, 0, 3 * page_size + 1, std::max(nine_pages, kThreeTiles)};
+}
+
+std::vector<KernelCase> regime_cases(const KernelCase& base) {
+  constexpr std::int64_t kLongSequence = 1025;
+  constexpr std::int64_t kSpareColumns = 3;
+  std::vector<KernelCase> cases{base};
+  const auto add = [&](Inputs inputs, std::int64_t splits, std::vector<std::int64_t> seqlens) -> KernelCase& {
+    KernelCase c = base;
+    c.inputs = inputs;
+    c.kv_splits = splits;
+    c.cache_seqlens = std::move(seqlens);
+    c.seed = cases.size() + 1;
+    cases.push_back(std::move(c));
+    return cases.back();
+  };
+  const bool windowed = base.window >= 0;
+  const std::int64_t longest = base.max_seqlen();
+  // Lengths around a wide window take seconds in all regimes. What the window has to do with, those have that look at
+  // its edge or run past it in splits; the others are about numbers and pages, which shorter sequences have, too.
+  const bool is_wide = base.window > kLongSequence;
+  if (is_wide) cases.front().cache_seqlens = {base.window + 1, longest};
+  const auto brief = is_wide ? edge_seqlens(base.page_size) : base.cache_seqlens;
+  const auto split = windowed ? std::vector<std::int64_t>{1, 0, longest} : split_seqlens(base.page_size);
+  add(Inputs::kMid, 3, split);
+  // Requests that share what their prefixes have in common; scores whose maxima are far apart between splits.
+  add(Inputs::kPeaked, 2, brief).page_order = PageOrder::kShared;
+  std::erase_if(cases.back().cache_seqlens,
+                [&](std::int64_t n) { return n < std::max<std::int64_t>(2, base.page_size); });
+  // A capped score that is as low as it can be, alone: what the cap makes of a masked one then weighs as much.
+  if (base.softcap > 0.0) add(Inputs::kPeaked, 1, {1, 1, 1, 1, 1, 1, 2, 3});
+  // Wider than any request, as a captured graph has it.
+  KernelCase& drift = add(Inputs::kDrift, 8, is_wide ? split_seqlens(base.page_size) : split);
+  drift.table_columns = drift.columns() + kSpareColumns;
+  add(Inputs::kLast, base.kv_splits, brief);
+  add(windowed ? Inputs::kEdge : Inputs::kPage, 4,
+      is_wide ? std::vector<std::int64_t>{base.window, base.window + 2} : base.cache_seqlens);
+  add(Inputs::kFlat, base.kv_splits, {is_wide ? kLongSequence : std::max(kLongSequence, longest)});
+  return cases;
+}
+
+namespace {
+
+// Around the chunk's edges; a dominant key where it begins, splits; and all within the first chunk, the longest no
+// whole number of pages: where a chunk must not be cut to what is there.
+std::vector<KernelCase> local_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  constexpr std::int64_t kOtherSplits = 4;
+  c.cache_seqlens = edge_seqlens(c.page_size);
+  for (const std::int64_t more : {std::int64_t{0}, std::int64_t{1}, c.page_size + 1}) {
+    c.cache_seqlens.push_back(c.chunk + more);
+  }
+  std::vector<KernelCase> cases{c};
+  const auto add = [&](Inputs inputs, std::int64_t splits) -> KernelCase& {
+    cases.push_back(c);
+    cases.back().inputs = inputs;
+    cases.back().kv_splits = splits;
+    cases.back().seed = cases.size();
+    return cases.back();
+  };
+  add(Inputs::kEdge, kOtherSplits);
+  add(Inputs::kDrift, kOtherSplits);
+  add(Inputs::kMid, 1).cache_seqlens = {2 * c.page_size + c.page_size / 2, c.page_size + 1};
+  return cases;
+}
+
+// Sides near each other, and far from zero, where exp overflows.
+std::vector<KernelCase> merge_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  c.tokens = 9;
+  std::vector<KernelCase> cases{c, c};
+  cases.back().inputs = Inputs::kPeaked;
+  cases.back().seed = 2;
+  return cases;
+}
+
+// One token each, as decode runs; several, because one token hides an update made in the wrong order.
+std::vector<KernelCase> step_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  c.query_lens = {1, 1};
+  std::vector<KernelCase> cases{c, c};
+  cases.back().query_lens = {9, 1};
+  cases.back().padded = 1;
+  return cases;
+}
+
+std::vector<KernelCase> chunk_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  c.query_lens = {c.delta_chunk + 1, 5};
+  return {c};
+}
+
+// One token a request in decode, a padded one among them as in a captured batch; all new ones in prefill, of requests
+// with and without a prefix, some shorter than the window.
+std::vector<KernelCase> convolution_cases(const KernelCase& shape) {
+  const std::int64_t before = shape.window;
+  std::vector<KernelCase> cases(3, shape);
+  cases[0].query_lens = {1, 1, 1};
+  cases[0].padded = 1;
+  cases[1].zero_state = true;
+  cases[1].query_lens = {2, 1, before + 2, 5, 1, before};
+  cases[2].zero_state = true;
+  cases[2].inputs = Inputs::kPeaked;
+  cases[2].query_lens = {1, 9};
+  cases[2].seed = 2;
+  return cases;
+}
+
+std::vector<KernelCase> mrope_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  c.tokens = 17;
+  return {c};
+}
+
+std::vector<KernelCase> index_cases(const KernelCase& shape) {
+  KernelCase c = shape;
+  c.cache_seqlens = edge_seqlens(c.page_size);
+  return {c};
+}
+
+struct Maker {
+  std::string_view kernel;
+  std::vector<KernelCase> (*make)(const KernelCase&);
+};
+
+}  // namespace
+
+std::vector<KernelCase> planned_cases(const KernelCase& shape) {
+  static constexpr std::array kMakers{Maker{"mla_decode", regime_cases},
+                                      Maker{"paged_decode", regime_cases},
+                                      Maker{"local_decode", local_cases},
+                                      Maker{"merge_state", merge_cases},
+                                      Maker{"mrope", mrope_cases},
+                                      Maker{"gated_delta_step", step_cases},
+                                      Maker{"gated_delta_chunk", chunk_cases},
+                                      Maker{"causal_conv1d", convolution_cases},
+                                      Maker{"page_table", index_cases},
+                                      Maker{"kv_indices", index_cases}};
+  const auto found = std::ranges::find(kMakers, shape.kernel, &Maker::kernel);
+  return found == kMakers.end() ? std::vector<KernelCase>{} : found->make(shape);
+}
+
+}  // namespace preflight::plan
