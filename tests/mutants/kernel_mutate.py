@@ -79,7 +79,7 @@ PLAN = "Plan.*:*Regimes*"
 TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
           "src/kernels/run_cases.cpp": JUDGE + ":Runner.*", "src/kernels/kernel_run.cpp": "Runner.*",
           "src/kernels/tensor_parallel.cpp": "TensorParallel.*"}
-TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "decode_shape", "plan")}
+TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
 TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
                                                          "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
 TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}

@@ -19,28 +19,40 @@
 namespace preflight {
 namespace {
 
-struct Launch {
-  std::string_view line;
-};
-
-// Few heads, as of one rank: what counts are the lengths, splits and regimes of the plan.
-constexpr std::array kLaunches{
-    Launch{"mla_decode --heads 6 --latent 128 --rope 32 --cache-seqlens 1,63,64,65,161"},
-    Launch{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 1,63,64,65,161"},
-    Launch{"paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 127 --sinks --kv-dtype fp8_e4m3 --k-scale 0.5 "
-           "--v-scale 0.25 --cache-seqlens 127,128,129,256"},
-    Launch{"paged_decode --heads 6 --kv-heads 2 --head-dim 64 --v-head-dim 32 --softcap 50 --page 16 --cache-seqlens "
-           "1,15,16,17,41,133"},
-    Launch{"local_decode --heads 4 --kv-heads 2 --head-dim 64 --chunk 128 --cache-seqlens 1,63,64,65,127,128,129,300"},
+// Few heads, as of one rank: what counts are the lengths, splits and regimes of the plan. Every kernel has a shape
+// here.
+constexpr std::array<std::string_view, 16> kLaunches{
+    "mla_decode --heads 6 --latent 128 --rope 32 --cache-seqlens 1,63,64,65,161",
+    "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 1,63,64,65,161",
+    "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 127 --sinks --kv-dtype fp8_e4m3 --k-scale 0.5 "
+    "--v-scale 0.25 --cache-seqlens 127,128,129,256",
+    "paged_decode --heads 6 --kv-heads 2 --head-dim 64 --v-head-dim 32 --softcap 50 --page 16 --cache-seqlens "
+    "1,15,16,17,41,133",
+    "local_decode --heads 4 --kv-heads 2 --head-dim 64 --chunk 128",
+    "merge_state --heads 3 --head-dim 64",
+    "mrope --heads 4 --kv-heads 1 --head-dim 96 --rotary 64 --sections 12,10,10 --interleaved",
+    "mrope --heads 4 --kv-heads 2 --head-dim 64 --sections 8,12,12",
+    "mrope --heads 4 --kv-heads 2 --head-dim 64 --sections 8,12,12 --adjacent-pairs",
+    "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm",
+    "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --l2norm",
+    "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --window 3",
+    "page_table --page 16",
+    "page_table --page 64",
+    "kv_indices --page 1",
+    "kv_indices --page 64",
 };
 
 std::vector<KernelCase> cases_of_check(std::string_view kernel) {
   std::vector<KernelCase> cases;
-  for (const Launch& launch : kLaunches) {
-    const auto base = parse_case(launch.line);
-    if (!base || base->kernel != kernel) continue;
-    const auto some = plan::regime_cases(*base);
+  for (const std::string_view launch : kLaunches) {
+    const auto shape = parse_case(launch);
+    if (!shape || shape->kernel != kernel) continue;
+    const auto some = plan::planned_cases(*shape);
     cases.insert(cases.end(), some.begin(), some.end());
+  }
+  if (cases.empty()) {
+    std::cout << "broken: no launch here runs " << kernel << '\n';
+    std::exit(2);
   }
   return cases;
 }
@@ -74,6 +86,25 @@ bool dies(std::string_view gate, const std::vector<KernelCase>& cases, const Run
     std::cout << "killed " << gate << ' ' << c.case_line << ": "
               << c.verdict.reason.substr(0, c.verdict.reason.find('\n')) << '\n';
     return true;
+  }
+  return false;
+}
+
+bool dies_of_its_accesses(std::string_view kernel, const RunOptions& options) {
+  const bool tiles = options.plain_tiles || options.emulated_lanes > 0;
+  const std::span<const std::string_view> all = tiles ? std::span<const std::string_view>(kSimulatedTiles) : kSimulated;
+  for (const std::string_view lines : all) {
+    if (!lines.starts_with(std::string(kernel) + " ")) continue;
+    const auto cases = parse_cases(lines, "simulated");
+    for (const KernelCase& c : *cases) {
+      if (dies("simulator", {c}, options, false)) return true;
+      if (const std::string said = simulator_said(); !said.empty()) {
+        const std::size_t first = said.find_first_not_of("\n ");
+        std::cout << "killed simulator " << print_case(c) << ": " << said.substr(first, said.find('\n', first) - first)
+                  << '\n';
+        return true;
+      }
+    }
   }
   return false;
 }
