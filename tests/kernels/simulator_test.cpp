@@ -5,12 +5,13 @@
 #include "tests/kernels/device.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "preflight/kernel.h"
+#include "tests/kernels/simulator.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -18,13 +19,6 @@ namespace preflight {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string log_path() {
-  const char* path = std::getenv("OCLGRIND_LOG");
-  const auto devices = list_devices();
-  const bool simulated = devices && !devices->empty() && devices->front().platform == "Oclgrind";
-  return path != nullptr && simulated ? path : "";
-}
 
 // What the simulator said of one case, and what became of it.
 struct Watched {
@@ -35,13 +29,12 @@ struct Watched {
 Watched run_watched(const std::string& line, const RunOptions& options = {}) {
   Watched watched;
   watched.report = run_cases({*parse_case(line)}, {}, options).cases.at(0);
-  std::ifstream log(log_path());  // begun anew by every context
-  watched.said.assign(std::istreambuf_iterator<char>(log), {});
+  watched.said = simulator_said();
   return watched;
 }
 
 #define PREFLIGHT_NEEDS_SIMULATOR() \
-  if (log_path().empty()) GTEST_SKIP() << "runs under Oclgrind: ./dev kernel-lint"
+  if (simulator_log().empty()) GTEST_SKIP() << "runs under Oclgrind: ./dev kernel-lint"
 
 // The kernels with one line of them changed.
 class ChangedSources {
@@ -71,7 +64,7 @@ std::string said_of_an_overrun() {
       .said;
 }
 
-class Simulated : public ::testing::TestWithParam<const char*> {};
+class Simulated : public ::testing::TestWithParam<std::string_view> {};
 
 // How the kernels are built: as_gpu without an engine is blocks of sums (decode_blocks.clh).
 struct Form {
@@ -85,7 +78,7 @@ const Form kSixteenLanes{"tiles of sixteen lanes", {.as_gpu = true, .emulated_la
 const Form kEightLanes{"tiles of eight lanes", {.as_gpu = true, .emulated_lanes = 8}};
 
 // Silence counts only while the simulator would speak: it ends with its limit of errors, over a whole process.
-void expect_silence(const char* lines, const std::vector<Form>& forms) {
+void expect_silence(std::string_view lines, const std::vector<Form>& forms) {
   const auto cases = parse_cases(lines, "cases");
   ASSERT_TRUE(cases.has_value()) << cases.error().text();
   for (const KernelCase& kernel_case : *cases) {
@@ -104,31 +97,10 @@ TEST_P(Simulated, AccessesNothingThatIsNotItsOwn) {
   expect_silence(GetParam(), {kCpu, kGpu});
 }
 
-// Small shapes: an instruction costs a microsecond. Partly filled tiles, pages and splits, empty requests.
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, Simulated,
-    ::testing::Values(
-        "mla_decode --heads {3|5} --latent 32 --rope 16 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,50\n"
-        "mla_decode --dtype {fp16|fp32} --heads 2 --latent 32 --rope 16 --page 16 --cache-seqlens 33,1\n"
-        "mla_decode --dtype fp32 --heads 9 --latent 256 --rope 32 --page 16 --cache-seqlens 17",
-        "paged_decode --heads {6|14} --kv-heads 2 --head-dim 32 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,70\n"
-        "paged_decode --heads 2 --kv-heads 2 --head-dim 48 --v-head-dim 32 --page 1 --window 9 --sinks "
-        "--cache-seqlens 17,5\n"
-        "paged_decode --heads 4 --kv-heads 1 --head-dim 32 --page 16 --softcap 2 --kv-dtype {fp8_e4m3|fp8_e5m2} "
-        "--k-scale 0.5 --cache-seqlens 33,1\n"
-        "paged_decode --dtype {fp16|fp32} --heads 2 --head-dim 32 --page 16 --cache-seqlens 33,1",
-        "local_decode --heads 4 --kv-heads 2 --head-dim 32 --page 16 --chunk 32 --kv-splits 2 "
-        "--cache-seqlens 33,20,0,64",
-        "merge_state --dtype {bf16|fp16|fp32} --tokens 5 --heads 3 --head-dim 72",
-        "gated_delta_step --heads 2 --v-heads 4 --head-dim 20 --v-head-dim 24 --l2norm --query-lens 3,1 --padded 1",
-        "causal_conv1d --heads 2 --v-heads 4 --head-dim 20 --v-head-dim 24 --zero-state --query-lens 5,2,1 --padded 1",
-        "gated_delta_chunk --heads 1 --v-heads 2 --head-dim 20 --v-head-dim 24 --chunk-size {8|64} --l2norm "
-        "--query-lens 17,1",
-        "mrope --tokens 5 --heads 3 --kv-heads 1 --head-dim 48 --rotary 32 --sections 6,5,5 {|--interleaved}",
-        "page_table --page 16 --cache-seqlens 17,1,40", "kv_indices --page 16 --cache-seqlens 17,1,0,40"));
+INSTANTIATE_TEST_SUITE_P(Kernels, Simulated, ::testing::ValuesIn(kSimulated));
 
 // That the simulator's memory and groups hold the form, and what ran was not another one.
-void expect_tiles(const char* lines) {
+void expect_tiles(std::string_view lines) {
   const auto devices = list_devices();
   const auto cases = parse_cases(lines, "cases");
   ASSERT_TRUE(devices.has_value() && cases.has_value());
@@ -144,7 +116,7 @@ void expect_tiles(const char* lines) {
   }
 }
 
-class SimulatedTiles : public ::testing::TestWithParam<const char*> {};
+class SimulatedTiles : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(SimulatedTiles, AccessNothingThatIsNotTheirOwn) {
   PREFLIGHT_NEEDS_SIMULATOR();
@@ -152,18 +124,7 @@ TEST_P(SimulatedTiles, AccessNothingThatIsNotTheirOwn) {
   expect_silence(GetParam(), {kPlainTiles, kSixteenLanes, kEightLanes});
 }
 
-// Dims of one sub-group and of several, rows of one and of several, partly filled tiles, splits without tokens.
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, SimulatedTiles,
-    ::testing::Values(
-        "mla_decode --heads 3 --latent 32 --rope 16 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,50\n"
-        "mla_decode --dtype fp16 --heads 20 --latent 64 --rope 64 --page 16 --cache-seqlens 33,1",
-        "paged_decode --heads 6 --kv-heads 2 --head-dim 32 --page 16 --kv-splits {1|3} --cache-seqlens 17,0,40\n"
-        "paged_decode --heads 2 --kv-heads 2 --head-dim 48 --v-head-dim 32 --page 1 --window 9 --sinks "
-        "--cache-seqlens 17,5\n"
-        "paged_decode --dtype fp16 --heads 20 --head-dim 16 --page 16 --softcap 2 --cache-seqlens 33,1",
-        "local_decode --heads 4 --kv-heads 2 --head-dim 32 --page 16 --chunk 32 --kv-splits 2 "
-        "--cache-seqlens 33,20,0,64"));
+INSTANTIATE_TEST_SUITE_P(Kernels, SimulatedTiles, ::testing::ValuesIn(kSimulatedTiles));
 
 // Of values nobody wrote. The watcher crashes or sees ghosts where vectors are halved, in private arrays and in large
 // tables: without paged attention and mrope, whose memory starts as NaN everywhere else. What one kernel writes for the
@@ -205,13 +166,50 @@ TEST(Simulator, ReportsAnAccessPastTheEndOfABuffer) {
   EXPECT_NE(said_of_an_overrun().find("Invalid write"), std::string::npos);
 }
 
+// An array in registers or in local memory ends beside another one, whose numbers need not matter by then.
+TEST(Simulator, ReportsAWritePastTheEndOfAnArray) {
+  PREFLIGHT_NEEDS_SIMULATOR();
+  struct Mistake {
+    const char* file;
+    const char* line;
+    const char* other;
+    const char* case_line;
+    RunOptions options;
+  };
+  for (const Mistake& mistake :
+       {Mistake{"causal_conv1d.cl",
+                "j \\+ 1 < BEFORE",
+                "j - 1 < BEFORE",
+                "causal_conv1d --heads 1 --head-dim 4 --query-lens 3",
+                {}},
+        Mistake{"mla_blocks.clh", "i < VALUE_STEPS \\* VALUE_ROWS", "i <= VALUE_STEPS * VALUE_ROWS",
+                "mla_decode --heads 3 --latent 32 --rope 16 --page 16 --cache-seqlens 17", kGpu.options},
+        Mistake{"token_slots.clh",
+                "i < TOKEN_TILE",
+                "i <= TOKEN_TILE",
+                "mla_decode --heads 3 --latent 32 --rope 16 --page 16 --cache-seqlens 17",
+                {}}}) {
+    const ChangedSources sources(mistake.file, mistake.line, mistake.other);
+    ASSERT_TRUE(sources.changed()) << mistake.line;
+    RunOptions options = mistake.options;
+    options.kernel_dir = sources.path();
+    EXPECT_NE(run_watched(mistake.case_line, options).said.find("Invalid write"), std::string::npos) << mistake.other;
+  }
+}
+
+// Of three barriers each by itself: no driver for CPUs runs the items of a group side by side.
 TEST(Simulator, ReportsItemsThatRaceForOneAddress) {
   PREFLIGHT_NEEDS_SIMULATOR();
-  const ChangedSources sources("gated_delta_step.cl", "barrier\\(CLK_LOCAL_MEM_FENCE\\);", "");
-  ASSERT_TRUE(sources.changed());
-  const Watched watched = run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2",
-                                      {.kernel_dir = sources.path(), .as_gpu = true});
-  EXPECT_NE(watched.said.find("data race"), std::string::npos) << watched.said;
+  constexpr std::string_view kBarrier = "barrier\\(CLK_LOCAL_MEM_FENCE\\);";
+  for (const std::string& line :
+       {fmt::format("{}(\\s*for \\(int d)", kBarrier), fmt::format("{}(\\s*const size_t gate)", kBarrier),
+        fmt::format("{}(\\s*for \\(int i)", kBarrier)}) {
+    const ChangedSources sources("gated_delta_step.cl", line, "$1");
+    ASSERT_TRUE(sources.changed()) << line;
+    const Watched watched = run_watched("gated_delta_step --heads 1 --head-dim 16 --query-lens 2",
+                                        {.kernel_dir = sources.path(), .as_gpu = true});
+    EXPECT_NE(watched.said.find("data race"), std::string::npos) << line << '\n' << watched.said;
+  }
 }
 
 // The barrier behind the copies of a stage: without it the stage is read before all of it is there.

@@ -6,6 +6,9 @@ order of two statements, a type. Those of kernels are read from a folder, those 
 the library; the build tree is left as it is. A mutant that does not compile is none. What dies is counted against all,
 less the ones in explained.txt, which no test can tell from the sound kernel: a line there names file, mutant and reason.
 
+What `check` and the case files let live meets the simulator of `./dev kernel-lint`, which watches accesses: past the end of
+an array of an item's own, or without a barrier between two, they need not change a number on any device.
+
 With --gpu a GPU judges, and what is planted is what it runs: the kernels of its own driver, not the forms of CPUs.
 
   kernel_mutate.py BUILD [--gpu] [--sample N] [--seed S] [--only FILE] [--again LOG] [--list] [--at-least PERCENT]
@@ -27,6 +30,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPLAINED = ROOT / "tests/mutants/explained.txt"
+SIMULATOR = pathlib.Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
 CPU_SECONDS = 180  # a mutant that runs for longer does not end
 GPU_SECONDS = 90  # by the clock: who waits for a GPU takes no processor
 
@@ -284,10 +288,10 @@ def limited():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
 
-def run(command, **options):
+def run(command, under=None, **options):
     # Unoptimised: what is planted is run as it stands, in half of the time.
     environment = dict(os.environ, XPU_PREFLIGHT_CACHE_DIR="", POCL_KERNEL_CACHE="0",
-                       POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+                       POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable", **(under or {}))
     try:
         return subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=environment, errors="replace",
                               timeout=GPU_SECONDS if on_gpu else None, **options)
@@ -314,15 +318,22 @@ def gates_of(file):
     return list(dict.fromkeys((kernel, "gpu") for kernel, _ in gates)) if on_gpu else gates
 
 
+def simulated(log):
+    """The environment in which Oclgrind is the only device, as in `./dev kernel-lint`."""
+    return {"OCL_ICD_VENDORS": str(SIMULATOR), "OCLGRIND_LOG": str(log), "OCLGRIND_CHECK_API": "1",
+            "OCLGRIND_DATA_RACES": "1", "OCLGRIND_MAX_ERRORS": "1000000", "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable"}
+
+
 def judge_kernel(build, mutant):
     name = mutant.file.split("/")[1]
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         shutil.copytree(ROOT / "ocl_kernels", folder, dirs_exist_ok=True)
         (pathlib.Path(folder) / name).write_text(mutant.text)
-        for kernel, form in gates_of(mutant.file):
-            word, detail = verdict_of(run([build / "mutant_gate", kernel, form, folder]))
-            if word != "survived":
-                return word, detail
+        for under in [None] if on_gpu else [None, simulated(f"{folder}/seen.log")]:
+            for kernel, form in gates_of(mutant.file):
+                word, detail = verdict_of(run([build / "mutant_gate", kernel, form, folder], under=under))
+                if word != "survived":
+                    return word, detail
     return "survived", ""
 
 
@@ -359,21 +370,29 @@ def judge_cpp(build, mutant):
         gates = GATED.get(mutant.file, [])
         if gates and not linked(build, "mutant_gate", made, f"{folder}/gate"):
             return "none", "does not link"
-        for kernel, form in gates:
-            word, detail = verdict_of(run([f"{folder}/gate", kernel, form]))
-            if word != "survived":
-                return word, detail
+        for under in [None, simulated(f"{folder}/seen.log")]:
+            for kernel, form in gates:
+                word, detail = verdict_of(run([f"{folder}/gate", kernel, form], under=under))
+                if word != "survived":
+                    return word, detail
     return "survived", ""
 
 
 def demand_sound(build, mutants, jobs):
     """A gate that fails on the sound kernels, for want of a driver say, would count every mutant as killed."""
     used = sorted({gate for m in mutants for gate in gates_of(m.file)})
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for gate, done in zip(used, pool.map(lambda gate: run([build / "mutant_gate", *gate]), used)):
+    def judge(step):
+        gate, log = step
+        return run([build / "mutant_gate", *gate], under=simulated(log) if log else None)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool, tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        steps = [(gate, None) for gate in used]
+        if not on_gpu:
+            steps += [(gate, f"{folder}/{'-'.join(gate)}.log") for gate in used]
+        for step, done in zip(steps, pool.map(judge, steps)):
             word, detail = verdict_of(done)
             if word != "survived":
-                sys.exit(f"the gate fails without a mutant: {', '.join(gate)}: {detail}")
+                sys.exit(f"the gate fails without a mutant: {', '.join(step[0])}{', simulated' if step[1] else ''}: {detail}")
 
 
 def explained():

@@ -1,6 +1,8 @@
 // The gate that a mutant of a kernel meets: `mutant_gate KERNEL FORM [DIR]` runs what `check` runs by default for small
 // launches of that kernel, then the kernel's own case lines, until one does not pass. DIR holds the kernel sources, the
 // built-in ones without it. Prints one line: "killed check CASE: REASON", "killed cases …" or "survived".
+// Where the only device is a simulator it runs the simulator's lines instead, and what that sees of accesses kills,
+// too.
 // ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
 #include <array>
 #include <cstdlib>
@@ -15,6 +17,7 @@
 #include "preflight/kernel_run.h"
 #include "src/plan/planners.h"
 #include "tests/kernels/far_pages.h"
+#include "tests/kernels/simulator.h"
 
 namespace preflight {
 namespace {
@@ -122,6 +125,11 @@ int run(std::span<char*> words) {
   options.plain_tiles = form == "tiles";
   options.emulated_lanes = form == "sub-groups" ? 16 : form == "narrow sub-groups" ? 8 : 0;
   const bool on_gpu = form == "gpu";
+  if (!simulator_log().empty()) {
+    if (dies_of_its_accesses(kernel, options)) return 1;
+    std::cout << "survived\n";
+    return 0;
+  }
   // Not of a GPU: NVIDIA's driver says that it fills memory behind 4 GiB, and does not.
   const auto far = on_gpu ? std::vector<KernelCase>{} : far_pages(kernel);
   if (dies("check", cases_of_check(kernel), options, on_gpu) ||
