@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "preflight/kernel_run.h"
 #include "src/sample/convolution.h"
@@ -224,6 +225,31 @@ TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
 }
 
 // An owned value that is no number, of every type that a kernel converts: one a request where tokens weigh alike.
+// A merge that takes off the first side's maximum alone is right until the second one's is far above it.
+TEST(SampleBatch, PeakedSidesAreFarAboveEachOtherEitherWayAndFarFromZeroTogether) {
+  const SampleBatch batch =
+      *sample::merge_state(*parse_case("merge_state --tokens 9 --heads 3 --head-dim 8 --empty 0 --inputs peaked"));
+  std::set<std::pair<bool, bool>> kinds;
+  for (std::int64_t row = 0; row < 27; ++row) {
+    for (const char* side : {"s_a", "s_b"}) EXPECT_GT(std::abs(batch.input(side).get(row)), 100.0);
+    kinds.emplace(batch.input("s_a").get(row) > 0.0, batch.input("s_b").get(row) > 0.0);
+  }
+  EXPECT_EQ(kinds.size(), 4U);
+}
+
+// ln(1 + e^x) overflows there; it shows only where what is forgotten by then is little.
+TEST(SampleBatch, AGateIsSoLargeThatExpOverflowsAndItsStateStays) {
+  const SampleBatch batch =
+      *sample::gated_delta_step(*parse_case("gated_delta_step --heads 2 --v-heads 4 --head-dim 8 --query-lens 1,1"));
+  double kept = 0.0;
+  for (std::int64_t i = 0; i < batch.input("a").count(); ++i) {
+    const double x = batch.input("a").get(i) + batch.input("dt_bias").get(i % 4);
+    if (!std::isfinite(std::exp(static_cast<float>(x))))
+      kept = std::exp(-std::exp(batch.input("a_log").get(i % 4)) * x);
+  }
+  EXPECT_GT(kept, 0.5);
+}
+
 TEST(SampleBatch, ATokenHasAValueThatIsNoNumber) {
   for (const auto& [type, has_infinity] : {std::pair("fp16", true), {"fp8_e5m2", true}, {"fp8_e4m3", false}}) {
     SCOPED_TRACE(type);

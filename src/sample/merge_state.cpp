@@ -2,9 +2,8 @@
 //
 // A side without tokens has -inf or +inf as its log-sum-exp (libraries differ) and NaN as its values. With --empty
 // above 0, some row of the first few is empty on one side, on the other, and on both; with --empty-zeros its values are
-// zeros and no row is empty on both. Inputs: "mid" is around 0; in
-// "peaked" both sides of a row lie near 150 or near -150, where exp overflows or vanishes unless their maximum is taken
-// off.
+// zeros and no row is empty on both. Inputs: "mid" is around 0; in "peaked" the sides of a row lie near 150 or near
+// -150, both or one of them each, where exp overflows or vanishes unless the greater one is taken off.
 #include <limits>
 
 #include "src/sample/random.h"
@@ -30,10 +29,13 @@ void fill_with_zeros(Tensor& values, std::int64_t row, std::int64_t dim) {
   for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, 0.0);
 }
 
-double level(const KernelCase& kernel_case, std::int64_t row) {
+// Four rows with both sides high, four with both low, four with the first alone high, four with the second.
+double level(const KernelCase& kernel_case, std::int64_t row, std::int64_t side) {
   constexpr double kFarFromZero = 150.0;
   if (kernel_case.inputs != Inputs::kPeaked) return 0.0;
-  return row / 4 % 2 == 0 ? kFarFromZero : -kFarFromZero;
+  const std::int64_t kind = row / 4 % 4;
+  const bool is_high = kind == 0 || kind == side + 2;
+  return is_high ? kFarFromZero : -kFarFromZero;
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
         if (kernel_case.empty_zeros) fill_with_zeros(values, row, dim);
         continue;
       }
-      sums.set(row, level(kernel_case, row) + kSpread * sum_random.normal(row));
+      sums.set(row, level(kernel_case, row, side) + kSpread * sum_random.normal(row));
       for (std::int64_t i = row * dim; i < (row + 1) * dim; ++i) values.set(i, value_random.normal(i));
     }
     batch.inputs.push_back(std::move(values));
