@@ -88,6 +88,27 @@ TEST(Plan, SGLangsOwnKernelsGetNoRequestWithoutTokensAndZerosInEmptySides) {
                                  HasSubstr("--empty-zeros"), HasSubstr("--cache-seqlens 0,3")));
 }
 
+// Triton's buffer of a window counts the current token; none is not fewer than none.
+TEST(Plan, OnlyTritonsOwnKernelsGetAWindowOneTokenShorter) {
+  const auto served = [](const char* backend, std::int64_t window) {
+    Plan plan;
+    plan.decode_backend = backend;
+    KernelCase c{.kernel = "paged_decode"};
+    c.window = window;
+    plan.kernels.push_back({"", "", {c}});
+    return plan.served_cases().front().window;
+  };
+  for (const std::int64_t window : {-1, 0, 1, 9}) {
+    EXPECT_EQ(served("triton", window), window > 0 ? window - 1 : window);
+    EXPECT_EQ(served("intel_xpu", window), window);
+  }
+}
+
+TEST(Plan, ABatchOfUnknownSizeIsOneRequest) {
+  EXPECT_EQ(derive_plan(launch_of(qwen(), {})).sizes.batch, 1);
+  EXPECT_EQ(derive_plan(launch_of(qwen(), {{Field::max_running_requests, 8}})).sizes.batch, 8);
+}
+
 TEST(Plan, AnOddPageCountNeedsAPaddedTable) {
   ModelFacts model = deepseek();
   model.context_len = 129;

@@ -225,6 +225,19 @@ TEST(SampleBatch, EmptySidesHoldNaNOrZerosAndZerosNeverOnBoth) {
 }
 
 // An owned value that is no number, of every type that a kernel converts: one a request where tokens weigh alike.
+TEST(SampleBatch, ATableOfTokensHasTheSlotsOfEveryRequest) {
+  for (const char* lengths : {"3,3,3,3,3", "200,3"}) {
+    const SampleBatch batch = *sample::local_decode(*parse_case(
+        std::string("local_decode --chunk 128 --page 64 --table token --must-fail --cache-seqlens ") + lengths));
+    const Tensor& table = batch.input("block_table");
+    const std::int64_t pages = batch.input("k_cache").shape.front();
+    for (std::int64_t i = 0; i < table.count(); ++i) {
+      EXPECT_GE(table.get_int(i), 0) << lengths << ": " << i;
+      EXPECT_LT(table.get_int(i), pages);
+    }
+  }
+}
+
 // A merge that takes off the first side's maximum alone is right until the second one's is far above it.
 TEST(SampleBatch, PeakedSidesAreFarAboveEachOtherEitherWayAndFarFromZeroTogether) {
   const SampleBatch batch =
