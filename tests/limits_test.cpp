@@ -236,6 +236,33 @@ TEST(Limits, LaunchesThatFailOneByOne) {
       "more than 1,000 launches");
 }
 
+// Maps that merge one another many times over were gone through anew for each key: 500 bytes never ended.
+TEST(Limits, MergesOfManifests) {
+  const TemporaryDirectory dir;
+  const auto aliases = [](int i) {
+    return "{<<: [" + many(60, [i](int n) { return fmt::format("{}*m{}", n ? ", " : "", i); }) + "]}";
+  };
+  const std::string compose = fmt::format("services:\n  a:\n    <<: *m7\n    image: x\n    command: {}\n", kServe);
+  const std::string doubled =
+      "x0: &m0 {k: 1}\n" + many(7, [&](int i) { return fmt::format("x{0}: &m{0} {1}\n", i + 1, aliases(i)); });
+  expect_bounded("check --no-kernel " + dir.file("a.yaml", doubled + compose), "1 launch checked");
+  const auto key = [](int i) { return fmt::format("  k{}: 1\n", i); };
+  const auto service = [](int i) { return fmt::format("  s{}: {{<<: *m7}}\n", i); };
+  expect_bounded(
+      "check --no-kernel " + dir.file("b.yaml", "x: &m7\n" + many(20'000, key) + compose + many(20'000, service)),
+      "its merges (<<) come to more than 400000 pairs");
+  expect_bounded("check --no-kernel " + dir.file("c.yaml", "x: &m7 {<<: *m7}\n" + compose), "a map merges itself");
+  // Not dropped: as deep, and as many, as a file has.
+  const std::string deep = "x0: &n0 {command: " + std::string(kServe) + " --tp 3}\n" + many(40, [](int i) {
+                             return fmt::format("x{0}: &n{0} {{<<: *n{1}, k{0}: 1}}\n", i + 1, i);
+                           });
+  expect_bounded("launches " + dir.file("d.yaml", deep + "services:\n  a:\n    <<: *n40\n    image: x\n"), "image x");
+  expect_bounded(
+      "launches " + dir.file("e.yaml", "x: &m7\n" + many(15'000, key) + "y: &n\n  last: {image: x, command: " + kServe +
+                                           "}\nservices:\n  <<: [*m7, *n]\n"),
+      "image x");
+}
+
 // What a limit left out is told as such.
 // Each launch kept the whole file it stands in, and nodes read it again for each: 921 MB, and 10 seconds.
 TEST(Limits, LaunchesOfOneLongFile) {

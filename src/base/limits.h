@@ -129,11 +129,11 @@ inline constexpr std::size_t kMakeConditions = 200;  // one in another
 inline constexpr int kMakeDepth = 40;
 inline constexpr int kMakeCalls = 8;
 
-// Manifests. Aliases can make a small file endless. Turns are those of steps over a matrix.
+// Manifests. Aliases can make a small file endless: pairs that are looked at for all merges of a file. Turns are those
+// of steps over a matrix.
+inline constexpr std::size_t kYamlTreePairs = 400'000;
 inline constexpr std::size_t kYamlTreeBytes = std::size_t{1} << 20U;
-inline constexpr std::size_t kYamlTreePairs = 10'000;
 inline constexpr std::size_t kYamlGap = 400;  // bytes of indentation or escapes between two characters of a value
-inline constexpr int kYamlMergeDepth = 8;
 inline constexpr int kManifestDepth = 64;
 inline constexpr int kManifestNodes = 100'000;
 inline constexpr std::size_t kManifestWords = 20'000;

@@ -20,6 +20,7 @@ struct YamlNode {
   std::string text = {};
   std::vector<YamlNode*> items = {};
   std::vector<std::pair<YamlNode*, YamlNode*>> pairs = {};
+  std::vector<std::pair<YamlNode*, YamlNode*>> merged = {};  // by "<<", where a reader followed it
   YamlMark mark = {};
 };
 
@@ -37,6 +38,8 @@ class YamlDocument {
   // nullptr for a file without content.
   [[nodiscard]] YamlNode* root() const { return roots_.empty() ? nullptr : roots_.front(); }
   [[nodiscard]] const std::vector<YamlNode*>& roots() const { return roots_; }
+  // In the order in which they begin.
+  [[nodiscard]] std::deque<YamlNode>& nodes() { return nodes_; }
 
  private:
   struct Properties {

@@ -2,11 +2,12 @@
 #include "src/sources/yaml_tree.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "src/base/limits.h"
+#include "src/sources/yaml_merges.h"
 
 namespace preflight::sources {
 namespace {
@@ -17,41 +18,6 @@ constexpr std::size_t kMark = 64;
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 bool is_break(char c) { return c == '\n' || c == '\r'; }
-
-const python::YamlNode* value_at(const python::YamlNode& map, std::string_view key, int depth) {
-  if (map.kind != python::YamlNode::kMapping || depth > limits::kYamlMergeDepth) return nullptr;
-  const python::YamlNode* merged = nullptr;
-  for (const auto& [name, value] : map.pairs) {
-    if (name->kind != python::YamlNode::kScalar) continue;
-    if (name->text == key) return value;
-    if (name->text != "<<") continue;
-    if (value->kind == python::YamlNode::kMapping) {
-      merged = merged != nullptr ? merged : value_at(*value, key, depth + 1);
-    } else {
-      for (const python::YamlNode* item : value->items)
-        merged = merged != nullptr ? merged : value_at(*item, key, depth + 1);
-    }
-  }
-  return merged;
-}
-
-using Pairs = std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>>;
-
-// `steps`: pairs looked at, those that are known already included.
-void add_pairs(const python::YamlNode& map, int depth, std::set<std::string>& seen, std::size_t& steps, Pairs& out) {
-  if (map.kind != python::YamlNode::kMapping || depth > limits::kYamlMergeDepth || out.size() > limits::kYamlTreePairs)
-    return;
-  if ((steps += map.pairs.size()) > limits::kYamlPairs) return;
-  for (const auto& [name, value] : map.pairs) {
-    if (name->kind == python::YamlNode::kScalar && name->text != "<<" && seen.insert(name->text).second)
-      out.emplace_back(name, value);
-  }
-  for (const auto& [name, value] : map.pairs) {
-    if (name->kind != python::YamlNode::kScalar || name->text != "<<") continue;
-    add_pairs(*value, depth + 1, seen, steps, out);
-    for (const python::YamlNode* item : value->items) add_pairs(*item, depth + 1, seen, steps, out);
-  }
-}
 
 }  // namespace
 
@@ -87,7 +53,14 @@ ShellWord placed(std::string_view text, std::size_t from, const std::string& val
   return out;
 }
 
-const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) { return value_at(map, key, 0); }
+const python::YamlNode* value_of(const python::YamlNode& map, std::string_view key) {
+  for (const auto* pairs : {&map.pairs, &map.merged}) {
+    for (const auto& [name, value] : *pairs) {
+      if (name->kind == python::YamlNode::kScalar && name->text == key) return value;
+    }
+  }
+  return nullptr;
+}
 
 const python::YamlNode* at_path(const python::YamlNode* node, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -97,11 +70,15 @@ const python::YamlNode* at_path(const python::YamlNode* node, std::initializer_l
   return node;
 }
 
-Pairs pairs_of(const python::YamlNode& map) {
-  Pairs out;
-  std::set<std::string> seen;
-  std::size_t steps = 0;
-  add_pairs(map, 0, seen, steps, out);
+std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>> pairs_of(const python::YamlNode& map) {
+  std::vector<std::pair<const python::YamlNode*, const python::YamlNode*>> out;
+  std::unordered_set<std::string_view> seen;
+  for (const auto* pairs : {&map.pairs, &map.merged}) {
+    for (const auto& [name, value] : *pairs) {
+      if (name->kind == python::YamlNode::kScalar && name->text != "<<" && seen.insert(name->text).second)
+        out.emplace_back(name, value);
+    }
+  }
   return out;
 }
 
@@ -132,6 +109,7 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
     }
     if (starts.size() > limits::kYamlDocuments) return failure("this manifest has more documents than are read");
   }
+  std::size_t merged = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t from = tree.lines_[starts[i]];
     const std::size_t to = i + 1 < starts.size() ? tree.lines_[starts[i + 1]] : text.size();
@@ -140,10 +118,11 @@ Result<YamlTree> YamlTree::read(std::string_view text) {
       auto document =
           std::make_shared<python::YamlDocument>(python::yaml_text(std::string(text.substr(from, to - from))));
       if (document->root() == nullptr) continue;
+      follow_merges(*document, merged);
       tree.roots_.push_back(document->root());
       tree.parts_.push_back({std::move(document), first});
     } catch (const python::YamlFault& fault) {
-      return failure(fmt::format("this manifest cannot be read: {}", fault.message),
+      return failure(fmt::format("this file cannot be read: {}", fault.message),
                      fmt::format("{}:{}", fault.mark.line + first + 1, fault.mark.column + 1));
     }
   }

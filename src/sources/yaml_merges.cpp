@@ -1,0 +1,77 @@
+// Tested by tests/manifest_test.cpp and tests/limits_test.cpp.
+#include "src/sources/yaml_merges.h"
+
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "src/base/limits.h"
+
+namespace preflight::sources {
+namespace {
+
+using python::YamlNode;
+
+bool is_merge(const YamlNode& key) { return key.kind == YamlNode::kScalar && key.text == "<<"; }
+
+class Merges {
+ public:
+  explicit Merges(std::size_t& looked) : looked_(looked) {}
+
+  // What an alias names begins before the map that merges it, and is done; what stands in place is as deep as the text.
+  void follow(YamlNode& map) {
+    if (map.kind != YamlNode::kMapping || done_.contains(&map)) return;
+    std::unordered_set<std::string_view> seen;
+    for (const auto& [key, value] : map.pairs) {
+      if (!is_merge(*key)) continue;
+      if (seen.empty()) own_keys(map, seen);
+      open_.insert(&map);
+      take(*value, map, seen);
+      for (YamlNode* item : value->items) take(*item, map, seen);
+      open_.erase(&map);
+      done_.insert(&map);
+    }
+  }
+
+ private:
+  void own_keys(const YamlNode& map, std::unordered_set<std::string_view>& seen) {
+    look(map.pairs.size(), map);
+    for (const auto& [key, value] : map.pairs) {
+      if (key->kind == YamlNode::kScalar) seen.insert(key->text);
+    }
+  }
+
+  void take(YamlNode& from, YamlNode& map, std::unordered_set<std::string_view>& seen) {
+    if (from.kind != YamlNode::kMapping) return;
+    if (open_.contains(&from)) throw python::YamlFault{"ConstructorError", "a map merges itself", map.mark};
+    follow(from);
+    look(from.pairs.size() + from.merged.size(), map);
+    for (const auto* pairs : {&from.pairs, &from.merged}) {
+      for (const auto& pair : *pairs) {
+        if (pair.first->kind == YamlNode::kScalar && seen.insert(pair.first->text).second) map.merged.push_back(pair);
+      }
+    }
+  }
+
+  void look(std::size_t pairs, const YamlNode& map) {
+    looked_ += pairs;
+    if (looked_ <= limits::kYamlTreePairs) return;
+    throw python::YamlFault{std::string(limits::kOurs),
+                            fmt::format("its merges (<<) come to more than {} pairs", limits::kYamlTreePairs),
+                            map.mark};
+  }
+
+  std::size_t& looked_;
+  std::unordered_set<const YamlNode*> open_;
+  std::unordered_set<const YamlNode*> done_;
+};
+
+}  // namespace
+
+void follow_merges(python::YamlDocument& document, std::size_t& looked) {
+  Merges merges(looked);
+  for (YamlNode& node : document.nodes()) merges.follow(node);
+}
+
+}  // namespace preflight::sources
