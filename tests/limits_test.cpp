@@ -263,6 +263,37 @@ TEST(Limits, MergesOfManifests) {
       "image x");
 }
 
+// Whoever meets a limit is told: what lies behind it is never left out without a word.
+TEST(Limits, WhatIsLeftOutIsTold) {
+  const TemporaryDirectory dir;
+  const auto job = [](int i) {
+    return fmt::format(
+        "  j{}:\n    runs-on: x\n    strategy:\n      matrix:\n        a: [{}0]\n    steps:\n    - run: {} "
+        "--port ${{{{ matrix.a }}}}\n",
+        i, many(200, [](int n) { return fmt::format("{}, ", 3000 + n); }), kServe);
+  };
+  expect_bounded("launches " + dir.file("matrix.yaml", "on: push\njobs:\n" + many(2, job)),
+                 "the matrices of this file come to more than 256 launches: those behind them are not looked at");
+  const auto call = [](int) { return std::string("ServerArgs(model_path='a\n"); };
+  expect_bounded(
+      "launches " + dir.file("cut.log", many(12, call) + "server_args=ServerArgs(model_path='m', tp_size=3)\n"),
+      "cut off, as others before them: those behind them are not looked at");
+  const auto block = [](int i) { return std::string(static_cast<std::size_t>(i), ' ') + fmt::format("k{}:\n", i); };
+  expect_bounded("launches " + dir.file("deep.yaml", "on: push\n" + many(70, block) + std::string(70, ' ') +
+                                                         "run: " + kServe + "\n"),
+                 "deeper or farther down than is followed");
+  const std::string compose =
+      fmt::format("services:\n  a:\n    image: x\n    env_file: vars\n    command: {} --tp $TP\n", kServe);
+  const auto variable = [](int i) { return fmt::format("A{}=1\n", i); };
+  dir.file("vars", "A=1\n");
+  dir.file(".env", many(9'000, variable) + "TP=2\n");
+  expect_bounded("launches " + dir.file("compose.yaml", compose), ".env is longer than is followed (64 KiB)");
+  dir.file(".env", many(1'100, variable) + "TP=2\n");
+  expect_bounded("launches " + dir.file("compose.yaml", compose), "--tp 2");
+  dir.file("compose.override.yaml", "services:\n  a: [\n");
+  expect_bounded("launches " + dir.file("compose.yaml", compose), "compose.override.yaml is not read (");
+}
+
 // What a limit left out is told as such.
 // Each launch kept the whole file it stands in, and nodes read it again for each: 921 MB, and 10 seconds.
 TEST(Limits, LaunchesOfOneLongFile) {

@@ -34,8 +34,8 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   }
   if (!meant.empty()) {
     return {
-        "a launch is named here, and nothing runs it (a function that nobody calls, a text for another program, or "
-        "what stands behind an exit)",
+        "a launch is named here, and nothing runs it (a function that nobody calls, a text for another program, "
+        "what stands behind an exit, or deeper or farther down than is followed)",
         place_text(finder.place(meant.front()))};
   }
   if (kind == FileKind::kWords && python_tokens(text).size() >= limits::kPythonTokens)

@@ -135,7 +135,13 @@ void ManifestReader::overridden() {
   for (const char* file : {"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml",
                            "docker-compose.override.yaml"}) {
     const auto text = file_beside(source_.name, file);
-    const auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
+    const auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure(unread_beside(source_.name, file)));
+    if (!tree && !tree.error().message.empty()) {
+      finder_.note(
+          {"SH002",
+           fmt::format("{} is not read ({}): docker compose reads it with this file", file, tree.error().text()),
+           tree_.offset(*services_)});
+    }
     const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;
     const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;
     if (!is_map(services)) continue;

@@ -223,6 +223,8 @@ void ManifestReader::environments(const YamlNode& node, const Around& around, Va
 // Variables that compose fills in: of the environment it runs in, and of `.env`.
 void ManifestReader::read_dotenv() {
   const auto text = file_beside(source_.name, ".env");
+  if (const std::string why = unread_beside(source_.name, ".env"); !text && !why.empty())
+    finder_.note({"SH002", why + ": what it sets is not known", tree_.offset(*services_)});
   if (!text) return;
   for (const auto& [name, value] : variables_of(*text, source_.given, 0)) {
     if (value.unknowns.empty()) given_.try_emplace(name, value.text);

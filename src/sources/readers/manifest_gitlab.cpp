@@ -46,9 +46,21 @@ void ManifestReader::gitlab_pipeline(const YamlNode& root, const Around& around)
   }
 }
 
+// What is nested deeper, or is looked at more often, than is followed: jobs would be made of less than they are.
+bool ManifestReader::beyond(const YamlNode& node, int depth) {
+  if (depth <= limits::kManifestDepth && ++seen_ <= limits::kManifestNodes) return false;
+  if (!cut_)
+    finder_.note(
+        {"SH004",
+         "jobs here are made of one another deeper, or oftener, than is followed: give the launch as a command",
+         tree_.offset(node)});
+  cut_ = true;
+  return true;
+}
+
 // Hidden jobs that others are made of do not run themselves.
 void ManifestReader::note_templates(const YamlNode& node, int depth) {
-  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
+  if (beyond(node, depth)) return;
   for (const YamlNode* base : extended_jobs(node, false)) templates_.insert(base);
   for (const auto& [key, value] : node.pairs) {
     if (is_scalar(key) && key->text == "<<") {
@@ -81,7 +93,7 @@ std::vector<const YamlNode*> ManifestReader::extended_jobs(const YamlNode& job, 
 // A key of a job or of what it extends.
 const YamlNode* ManifestReader::job_part(const YamlNode& job, std::string_view key, int depth) {
   if (const YamlNode* own = value_of(job, key)) return own;
-  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return nullptr;
+  if (beyond(job, depth)) return nullptr;
   const auto bases = extended_jobs(job);
   for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
     if (const YamlNode* part = job_part(**base, key, depth + 1)) return part;
@@ -113,7 +125,7 @@ const YamlNode* ManifestReader::of_pipeline(std::string_view key) {
 
 // Variables as they are written: the job's own win over those of what it extends.
 void ManifestReader::job_variables(const YamlNode& job, Values& written, int depth) {
-  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
+  if (beyond(job, depth)) return;
   for (const YamlNode* base : extended_jobs(job)) job_variables(*base, written, depth + 1);
   const YamlNode* own = value_of(job, "variables");
   if (!is_map(own)) return;
@@ -168,7 +180,7 @@ void ManifestReader::matrix_variables(const YamlNode& job, Values& env) {
 
 // Lines of a script: lists in lists, and what `!reference [JOB, KEY]` names.
 void ManifestReader::script_lines(const YamlNode& node, ShellText& out, int depth) {
-  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) return;
+  if (beyond(node, depth)) return;
   if (is_scalar(&node)) {
     const ShellWord line = tree_.word(node);
     append(out, line);

@@ -89,6 +89,7 @@ class ManifestReader {
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
   void gitlab_pipeline(const YamlNode& root, const Around& around);
+  bool beyond(const YamlNode& node, int depth);
   void note_templates(const YamlNode& node, int depth);
   std::vector<const YamlNode*> extended_jobs(const YamlNode& job, bool tells = true);
   const YamlNode* job_part(const YamlNode& job, std::string_view key, int depth);
@@ -133,6 +134,7 @@ class ManifestReader {
   YamlTree& tree_;
   LaunchFinder& finder_;
   int seen_ = 0;
+  bool cut_ = false;       // told that a pipeline is followed in part
   std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
   ShellText script_;

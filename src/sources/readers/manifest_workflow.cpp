@@ -250,8 +250,16 @@ void ManifestReader::turns(const ShellText& script, const Around& around, const 
       inside.env.insert_or_assign(name, filled);
     }
     for (const std::string& name : columns) inside.env.erase("matrix." + name);
-    if (seen.insert(inside.when).second && ++turns_ <= limits::kMatrixTurns)
+    if (!seen.insert(inside.when).second) continue;
+    if (++turns_ <= limits::kMatrixTurns) {
       run_script(without_expressions(script, with), inside);
+    } else if (speaks(script) && told_.insert(script.origin.front()).second) {
+      finder_.note({"SH004",
+                    fmt::format("the matrices of this file come to more than {} launches: those behind them are not "
+                                "looked at",
+                                limits::kMatrixTurns),
+                    script.origin.front()});
+    }
   }
   if (around.matrix.empty()) run_script(without_expressions(script, env), context);
 }

@@ -4,11 +4,15 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
 
 namespace preflight::sources {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string_view trimmed(std::string_view text) {
   const auto from = text.find_first_not_of(" \t\r");
@@ -36,11 +40,24 @@ std::string plain_value(std::string_view value, bool& expands) {
   return out;
 }
 
+// Where a file stands that is one.
+std::optional<fs::path> place_beside(std::string_view source, std::string_view path) {
+  if (source.empty() || path.empty() || path.find('\0') != std::string_view::npos) return std::nullopt;
+  fs::path file = fs::path(source).parent_path() / fs::path(path);
+  std::error_code error;
+  return fs::is_regular_file(file, error) ? std::optional(std::move(file)) : std::nullopt;
+}
+
+bool is_long(const fs::path& file) {
+  std::error_code error;
+  return fs::file_size(file, error) > limits::kVariableFileBytes || error;
+}
+
 }  // namespace
 
 Values variables_of(std::string_view text, const Variables& known, std::size_t offset) {
   Values out;
-  for (std::size_t from = 0; from < text.size() && out.size() < limits::kVariableFileLines;) {
+  for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     std::string_view line = trimmed(text.substr(from, end - from));
     from = end + 1;
@@ -63,14 +80,19 @@ Values variables_of(std::string_view text, const Variables& known, std::size_t o
   return out;
 }
 
+std::string unread_beside(std::string_view source, std::string_view path) {
+  const auto file = place_beside(source, path);
+  if (!file) return {};
+  if (is_long(*file))
+    return fmt::format("{} is longer than is followed ({} KiB)", path, limits::kVariableFileBytes / 1024);
+  const auto text = read_text(file->string());
+  return text ? std::string() : text.error().text();
+}
+
 std::optional<std::string> file_beside(std::string_view source, std::string_view path) {
-  namespace fs = std::filesystem;
-  if (source.empty() || path.empty() || path.find('\0') != std::string_view::npos) return std::nullopt;
-  const fs::path file = fs::path(source).parent_path() / fs::path(path);
-  std::error_code error;
-  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > limits::kVariableFileBytes || error)
-    return std::nullopt;
-  auto text = read_text(file.string());
+  const auto file = place_beside(source, path);
+  if (!file || is_long(*file)) return std::nullopt;
+  auto text = read_text(file->string());
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 

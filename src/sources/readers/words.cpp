@@ -151,8 +151,13 @@ Result<bool> read_log(const SourceText& source, LaunchFinder& finder) {
   for (auto at = source.text.find(kCall); at != std::string_view::npos; at = source.text.find(kCall, at + 1)) {
     const auto call = logged_call(source.text, at);
     if (!call) {
-      finder.note({"SH004", "the values that the server logged here are cut off", at});
-      if (++cut_off == limits::kCutOffCalls) break;
+      const bool last = ++cut_off == limits::kCutOffCalls;
+      finder.note({"SH004",
+                   last ? "the values that the server logged here are cut off, as others before them: those behind "
+                          "them are not looked at"
+                        : "the values that the server logged here are cut off",
+                   at});
+      if (last) break;
       continue;
     }
     if (finder.error()) break;
