@@ -112,7 +112,7 @@ class Search {
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
         keep(least);
-      } else if (s.depth < kDeepest && best_ < 0.0) {
+      } else if (best_ < 0.0) {
         expand(s, t);
       }
     }
@@ -148,7 +148,7 @@ class Search {
   }
 
   void say_why_not() {
-    result_.none_because = open_.empty()
+    result_.none_because = open_.empty() && !cut_
                                ? std::string("no change of the options concerned leads to a launch without errors")
                                : fmt::format("the search gave up after {} attempts", result_.attempts);
     if (result_.remaining.empty()) return;
@@ -166,6 +166,10 @@ class Search {
   [[nodiscard]] bool is_good(const Trial& t) const { return t.errors.empty() && (take_doubts_ || t.doubts.empty()); }
 
   void expand(const State& s, const Trial& t) {
+    if (s.depth >= kDeepest) {
+      cut_ = true;
+      return;
+    }
     const std::string error = signature(t);
     // The same complaint after an edit that was to cure it: perhaps half of a cure, more likely none.
     const double stuck = s.depth > 0 && error == s.error ? 1.5 : 0.0;
@@ -173,7 +177,10 @@ class Search {
     const Situation situation{question_.release, s.groups, s.env, t.launch, wrong.front(), wrong};
     auto candidates = t.launch.outcome == Outcome::kUsage ? usage_candidates(situation) : value_candidates(situation);
     for (const Candidate& c : candidates) {
-      if (kept_bytes_ > limits::kFixBytes) return;  // a list so long that its variants alone fill the memory
+      if (kept_bytes_ > limits::kFixBytes) {  // a list so long that its variants alone fill the memory
+        cut_ = true;
+        return;
+      }
       State next = s;
       if (!apply(c, question_.release, next)) continue;
       const auto [key, first_sight] = seen_.insert(key_of(next));
@@ -302,6 +309,7 @@ class Search {
   FixSearch result_;
   std::size_t number_ = 0;
   std::size_t kept_bytes_ = 0;  // what the lists in open_ and seen_ take, about
+  bool cut_ = false;            // changes were left out that may have helped
   double first_cost_ = 0.0;
   double best_ = -1.0;  // cost of the smallest fix, negative: none yet
   std::vector<std::pair<double, CheckedFix>> found_;
