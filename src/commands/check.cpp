@@ -7,6 +7,7 @@
 
 #include "src/base/log.h"
 #include "src/commands/certainty.h"
+#include "src/base/limits.h"
 #include "src/commands/check_outputs.h"
 #include "src/commands/commands.h"
 #include "src/commands/doctor.h"
@@ -316,8 +317,9 @@ void keep_ignores(const CheckCommand& command, report::CheckRun& run) {
 void tell_untried(const CheckCommand& command) {
   if (command.tries->launches == 0) return;
   report::complain(fmt::format(
-      "remedies of the last {} launches were not tried: one run tries {} launches at most; check them apart",
-      command.tries->launches, command.tries->most));
+      "remedies of the last {} launches were not tried: one run tries {} launches at most, and one of {} words or more "
+      "counts as several; check them apart",
+      command.tries->launches, command.tries->most, limits::kWordsOfATry));
 }
 
 }  // namespace preflight::commands

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/embedded.h"
+#include "src/base/remembered.h"
 
 namespace preflight::facts {
 namespace {
@@ -54,10 +55,7 @@ std::size_t first_line_from(std::string_view table, std::string_view start) {
   return low;
 }
 
-}  // namespace
-
-ModelClass model_class(std::string_view architecture, Release release) {
-  if (architecture.find('"') != std::string_view::npos) return ModelClass::kNone;  // would reach into the line
+ModelClass looked_up(std::string_view architecture, Release release) {
   const std::string_view table = embedded::model_classes().front().text;
   const std::string start = fmt::format("{{\"name\": \"{}\",", architecture);
   for (std::size_t at = first_line_from(table, start); table.substr(at).starts_with(start);) {
@@ -68,6 +66,14 @@ ModelClass model_class(std::string_view architecture, Release release) {
     at = end + 1;
   }
   return ModelClass::kNone;
+}
+
+}  // namespace
+
+ModelClass model_class(std::string_view architecture, Release release) {
+  if (architecture.find('"') != std::string_view::npos) return ModelClass::kNone;  // would reach into the line
+  thread_local Remembered<ModelClass> known;
+  return known.of(fmt::format("{} {}", release.text(), architecture), [&] { return looked_up(architecture, release); });
 }
 
 std::optional<Release> first_release_after(Release release, std::string_view architecture, bool (*served)(ModelClass)) {

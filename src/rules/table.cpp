@@ -1,6 +1,7 @@
 // The rule table: the families in the order they are reported, and look-ups.
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 #include <vector>
 
 #include "preflight/rule.h"
@@ -44,9 +45,12 @@ constexpr AddedReference kAdded[] = {{"DET-2", "BK001"}};
 
 const Rule* find_rule(std::string_view id_or_ref) {
   const auto rules = all_rules();
-  for (const Rule& r : rules) {
-    if (r.id == id_or_ref) return &r;
-  }
+  static const auto by_id = [&] {
+    std::unordered_map<std::string_view, const Rule*> found;
+    for (const Rule& r : rules) found.emplace(r.id, &r);
+    return found;
+  }();
+  if (const auto rule = by_id.find(id_or_ref); rule != by_id.end()) return rule->second;
   if (id_or_ref.empty()) return nullptr;
   for (const Rule& r : rules) {
     if (std::find(r.refs.begin(), r.refs.end(), id_or_ref) != r.refs.end()) return &r;
