@@ -43,19 +43,25 @@ std::string why_malformed(const Value& item) {
   };
   constexpr Test is_text = [](const Value& v) { return v.is_string(); };
   constexpr Test is_amount = [](const Value& v) { return v.is_int() && v.as_int() >= 0; };
-  constexpr Test is_words = [](const Value& v) {
-    return v.is_list() && std::ranges::all_of(v.as_list(), [](const Value& word) { return word.is_string(); });
+  // A process is given neither words with a NUL byte nor variables without a name.
+  constexpr Test is_word = [](const Value& v) {
+    return v.is_string() && v.as_string().find('\0') == std::string::npos;
   };
+  constexpr Test is_words = [](const Value& v) { return v.is_list() && std::ranges::all_of(v.as_list(), is_word); };
   constexpr Test is_variables = [](const Value& v) {
     return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
-           std::ranges::none_of(v.as_dict(), [](const auto& kv) { return kv.second.is_list() || kv.second.is_dict(); });
+           std::ranges::none_of(v.as_dict(), [](const auto& kv) {
+             return kv.first.empty() || kv.first.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
+                    kv.second.is_list() || kv.second.is_dict() || (kv.second.is_string() && !is_word(kv.second));
+           });
   };
-  static constexpr std::array<Key, 6> kKeys{{{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
-                                             {"args", is_words, "a list of texts"},
-                                             {"model", is_text, "text"},
-                                             {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
-                                             {"env", is_variables, "an object of single values, 512 at most"},
-                                             {"config", is_text, "text"}}};
+  static constexpr std::array<Key, 6> kKeys{
+      {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
+       {"args", is_words, "a list of texts, none with a NUL byte"},
+       {"model", is_text, "text"},
+       {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
+       {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
+       {"config", is_text, "text"}}};
   static constexpr std::array<Key, 5> kDeviceKeys{
       {{"memory_mib", is_amount, "a whole number"},
        {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
