@@ -86,6 +86,8 @@ inline constexpr std::int64_t kOptionCount = std::int64_t{1} << 30U;
 // Files of a folder, and bytes of one.
 inline constexpr std::size_t kFiles = 5'000;
 inline constexpr std::uintmax_t kFileBytes = std::uintmax_t{1} << 20U;
+// Of longer ones, bytes that are searched for a launch in a run: where one is, or may be, that is told.
+inline constexpr std::size_t kSearchedBytes = std::size_t{256} << 20U;
 // Launches of a file, and nodes of a launch.
 inline constexpr std::size_t kLaunches = 1'000;
 inline constexpr int kLaunchNodes = 1'024;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -42,6 +43,7 @@ int become(const std::vector<std::string>& words) {
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's type
   argv.push_back(nullptr);
   report::flush_all();
+  std::signal(SIGXFSZ, SIG_DFL);  // as it was for us
   execvp(argv.front(), argv.data());
   const int error = errno;
   report::complain(fmt::format("cannot run {}: {}", words.front(), std::strerror(error)));

@@ -30,7 +30,7 @@ tl::unexpected<Error> system_failure(const std::string& path) {
 }
 
 Result<bool> write_in_place(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return system_failure(path);
   const bool written = write_all(fd, text);
   auto why = system_failure(path);
@@ -52,8 +52,9 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return failure("cannot be written: it is a directory", path);
   if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, shown);
-  // A link stays a link: its target is replaced.
+  // A link stays a link: its target is replaced, or made.
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  if (!real && lstat(path.c_str(), &status) == 0) return write_in_place(path, shown);
   const std::string target = real ? real.get() : path;
   std::string temporary = target + ".XXXXXX";
   const int fd = mkstemp(temporary.data());

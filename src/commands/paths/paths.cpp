@@ -3,10 +3,13 @@
 
 #include <glob.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -35,9 +38,43 @@ bool is_left_out(const std::string& name) {
          (name.starts_with('.') && name.ends_with("cache"));
 }
 
-// Files below a directory, in order of their names.
-Result<std::vector<std::string>> below(const std::string& path) {
-  std::vector<std::string> out;
+// A file that was come upon, and why it is not read; "" where it is.
+ReadFile found_file(std::string name, std::string why_not = {}) {
+  return {.name = std::move(name), .text = {}, .launches = {}, .why_none = std::move(why_not)};
+}
+
+// Looks for a launch in files that are longer than is read in a folder; those that hold other bytes than text have
+// none.
+class LongFiles {
+ public:
+  // Whether it may hold one: where nobody looked any more, it may.
+  bool may_hold_a_launch(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string block(kBlock, '\0');
+    std::string text;
+    for (bool first = true; in.read(block.data(), static_cast<std::streamsize>(kBlock)) || in.gcount() > 0;
+         first = false) {
+      const auto bytes = static_cast<std::size_t>(in.gcount());
+      if (first && block.substr(0, std::min(bytes, kBeginning)).find('\0') != std::string::npos) return false;
+      if ((searched_ += bytes) > limits::kSearchedBytes) return true;
+      text = text.substr(text.size() - std::min(text.size(), kOverlap)) + block.substr(0, bytes);
+      if (commands::may_hold_a_launch(text)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kBlock = std::size_t{1} << 20U;
+  static constexpr std::size_t kBeginning = 4'096;
+  static constexpr std::size_t kOverlap = 32;  // longer than what is looked for
+  std::size_t searched_ = 0;
+};
+
+// Files below a directory, in order of their names; those that are not read, too, where they may hold a launch.
+Result<std::vector<ReadFile>> below(const std::string& path) {
+  if (access(path.c_str(), R_OK | X_OK) != 0) return failure("this folder cannot be read", path);
+  std::vector<ReadFile> out;
+  LongFiles long_files;
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
@@ -47,13 +84,18 @@ Result<std::vector<std::string>> below(const std::string& path) {
       it.disable_recursion_pending();
       continue;
     }
-    if (folder || !it->is_regular_file(error) || it->file_size(error) > limits::kFileBytes) continue;
-    out.push_back(it->path().string());
+    if (folder && access(it->path().c_str(), R_OK | X_OK) != 0)
+      out.push_back(found_file(it->path().string(), "this folder cannot be read"));
+    if (folder || !it->is_regular_file(error)) continue;
+    if (it->file_size(error) <= limits::kFileBytes)
+      out.push_back(found_file(it->path().string()));
+    else if (long_files.may_hold_a_launch(it->path().string()))
+      out.push_back(found_file(it->path().string(), "longer than is read in a folder, 1 MiB: name it to have it read"));
     if (out.size() > limits::kFiles)
       return failure(fmt::format("more than {} files: name the folders that hold launches", limits::kFiles), path);
   }
   if (error) return failure(error.message(), path);
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out, {}, &ReadFile::name);
   return out;
 }
 
@@ -65,47 +107,62 @@ std::vector<std::string> matching(const std::string& pattern) {
   return out;
 }
 
+// All files that one path names, unread.
+Result<std::vector<ReadFile>> files_of(const std::string& path) {
+  std::error_code ignored;
+  if (path != "-" && fs::is_directory(path, ignored)) return below(path);
+  if (path == "-" || fs::exists(path, ignored)) {
+    ReadFile file = found_file(path);
+    file.named = true;
+    return std::vector<ReadFile>{std::move(file)};
+  }
+  if (path.size() > PATH_MAX) return failure("longer than any path", path.substr(0, kShown) + "…");
+  const auto names = matching(path);
+  if (names.empty() || names.front() == path) return failure("there is no such file", path);  // a link to none
+  std::vector<ReadFile> files;
+  for (const std::string& name : names) {
+    if (!fs::is_directory(name, ignored)) files.push_back(found_file(name));
+  }
+  return files;
+}
+
+// Reads the file and what it starts; false where it is none of our business.
+Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
+  auto text = read_text(file.name, true);
+  if (!text && file.named) return tl::make_unexpected(text.error());
+  if (!text) {
+    file.why_none = text.error().message;
+    return true;
+  }
+  if (!file.named && !may_hold_a_launch(*text)) return false;
+  file.text = std::move(*text);
+  const bool input = file.name == "-";
+  if (input) file.name = "standard input";
+  auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.unrelated);
+  if (launches) {
+    file.launches = std::move(*launches);
+  } else {
+    file.why_none = launches.error().text();
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
   std::vector<ReadFile> files;
   for (const std::string& path : paths) {
-    std::error_code ignored;
-    if (path == "-" || fs::is_regular_file(path, ignored) || fs::exists(path, ignored)) {
-      if (path == "-" || !fs::is_directory(path, ignored)) {
-        files.push_back({.name = path, .named = true, .text = {}, .launches = {}, .why_none = {}});
-        continue;
-      }
-      auto found = below(path);
-      if (!found) return tl::make_unexpected(found.error());
-      for (std::string& name : *found)
-        files.push_back({.name = std::move(name), .text = {}, .launches = {}, .why_none = {}});
-      continue;
-    }
-    if (path.size() > PATH_MAX) return failure("longer than any path", path.substr(0, kShown) + "…");
-    const auto found = matching(path);
-    if (found.empty()) return failure("there is no such file", path);
-    for (const std::string& name : found) {
-      if (!fs::is_directory(name, ignored)) files.push_back({.name = name, .text = {}, .launches = {}, .why_none = {}});
-    }
+    auto found = files_of(path);
+    if (!found) return tl::make_unexpected(found.error());
+    std::ranges::move(*found, std::back_inserter(files));
   }
   if (files.size() > limits::kFiles)
     return failure(fmt::format("more than {} files: give them in several runs", limits::kFiles));
   std::vector<ReadFile> out;
   for (ReadFile& file : files) {
-    auto text = read_text(file.name, true);
-    if (!text && file.named) return tl::make_unexpected(text.error());
-    if (!text || (!file.named && !may_hold_a_launch(*text))) continue;
-    file.text = std::move(*text);
-    const bool input = file.name == "-";
-    if (input) file.name = "standard input";
-    auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.unrelated);
-    if (launches) {
-      file.launches = std::move(*launches);
-    } else {
-      file.why_none = launches.error().text();
-    }
-    out.push_back(std::move(file));
+    const auto taken = file.why_none.empty() ? take_in(file, variables) : Result<bool>(true);
+    if (!taken) return tl::make_unexpected(taken.error());
+    if (*taken) out.push_back(std::move(file));
   }
   return out;
 }

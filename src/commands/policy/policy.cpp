@@ -191,7 +191,8 @@ std::string found_above() {
   const char* home = std::getenv("HOME");
   for (;; directory = directory.parent_path()) {
     const fs::path file = directory / kName;
-    if (fs::is_regular_file(file, error)) return file.string();
+    // Whatever stands there is meant as one: what cannot be read is told, and never taken for none.
+    if (fs::exists(fs::symlink_status(file, error))) return file.string();
     const bool last = fs::exists(directory / ".git", error) || (home != nullptr && directory == home);
     if (last || directory == directory.parent_path()) return {};
   }
