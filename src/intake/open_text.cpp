@@ -224,7 +224,8 @@ class Literals {
         close = behind_brackets(at + 1, end);
       } else if (c == '"' || c == '`' || (c == '\'' && (at == 0 || !is_in_part(text_[at - 1])))) {
         // A substitution in quotes has quotes of its own.
-        close = std::min({text_.find(c, at + 1), text_.find("$(", at + 1), end});
+        close = std::min(text_.find(c, at + 1), end);
+        close = at + 1 + std::min(text_.substr(at + 1, close - at - 1).find("$("), close - at - 1);
       } else {
         continue;
       }
