@@ -172,6 +172,7 @@ std::vector<Subcommand> subcommands(Flags& f) {
          for (const char* name : {"--opencl-device", "--kernel-timeout", "--kernel-from"}) {
            app.get_option(name)->needs(conformance);
          }
+         add_large_cases_option(app, f.kernels, "--conformance");
        },
        [&f](const Words&) {
          return f.conformance ? run_conformance(f.kernels, f.kernel_cases) : list_kernels(f.programs, f.kernel_cases);

@@ -42,6 +42,14 @@ def fill(part, head="", tail="", size=SIZE):
         i += 1
 
 
+# Case lines that are just within the limits of src/base/limits.h, each by what it has most of.
+KERNEL_CASES = ("mla_decode --heads 128 --cache-seqlens 13000", "paged_decode --heads 8 --kv-heads 8 --cache-seqlens 52000",
+                "paged_decode --heads 8 --kv-heads 8 --kv-splits 1200 --cache-seqlens 500x20",
+                "kv_indices --page 1 --cache-seqlens 3000x3000", "merge_state --tokens 8192 --heads 32 --head-dim 64",
+                "mrope --tokens 6144 --heads 16 --kv-heads 8", "gated_delta_step --heads 16 --v-heads 32 --query-lens 1x28",
+                "gated_delta_chunk --heads 16 --v-heads 32 --query-lens 400",
+                "causal_conv1d --heads 16 --v-heads 32 --query-lens 500 --window 100")
+
 CASES = {}  # name -> (words of the program, {file: text or bytes}, standard input); $D is the files' folder
 
 
@@ -543,6 +551,21 @@ def hardening(program):
             "stack not executable": re.search(r"GNU_STACK +[0-9a-fx ]+ RW ", segments) is not None, "no writable code": "RWE" not in segments}
 
 
+def kernel_cases(program):
+    """What cases within the limit take, where a device runs them: compiled before, as all but the first run of a shape is."""
+    lines = ["", "A kernel case is counted before anything of it is made: the memory that is held for it, 512 MiB at most, and steps of about a",
+             "nanosecond, 4 billion at most. A line that comes to more is refused with status 2; `--large-cases` beside `--case` or",
+             "`--conformance` lets it have 6 GiB and 24 billion steps, which some rows of published tests need. What a launch of a known model plans is",
+             "within the ordinary limit. Of lines just within it, on a CPU:", "", "| case | seconds | MiB |", "|---|---|---|"]
+    with tempfile.TemporaryDirectory() as folder:
+        open(os.path.join(folder, "given"), "w").close()
+        for case_line in KERNEL_CASES:
+            for _ in range(2):
+                r = SMALL.run([program, "check", "--case", case_line], folder)
+            lines.append(f"| `{case_line}` | " + (f"{r['seconds']:.1f} | {r['mib']:.0f} |" if r["status"] == 0 else f"not run: status {r['status']} | |"))
+    return lines
+
+
 def write(program, rows):
     lines = ["# What inputs cost, and how the program is linked", "", "<!-- Written by tests/worst_inputs.py PROGRAM --write; do not edit. -->", "",
              f"The dearest 20 of {len(rows)} inputs of up to {SIZE:,} bytes (arguments: 120,000), made to cost as much as they can: processor time on",
@@ -552,6 +575,7 @@ def write(program, rows):
     for r in rows[:20]:
         command = CASES[r["name"]][0]
         lines.append(f"| {r['name']} | `{command if len(command) < 60 else command[:50] + '…'}` | {r['seconds']:.2f} | {r['mib']:.0f} | {r['status']} |")
+    lines += kernel_cases(program)
     lines += ["", "The release binary, as `readelf` tells:", "", "| property | |", "|---|---|"]
     lines += [f"| {name} | {'yes' if holds else 'no'} |" for name, holds in hardening(program).items()]
     with open(PAGE, "w") as f:

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,7 +122,10 @@ Result<KernelCase> parse_case(std::string_view line);
 std::string print_case(const KernelCase& kernel_case);
 
 // A file of case lines: '#' starts a comment, a trailing backslash joins the next line, blank lines are ignored. A line
-// with braces stands for several: `--page {16|32} --heads {1|3}` is four cases; an alternative may be empty.
-Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file);
+// with braces stands for several: `--page {16|32} --heads {1|3}` is four cases; an alternative may be empty. `refuse`
+// may say why a case is not taken; "" where it is.
+using RefuseCase = std::function<std::string(const KernelCase&)>;
+Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file,
+                                            const RefuseCase& refuse = {});
 
 }  // namespace preflight

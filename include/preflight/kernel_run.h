@@ -76,6 +76,7 @@ struct RunOptions {
   int emulated_lanes = 0;        // with it: those of Intel's engine, its sub-groups of 16 or 8 emulated
   int defect = 0;                // plant this defect (src/kernels/defects.h); 0 = none
   bool stop_at_failure = false;  // skip the cases after the first that fails
+  bool large_cases = false;      // run those, too, that take seconds and gigabytes
 };
 
 struct Timing {
@@ -156,6 +157,7 @@ struct PeerChoice {
   std::string backend = "triton";  // SGLang's decode backend, which decides whose kernels a launch runs
   bool drafts = true;              // whether steps of several tokens occur: they are the check of a draft
   double seconds = 300.0;          // without an answer; an interpreted kernel takes long
+  bool large_cases = false;        // as in RunOptions
 };
 KernelReport run_cases_by_peer(const std::vector<KernelCase>& cases, const PeerChoice& choice,
                                const RunObserver& observer = {});

@@ -58,11 +58,19 @@ inline constexpr std::size_t kYamlNodes = 50'000;
 inline constexpr std::size_t kYamlDocuments = 1'000;
 inline constexpr std::size_t kYamlPairs = 100'000;
 
-// Kernel cases of one file, as text: braces multiply them.
-inline constexpr std::size_t kCaseBytes = std::size_t{16} << 20U;
-// The sample batch of one case: it is made, handed to the device and judged, some five times its size in all. What a
-// launch plans for a hundred KV heads and a long window is within it, so that this limit leaves no launch unchecked.
-inline constexpr std::int64_t kSampleBytes = std::int64_t{1'024} << 20U;
+// Kernel cases of one file, as text and by number: braces multiply them; and requests that all of them name.
+inline constexpr std::size_t kCaseBytesOfText = std::size_t{16} << 20U;
+inline constexpr std::size_t kCases = 20'000;
+inline constexpr std::size_t kCaseRequests = std::size_t{1} << 20U;
+// A number of a case line: no tensor has a longer side.
+inline constexpr std::int64_t kCaseNumber = std::int64_t{1} << 31U;
+// What one case may take, counted before anything of it is made (src/sample/sample_size.h): the memory that is held for
+// it, and nanoseconds of a slow core, about. All that a launch of any known model plans is within it, so that no launch
+// is left unchecked; rows of published tests need more, and get it where --large-cases is given.
+inline constexpr std::int64_t kCaseBytes = std::int64_t{512} << 20U;
+inline constexpr std::int64_t kCaseSteps = 4'000'000'000;
+inline constexpr std::int64_t kLargeCaseBytes = std::int64_t{6} << 30U;
+inline constexpr std::int64_t kLargeCaseSteps = 24'000'000'000;
 
 // The search for fixes: argument lists longer than that are not searched, and the lists that it keeps in mind may hold
 // so many bytes in all.

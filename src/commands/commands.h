@@ -47,6 +47,7 @@ struct KernelOptions {
   std::optional<std::uint64_t> seed;
   bool progress = false;                          // a line on standard error while cases run
   ProcessLimits limits;                           // --kernel-timeout
+  bool large_cases = false;                       // --large-cases
   bool own = true;                                // our own kernels
   std::optional<PeerChoice> peer = std::nullopt;  // --kernel-from: others, too, or in their place
   std::string inject;  // --inject: a defect's id, or "all"; then the absence of a device counts, too

@@ -31,6 +31,8 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   if (const Kernel* found = find_kernel(kernel_case->kernel); found != nullptr && found->why_not != nullptr) {
     if (const std::string reason = found->why_not(*kernel_case); !reason.empty()) return refuse_case(reason);
   }
+  const std::string reason = why_too_large(*kernel_case, kernel.large_cases);
+  if (!reason.empty()) return refuse_case(reason);
   Report report;
   report.launch.args.release = supported_releases().back();
   report.device_required = true;
@@ -39,8 +41,8 @@ int run_one_case(const std::string& case_line, const KernelOptions& kernel, cons
   report.own_asked = kernel.own;
   if (kernel.peer) report.peer = run_cases_by_peer({*kernel_case}, *kernel.peer);
   if (kernel.own) {
-    KernelReport done =
-        run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")}, RunOptions{}, kernel.limits);
+    KernelReport done = run_cases_apart({*kernel_case}, DeviceChoice{kernel.device.value_or("")},
+                                        {.large_cases = kernel.large_cases}, kernel.limits);
     if (!done.error && !done.cases.empty()) {
       const CaseReport& c = done.cases.front();
       const bool ran = c.fault || (c.verdict.word != VerdictWord::kSkipped && c.verdict.word != VerdictWord::kError);

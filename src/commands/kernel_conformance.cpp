@@ -6,15 +6,17 @@
 #include "src/report/complaint.h"
 #include "src/report/print.h"
 #include "src/report/report_json.h"
+#include "preflight/kernel.h"
 
 namespace preflight::commands {
 namespace {
 
-Result<std::vector<KernelCase>> cases_of(const std::string& path) {
+Result<std::vector<KernelCase>> cases_of(const std::string& path, bool large) {
   if (path.empty()) return built_in_cases();
   const auto text = read_text(path, true);
   if (!text) return tl::make_unexpected(text.error());
-  auto cases = parse_cases(*text, path == "-" ? "standard input" : path);
+  auto cases = parse_cases(*text, path == "-" ? "standard input" : path,
+                           [large](const KernelCase& c) { return why_too_large(c, large); });
   if (cases && cases->empty()) return failure(path + ": no case line in it");
   return cases;
 }
@@ -62,7 +64,7 @@ Exit finished(const KernelReport& done, std::string_view from) {
 }  // namespace
 
 int judge_conformance(const std::string& case_file, const KernelOptions& kernel) {
-  const auto cases = cases_of(case_file);
+  const auto cases = cases_of(case_file, kernel.large_cases);
   if (!cases) {
     report::complain(cases.error().text());
     return kBadInput;
@@ -70,7 +72,8 @@ int judge_conformance(const std::string& case_file, const KernelOptions& kernel)
   Exit status = kOk;
   if (kernel.own) {
     const DeviceChoice device{kernel.device.value_or("")};
-    status = finished(run_cases_apart(*cases, device, RunOptions{}, kernel.limits, printer("opencl")), "opencl");
+    const RunOptions options{.large_cases = kernel.large_cases};
+    status = finished(run_cases_apart(*cases, device, options, kernel.limits, printer("opencl")), "opencl");
   }
   if (kernel.peer) {
     const std::string& from = kernel.peer->from;

@@ -431,6 +431,11 @@ void add_kernel_options(CLI::App& app, CheckFlags& flags) {
       ->type_name("WHOSE");
 }
 
+void add_large_cases_option(CLI::App& app, CheckFlags& flags, const std::string& of) {
+  app.add_flag("--large-cases", flags.large_cases, "Run case lines that take up to half a minute and 6 GiB, too")
+      ->needs(app.get_option(of));
+}
+
 void add_gate_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--fail-on", flags.fail_on,
                  "Lowest severity that fails: error, warning, change, info, never (default: error; with "
@@ -504,6 +509,7 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   app.add_option("--case", flags.case_line, "Run one case line exactly, as a failure printed it")
       ->excludes(no_kernel)
       ->excludes(batch);
+  add_large_cases_option(app, flags, "--case");
 }
 
 std::string_view first_given(std::initializer_list<std::pair<bool, std::string_view>> options) {
@@ -608,6 +614,7 @@ Result<void> choose_kernels(const CheckFlags& flags, KernelOptions& kernel) {
         fmt::format("--kernel-from {}: name an interpreter behind the colon, or none for python3", flags.kernel_from));
   }
   if (flags.timeout_given) peer.seconds = flags.kernel_timeout;
+  peer.large_cases = flags.large_cases;
   kernel.own = who == "both";
   if (!kernel.own && !flags.inject.empty()) {
     return failure("--inject plants a defect into our own kernels: --kernel-from both runs them, too");
@@ -652,6 +659,7 @@ Result<KernelOptions> kernel_options(const CheckFlags& flags, bool required) {
     return failure(fmt::format("--kernel-timeout {:g}: expected seconds, more than 0", flags.kernel_timeout));
   }
   kernel.limits.seconds = flags.kernel_timeout;
+  kernel.large_cases = flags.large_cases;
   kernel.progress = isatty(STDERR_FILENO) != 0;
   if (auto chosen = choose_kernels(flags, kernel); !chosen) return tl::make_unexpected(chosen.error());
   if (auto idle = idle_kernel_option(flags, kernel); !idle) return tl::make_unexpected(idle.error());

@@ -75,6 +75,7 @@ struct CheckFlags {
   bool timeout_given = false;
   std::string kernel_from = "opencl";
   std::string case_line;
+  bool large_cases = false;
   std::vector<std::string> paths;
   std::vector<std::string> outputs;
   std::vector<std::string> select;
@@ -108,6 +109,8 @@ void add_gate_options(CLI::App& app, CheckFlags& flags);
 void add_device_options(CLI::App& app, CheckFlags& flags);
 // The same, and whose kernels run.
 void add_kernel_options(CLI::App& app, CheckFlags& flags);
+// Beside the option that names case lines.
+void add_large_cases_option(CLI::App& app, CheckFlags& flags, const std::string& of);
 
 // The launch, the release and the output that the flags ask for.
 Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::string> arguments);

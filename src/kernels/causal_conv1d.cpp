@@ -59,7 +59,7 @@ const Kernel kKernel{
     .source = "causal_conv1d.cl",
     .why_not = why_not,
     .sample = sample::causal_conv1d,
-    .sample_bytes = sample::causal_conv1d_bytes,
+    .sample_size = sample::causal_conv1d_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::causal_conv1d,

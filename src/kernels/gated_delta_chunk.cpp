@@ -73,7 +73,7 @@ const Kernel kKernel{
     .source = "gated_delta_chunk.cl",
     .why_not = why_not,
     .sample = sample::gated_delta_chunk,
-    .sample_bytes = sample::gated_delta_chunk_bytes,
+    .sample_size = sample::gated_delta_chunk_size,
     .workspace_bytes = workspace_bytes,
     .build_options = build_options,
     .launch = launch,

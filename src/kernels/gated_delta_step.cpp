@@ -42,7 +42,7 @@ const Kernel kKernel{
     .source = "gated_delta_step.cl",
     .why_not = why_not,
     .sample = sample::gated_delta_step,
-    .sample_bytes = sample::gated_delta_step_bytes,
+    .sample_size = sample::gated_delta_step_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::gated_delta_step,

@@ -57,7 +57,7 @@ const Kernel kKernel{
     .source = "kv_indices.cl",
     .why_not = why_not,
     .sample = sample::kv_indices,
-    .sample_bytes = sample::kv_indices_bytes,
+    .sample_size = sample::kv_indices_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::kv_indices,

@@ -54,7 +54,7 @@ const Kernel kKernel{
     .source = "local_decode.cl",
     .why_not = why_not,
     .sample = sample::local_decode,
-    .sample_bytes = sample::local_decode_bytes,
+    .sample_size = sample::local_decode_size,
     .workspace_bytes = [](const KernelCase& c) { return paged_decode::kKernel.workspace_bytes(c); },
     .build_options = [](const KernelCase& c,
                         const DeviceInfo& device) { return paged_decode::kKernel.build_options(c, device); },

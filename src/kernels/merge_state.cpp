@@ -54,7 +54,7 @@ const Kernel kKernel{
     .source = "merge_state.cl",
     .why_not = why_not,
     .sample = sample::merge_state,
-    .sample_bytes = sample::merge_state_bytes,
+    .sample_size = sample::merge_state_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::merge_state,

@@ -122,7 +122,7 @@ const Kernel kKernel{
     .source = "mla_decode.cl",
     .why_not = why_not,
     .sample = sample::mla_decode,
-    .sample_bytes = sample::mla_decode_bytes,
+    .sample_size = sample::mla_decode_size,
     .workspace_bytes = workspace_bytes,
     .build_options = build_options,
     .launch = launch,

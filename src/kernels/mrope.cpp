@@ -67,7 +67,7 @@ const Kernel kKernel{
     .source = "mrope.cl",
     .why_not = why_not,
     .sample = sample::mrope,
-    .sample_bytes = sample::mrope_bytes,
+    .sample_size = sample::mrope_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::mrope,

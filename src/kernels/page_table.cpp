@@ -35,7 +35,7 @@ const Kernel kKernel{
     .source = "page_table.cl",
     .why_not = why_not,
     .sample = sample::page_table,
-    .sample_bytes = sample::page_table_bytes,
+    .sample_size = sample::page_table_size,
     .build_options = build_options,
     .launch = launch,
     .reference = reference::page_table,

@@ -156,7 +156,7 @@ const Kernel kKernel{
     .source = "paged_decode.cl",
     .why_not = why_not,
     .sample = sample::paged_decode,
-    .sample_bytes = sample::paged_decode_bytes,
+    .sample_size = sample::paged_decode_size,
     .workspace_bytes = workspace_bytes,
     .build_options = build_options,
     .launch = launch,

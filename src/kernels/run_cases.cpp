@@ -67,14 +67,14 @@ Execution execute_whole(const Kernel& kernel, KernelRun& run) {
 // A case before the device takes it: whether it runs, and its sample batch, made in a thread of its own.
 class Preparation {
  public:
-  explicit Preparation(const KernelCase& kernel_case) : kernel_(find_kernel(kernel_case.kernel)) {
+  Preparation(const KernelCase& kernel_case, bool large) : kernel_(find_kernel(kernel_case.kernel)) {
     if (kernel_ == nullptr) {
       skip_ = fmt::format("no kernel {} in this build", kernel_case.kernel);
       return;
     }
     skip_ = tensor_parallel::why_not(kernel_case);
     if (skip_.empty()) skip_ = kernel_->why_not(tensor_parallel::rank_case(kernel_case));
-    if (skip_.empty()) skip_ = why_too_large(*kernel_, kernel_case);
+    if (skip_.empty()) skip_ = why_too_large(kernel_case, large);
     if (!skip_.empty()) return;
     batch_ = std::async(std::launch::async, [kernel = kernel_, kernel_case] { return kernel->sample(kernel_case); });
   }
@@ -165,7 +165,7 @@ KernelReport run_cases(const std::vector<KernelCase>& cases, const DeviceChoice&
   std::optional<Preparation> next;
   const auto prepare = [&](std::size_t i) {
     next.reset();
-    if (i < cases.size()) next.emplace(cases[i]);
+    if (i < cases.size()) next.emplace(cases[i], options.large_cases);
   };
   prepare(0);
   try {

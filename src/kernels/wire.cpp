@@ -165,7 +165,8 @@ std::string print(const Request& request) {
                   {"plain_tiles", o.plain_tiles},
                   {"emulated_lanes", o.emulated_lanes},
                   {"defect", o.defect},
-                  {"stop_at_failure", o.stop_at_failure}});
+                  {"stop_at_failure", o.stop_at_failure},
+                  {"large_cases", o.large_cases}});
 }
 
 Result<Request> parse_request(const std::string& text) {
@@ -183,6 +184,7 @@ Result<Request> parse_request(const std::string& text) {
     json.at("emulated_lanes").get_to(request.options.emulated_lanes);
     json.at("defect").get_to(request.options.defect);
     json.at("stop_at_failure").get_to(request.options.stop_at_failure);
+    json.at("large_cases").get_to(request.options.large_cases);
     return request;
   } catch (const std::exception& e) {
     return failure(e.what());

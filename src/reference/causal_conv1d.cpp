@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "preflight/reference.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 namespace {
@@ -44,7 +45,7 @@ std::vector<Expected> causal_conv1d(const SampleBatch& batch) {
       std::copy(sequence.end() - before, sequence.end(), kept);
     }
   }
-  return {y, pool};
+  return handed_over(std::move(y), std::move(pool));
 }
 
 }  // namespace preflight::reference

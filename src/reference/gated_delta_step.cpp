@@ -5,6 +5,7 @@
 // A request without a slot starts from zeros and leaves the pool alone; so is every slot that nobody owns.
 // Checked in tests/kernels/reference_test.cpp against the chunked form.
 #include "src/reference/gated_delta.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -57,7 +58,7 @@ std::vector<Expected> gated_delta_step(const SampleBatch& batch) {
       }
     }
   }
-  return {o, pool, sizes};
+  return handed_over(std::move(o), std::move(pool), std::move(sizes));
 }
 
 }  // namespace preflight::reference

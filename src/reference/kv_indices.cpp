@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "preflight/reference.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -36,7 +37,7 @@ std::vector<Expected> kv_indices(const SampleBatch& batch) {
     covered.values.push_back(static_cast<double>(seqlen));
   }
   indices.values.resize(static_cast<std::size_t>(shape_of("kv_indices")[0]), kUnwritten);
-  return {indptr, indices, last, tiles, covered};
+  return handed_over(std::move(indptr), std::move(indices), std::move(last), std::move(tiles), std::move(covered));
 }
 
 }  // namespace preflight::reference

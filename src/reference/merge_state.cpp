@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "preflight/reference.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -13,6 +14,7 @@ std::vector<Expected> merge_state(const SampleBatch& batch) {
   const std::int64_t dim = kernel_case.head_dim;
   Expected out{"out", {}};
   Expected lse{"lse", {}};
+  out.values.reserve(static_cast<std::size_t>(kernel_case.tokens * kernel_case.num_q_heads * dim));
   for (std::int64_t row = 0; row < kernel_case.tokens * kernel_case.num_q_heads; ++row) {
     const double s[] = {batch.input("s_a").get(row), batch.input("s_b").get(row)};
     const double mass[] = {std::isfinite(s[0]) ? std::exp(s[0]) : 0.0, std::isfinite(s[1]) ? std::exp(s[1]) : 0.0};
@@ -25,7 +27,7 @@ std::vector<Expected> merge_state(const SampleBatch& batch) {
       out.values.push_back(total > 0.0 ? sum / total : 0.0);
     }
   }
-  return {out, lse};
+  return handed_over(std::move(out), std::move(lse));
 }
 
 }  // namespace preflight::reference

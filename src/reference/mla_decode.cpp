@@ -8,6 +8,7 @@
 
 #include "preflight/reference.h"
 #include "src/reference/paged.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -46,7 +47,7 @@ std::vector<Expected> mla_decode(const SampleBatch& batch) {
       lse.values.push_back(softmax.lse);
     }
   }
-  return {out, lse};
+  return handed_over(std::move(out), std::move(lse));
 }
 
 }  // namespace preflight::reference

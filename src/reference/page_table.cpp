@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "preflight/reference.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -14,13 +15,14 @@ std::vector<Expected> page_table(const SampleBatch& batch) {
   const std::int64_t width = req_to_token.shape[1];
   const std::int64_t columns = kernel_case.columns();  // looks at all requests
   Expected table{"page_table", {}};
+  table.values.reserve(static_cast<std::size_t>(kernel_case.num_requests() * columns));
   for (std::int64_t b = 0; b < kernel_case.num_requests(); ++b) {
     for (std::int64_t c = 0; c < columns; ++c) {
       const double slot = req_to_token.get(rows.get_int(b) * width + c * kernel_case.page_size);
       table.values.push_back(std::floor(slot / static_cast<double>(kernel_case.page_size)));
     }
   }
-  return {table};
+  return handed_over(std::move(table));
 }
 
 }  // namespace preflight::reference

@@ -10,6 +10,7 @@
 #include "preflight/reference.h"
 #include "src/base/parallel.h"
 #include "src/reference/paged.h"
+#include "src/reference/results.h"
 
 namespace preflight::reference {
 
@@ -65,7 +66,7 @@ class HeadGroup {
     }
   }
 
-  [[nodiscard]] std::vector<Expected> results() { return {std::move(out_), std::move(lse_)}; }
+  [[nodiscard]] std::vector<Expected> results() { return handed_over(std::move(out_), std::move(lse_)); }
 
  private:
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(case_.num_requests() * case_.num_q_heads); }

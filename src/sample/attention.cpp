@@ -15,8 +15,6 @@
 namespace preflight::sample {
 namespace {
 
-constexpr std::int64_t kMostCacheBytes = std::int64_t{16} << 30;
-
 Tensor normal_tensor(const KernelCase& kernel_case, const char* name, DType type, std::vector<std::int64_t> shape,
                      double gain) {
   Tensor tensor(name, type, std::move(shape));
@@ -108,17 +106,6 @@ void set_apart(const KernelCase& kernel_case, std::int64_t request, std::int64_t
   }
 }
 
-Result<PagePool> checked_pool(const KernelCase& kernel_case, std::int64_t bytes_per_token) {
-  auto pool = PagePool::make(kernel_case);
-  if (!pool) return pool;
-  const auto bytes = static_cast<double>(pool->num_pages()) * static_cast<double>(kernel_case.page_size) *
-                     static_cast<double>(bytes_per_token);
-  if (bytes > static_cast<double>(kMostCacheBytes)) {
-    return failure(fmt::format("the cache of this case needs {:.0f} bytes, more than {}", bytes, kMostCacheBytes));
-  }
-  return pool;
-}
-
 // The pages before the first that is made, in a cache of [pages, page_size, ...].
 void keep_in_front(SampleBatch& batch, const Tensor& cache) {
   const std::int64_t page_bytes = static_cast<std::int64_t>(cache.bytes.size()) / cache.shape.front();
@@ -131,7 +118,7 @@ Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
   const std::int64_t latent = kernel_case.kv_lora_rank;
   const std::int64_t rope = kernel_case.qk_rope_head_dim;
   const std::int64_t row = latent + rope;
-  const auto pool = checked_pool(kernel_case, row * size_of(kernel_case.cache_dtype()));
+  const auto pool = PagePool::make(kernel_case);
   if (!pool) return tl::make_unexpected(pool.error());
 
   SampleBatch batch{.kernel_case = kernel_case};
@@ -165,7 +152,7 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
   const std::int64_t dim = kernel_case.head_dim;
   const std::int64_t value_dim = kernel_case.value_dim();
   const DType type = kernel_case.cache_dtype();
-  const auto pool = checked_pool(kernel_case, kv_heads * (dim + value_dim) * size_of(type));
+  const auto pool = PagePool::make(kernel_case);
   if (!pool) return tl::make_unexpected(pool.error());
 
   SampleBatch batch{.kernel_case = kernel_case};
@@ -210,17 +197,26 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
   return batch;
 }
 
-double mla_decode_bytes(const KernelCase& c) {
+SampleSize mla_decode_size(const KernelCase& c) {
   const double latent = real(c.kv_lora_rank);
   const double row = latent + real(c.qk_rope_head_dim);
-  return cache_bytes(c, row * real(size_of(c.cache_dtype()))) +
-         real(c.num_requests()) * real(c.num_q_heads) * (row + latent) * real(size_of(c.dtype));
+  return attention_size(c, {.row = row,
+                            .query = row,
+                            .value = latent,
+                            .seen = seen_tokens(c, real(c.max_seqlen())),
+                            .copies = real(c.tp),
+                            .row_kept = row});
 }
 
-double paged_decode_bytes(const KernelCase& c) {
-  const double dims = real(c.head_dim) + real(c.value_dim());
-  return cache_bytes(c, real(c.num_kv_heads) * dims * real(size_of(c.cache_dtype()))) +
-         real(c.num_requests()) * real(c.num_q_heads) * dims * real(size_of(c.dtype));
+SampleSize paged_decode_size(const KernelCase& c) {
+  const double in_window = c.window >= 0 ? real(c.window) + 1.0 : real(c.max_seqlen());
+  // Ranks that have no KV head of their own get a copy of one.
+  return attention_size(c, {.row = real(c.head_dim) + real(c.value_dim()),
+                            .query = real(c.head_dim),
+                            .value = real(c.value_dim()),
+                            .seen = seen_tokens(c, in_window),
+                            .heads_in_cache = real(c.num_kv_heads),
+                            .copies = std::max(real(c.num_kv_heads), real(c.tp))});
 }
 
 }  // namespace preflight::sample

@@ -36,12 +36,44 @@ std::vector<std::string> expand(const std::string& line) {
   return lines;
 }
 
+// The cases of a file as they add up.
+class Cases {
+ public:
+  explicit Cases(const RefuseCase& refuse) : refuse_(refuse) {}
+
+  // "" when all that the line stands for were taken, else why not.
+  std::string add(const std::string& line) {
+    number_ += lines_of(line);
+    if (number_ > static_cast<double>(limits::kCases) ||
+        number_ * static_cast<double>(line.size()) > static_cast<double>(limits::kCaseBytesOfText)) {
+      return "braces stand for more cases than fit in memory";
+    }
+    const auto lines = expand(line);
+    if (lines.empty()) return "a brace is not closed";
+    for (const std::string& one : lines) {
+      auto parsed = parse_case(one);
+      if (!parsed) return parsed.error().message;
+      requests_ += parsed->cache_seqlens.size() + parsed->query_lens.size() + parsed->sections.size();
+      if (requests_ > limits::kCaseRequests) return "the cases up to here name more requests than fit in memory";
+      if (std::string why = refuse_ ? refuse_(*parsed) : std::string(); !why.empty()) return why;
+      cases_.push_back(std::move(*parsed));
+    }
+    return {};
+  }
+  std::vector<KernelCase> take() { return std::move(cases_); }
+
+ private:
+  const RefuseCase& refuse_;
+  std::vector<KernelCase> cases_;
+  double number_ = 0.0;
+  std::size_t requests_ = 0;
+};
+
 }  // namespace
 
-Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file) {
-  std::vector<KernelCase> cases;
+Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_view file, const RefuseCase& refuse) {
+  Cases cases(refuse);
   std::string joined;
-  double cases_in_all = 0.0;
   int line_number = 0;
   int first_line = 0;
   while (!text.empty()) {
@@ -57,21 +89,12 @@ Result<std::vector<KernelCase>> parse_cases(std::string_view text, std::string_v
     joined += std::string(line) + " ";
     if (continues) continue;
     if (joined.find_first_not_of(" \t") != std::string::npos) {
-      cases_in_all += lines_of(joined);
-      if (cases_in_all * static_cast<double>(joined.size()) > static_cast<double>(limits::kCaseBytes)) {
-        return failure("braces stand for more cases than fit in memory", fmt::format("{}:{}", file, first_line));
-      }
-      const auto lines = expand(joined);
-      if (lines.empty()) return failure("a brace is not closed", fmt::format("{}:{}", file, first_line));
-      for (const std::string& one : lines) {
-        auto parsed = parse_case(one);
-        if (!parsed) return failure(parsed.error().message, fmt::format("{}:{}", file, first_line));
-        cases.push_back(std::move(*parsed));
-      }
+      if (std::string why = cases.add(joined); !why.empty())
+        return failure(why, fmt::format("{}:{}", file, first_line));
     }
     joined.clear();
   }
-  return cases;
+  return cases.take();
 }
 
 }  // namespace preflight

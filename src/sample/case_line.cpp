@@ -9,6 +9,7 @@
 
 #include "preflight/kernel_case.h"
 #include "preflight/sizing.h"
+#include "src/base/limits.h"
 #include "src/sample/case_options.h"
 
 namespace preflight {
@@ -50,6 +51,8 @@ std::optional<T> number(std::string_view text) {
 // How many requests one item of a list of lengths may stand for; print_integers() takes several items for more.
 constexpr std::int64_t kMostRequests = 65536;
 
+bool fits(std::int64_t value, std::int64_t least) { return value >= least && value <= limits::kCaseNumber; }
+
 // "1,63,64" and "4096x8": a length, or a length and how many requests have it.
 std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::int64_t least) {
   std::vector<std::int64_t> values;
@@ -60,7 +63,8 @@ std::optional<std::vector<std::int64_t>> integers(std::string_view text, std::in
     const auto value = number<std::int64_t>(item.substr(0, cross));
     const auto times =
         cross == item.size() ? std::optional<std::int64_t>{1} : number<std::int64_t>(item.substr(cross + 1));
-    if (!value || *value < least || !times || *times < 1 || *times > kMostRequests) return std::nullopt;
+    if (!value || !fits(*value, least) || !times || *times < 1 || *times > kMostRequests) return std::nullopt;
+    if (values.size() + static_cast<std::size_t>(*times) > limits::kCaseRequests) return std::nullopt;
     values.insert(values.end(), static_cast<std::size_t>(*times), *value);
     if (comma == text.size()) return values;
     text.remove_prefix(comma + 1);
@@ -126,9 +130,8 @@ struct Store {
   }
   bool operator()(std::vector<std::int64_t> KernelCase::*m) const { return put(m, integers(text, least)); }
   bool operator()(std::int64_t KernelCase::*m) const {
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;
     const auto value = number<std::int64_t>(text);
-    return value && *value >= least && *value <= kMost && put(m, value);
+    return value && fits(*value, least) && put(m, value);
   }
   bool operator()(std::uint64_t KernelCase::*m) const { return put(m, number<std::uint64_t>(text)); }
 };

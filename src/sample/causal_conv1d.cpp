@@ -68,9 +68,15 @@ Result<SampleBatch> causal_conv1d(const KernelCase& kernel_case) {
   return batch;
 }
 
-double causal_conv1d_bytes(const KernelCase& c) {
-  const double requests = real(static_cast<std::int64_t>(c.query_lens.size())) + real(c.padded);
-  return linear_channels(c) * (2.0 * new_tokens(c) + real(convolution_window(c)) * requests) * real(size_of(c.dtype));
+SampleSize causal_conv1d_size(const KernelCase& c) {
+  const double tokens = new_tokens(c);
+  const double before = real(convolution_window(c));
+  const double states = before * delta_requests(c);
+  const double channels = linear_channels(c);
+  return {.bytes = channels * (2.0 * tokens + states + before + 1.0) * real(size_of(c.dtype)),
+          .numbers = channels * (5.0 * tokens + 2.0 * states),
+          .kept = channels * (tokens + states),
+          .products = 2.0 * channels * tokens * (before + 1.0)};
 }
 
 }  // namespace preflight::sample

@@ -210,22 +210,37 @@ Result<SampleBatch> gated_delta_chunk(const KernelCase& kernel_case) {
   return batch;
 }
 
-double gated_delta_step_bytes(const KernelCase& c) {
-  const double requests = real(static_cast<std::int64_t>(c.query_lens.size())) + real(c.padded);
+// Rows of the tokens, and a state of each request.
+SampleSize gated_delta_step_size(const KernelCase& c) {
+  const double tokens = new_tokens(c);
   const double outputs = real(c.value_heads()) * real(c.value_dim());
-  return new_tokens(c) * (linear_channels(c) + outputs) * real(size_of(c.dtype)) +
-         requests * 4.0 * outputs * real(c.head_dim);
+  const double state = outputs * real(c.head_dim);
+  const double states = state * delta_requests(c);
+  const double rows = tokens * (linear_channels(c) + outputs);
+  return {.bytes = rows * real(size_of(c.dtype)) + 4.0 * states,
+          .numbers = rows + 2.0 * states,
+          .kept = tokens * outputs + states,
+          .products = 5.0 * tokens * state};
 }
 
 // What the chunked form hands back besides is judged as well: a matrix, keys and values of each token, and the state
 // before each chunk.
-double gated_delta_chunk_bytes(const KernelCase& c) {
+SampleSize gated_delta_chunk_size(const KernelCase& c) {
+  const double tokens = new_tokens(c);
   const double heads = real(c.value_heads());
-  const double per_token = heads * (real(c.delta_chunk) + real(c.head_dim) + 2.0 * real(c.value_dim()));
+  const double keys = real(c.head_dim);
+  const double values = real(c.value_dim());
+  const double width = real(c.delta_chunk);
+  const double state = heads * values * keys;
   double chunks = 0.0;
-  for (const std::int64_t n : c.query_lens) chunks += std::ceil(real(n) / real(c.delta_chunk));
-  return gated_delta_step_bytes(c) + 4.0 * new_tokens(c) * per_token +
-         chunks * 4.0 * heads * real(c.value_dim()) * real(c.head_dim);
+  for (const std::int64_t n : c.query_lens) chunks += std::ceil(real(n) / width);
+  const double between = tokens * heads * (width + keys + 2.0 * values) + chunks * state;
+  SampleSize size = gated_delta_step_size(c);
+  size.bytes += 4.0 * between;
+  size.numbers += between;
+  size.kept += between;
+  size.products += tokens * (state + heads * width * (2.0 * keys + values + width) / 2.0);
+  return size;
 }
 
 }  // namespace preflight::sample

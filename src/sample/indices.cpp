@@ -74,7 +74,15 @@ Result<SampleBatch> kv_indices(const KernelCase& kernel_case) {
   return batch;
 }
 
-double page_table_bytes(const KernelCase& kernel_case) { return index_bytes(kernel_case, 4.0); }
-double kv_indices_bytes(const KernelCase& kernel_case) { return index_bytes(kernel_case, 8.0); }
+SampleSize page_table_size(const KernelCase& c) {
+  const double longest = std::max(real(c.context), real(c.columns()) * real(c.page_size));
+  return index_size(c, longest, real(c.num_requests()) * real(c.columns()));
+}
+
+SampleSize kv_indices_size(const KernelCase& c) {
+  const double longest = std::max(real(c.context), real(c.max_seqlen()));
+  const double made = std::max(real(c.num_requests()), real(c.max_batch)) * (longest + real(c.page_size));
+  return index_size(c, longest, made);
+}
 
 }  // namespace preflight::sample

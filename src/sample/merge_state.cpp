@@ -68,8 +68,9 @@ Result<SampleBatch> merge_state(const KernelCase& kernel_case) {
   return batch;
 }
 
-double merge_state_bytes(const KernelCase& c) {
-  return 3.0 * real(c.tokens) * real(c.num_q_heads) * real(c.head_dim) * real(size_of(c.dtype));
+SampleSize merge_state_size(const KernelCase& c) {
+  const double values = real(c.tokens) * real(c.num_q_heads) * real(c.head_dim);
+  return {.bytes = 3.0 * values * real(size_of(c.dtype)), .numbers = 3.0 * values, .kept = values, .products = values};
 }
 
 }  // namespace preflight::sample

@@ -1,15 +1,15 @@
-// The makers of sample batches, one per kernel: a pure function of the case. And how many bytes the tensors come to, as
-// good as that is known without making them: all that grows with the numbers of the case.
+// The makers of sample batches, one per kernel: a pure function of the case. And what it comes to, as good as
+// that is known without making it: all that grows with the numbers of the case.
 #pragma once
 
-#include "preflight/batch.h"
+#include "preflight/kernel.h"
 #include "src/sample/kernel_list.h"
 
 namespace preflight::sample {
 
 #define PREFLIGHT_SAMPLE(name)                             \
   Result<SampleBatch> name(const KernelCase& kernel_case); \
-  double name##_bytes(const KernelCase& kernel_case);
+  SampleSize name##_size(const KernelCase& kernel_case);
 PREFLIGHT_KERNELS(PREFLIGHT_SAMPLE)
 #undef PREFLIGHT_SAMPLE
 

@@ -17,12 +17,16 @@ T sent(const T& answer) {
 }
 
 TEST(Wire, ARequestKeepsItsCasesAndOptions) {
-  const Request request{
-      .cases = {"mla_decode --heads 3", "paged_decode"},
-      .device = {"arc \"b60\""},
-      .options =
-          {.repeat = 3, .kernel_dir = "/a b", .as_gpu = true, .plain_tiles = true, .emulated_lanes = 8, .defect = 190},
-      .seconds = 0.1};
+  const Request request{.cases = {"mla_decode --heads 3", "paged_decode"},
+                        .device = {"arc \"b60\""},
+                        .options = {.repeat = 3,
+                                    .kernel_dir = "/a b",
+                                    .as_gpu = true,
+                                    .plain_tiles = true,
+                                    .emulated_lanes = 8,
+                                    .defect = 190,
+                                    .large_cases = true},
+                        .seconds = 0.1};
   const auto received = parse_request(print(request));
   ASSERT_TRUE(received.has_value()) << received.error().text();
   EXPECT_EQ(received->cases, request.cases);
@@ -32,6 +36,7 @@ TEST(Wire, ARequestKeepsItsCasesAndOptions) {
   EXPECT_TRUE(received->options.plain_tiles);
   EXPECT_EQ(received->options.emulated_lanes, 8);
   EXPECT_TRUE(received->options.as_gpu);
+  EXPECT_TRUE(received->options.large_cases);
   EXPECT_EQ(received->options.defect, 190);
   EXPECT_EQ(received->seconds, 0.1);
 }

@@ -146,7 +146,7 @@ int run(std::span<char*> words) {
   }
   const std::string_view kernel = words[1];
   const std::string_view form = words[2];
-  RunOptions options{.stop_at_failure = true};
+  RunOptions options{.stop_at_failure = true, .large_cases = true};
   if (words.size() > 3) options.kernel_dir = words[3];
   options.as_gpu = form != "plain" && form != "gpu";
   options.plain_tiles = form == "tiles";

@@ -80,7 +80,7 @@ std::string why_not(const Kernel* kernel, const KernelCase& c, const PeerChoice&
   if (c.must_fail) return "it plants a mistake into our own kernel";
   if (c.first_page > 0) return "its tensors begin in the middle of a pool";
   const std::string reason = tensor_parallel::why_not(c);
-  return reason.empty() ? why_too_large(*kernel, c) : reason;
+  return reason.empty() ? why_too_large(c, choice.large_cases) : reason;
 }
 
 struct Execution {
