@@ -212,12 +212,12 @@ kernel WORK_GROUP(LANES) void mla_decode(
   if (splits == 1) {
     for (int i = get_local_id(0); i < heads * LATENT; i += LANES) {
       const float total = sum[i / LATENT];
-      store_elem(out, first_row * LATENT + i, total > 0.0f || DEFECT == 270 ? acc[i] / total : 0.0f);
+      store_elem(out, first_row * LATENT + i, total != 0.0f || DEFECT == 270 ? acc[i] / total : 0.0f);
     }
     for (int h = get_local_id(0); h < heads; h += LANES) {
       size_t row = first_row + h;
       PLANT(130) row = (size_t)(first_head + h) * get_num_groups(2) + b;
-      lse[row] = sum[h] > 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
+      lse[row] = sum[h] != 0.0f ? LN2 * (maximum[h] + log2(sum[h])) : -INFINITY;
     }
   } else {
     for (int h = 0; h < heads && t_begin < t_end; ++h) {

@@ -323,12 +323,12 @@ kernel WORK_GROUP(LANES) void paged_decode(
     const size_t row = (size_t)b * num_heads + (first_kv_head + head / GROUP_TILE) * group + g;
     const float value = acc[IN_LANES(i)] * v_scale;
     if (g < group && splits == 1) {
-      store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] > 0.0f || DEFECT == 270 ? value / sum[head] : 0.0f);
+      store_elem(out, row * VALUE_DIM + i % VALUE_DIM, sum[head] != 0.0f || DEFECT == 270 ? value / sum[head] : 0.0f);
       size_t lse_row = row;
       PLANT(130) lse_row = (row - (size_t)b * num_heads) * get_num_groups(2) + b;
-      if (i % VALUE_DIM == 0) lse[lse_row] = sum[head] > 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
+      if (i % VALUE_DIM == 0) lse[lse_row] = sum[head] != 0.0f ? LN2 * (maximum[head] + log2(sum[head])) : -INFINITY;
     } else if (g < group) {
-      if (sum[head] > 0.0f) workspace[(row * splits + split) * VALUE_DIM + i % VALUE_DIM] = value;
+      if (sum[head] != 0.0f) workspace[(row * splits + split) * VALUE_DIM + i % VALUE_DIM] = value;
       if (i % VALUE_DIM == 0) {
         workspace[stats_offset(partial_rows, VALUE_DIM) + row * splits + split] = maximum[head];
         workspace[stats_offset(partial_rows, VALUE_DIM) + partial_rows + row * splits + split] = sum[head];

@@ -279,6 +279,19 @@ TEST(SampleBatch, ATokenHasAValueThatIsNoNumber) {
       const std::int64_t row = ((page * 4 + middle % 4) * 2 + b % 2) * 8;
       EXPECT_TRUE(std::isnan(values.get(row + b)));
       EXPECT_EQ(std::isinf(values.get(row + b + 1)), has_infinity && b != 1);
+      const std::int64_t key = ((page * 4 + middle % 4) * 2 + (b + 1) % 2) * 8 + b;
+      EXPECT_EQ(std::isnan(batch->input("k_cache").get(key)), b > 0);
+    }
+  }
+}
+
+TEST(SampleBatch, ALatentIsNoNumberFromTheSecondRequestOn) {
+  const auto c = parse_case("mla_decode --latent 16 --rope 16 --page 4 --inputs flat --cache-seqlens 5,3");
+  const auto batch = sample::mla_decode(*c);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    for (std::int64_t t = 0; t < c->cache_seqlens[static_cast<std::size_t>(b)]; ++t) {
+      const std::int64_t page = batch->input("page_table").get_int(b * c->columns() + t / 4);
+      EXPECT_EQ(std::isnan(batch->input("kv_cache").get((page * 4 + t % 4) * 32 + b)), b == 1 && t == 1);
     }
   }
 }

@@ -57,7 +57,8 @@ inline void add_scaled(double* __restrict sum, double factor, const double* __re
   for (std::int64_t i = 0; i < n; ++i) sum[i] += factor * row[i];
 }
 
-// weights = exp(s - max) / (sum + extra logits); lse = ln of the denominator. No scores: lse -inf.
+// weights = exp(s - max) / (sum + extra logits); lse = ln of the denominator. No scores: lse -inf. A score that is no
+// number leaves none among the weights.
 struct Softmax {
   std::vector<double> weights;
   double lse = -std::numeric_limits<double>::infinity();
@@ -65,10 +66,7 @@ struct Softmax {
   explicit Softmax(const std::vector<double>& scores, const double* sink = nullptr) {
     double max = sink != nullptr ? *sink : -std::numeric_limits<double>::infinity();
     for (const double s : scores) max = s > max ? s : max;
-    if (std::isinf(max)) {
-      weights.assign(scores.size(), 0.0);
-      return;
-    }
+    if (scores.empty() && sink == nullptr) return;
     double sum = sink != nullptr ? std::exp(*sink - max) : 0.0;
     for (const double s : scores) sum += std::exp(s - max);
     for (const double s : scores) weights.push_back(std::exp(s - max) / sum);

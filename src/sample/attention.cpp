@@ -15,6 +15,8 @@
 namespace preflight::sample {
 namespace {
 
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
 Tensor normal_tensor(const KernelCase& kernel_case, const char* name, DType type, std::vector<std::int64_t> shape,
                      double gain) {
   Tensor tensor(name, type, std::move(shape));
@@ -100,10 +102,16 @@ void set_apart(const KernelCase& kernel_case, std::int64_t request, std::int64_t
   const std::int64_t heads = kernel_case.num_kv_heads;
   const std::int64_t width = kernel_case.value_dim();
   const std::int64_t row = (slot * heads + request % heads) * width;
-  values.set(row + request % width, std::numeric_limits<double>::quiet_NaN());
+  values.set(row + request % width, kNoNumber);
   if (type != DType::kFp8E4M3 && width > 1 && !is_last) {
     values.set(row + (request + 1) % width, std::numeric_limits<double>::infinity());
   }
+}
+
+// A score that is no number leaves none in its row: there, too, the token in the middle has such a key of the next
+// head, from the second request on. The first one tells of all else.
+bool has_no_score(const KernelCase& kernel_case, std::int64_t request, std::int64_t token, std::int64_t tokens) {
+  return kernel_case.inputs == Inputs::kFlat && request > 0 && token == tokens / 2;
 }
 
 // The pages before the first that is made, in a cache of [pages, page_size, ...].
@@ -135,6 +143,7 @@ Result<SampleBatch> mla_decode(const KernelCase& kernel_case) {
       const double steer = fill.steering(t, seqlen);
       for (std::int64_t d = 0; d < latent; ++d) cache.set(base + d, fill.plain(base + d));
       for (std::int64_t d = latent; d < row; ++d) cache.set(base + d, fill.steered(base + d, d - latent, steer));
+      if (has_no_score(kernel_case, b, t, seqlen)) cache.set(base + b % row, kNoNumber);
     }
   }
   keep_in_front(batch, cache);
@@ -178,6 +187,9 @@ Result<SampleBatch> paged_decode(const KernelCase& kernel_case) {
       }
       for (std::int64_t i = slot * kv_heads * value_dim; i < (slot + 1) * kv_heads * value_dim; ++i) {
         values.set(i, value_fill(i));
+      }
+      if (has_no_score(kernel_case, b, token, seqlen - first)) {
+        keys.set((slot * kv_heads + (b + 1) % kv_heads) * dim + b % dim, kNoNumber);
       }
       if (token == (seqlen - first) / 2) set_apart(kernel_case, b, slot, t == seqlen - 1, values);
     });
