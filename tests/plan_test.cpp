@@ -109,6 +109,13 @@ TEST(Plan, ABatchOfUnknownSizeIsOneRequest) {
   EXPECT_EQ(derive_plan(launch_of(qwen(), {{Field::max_running_requests, 8}})).sizes.batch, 8);
 }
 
+TEST(Plan, NoKernelIsPlannedWhereARankHasNoHead) {
+  const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 32}}));
+  EXPECT_TRUE(plan.kernels.empty());
+  ASSERT_EQ(plan.skipped.size(), 1U);
+  EXPECT_EQ(plan.skipped[0].reason, "28 attention heads over 32 ranks leave none");
+}
+
 TEST(Plan, AnOddPageCountNeedsAPaddedTable) {
   ModelFacts model = deepseek();
   model.context_len = 129;

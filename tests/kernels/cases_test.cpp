@@ -2,6 +2,9 @@
 #include "tests/kernels/device.h"
 #include "tests/kernels/far_pages.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "preflight/kernel.h"
@@ -89,6 +92,23 @@ TEST(KernelTable, RowsAreCompleteAndFoundByName) {
   }
   EXPECT_EQ(find_kernel("none"), nullptr);
   EXPECT_FALSE(built_in_cases("none").has_value());
+}
+
+// A bound that is too small fails sound kernels one day, one that is too large lets wrong ones pass.
+TEST(KernelTable, AMergeIsAllowedWhatItsLargestSumExplains) {
+  for (const char* inputs : {"mid", "peaked"}) {
+    const auto c = parse_case(std::string("merge_state --tokens 200 --heads 16 --head-dim 8 --inputs ") + inputs);
+    const auto batch = find_kernel("merge_state")->sample(*c);
+    double largest = 0.0;
+    for (const char* side : {"s_a", "s_b"}) {
+      for (const double s : batch->input(side).to_doubles()) {
+        if (std::isfinite(s)) largest = std::max(largest, std::fabs(s));
+      }
+    }
+    const double allowed = find_kernel("merge_state")->tolerance(*c, "lse").abs;
+    EXPECT_GE(allowed, lse_tolerance(largest).abs) << inputs;
+    EXPECT_LE(allowed, lse_tolerance(1.5 * largest).abs) << inputs;
+  }
 }
 
 // What is counted before a sample is made is what its tensors then have, but for what does not grow with the case.

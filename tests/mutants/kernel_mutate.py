@@ -87,6 +87,8 @@ TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
 TESTED |= {f"src/plan/{name}.cpp": PLAN for name in ("attention", "linear_attention", "index_builders", "planned_cases", "decode_shape", "plan")}
 TESTED |= {f"src/sample/{name}.cpp": SAMPLES for name in ("attention", "page_pool", "regime", "gated_delta", "merge_state", "mrope",
                                                          "causal_conv1d", "indices", "local_decode", "case_line", "case_file")}
+TESTED |= {f"src/kernels/{name}.cpp": "KernelTable.*" for name in BOTH_FORMS}
+TESTED |= {"src/kernels/blocks.cpp": "BlocksChoice.*", "src/kernels/tiles.cpp": "IntelTilesChoice.*"}
 TESTED |= {f"src/reference/{name}.cpp": "*Reference*" for name in BOTH_FORMS}
 
 
