@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "preflight/kernel.h"
 #include "preflight/plan.h"
+#include "src/plan/planners.h"
 
 namespace preflight {
 namespace {
@@ -107,6 +109,16 @@ TEST(Plan, OnlyTritonsOwnKernelsGetAWindowOneTokenShorter) {
 TEST(Plan, ABatchOfUnknownSizeIsOneRequest) {
   EXPECT_EQ(derive_plan(launch_of(qwen(), {})).sizes.batch, 1);
   EXPECT_EQ(derive_plan(launch_of(qwen(), {{Field::max_running_requests, 8}})).sizes.batch, 8);
+}
+
+// Or the mistakes that are planted into it (tests/mutants) meet nothing of what a launch runs.
+TEST(Plan, EveryKernelHasCases) {
+  for (const Kernel& kernel : kernel_table()) {
+    const auto cases = plan::planned_cases(KernelCase{.kernel = std::string(kernel.name)});
+    EXPECT_FALSE(cases.empty()) << kernel.name;
+    for (const KernelCase& c : cases) EXPECT_EQ(c.kernel, kernel.name);
+  }
+  EXPECT_TRUE(plan::planned_cases(KernelCase{.kernel = "none"}).empty());
 }
 
 TEST(Plan, NoKernelIsPlannedWhereARankHasNoHead) {

@@ -11,8 +11,9 @@
 //   2. src/sample/case_options.cpp     its case options (new ones: a member of KernelCase and a row there)
 //   3. include/preflight/reference.h   what the reference gives
 //   4. src/kernels/defects.cpp         planted defects
-//   5. src/plan                        where a launch plans it
+//   5. src/plan                        where a launch plans it; planned_cases.cpp: with which cases
 //   6. tests/kernels/intel_programs.txt  what Intel's compiler is shown
+//   7. tests/mutants/mutant_gate.cpp   a small shape that planted mistakes meet
 // tests/kernels run every case line of every row, and every defect. Nothing else has to know.
 #include "preflight/kernel.h"
 
