@@ -165,6 +165,24 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
             "s 4 2 1;t 8 3 0;");
 }
 
+// A default is told with what it stands in for, and no secret with it.
+TEST(Launches, TellWhichDefaultsWereTaken) {
+  const TemporaryDirectory dir;
+  const std::string path =
+      dir.file("a.sh",
+               "python -m sglang.launch_server --model-path ${1:-Qwen/Qwen3-8B} --tp ${TP:-\"$N\"} \\\n"
+               "  --api-key ${KEY:-Zq7marker9X} ${DEBUG:+--log-level debug} ${PAGE:-}\n");
+  const ToolRun run = run_tool({"launches", path, "--set", "N=2"});
+  EXPECT_THAT(run.out, HasSubstr("not set, default taken: $1=Qwen/Qwen3-8B (1:45), TP=2 (1:70), KEY='***' (2:13), "
+                                 "DEBUG none (2:33), PAGE='' (2:61)\n"));
+  EXPECT_THAT(run_tool({"check", "--no-kernel", path, "--set", "N=2"}).out,
+              HasSubstr("\n  not set, default taken: $1="));
+  const Json told = Json::parse(run_tool({"launches", path, "--format", "json", "--set", "N=2"}).out)[0]["defaults"];
+  EXPECT_EQ(told[1], Json({{"name", "TP"}, {"value", "2"}, {"where", "1:70"}}));
+  EXPECT_TRUE(told[3]["value"].is_null());
+  EXPECT_THAT(run_tool({"launches", path, "--set", "N=2", "--set", "TP=4"}).out, Not(HasSubstr("TP=2")));
+}
+
 // A decode server takes the cache of the prefill server as it lies there.
 TEST(CheckPaths, APrefillAndADecodeServerAreLookedAtTogether) {
   const TemporaryDirectory dir;

@@ -79,6 +79,10 @@ std::string shown(const Result<std::vector<LaunchCommand>>& read) {
     for (const LaunchUnknown& unknown : launch.unknown) {
       out += fmt::format("  unknown {}:{} {}\n", unknown.where.line, unknown.where.column, unknown.what);
     }
+    for (const LaunchDefault& one : launch.defaults) {
+      out += fmt::format("  default {}:{} {}{}\n", one.where.line, one.where.column, one.name,
+                         one.value ? "=" + *one.value : " none");
+    }
     for (const ShellNote& note : launch.notes) out += fmt::format("  note {}\n", note.rule);
   }
   return stripped(out);

@@ -70,8 +70,8 @@ std::vector<std::string> started(const std::string& launches) {
 
 // Whether it may not run, and says so. A turn of a loop that is followed runs.
 bool is_conditional(const sources::LaunchCommand& launch) {
-  constexpr std::array<std::string_view, 7> kWords = {"branch at",  "unless ", "loop at",  "which nothing",
-                                                      "where what", "as @",    "not given"};
+  constexpr std::array<std::string_view, 6> kWords = {"branch at",     "unless ",    "loop at",
+                                                      "which nothing", "where what", "as @"};
   return std::ranges::any_of(kWords,
                              [&](std::string_view word) { return launch.when.find(word) != std::string::npos; });
 }

@@ -1,6 +1,7 @@
 // A launch as it was read from some text: what every report shows of it, and `launches` alone. Secrets are hidden.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct ReadLaunch {
     int column = 0;
   };
 
+  // Something that nothing sets, and the default that stands in for it.
+  struct Default {
+    std::string name;
+    std::optional<std::string> value;  // none: what would stand there if it were set was left out
+    int line = 0;
+    int column = 0;
+  };
+
   std::string file;
   int line = 0;
   std::string name;  // of the service, container, unit, target or step; may be empty
@@ -24,6 +33,7 @@ struct ReadLaunch {
   std::string image;
   std::string release;  // that the image's tag names
   std::vector<Open> unknown;
+  std::vector<Default> defaults = {};
 };
 
 }  // namespace preflight

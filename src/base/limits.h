@@ -110,6 +110,7 @@ inline constexpr std::size_t kShellBytes = 512UL * 1024;
 inline constexpr std::size_t kArgumentBytes = 128UL * 1024;
 inline constexpr std::size_t kShellNodes = 60'000;
 inline constexpr std::size_t kShellUnknowns = 1'024;
+inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;
 inline constexpr int kShellDepth = 60;

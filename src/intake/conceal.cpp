@@ -386,6 +386,16 @@ std::optional<Launch> concealed(const Launch& launch, const LaunchInputs& inputs
   return shown;
 }
 
+// What the arguments show by now, and what is open by itself.
+static void hide_default(ReadLaunch::Default& one, const ReadLaunch& launch, const Secrets& secrets) {
+  std::string& value = *one.value;
+  if (hides_whole(one.name, value)) value = kHidden;
+  secrets.hide_in(value);
+  hide_value_parts(value);
+  const auto shows = [&](const std::string& word) { return word.find(value) != std::string::npos; };
+  if (!std::ranges::any_of(launch.argv, shows)) hide_closed_words(value);
+}
+
 void conceal(ReadLaunch& launch, Release release) {
   // A secret that stands once more behind an option that is none is one there, too.
   const Secrets secrets = secrets_of(release, launch.argv, launch.env);
@@ -402,6 +412,9 @@ void conceal(ReadLaunch& launch, Release release) {
     secrets.hide_in(open.what);
     hide_parts(open.what);
     hide_literals(open.what);
+  }
+  for (ReadLaunch::Default& one : launch.defaults) {
+    if (one.value) hide_default(one, launch, secrets);
   }
 }
 

@@ -370,6 +370,10 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
   for (const sources::LaunchUnknown& open : launch.unknown) {
     out.unknown.push_back({open.what, open.where.line, open.where.column});
   }
+  for (const sources::LaunchDefault& one : launch.defaults) {
+    out.defaults.push_back({one.name, one.value, one.where.line, one.where.column});
+    if (one.value) std::ranges::replace(*out.defaults.back().value, sources::kHole, '?');
+  }
   conceal(out, release);
   return out;
 }

@@ -35,6 +35,12 @@ Json read_launch_json(const ReadLaunch& launch) {
   for (const ReadLaunch::Open& open : launch.unknown) {
     unknown.push_back({{"what", open.what}, {"where", fmt::format("{}:{}", open.line, open.column)}});
   }
+  Json defaults = Json::array();
+  for (const ReadLaunch::Default& one : launch.defaults) {
+    defaults.push_back({{"name", one.name},
+                        {"value", one.value ? Json(*one.value) : Json(nullptr)},
+                        {"where", fmt::format("{}:{}", one.line, one.column)}});
+  }
   return {{"source", {{"file", launch.file}, {"line", launch.line}}},
           {"name", or_null(launch.name)},
           {"when", or_null(launch.when)},
@@ -42,7 +48,17 @@ Json read_launch_json(const ReadLaunch& launch) {
           {"env", std::move(env)},
           {"image", or_null(launch.image)},
           {"release", or_null(launch.release)},
-          {"unknown", std::move(unknown)}};
+          {"unknown", std::move(unknown)},
+          {"defaults", std::move(defaults)}};
+}
+
+std::string defaults_text(const ReadLaunch& launch) {
+  std::string out;
+  for (const ReadLaunch::Default& one : launch.defaults) {
+    out += fmt::format("{}{}{} ({}:{})", out.empty() ? "not set, default taken: " : ", ", printable(one.name),
+                       one.value ? "=" + printable(shell_word(*one.value)) : " none", one.line, one.column);
+  }
+  return out;
 }
 
 std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes) {
@@ -59,6 +75,7 @@ std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote>
   for (const ReadLaunch::Open& open : launch.unknown) {
     out += fmt::format("  not known: {}:{}: {}\n", open.line, open.column, printable(open.what));
   }
+  if (!launch.defaults.empty()) out += "  " + defaults_text(launch) + "\n";
   for (const ReadNote& note : notes) {
     out += fmt::format("  {}: {}:{}: {}\n", note.rule, note.open.line, note.open.column, printable(note.open.what));
   }

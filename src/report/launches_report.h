@@ -17,10 +17,13 @@ struct ReadNote {
   ReadLaunch::Open open;
 };
 
-// {"source": {"file", "line"}, "name", "when", "argv", "env", "image", "release", "unknown": [{"what", "where"}]}
+// {"source": {"file", "line"}, "name", "when", "argv", "env", "image", "release", "unknown": [{"what", "where"}],
+// "defaults": [{"name", "value", "where"}]}
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
 // As above, and "notes": [{"rule", "what", "where"}].
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes);
+// What nothing sets, and the defaults that stand in for it, as one line; "" where none does.
+std::string defaults_text(const ReadLaunch& launch);
 std::string read_launch_text(const ReadLaunch& launch, std::span<const ReadNote> notes);
 
 // A launch with what was said while it was read.

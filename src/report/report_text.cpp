@@ -12,6 +12,7 @@
 #include "src/report/excerpt.h"
 #include "src/report/facts_text.h"
 #include "src/report/fixes_text.h"
+#include "src/report/launches_report.h"
 #include "src/report/least_told.h"
 #include "src/report/peer_text.h"
 #include "src/report/printable.h"
@@ -319,6 +320,7 @@ std::string summary(const Report& report, const Style& style) {
                          printable(report.coverage.not_checked.front().reason));
   }
   out += style.dim(rules) + "\n";
+  if (report.read && !report.read->defaults.empty()) out += style.dim(defaults_text(*report.read)) + "\n";
   if (!report.launch.unmodelled.empty()) {
     std::string list;
     for (const Field f : report.launch.unmodelled) list += (list.empty() ? "" : ", ") + std::string(field_name(f));

@@ -28,6 +28,14 @@ struct LaunchUnknown {
   LineColumn where = {};
 };
 
+// Something that nothing sets, and what stands in for it: ${TP:-2}, ${1:-small}.
+struct LaunchDefault {
+  std::string name;                  // TP, $1
+  std::optional<std::string> value;  // as written; none: ${TP:+text} was left out
+  std::size_t offset = 0;
+  LineColumn where = {};
+};
+
 struct LaunchCommand {
   std::vector<std::string> argv;       // arguments after the launcher; a hole (kHole) where something is unknown
   std::vector<SourceRange> positions;  // one per argument: line, column and argv_index
@@ -44,6 +52,7 @@ struct LaunchCommand {
   facts::ContainerView host = {};      // what the container sees of it
   LineColumn where = {};               // its first word
   std::vector<LaunchUnknown> unknown = {};
+  std::vector<LaunchDefault> defaults = {};
   std::vector<ShellNote> notes = {};
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };

@@ -29,8 +29,18 @@ std::string template_in(const std::string& text) {
   return close == std::string::npos ? "{{ … }}" : text.substr(open, close + 2 - open);
 }
 
-// $1, $2, … of a script that a shell reads from its input: `bash -s -- ARGUMENT…`.
-std::vector<ShellText> input_arguments(const std::vector<ShellWord>& words, std::size_t shell) {
+// $1, $2, … of a script: the words from here on.
+void start_with(const std::vector<ShellWord>& words, std::size_t first, RunContext& context) {
+  first = std::min(first, words.size());
+  const auto begin = words.begin() + static_cast<std::ptrdiff_t>(first);
+  context.arguments.assign(begin, words.end());
+  context.arguments_known = true;
+  const auto open = std::find_if(begin, words.end(), [](const ShellWord& word) { return word.several; });
+  context.sure_arguments = open == words.end() ? std::string::npos : static_cast<std::size_t>(open - begin);
+}
+
+// Where $1, $2, … of a script begin that a shell reads from its input: `bash -s -- ARGUMENT…`.
+std::size_t input_arguments(const std::vector<ShellWord>& words, std::size_t shell) {
   std::size_t i = shell + 1;
   for (; i < words.size() && words[i].text.starts_with('-'); ++i) {
     if (words[i].text == "--" || words[i].text == "-") {
@@ -39,8 +49,7 @@ std::vector<ShellText> input_arguments(const std::vector<ShellWord>& words, std:
     }
     if (words[i].text.ends_with('o')) ++i;  // -o pipefail
   }
-  return i >= words.size() ? std::vector<ShellText>{}
-                           : std::vector<ShellText>(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  return i;
 }
 
 // An interpreter of Python without a file, -m or -c: its program comes from its input.
@@ -202,6 +211,10 @@ void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(st
       unknown.offset = place_of(unknown.offset);
       unknown.where = place(unknown.offset);
     }
+    for (LaunchDefault& one : launch.defaults) {
+      one.offset = place_of(one.offset);
+      one.where = place(one.offset);
+    }
     for (ShellNote& note : launch.notes) note.offset = place_of(note.offset);
     launch.mended.clear();  // of that text alone
     found_.push_back(std::move(launch));
@@ -265,7 +278,8 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
   ShellStart start{.given = given_,
                    .environment = context.env,
                    .arguments = context.arguments,
-                   .arguments_known = context.arguments_known};
+                   .arguments_known = context.arguments_known,
+                   .sure_arguments = context.sure_arguments};
   start.input = context.input;
   start.trail = &trail_;
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
@@ -281,6 +295,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
     inside.activated = activated;
     inside.env = environment;
     inside.input.reset();
+    add_defaults(inside.defaults, c.defaults);
     for (const ShellText& function : c.functions) {
       const std::size_t cost = limits::kHandedCost * (function.text.size() + 1);
       if (cost > bytes_inside_) {
@@ -313,8 +328,7 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
       RunContext inside = context;
       leave(c.words, 0, inside);
       if (runs_its_words(c.words.front().text)) environment_words(c.words, 0, c.file_word, inside);
-      inside.arguments.assign(c.words.begin() + static_cast<std::ptrdiff_t>(c.file_word) + 1, c.words.end());
-      inside.arguments_known = true;
+      start_with(c.words, c.file_word + 1, inside);
       scripts_from_input({*c.file}, inside, depth);
       return true;
     }
@@ -561,16 +575,13 @@ void LaunchFinder::shell(const std::vector<ShellWord>& words, std::size_t at, co
   if (!inner) {
     const bool reads_input = at + 1 >= words.size() || words[at + 1].text.starts_with('-');
     RunContext inside = context;
-    inside.arguments = input_arguments(words, at);
-    inside.arguments_known = true;
+    start_with(words, input_arguments(words, at), inside);
     if (reads_input) scripts_from_input(input, inside, depth);
     return;
   }
   RunContext inside = context;
   if (base_name(words[at].text) != "bash") inside.functions.clear();
-  inside.arguments.clear();
-  for (std::size_t i = *inner + 2; i < words.size(); ++i) inside.arguments.push_back(words[i]);
-  inside.arguments_known = true;
+  start_with(words, *inner + 2, inside);
   auto done = script(words[*inner], inside, depth + 1);
   if (!done && !error_) error_ = done.error();
 }
@@ -665,6 +676,18 @@ void LaunchFinder::need(const ShellText& text, LaunchCommand& launch) const {
   for (const Unknown& unknown : text.unknowns) add_unknown(unknown.message, unknown.offset, launch);
 }
 
+void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_t program, const RunContext& context,
+                                 LaunchCommand& launch) const {
+  TakenDefaults all = context.defaults;
+  for (std::size_t i = program; i < words.size(); ++i) add_defaults(all, words[i].defaults);
+  for (const auto& [name, value] : context.env) {
+    if (sglang_reads(name)) add_defaults(all, value.defaults);
+  }
+  if (all == nullptr) return;
+  for (const auto& [name, one] : *all) launch.defaults.push_back({name, one.value, one.offset, place(one.offset)});
+  std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
+}
+
 void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t program, std::size_t first,
                                const RunContext& context) {
   if (found_.size() >= limits::kLaunches && !error_)
@@ -693,6 +716,7 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
     if (value.unknowns.empty()) launch.env.emplace(name, value.text);
   }
   for (const LaunchUnknown& unknown : context.unknown) add_unknown(unknown.what, unknown.offset, launch);
+  take_defaults(words, program, context, launch);
   for (std::size_t i = first; i < words.size(); ++i) {
     SourceRange where;
     where.argv_index = static_cast<int>(launch.argv.size());

@@ -29,10 +29,12 @@ struct RunContext {
   std::vector<LaunchUnknown> unknown = {};  // of the place itself: a file of variables that nobody reads
   std::vector<ShellText> arguments = {};    // of a script: $1, …
   bool arguments_known = false;
-  std::vector<ShellText> functions = {};  // that a shell around it hands over: export -f
-  std::optional<ShellText> input = {};    // what its commands read
-  std::string activated = {};             // bin/ of the environment whose bin/activate was sourced
-  bool elsewhere = false;                 // another machine, or a container
+  std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to
+  TakenDefaults defaults = {};                     // that whether and how it runs depends on
+  std::vector<ShellText> functions = {};           // that a shell around it hands over: export -f
+  std::optional<ShellText> input = {};             // what its commands read
+  std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
+  bool elsewhere = false;                          // another machine, or a container
 };
 
 class LaunchFinder {
@@ -88,6 +90,8 @@ class LaunchFinder {
                    const RunContext& context);
   bool cut_off(const ShellCommand& command);
   void put_back(std::size_t launch, std::size_t end, std::size_t options);
+  void take_defaults(const std::vector<ShellWord>& words, std::size_t program, const RunContext& context,
+                     LaunchCommand& launch) const;
   void need(const ShellText& text, LaunchCommand& launch) const;
   void add_unknown(std::string what, std::size_t offset, LaunchCommand& launch) const;
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +28,22 @@ struct Unknown {
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself
 
+// What stands in for something that nothing sets: the 2 of ${TP:-2}.
+struct TakenDefault {
+  std::optional<std::string> value = {};  // as written; none: ${TP:+text} was left out
+  std::size_t offset = 0;                 // where it stands in the pasted text
+};
+// By the name of the variable, or of an argument: $1. Null where none was taken.
+using TakenDefaults = std::shared_ptr<const std::map<std::string, TakenDefault>>;
+void add_defaults(TakenDefaults& to, const TakenDefaults& more);
+
 // Text after expansion. origin[i] is the byte offset in the pasted text that text[i] came from; an empty origin with a
 // non-empty text means that this is the pasted text.
 struct ShellText {
   std::string text;
   std::vector<std::size_t> origin = {};
   std::vector<Unknown> unknowns = {};  // by rising `at`
+  TakenDefaults defaults = {};         // that it was made with
 
   [[nodiscard]] const Unknown* hole(std::size_t at) const;
 };
@@ -47,6 +58,7 @@ bool same_text(const ShellText& a, const ShellText& b);  // wherever it came fro
 struct ShellWord : ShellText {
   std::size_t begin = 0;  // offsets of the whole word in the pasted text
   std::size_t end = 0;
+  bool several = false;  // or none: what is not known of it may be any number of words
 };
 
 class MentionTrail;
@@ -68,6 +80,7 @@ struct ShellCommand {
   bool prints_elsewhere = false;          // into a file or another descriptor
   std::vector<ShellText> functions = {};  // that it hands over: export -f
   std::string output = {};                // where it prints: "" for people to see, "|" for a program, or a file
+  TakenDefaults defaults = {};            // that it, or whether it runs, depends on
   std::size_t begin = 0;
   std::size_t end = 0;  // behind its last word
 };
@@ -94,7 +107,8 @@ struct ShellStart {
   Values environment = {};
   std::vector<ShellText> arguments = {};  // $1, $2, …; known when `arguments_known`
   bool arguments_known = false;
-  std::optional<ShellText> input = {};  // what it reads, where its commands do not say
+  std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
+  std::optional<ShellText> input = {};             // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   MentionTrail* trail = nullptr;  // hears where texts that name a launch go

@@ -23,6 +23,7 @@ std::string unchecked_text(const CheckedLaunch& launch, const Style& style) {
   for (const ReadLaunch::Open& open : launch.read->unknown) {
     out += fmt::format("  {}:{}:{}: {}\n", printable(launch.read->file), open.line, open.column, printable(open.what));
   }
+  if (!launch.read->defaults.empty()) out += "  " + defaults_text(*launch.read) + "\n";
   return out;
 }
 
@@ -35,6 +36,7 @@ std::string checked_text(const CheckedLaunch& launch, const TextOptions& options
   if (!options.quiet || !good) {
     out = style.bold(printable(launch.title)) + ": " + (good ? style.green(word) : style.red(word)) +
           fmt::format(" (SGLang {}): {}\n", report.launch.release().text(), counts_of_findings(report));
+    if (launch.read && !launch.read->defaults.empty()) out += "  " + defaults_text(*launch.read) + "\n";
   }
   const Severity least = options.details ? Severity::kInfo : least_told(report, Severity::kWarning);
   for (const Diagnostic& d : report.findings) {

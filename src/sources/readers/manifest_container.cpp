@@ -27,6 +27,7 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
           .image = around.image,
           .when = around.when,
           .unknown = around.unknown,
+          .defaults = around.defaults,
           .elsewhere = around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose};
 }
 
@@ -34,6 +35,7 @@ RunContext ManifestReader::context_of(const Around& around, const std::string& n
 void ManifestReader::set_image(const std::string& written, const ShellText& filled, Around& around) {
   around.image = filled.unknowns.empty() ? filled.text : written;
   around.unknown.clear();
+  around.defaults = filled.defaults;
   if (!release_of_image(filled.text).empty()) return;
   for (const Unknown& unknown : filled.unknowns) around.unknown.push_back({unknown.message, unknown.offset, {}});
 }
@@ -81,6 +83,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   if (!is_scalar(part_of(node, "image"))) {  // of what stands around it
     context.image.clear();
     context.unknown.clear();
+    context.defaults.reset();
   } else if (tasks_) {
     context.env.clear();
   }

@@ -35,6 +35,7 @@ class ManifestReader {
     std::string image = {};
     std::shared_ptr<const std::map<std::string, std::string>> volumes = {};  // of a Pod: folders of its host
     std::vector<LaunchUnknown> unknown = {};                                 // that the image's release needs
+    TakenDefaults defaults = {};                                             // that the image has
     std::string shell = {};                                                  // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
     std::string when = {};                                      // what a step or a job asks for before it runs

@@ -216,8 +216,10 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       for (std::set<std::string>* names : written_) names->insert("@");
       state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0),
                               words.end());
-      state_.arguments_known = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(i), words.end(),
-                                           [](const ShellWord& word) { return word.unknowns.empty(); });
+      state_.arguments_known = true;
+      const std::size_t first = i + (w == "--" || w == "-" ? 1 : 0);
+      state_.sure_arguments =
+          sure_words_ == std::string::npos ? sure_words_ : sure_words_ - std::min(sure_words_, first - 1);
       return;
     }
     const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
@@ -346,22 +348,18 @@ void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
       words.size() > 1 ? static_cast<std::size_t>(std::max(0, std::atoi(words[1].text.c_str()))) : 1;
   const std::size_t gone = count > state_.arguments.size() ? state_.arguments.size() : count;
   state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
-  if (state_.sure_arguments < gone) state_.arguments_known = false;
+  if (state_.sure_arguments < gone) {  // which of them are left is not known
+    state_.arguments.clear();
+    state_.arguments_known = false;
+  }
   if (state_.sure_arguments != std::string::npos) state_.sure_arguments -= std::min(gone, state_.sure_arguments);
 }
 
-// getopts OPTIONS NAME [ARGUMENT…]. A script that nobody knows the arguments of is followed as without options.
+// getopts OPTIONS NAME [ARGUMENT…]
 Status ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
   std::vector<ShellText> arguments = state_.arguments;
   if (words.size() > 3) arguments.assign(words.begin() + 3, words.end());
   const bool unknown = words.size() <= 3 && !state_.arguments_known;
-  if (unknown && arguments.empty() && start_.given.find("@") == start_.given.end()) {
-    state_.not_given.insert("options");
-    for (const char* name : {"OPTARG", "OPTIND"}) {
-      if (!state_.variables.contains(name)) remember(name, {.text = {name[3] == 'I' ? "1" : ""}}, false, nullptr);
-    }
-    return Status::kFalse;
-  }
   if (const auto found = unknown ? std::nullopt : next_option(words, arguments)) return *found;
   for (const std::string& name :
        {words.size() > 2 ? words[2].text : std::string(), std::string("OPTARG"), std::string("OPTIND")}) {

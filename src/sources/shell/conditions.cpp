@@ -49,7 +49,10 @@ Status ShellEvaluator::unary_test(std::string_view op, const ShellText& word) {
   if (op == "-n") return status_of(!word.text.empty());
   if (op != "-v" || word.text.empty() || word.text.find('[') != std::string::npos) return Status::kUnknown;
   const auto value = lookup(word.text);
+  if (value) add_defaults(taken_, value->defaults);
   if (value) return value->unknowns.empty() ? Status::kTrue : Status::kUnknown;
+  if (!state_.variables.contains(word.text))
+    take_default(word.text, std::nullopt, word.origin.empty() ? 0 : word.origin.front());
   return Status::kFalse;
 }
 
@@ -169,6 +172,11 @@ class ShellEvaluator::ConditionReader {
   int depth_ = 0;
 };
 
-Status ShellEvaluator::test_command(const Node& node) { return ConditionReader(*this, node.words).all(); }
+Status ShellEvaluator::test_command(const Node& node) {
+  const Taking taking(*this, printing_ != nullptr);
+  const Status status = ConditionReader(*this, node.words).all();
+  decide_by_taken();
+  return status;
+}
 
 }  // namespace preflight::sources

@@ -35,6 +35,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   }
   state_.arguments = start.arguments;
   state_.arguments_known = start.arguments_known;
+  state_.sure_arguments = start.sure_arguments;
   if (start.input) input_ = Input{*start.input, 0};
 }
 
@@ -90,6 +91,7 @@ void ShellEvaluator::run_text(const ShellText& text) {
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
     return;
   }
+  add_defaults(state_.defaults, text.defaults);
   // Functions that it defines outlive it.
   auto kept = std::make_shared<std::pair<ShellText, std::unique_ptr<ShellParser>>>();
   kept->first = text;
@@ -148,13 +150,6 @@ std::string ShellEvaluator::when_now() const {
   std::string out = when_;
   constexpr std::size_t kMost = 3;
   std::size_t told = 0;
-  if (!state_.not_given.empty()) {
-    const std::string last = *state_.not_given.rbegin();
-    std::string names = fmt::format("{}", fmt::join(state_.not_given.begin(), std::prev(state_.not_given.end()), ", "));
-    names += (names.empty() ? "" : " and ") + last;
-    const bool one = state_.not_given.size() == 1 && last.starts_with('$');
-    out += fmt::format("{}as {} {} not given", out.empty() ? "" : "; ", names, one ? "is" : "are");
-  }
   for (const auto& [what, depth] : state_.may_end) {
     if (++told > kMost) break;
     out += (out.empty() ? "" : "; ") + what;
@@ -361,13 +356,17 @@ Status ShellEvaluator::run_if(const Node& node) {
 
 // A branch that is known not to be taken, whatever this is started with: the launches in it run nowhere.
 void ShellEvaluator::leave_out(const Node& branch) {
-  if (start_.trail == nullptr || branch.end <= branch.begin || !state_.not_given.empty()) return;
+  if (start_.trail == nullptr || branch.end <= branch.begin || state_.defaults != nullptr) return;
   spend(branch.end - branch.begin);
   start_.trail->told(slice_placed(branch.begin, branch.end));
 }
 
+// What was taken since the command began decides what runs.
+void ShellEvaluator::decide_by_taken() { add_defaults(state_.defaults, taken_); }
+
 Status ShellEvaluator::run_case(const Node& node) {
   const ShellWord subject = expand_single(node.words.front());
+  add_defaults(state_.defaults, subject.defaults);
   bool known = subject.unknowns.empty();
   bool falls = false;
   bool any = false;
@@ -512,11 +511,15 @@ bool ShellEvaluator::follow_while(const Node& node) {
 }
 
 Status ShellEvaluator::run_while(const Node& node) {
-  if (follow_while(node)) return Status::kUnknown;
+  // Through the arguments: which come in what turn is not known, nor how many there are.
+  const bool shifts = !state_.arguments_known && loop_text(node).find("shift") != std::string_view::npos;
+  if (!shifts && follow_while(node)) return Status::kUnknown;
+  shifting_ += shifts ? 1 : 0;
   run_unknown_loop(node, "a loop", [&] {
     run_node(*node.children[0]);
     run_node(*node.children[1]);
   });
+  shifting_ -= shifts ? 1 : 0;
   return Status::kUnknown;
 }
 
@@ -524,7 +527,9 @@ Status ShellEvaluator::run_for(const Node& node) {
   std::vector<ShellWord> words;
   bool known = true;
   if (node.has_list) {
+    const Taking taking(*this, printing_ != nullptr);
     words = expand_words(node.words);
+    decide_by_taken();
   } else {
     known = state_.arguments_known;
     for (const ShellText& value : state_.arguments) words.push_back({value, 0, 0});
@@ -597,7 +602,10 @@ void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
 
 Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
   std::string why;
-  if (const auto value = computed(expression, why)) return *value != 0 ? Status::kTrue : Status::kFalse;
+  const Taking taking(*this, printing_ != nullptr);
+  const auto value = computed(expression, why);
+  decide_by_taken();
+  if (value) return *value != 0 ? Status::kTrue : Status::kFalse;
   forget_math(expression.text, at);
   return Status::kUnknown;
 }
@@ -648,7 +656,8 @@ Status ShellEvaluator::run_math_loop(const Node& node) {
   return Status::kUnknown;
 }
 
-Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure) {
+Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure,
+                                    bool arguments_known) {
   if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
     if (!error_) error_ = Error{"functions call each other too deep in this script"};
@@ -656,7 +665,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   }
   auto outer_loops = std::exchange(loops_, {});
   const auto arguments = std::exchange(state_.arguments, {});
-  const bool known = std::exchange(state_.arguments_known, true);
+  const bool known = std::exchange(state_.arguments_known, arguments_known);
   const std::size_t outer_sure = std::exchange(state_.sure_arguments, sure);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
   locals_.emplace_back();
@@ -716,6 +725,7 @@ Status ShellEvaluator::emit(ShellCommand& command) {
            command.begin);
     }
   }
+  add_defaults(command.defaults, state_.defaults);
   const bool wants = start_.wants_environment(command);
   if (wants) spend(state_.variables.size());
   start_.on_command(command, wants ? environment() : Values{}, when_now());
@@ -750,6 +760,7 @@ ShellText ShellEvaluator::slice_placed(std::size_t from, std::size_t to) const {
 
 Status ShellEvaluator::run_simple(const Node& node) {
   ShellCommand command;
+  const Taking taking(*this, printing_ != nullptr);
   if (auto read = std::exchange(piped_, std::nullopt)) command.input.push_back(std::move(*read));
   spend(30);
   command.begin = outer(node.begin);
@@ -759,8 +770,8 @@ Status ShellEvaluator::run_simple(const Node& node) {
     run_substitutions(node.words[i].parts);
     auto fields = node.declared[i].name.empty() ? expand(node.words[i]) : std::vector{expand_single(node.words[i])};
     for (ShellWord& field : fields) {
-      if (!field.unknowns.empty() && may_be_several(node.words[i]))
-        sure = std::min(sure, from.empty() ? 0 : from.size() - 1);
+      field.several = !field.unknowns.empty() && may_be_several(node.words[i]);
+      if (field.several) sure = std::min(sure, from.empty() ? 0 : from.size() - 1);
       command.words.push_back(std::move(field));
       from.push_back(i);
     }
@@ -786,6 +797,7 @@ Status ShellEvaluator::run_simple(const Node& node) {
     return plain ? Status::kTrue : Status::kUnknown;
   }
   expand_prefixes(node, command);
+  command.defaults = taken_;
   const std::string_view program = base_name(command.words.front().text);
   const bool reads_on = command.input.empty() && !command.reads_elsewhere && input_;
   if (reads_on && (is_shell(program) || program == "xargs") && printing_ == nullptr)
@@ -833,6 +845,14 @@ void ShellEvaluator::put_back(std::vector<SavedVariable>& before) {
   }
 }
 
+// f "$@", where nothing is known of the arguments: the function's are those of the script.
+bool ShellEvaluator::hands_arguments_on(const Node& node) const {
+  if (state_.arguments_known || start_.given.contains("@")) return false;
+  if (node.words.size() != 2 || node.words[1].parts.size() != 1) return false;
+  const Part& part = node.words[1].parts.front();
+  return part.kind == Part::Kind::kParameter && part.name == "@" && part.op.empty() && part.prefix == '\0';
+}
+
 // A function sees the NAME=VALUE before its name as variables, and so does what it runs.
 Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, const ShellCommand& command) {
   std::vector<SavedVariable> before;
@@ -840,7 +860,9 @@ Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, cons
   for (const Assignment& a : node.assignments) {
     if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
   }
-  const Status status = run_function(body, command.words, sure_words_);
+  const bool hands_on = hands_arguments_on(node);
+  const Status status = hands_on ? run_function(body, {command.words.front()}, std::string::npos, false)
+                                 : run_function(body, command.words, sure_words_, true);
   put_back(before);
   return status;
 }
@@ -977,6 +999,7 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
       Status status = Status::kUnknown;
       if (builtin(command, node, from, status)) {
         const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
+        if (!declares && name != "local" && name != ":") decide_by_taken();
         for (const Assignment& a : node.assignments) {  // TP=8 export TP
           if (declares)
             set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/sources/shell.h"
@@ -45,6 +46,24 @@ class ShellEvaluator {
   };
   class WordMaker;
 
+  // Keeps apart what is taken while it lives; `passes_on`: what is made around it depends on that, too.
+  class Taking {
+   public:
+    Taking(ShellEvaluator& shell, bool passes_on)
+        : shell_(shell), passes_on_(passes_on), outer_(std::exchange(shell.taken_, {})) {}
+    ~Taking() {
+      if (passes_on_) add_defaults(outer_, shell_.taken_);
+      shell_.taken_ = std::move(outer_);
+    }
+    Taking(const Taking&) = delete;
+    Taking& operator=(const Taking&) = delete;
+
+   private:
+    ShellEvaluator& shell_;
+    bool passes_on_;
+    TakenDefaults outer_;
+  };
+
   bool spend(std::size_t steps);
   [[nodiscard]] std::size_t outer(std::size_t at) const;
   [[nodiscard]] std::size_t line_of(std::size_t offset) const;
@@ -76,8 +95,9 @@ class ShellEvaluator {
   Status run_for(const Node& node);
   Status run_case(const Node& node);
   void leave_out(const Node& branch);
+  void decide_by_taken();
   Status run_simple(const Node& node);
-  Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure);
+  Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure, bool arguments_known);
   Status run_pipeline(const Node& node);
   bool follow_while(const Node& node);
   bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
@@ -100,6 +120,7 @@ class ShellEvaluator {
   void expand_prefixes(const Node& node, ShellCommand& command);
   void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);
   void put_back(std::vector<SavedVariable>& before);
+  [[nodiscard]] bool hands_arguments_on(const Node& node) const;
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
@@ -117,6 +138,7 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
+  void take_default(const std::string& name, std::optional<std::string> value, std::size_t at);
   Variables::const_iterator given_for(const std::string& substitution);
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
@@ -195,6 +217,8 @@ class ShellEvaluator {
   ShellBudget& budget_;
   Text text_;
   ShellState state_;
+  TakenDefaults taken_;             // while what is made now is made
+  int shifting_ = 0;                // loops around that go through arguments of which nothing is known
   std::optional<ShellText> piped_;  // what the command that runs next reads
   std::optional<Input> input_;      // what the command around it reads
   Printed* printing_ = nullptr;     // who takes what is printed

@@ -212,11 +212,21 @@ std::optional<ShellEvaluator::SliceBounds> ShellEvaluator::slice_bounds(const Pa
   return SliceBounds{static_cast<std::size_t>(*from), static_cast<std::size_t>(to)};
 }
 
+// Nothing sets `name`, and `value` stands in for it.
+void ShellEvaluator::take_default(const std::string& name, std::optional<std::string> value, std::size_t at) {
+  auto all = taken_ == nullptr ? std::map<std::string, TakenDefault>{} : *taken_;
+  const auto known = all.find(name);
+  const bool room = known == all.end() ? all.size() < limits::kShellDefaults : known->second.value == "";
+  if (room) all.insert_or_assign(name, TakenDefault{std::move(value), at});
+  taken_ = std::make_shared<const std::map<std::string, TakenDefault>>(std::move(all));
+}
+
 // --- inserting ---
 
 void ShellEvaluator::insert(const ShellText& value, const Part& part, WordMaker& out) {
   const std::size_t origin = outer(part.begin);
   spend(value.text.size() + 1);
+  add_defaults(taken_, value.defaults);
   if (start_.trail != nullptr) start_.trail->inserted(part.name, origin, value);
   if (part.quoted || out.single) {
     out.open();
@@ -276,6 +286,19 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   if (given != start_.given.end()) return insert({given->second}, part, out);
   const auto set = start_.given.find(part.name);
 
+  // What stands in where nothing sets it: as written, where it is more than names and text.
+  const auto without = [&](const std::string& name, char op) {
+    const std::size_t from = 2 + part.name.size() + part.op.size();
+    if (op == '+' || all.size() <= from) return take_default(name, std::nullopt, origin);
+    const bool plain = std::ranges::all_of(part.argument, [](const Part& piece) {
+      return piece.kind == Part::Kind::kText || piece.kind == Part::Kind::kDecoded ||
+             (piece.kind == Part::Kind::kParameter && piece.argument.empty());
+    });
+    const ShellText made = plain ? expand_text(part.argument) : ShellText{};
+    const bool known = plain && made.unknowns.empty();
+    take_default(name, known ? made.text : all.substr(from, all.size() - from - 1), origin);
+  };
+
   // Several values.
   const bool every = part.name == "@" || part.name == "*" || part.subscript == "@" || part.subscript == "*";
   const bool slices = part.op.size() > 1 && part.op[0] == ':' && std::string_view("-=?+").find(part.op[1]) > 3;
@@ -297,8 +320,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     }
     std::vector<ShellText> values;
     if (part.subscript.empty()) {
-      const bool some = !state_.arguments.empty() && part.op.empty() && part.prefix == '\0';  // set -- X "$@"
-      if (!state_.arguments_known && !some) {
+      if (!state_.arguments_known) {
         return unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}",
                                    part.name, how_to_set(part.name)));
       }
@@ -315,6 +337,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     } else if (!state_.variables.contains(part.name)) {
       return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
     }
+    for (const ShellText& one : values) add_defaults(taken_, one.defaults);
     const auto hole =
         std::find_if(values.begin(), values.end(), [](const ShellText& v) { return !v.unknowns.empty(); });
     const ShellValue* array = part.subscript.empty() ? nullptr : state_.find(part.name);
@@ -356,8 +379,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (array != nullptr && !array->is_array) value = array->text;
     if (array != nullptr && array->is_array && !array->items.empty()) value = array->items.front().second;
     if (!part.subscript.empty() && array == nullptr) value = lookup(part.name);
-    if (part.subscript.empty() && !state_.arguments_known)
-      return unknown(fmt::format("\"${}\" is not known here; give it with {}", part.name, how_to_set(part.name)));
+    if (part.subscript.empty() && !state_.arguments_known) without("$" + part.name, part.op.back());
     if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
   } else {
     const bool item = !part.subscript.empty() && set == start_.given.end();
@@ -371,6 +393,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     }
     value = item ? scalar(part.name, key) : lookup(part.name);
   }
+  if (value) add_defaults(taken_, value->defaults);
   if (value && part.prefix == '!') {
     if (!value->unknowns.empty()) return insert(*value, part, out);
     value = lookup(value->text);
@@ -393,10 +416,15 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   const bool colon = part.op[0] == ':';
   const char op = colon ? part.op[1] : part.op[0];
   if (!state_.arguments_known && (op == '-' || op == '+') && is_argument(part.name) && set == start_.given.end()) {
-    state_.not_given.insert("$" + part.name);
+    if (shifting_ > 0) return unknown(value->unknowns.front().message);
+    without("$" + part.name, op);
     value.reset();
   }
   const bool has = value && !(colon && value->text.empty());
+  const bool stands_in = !has && (op == '-' || op == '=' || op == '+') && part.subscript.empty() && !every;
+  const bool defaults_to_nothing = value && value->defaults != nullptr && value->defaults->contains(part.name);
+  const bool open = !value && !state_.variables.contains(part.name) && shell_name_start(part.name.front());
+  if (stands_in && (open || (defaults_to_nothing && op != '+'))) without(part.name, op);
   if (op == '?' && !has)
     state_.may_end.emplace(fmt::format("unless {} is not set at line {}", part.name, line_of(outer(part.begin))), 0);
   if (op == '?') return has ? insert(*value, part, out) : unknown(not_set);
@@ -413,7 +441,11 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
         expand_part(piece, out);
       }
     }
-    if (op == '=' && !part.argument.empty()) remember(part.name, {.text = expand_text(part.argument)}, false, nullptr);
+    if (op == '=' && !part.argument.empty()) {
+      ShellText text = expand_text(part.argument);
+      add_defaults(text.defaults, taken_);
+      remember(part.name, {.text = std::move(text)}, false, nullptr);
+    }
     return;
   }
   if (!value) {
@@ -586,6 +618,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& expression
           why = fmt::format("the variable {} is not set; give it with {}", name, how_to_set(name));
           return std::nullopt;
         }
+        add_defaults(taken_, value->defaults);
         if (!value->unknowns.empty()) why = value->unknowns.front().message;
         if (!value->unknowns.empty() || value->text.size() > 64) return std::nullopt;
         if (value->text.empty()) return 0;
@@ -711,6 +744,7 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
            std::string_view(text_.script->text).substr(p.begin, p.end - p.begin).find('{') != std::string_view::npos;
   });
   std::vector<ShellWord> out;
+  const Taking taking(*this, true);
   for (const Parts& parts : has_brace ? braces(word.parts) : std::vector<Parts>{word.parts}) {
     WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
     std::size_t from = 0;
@@ -732,6 +766,7 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
     maker.end_field();
     for (ShellWord& field : maker.fields) out.push_back(std::move(field));
   }
+  for (ShellWord& field : out) field.defaults = taken_;
   return out;
 }
 
@@ -754,18 +789,22 @@ std::vector<ShellWord> ShellEvaluator::expand_words(const std::vector<Word>& wor
 ShellWord ShellEvaluator::expand_single(const Word& word) {
   WordMaker maker(outer(word.begin), word.end > word.begin ? outer(word.end - 1) + 1 : outer(word.begin));
   maker.single = true;
+  const Taking taking(*this, true);
   for (const Part& part : word.parts) expand_part(part, maker);
   maker.open();
   maker.end_field();
+  maker.fields.front().defaults = taken_;
   return std::move(maker.fields.front());
 }
 
 ShellText ShellEvaluator::expand_text(const Parts& parts) {
   WordMaker maker(0, 0);
   maker.single = true;
+  const Taking taking(*this, true);
   for (const Part& part : parts) expand_part(part, maker);
   maker.open();
   maker.end_field();
+  maker.fields.front().defaults = taken_;
   return std::move(maker.fields.front());
 }
 

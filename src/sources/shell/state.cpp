@@ -64,15 +64,14 @@ ShellState joined(const ShellState& a, const ShellState& b,
                   const std::function<std::string(const std::string&)>& message, std::size_t offset) {
   if (a.ended || b.ended) {
     ShellState out = a.ended ? b : a;
-    out.not_given.insert(a.not_given.begin(), a.not_given.end());
-    out.not_given.insert(b.not_given.begin(), b.not_given.end());
+    add_defaults(out.defaults, a.ended ? a.defaults : b.defaults);
     const ShellState& other = a.ended ? a : b;
     if (!other.end.empty() && !out.ended) out.may_end.emplace(other.end, other.end_depth);
     return out;
   }
   ShellState out = a;
   out.may_end.insert(b.may_end.begin(), b.may_end.end());
-  out.not_given.insert(b.not_given.begin(), b.not_given.end());
+  add_defaults(out.defaults, b.defaults);
   out.sure_arguments = std::min(a.sure_arguments, b.sure_arguments);
   const auto unlike = [&](const std::string& name) { out.set(name, {.text = unknown_text(message(name), offset)}); };
   for (const auto& [name, other] : b.variables) {

@@ -39,7 +39,7 @@ struct ShellState {
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
-  std::set<std::string> not_given = {};            // arguments and options that a default was taken for
+  TakenDefaults defaults = {};                     // that decided what runs from here on
   std::size_t option_at = 0;                       // where getopts is in -abc
   std::optional<ShellText> others = {};            // what may have set any other variable: a sourced file
   bool exports_all = false;

@@ -84,12 +84,12 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
   const ShellState before = state_;
   ++muted_;
   ++print_depth_;
+  const Taking taking(*this, true);
   run();
   --print_depth_;
   --muted_;
-  auto not_given = std::move(state_.not_given);  // what is printed depends on it
+  add_defaults(taken_, state_.defaults);  // what is printed depends on them
   state_ = before;
-  state_.not_given = std::move(not_given);
   input_ = outer_input;
   piped_ = outer_piped;
   written_ = std::move(outer_written);
@@ -100,6 +100,7 @@ std::optional<ShellText> ShellEvaluator::captured(const std::function<void()>& r
     return std::nullopt;
   }
   if (!printed.known || error_) return std::nullopt;
+  add_defaults(printed.text.defaults, taken_);
   return printed.text;
 }
 

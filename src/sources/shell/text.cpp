@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/base/shell_words.h"
 #include "src/sources/shell.h"
 #include "src/sources/text_lines.h"
@@ -21,6 +22,7 @@ const Unknown* ShellText::hole(std::size_t at) const {
 ShellText tail(const ShellText& text, std::size_t from) {
   ShellText out;
   out.text = text.text.substr(from);
+  out.defaults = text.defaults;
   if (!text.origin.empty()) {
     out.origin.assign(text.origin.begin() + static_cast<std::ptrdiff_t>(from), text.origin.end());
   }
@@ -35,6 +37,7 @@ ShellText tail(const ShellText& text, std::size_t from) {
 ShellText slice(const ShellText& text, std::size_t from, std::size_t to) {
   ShellText out;
   out.text = text.text.substr(from, to - from);
+  out.defaults = text.defaults;
   if (!text.origin.empty()) {
     out.origin.assign(text.origin.begin() + static_cast<std::ptrdiff_t>(from),
                       text.origin.begin() + static_cast<std::ptrdiff_t>(to));
@@ -47,7 +50,19 @@ ShellText slice(const ShellText& text, std::size_t from, std::size_t to) {
   return out;
 }
 
+void add_defaults(TakenDefaults& to, const TakenDefaults& more) {
+  if (more == nullptr || to == more) return;
+  if (to == nullptr) {
+    to = more;
+    return;
+  }
+  auto all = *to;
+  for (auto one = more->begin(); one != more->end() && all.size() < limits::kShellDefaults; ++one) all.insert(*one);
+  if (all.size() > to->size()) to = std::make_shared<const std::map<std::string, TakenDefault>>(std::move(all));
+}
+
 void append(ShellText& text, const ShellText& more) {
+  add_defaults(text.defaults, more.defaults);
   for (const Unknown& u : more.unknowns) {
     text.unknowns.push_back(u);
     text.unknowns.back().at += text.text.size();
