@@ -272,7 +272,7 @@ void ShellParser::dollar(Parts& parts, bool quoted) {
 // ${NAME}, ${NAME[subscript]}, ${#NAME}, ${!NAME}, ${NAME op word}
 void ShellParser::braces(Parts& parts, bool quoted) {
   const std::size_t from = at_;
-  const std::size_t close = closing_brace(at_ + 2);
+  const std::size_t close = closing_brace(at_ + 2, quoted);
   if (close == std::string_view::npos) return fail("the brace of ${…} is not closed", from);
   if (++depth_ > limits::kShellDepth) return fail("expansions are nested too deep", from);
   Part part{.kind = Part::Kind::kParameter, .quoted = quoted, .begin = from, .end = close + 1};
@@ -363,16 +363,30 @@ std::size_t ShellParser::replacement_at(std::size_t i, std::size_t close) const 
   return close;
 }
 
-// The brace that closes the ${ in front of `i`.
-std::size_t ShellParser::closing_brace(std::size_t i) const {
-  int open = 1;
+// The brace that closes the ${ in front of `i`: none of a substitution, nor one in quotes. Inside double quotes single
+// quotes are themselves.
+std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
+  std::string nested = "{";  // what is open: { of ${, and "
+  std::size_t quotes = quoted ? 1 : 0;
   for (; i < text_.size(); ++i) {
-    if (text_[i] == '\\') {
+    const char c = text_[i];
+    if (c == '\\') {
       ++i;
-    } else if (text_[i] == '{' && text_[i - 1] == '$') {
-      ++open;
-    } else if (text_[i] == '}' && --open == 0) {
-      return i;
+    } else if (c == '(' && text_[i - 1] == '$') {
+      const std::size_t end = behind_parenthesis(text_, i);
+      if (end != std::string_view::npos) i = end - 1;
+    } else if (c == '`' || (c == '\'' && quotes == 0)) {
+      const std::size_t end = text_.find(c, i + 1);
+      if (end != std::string_view::npos) i = end;
+    } else if (c == '"') {
+      const bool closes = nested.back() == '"';
+      closes ? nested.pop_back() : nested.push_back('"');
+      closes ? --quotes : ++quotes;
+    } else if (c == '{' && text_[i - 1] == '$') {
+      nested.push_back('{');
+    } else if (c == '}' && nested.back() == '{') {
+      nested.pop_back();
+      if (nested.empty()) return i;
     }
   }
   return std::string_view::npos;
