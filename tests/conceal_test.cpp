@@ -382,6 +382,23 @@ TEST(Conceal, WordsNumbersAndPathsOfUnknownMeaningAreShown) {
     const std::size_t value = shown.find(' ') + 1;
     EXPECT_THAT(run.out, HasSubstr(shown.substr(value))) << run.err;
   }
+  const std::string braces = dir.file("a.sh", serve + "--chat-template {chat,tool_use}.jinja\n");
+  EXPECT_THAT(run_tool({"launches", braces}).out, HasSubstr("--chat-template chat.jinja tool_use.jinja\n"));
+}
+
+// Our own words about when a launch runs hide nothing of themselves.
+TEST(Conceal, WhenALaunchRunsIsShown) {
+  const TemporaryDirectory dir;
+  const std::string serve = "python -m sglang.launch_server --model-path m; ";
+  for (const std::string& loop : {"turn 1 of a loop|N=1; while [ $N -lt 2 ]; do " + serve + "N=2; done",
+                                  "in a loop at line 1|while sleep 1; do " + serve + "done",
+                                  "in a branch at line 1|if [ $# = 1 ]; then " + serve + "fi",
+                                  "where what stands in front of it at line 1 fails|x || { " + serve + "}",
+                                  "unless the script ends at line 1|[ $# = 1 ] && exit; " + serve}) {
+    const auto bar = loop.find('|');
+    EXPECT_THAT(run_tool({"launches", dir.file("a.sh", loop.substr(bar + 1) + "\n")}).out,
+                HasSubstr(", " + loop.substr(0, bar) + "\n"));
+  }
 }
 
 // What is hidden can still be given, by the text that the message shows.

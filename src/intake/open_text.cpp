@@ -51,15 +51,16 @@ bool is_choice(std::string_view value) {
 
 // What scripts, images and workflows are written in: programs' own words, which nobody takes for a password.
 constexpr auto kUsual = std::to_array<std::string_view>(
-    {"tcsh",    "zsh",       "fish",     "sglang",   "launch",    "server",   "serve",      "start",   "python",
-     "python3", "bash",      "docker",   "podman",   "compose",   "kubectl",  "apply",      "run",     "exec",
-     "image",   "latest",    "install",  "source",   "bin",       "opt",      "setvars",    "intel",   "oneapi",
-     "srun",    "mpirun",    "numactl",  "conda",    "host",      "hostname", "home",       "file",    "name",
-     "count",   "url",       "none",     "null",     "true",      "false",    "auto",       "cat",     "echo",
-     "printf",  "test",      "refs",     "heads",    "main",      "master",   "tags",       "push",    "pull",
-     "request", "branch",    "release",  "schedule", "manual",    "always",   "success",    "failure", "cancelled",
-     "ubuntu",  "linux",     "x86",      "version",  "workspace", "scripts",  "data",       "models",  "logs",
-     "default", "localhost", "workflow", "dispatch", "event",     "system",   "production", "staging", "develop"});
+    {"tcsh", "zsh", "fish", "sglang", "launch", "server", "serve", "start", "python", "python3", "bash", "docker",
+     "podman", "compose", "kubectl", "apply", "run", "exec", "image", "latest", "install", "source", "bin", "opt",
+     "setvars", "intel", "oneapi", "srun", "mpirun", "numactl", "conda", "host", "hostname", "home", "file", "name",
+     "count", "url", "none", "null", "true", "false", "auto", "cat", "echo", "printf", "test", "refs", "heads", "main",
+     "master", "tags", "push", "pull", "request", "branch", "release", "schedule", "manual", "always", "success",
+     "failure", "cancelled", "ubuntu", "linux", "x86", "version", "workspace", "scripts", "data", "models", "logs",
+     "default", "localhost", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
+     // of the sentences that say when a launch runs
+     "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
+     "program", "takes", "place", "function", "returns", "holds"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {
@@ -144,8 +145,9 @@ bool is_model(std::string_view value) {
 
 // "serve.sh", "values.yaml".
 bool is_file_name(std::string_view value) {
-  constexpr std::array<std::string_view, 9> kEnds = {".sh",  ".py",  ".yaml",    ".yml", ".json",
-                                                     ".log", ".txt", ".service", ".env"};
+  constexpr std::array<std::string_view, 16> kEnds = {".sh",   ".py",   ".yaml", ".yml",        ".json",  ".jsonl",
+                                                      ".log",  ".txt",  ".env",  ".service",    ".jinja", ".j2",
+                                                      ".toml", ".gguf", ".conf", ".safetensors"};
   if (std::ranges::none_of(kEnds, [&](std::string_view end) { return value.ends_with(end); })) return false;
   bool plain = true;
   each_part(value, [&](std::string_view part) { plain = plain && is_plain(part); });
