@@ -107,6 +107,32 @@ TEST_F(VariableFiles, OfAQuadletAreRead) {
   EXPECT_TRUE(read->front().unknown.empty());
 }
 
+// What a script sources stands where it is started: read where it lies beside it, and asked for elsewhere.
+TEST_F(VariableFiles, OfAScriptAreReadWhereItIsStarted) {
+  write("a.env", "[ -n \"$TP\" ] && return\nTP=4\nARGS=(--page-size 64)\n");
+  write("open.env", "TP='4\n");
+  const std::string serve = "\npython -m sglang.launch_server --model-path m --tp $TP \"${ARGS[@]}\"\n";
+  const auto unknown = [&](const std::string& start, const std::string& name) {
+    const auto read = read_launches("ARGS=()\n" + start + serve, {{"UNUSED", ""}}, name);
+    return read && read->size() == 1 ? read->front().unknown.size() : 99;
+  };
+  const std::string script = path("run.sh");
+  const auto read = read_launches("TP=\n. ./a.env" + serve, {}, script);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--model-path", "m", "--tp", "4", "--page-size", "64"}));
+  EXPECT_TRUE(read->front().notes.empty());
+  EXPECT_EQ(unknown("TP=\nset -a; source a.env; set +a", script), 0U);
+  EXPECT_EQ(unknown("bash -c 'TP=; . ./a.env; echo $TP'; TP=2", script), 0U);
+  EXPECT_GT(unknown(". ./a.env", ""), 0U);               // what is pasted stands nowhere
+  EXPECT_GT(unknown("cd /srv; . ./a.env", script), 0U);  // from elsewhere
+  EXPECT_GT(unknown(". " + path("a.env"), script), 0U);  // of the machine it runs on
+  EXPECT_GT(unknown(". ./gone.env", script), 0U);
+  EXPECT_GT(unknown(". ./open.env", script), 0U);  // no script
+  const auto there = read_launches("ssh h '. ./a.env;" + serve + "'", {}, script);
+  ASSERT_TRUE(there) << there.error().text();
+  EXPECT_FALSE(there->front().unknown.empty());
+}
+
 TEST_F(VariableFiles, AKustomizationThatChangesAFileIsTold) {
   const std::string pod =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    image: i\n"

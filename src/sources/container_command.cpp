@@ -53,6 +53,13 @@ std::size_t behind_option(const std::vector<ShellWord>& words, std::size_t i, bo
   return i + (taking + 1 == w.size() ? 2 : 1);  // a value may be glued to its letter
 }
 
+// -i, -it, --interactive
+bool hands_input_on(std::string_view option) {
+  if (option.starts_with("--")) return option == "--interactive" || option == "--interactive=true";
+  const std::size_t other = option.find_first_not_of("ditPqT", 1);
+  return option.substr(0, other).find('i') != std::string_view::npos;
+}
+
 }  // namespace
 
 void assign(const ShellText& word, Values& values) {
@@ -92,6 +99,7 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
   }
   if (i >= words.size()) return std::nullopt;
   run.own_entrypoint = words[i].text != "exec" && !apptainer;
+  run.reads_input = apptainer || run.of_compose;
   const auto open = [&](std::size_t at) {  // $OPTIONS that nobody knows, and more options behind it
     if (run.entrypoint || words[at].unknowns.empty() || at + 1 >= words.size()) return false;
     const std::string& next = words[at + 1].text;
@@ -105,6 +113,7 @@ std::optional<ContainerRun> container_run(const std::vector<ShellWord>& words, s
       run.open.push_back(words[i++].unknowns.front());
       continue;
     }
+    run.reads_input = run.reads_input || hands_input_on(w);
     constexpr std::string_view kGlued = "--entrypoint=";
     if (w == "--") {
       ++i;

@@ -24,6 +24,7 @@ struct ContainerRun {
   std::vector<Unknown> open = {};            // words in front of the image that may hold options
   bool own_entrypoint = true;                // the image's entry point runs first: not with exec
   bool inherits = false;                     // the user's own environment, with additions
+  bool reads_input = true;                   // what the caller reads: docker asks for -i
   bool of_compose = false;                   // a service of a compose file stands in the place of the image
 };
 // `tool` is the index of "docker"; nullopt where it starts nothing (`docker ps`) or its words end early.

@@ -14,6 +14,7 @@
 #include "src/sources/mentions.h"
 #include "src/sources/programs.h"
 #include "src/sources/readers/readers.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources {
 namespace {
@@ -282,6 +283,8 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .sure_arguments = context.sure_arguments};
   start.input = context.input;
   start.trail = &trail_;
+  if (!context.file.empty() && !context.elsewhere && context.image.empty())
+    start.file_beside = [&](const std::string& path) { return file_beside(context.file, path); };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
   std::optional<Error> nested;
   std::string activated = context.activated;
@@ -624,9 +627,10 @@ void LaunchFinder::take_image(const ContainerRun& run, const ShellWord& image, R
 }
 
 void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
-                             const std::vector<ShellText>& input, int depth) {
+                             const std::vector<ShellText>& read, int depth) {
   const auto run = container_run(words, at);
   if (!run) return;
+  const std::vector<ShellText> input = run->reads_input ? read : std::vector<ShellText>{};
   const Values host = context.env;
   for (const Unknown& one : run->open) context.unknown.push_back({one.message, one.offset, {}});
   if (!run->inherits) context.env.clear();
@@ -648,7 +652,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
     std::vector<ShellWord> inside = words_of_entrypoint(*run->entrypoint);
     trail_.told(*run->entrypoint);
     inside.insert(inside.end(), words.begin() + static_cast<std::ptrdiff_t>(run->command), words.end());
-    if (!is_shell(run->entrypoint->text) || inside.size() > 1)
+    if (!is_shell(run->entrypoint->text) || inside.size() > 1 || !input.empty())
       return command(inside, 0, std::move(context), input, depth + 1);
     return;
   }

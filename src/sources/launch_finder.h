@@ -35,6 +35,7 @@ struct RunContext {
   std::optional<ShellText> input = {};             // what its commands read
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
+  std::string file = {};                           // of the script: what it sources may stand beside it
 };
 
 class LaunchFinder {
@@ -74,7 +75,7 @@ class LaunchFinder {
   void command(const std::vector<ShellWord>& words, std::size_t from, RunContext context,
                const std::vector<ShellText>& input, int depth);
   void container(const std::vector<ShellWord>& words, std::size_t at, RunContext context,
-                 const std::vector<ShellText>& input, int depth);
+                 const std::vector<ShellText>& read, int depth);
   void shell(const std::vector<ShellWord>& words, std::size_t at, const RunContext& context,
              const std::vector<ShellText>& input, int depth);
   void read_from_input(const ShellWord& program, const std::vector<ShellText>& input, FileKind kind,

@@ -112,6 +112,8 @@ struct ShellStart {
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
   MentionTrail* trail = nullptr;  // hears where texts that name a launch go
+  // The text of a file that is named by a path from where the shell was started; none: it is not known.
+  std::function<std::optional<std::string>(const std::string& path)> file_beside = {};
   // Whether a command that runs needs the environment: making it takes time.
   std::function<bool(const ShellCommand&)> wants_environment = [](const ShellCommand&) { return true; };
 };

@@ -16,6 +16,7 @@ namespace {
 // ends.
 Result<bool> read_script(const SourceText& source, LaunchFinder& finder) {
   RunContext context;
+  context.file = source.name;
   if (const auto at = source.text.find("\r\n"); at != std::string_view::npos && !source.name.empty()) {
     context.unknown.push_back(
         {"lines of this script end with CR LF, and the shell takes the CR as a part of their last "

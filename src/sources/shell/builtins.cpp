@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/mention_trail.h"
 #include "src/sources/shell/evaluator.h"
@@ -284,15 +285,31 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
 void ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2) return;
   if (sets_up_tools(words[1].text)) return;
-  std::string_view path = words[1].text;
-  while (path.starts_with("./")) path.remove_prefix(2);
-  if (const auto file = state_.files.find(std::string(path)); file != state_.files.end()) {
-    const ShellText text = file->second;
-    return run_text(text);
+  if (const auto text = sourced_text(words)) {
+    returns_.emplace_back();
+    run_text(*text);
+    meet_returns(Status::kUnknown, words[0].begin);
+    return;
   }
   const std::string name = words[1].unknowns.empty() ? words[1].text : std::string("a file");
   note("SH002", fmt::format("{} is sourced and not read: what it sets is not known", name), words[0].begin);
   taint(fmt::format("{} sources from {}", words[0].text == "." ? "the dot" : "source", name), words[0].begin);
+}
+
+// Of a file that this text wrote, or that stands where the shell was started and is a script; all that is told of the
+// latter is told where it is sourced.
+std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words) {
+  std::string path = words[1].text;
+  while (path.starts_with("./")) path.erase(0, 2);
+  if (const auto file = state_.files.find(path); file != state_.files.end()) return file->second;
+  const bool known = words[1].unknowns.empty() && words.size() == 2 && !state_.moved && !path.starts_with('/');
+  auto text = known && start_.file_beside ? start_.file_beside(path) : std::nullopt;
+  if (!text || text->size() > limits::kVariableFileBytes) return std::nullopt;
+  ShellText out{std::move(*text)};
+  out.origin.assign(out.text.size(), words[0].begin);
+  ShellParser parser(out, pasted_);
+  parser.all();
+  return parser.failed() ? std::nullopt : std::optional(std::move(out));
 }
 
 void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {

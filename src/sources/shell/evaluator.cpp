@@ -675,6 +675,19 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   const std::size_t at = outer(body->begin);
   Status status = run_node(*body);
   text_ = before;
+  status = meet_returns(status, at);
+  put_back(locals_.back());
+  locals_.pop_back();
+  loops_ = std::move(outer_loops);
+  state_.arguments = arguments;
+  state_.arguments_known = known;
+  state_.sure_arguments = outer_sure;
+  --budget_.depth;
+  return status;
+}
+
+// Where what `return` left meets what ran to its end.
+Status ShellEvaluator::meet_returns(Status status, std::size_t at) {
   const auto why = [&](const std::string& name) { return depends(name, "a branch", at); };
   const bool one_way = state_.ended && returns_.back().size() == 1;
   const std::size_t depth = returns_.size();
@@ -685,13 +698,6 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   }
   std::erase_if(state_.may_end, [&](const auto& one) { return one.second == depth; });
   returns_.pop_back();
-  put_back(locals_.back());
-  locals_.pop_back();
-  loops_ = std::move(outer_loops);
-  state_.arguments = arguments;
-  state_.arguments_known = known;
-  state_.sure_arguments = outer_sure;
-  --budget_.depth;
   return status;
 }
 
@@ -898,7 +904,10 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;
   const std::string program(base_name(command.words[first].text));
-  if (program == "cd" || program == "pushd") return state_.files.clear();
+  if (program == "cd" || program == "pushd" || program == "popd") {
+    state_.moved = true;
+    return state_.files.clear();
+  }
   std::string target;
   for (const Redirection& r : node.redirections) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;

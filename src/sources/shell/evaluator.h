@@ -98,6 +98,7 @@ class ShellEvaluator {
   void decide_by_taken();
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure, bool arguments_known);
+  Status meet_returns(Status status, std::size_t at);
   Status run_pipeline(const Node& node);
   bool follow_while(const Node& node);
   bool follow_for(const Node& node, const std::vector<ShellWord>& words, bool dry);
@@ -171,6 +172,7 @@ class ShellEvaluator {
   void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
   void source(const std::vector<ShellWord>& words);
+  [[nodiscard]] std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);

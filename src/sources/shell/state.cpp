@@ -120,6 +120,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;
+  out.moved = a.moved || b.moved;
   out.exits_on_error = a.exits_on_error && b.exits_on_error;
   if (a.fails != b.fails) out.fails.reset();
   return out;

@@ -43,6 +43,7 @@ struct ShellState {
   std::size_t option_at = 0;                       // where getopts is in -abc
   std::optional<ShellText> others = {};            // what may have set any other variable: a sourced file
   bool exports_all = false;
+  bool moved = false;              // cd: a path is one from elsewhere
   bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
   bool replaced = false;           // by exec: no trap runs
   int leaves = 0;                  // so many loops: break N, continue N
