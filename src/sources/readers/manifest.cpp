@@ -160,6 +160,7 @@ void ManifestReader::document(const YamlNode& root) {
     included(root);
     return walk(*services_, around, 1, "services");
   }
+  kind_ = is_map(&root) ? text_of(root, "kind") : std::string();
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
@@ -171,6 +172,9 @@ void ManifestReader::document(const YamlNode& root) {
   }
   tasks_ = is_list(&root);
   if (is_map(&root)) tool_settings(root, around);
+  const int seen = seen_;
+  if (tasks_) find_open_names(root, 0);
+  seen_ = seen;
   if (tasks_) tree_.fill_in([this](const ShellWord& word) { return without_templates(word); });
   walk(root, around, 0, "");
 }
@@ -186,6 +190,8 @@ ShellText ManifestReader::given_or_unknown(const std::string& expression, std::s
 // {{ NAME }} of Ansible is filled in where it runs.
 ShellWord ManifestReader::without_templates(const ShellWord& word) const {
   const auto value = [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
+    const bool given = given_.contains(expression);  // as -e does
+    if (auto text = given ? std::nullopt : of_play(expression, offset)) return text;
     return given_or_unknown(expression, offset, "where this runs");
   };
   return {filled_expressions(word, "{{", "}}", value), word.begin, word.end};
@@ -202,6 +208,13 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     return;
   }
   if (node.kind != YamlNode::kMapping) return;
+  const YamlNode* vars = tasks_ ? value_of(node, "vars") : nullptr;
+  if (is_map(vars)) scopes_.push_back(vars);
+  walk_map(node, std::move(around), depth, key);
+  if (is_map(vars)) scopes_.pop_back();
+}
+
+void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, const std::string& key) {
   if (key == "data" && around.dialect == Dialect::kKubernetes) return;  // of a ConfigMap
   numbers_of_group(node, around);
   if (around.dialect == Dialect::kWorkflow) matrix_of(node, around);

@@ -1,5 +1,7 @@
 // What a container is started with. Tested by tests/manifest_test.cpp and tests/sources_test.cpp.
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,26 @@ using python::YamlNode;
 namespace {
 
 const Values kNoValues;
+
+// Kinds whose containers get no variables but those of their fields and of services.
+bool is_plain_object(std::string_view kind) {
+  constexpr std::array<std::string_view, 9> kKinds = {"Pod",       "Deployment", "StatefulSet",
+                                                      "DaemonSet", "ReplicaSet", "ReplicationController",
+                                                      "Job",       "CronJob",    "LeaderWorkerSet"};
+  return std::ranges::find(kKinds, kind) != kKinds.end();
+}
+
+// Variables that the cluster sets: of services, of an indexed job, of a group.
+bool is_of_cluster(std::string_view name) {
+  return name.find("_SERVICE_") != std::string_view::npos || name.ends_with("_PORT") ||
+         name.find("_PORT_") != std::string_view::npos || name.starts_with("LWS_") || name == "JOB_COMPLETION_INDEX";
+}
+
+// What a shell, and SGLang, can see as a variable: an envFrom may hold files, too.
+bool is_variable_name(std::string_view name) {
+  const auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::ranges::all_of(name, fits);
+}
 
 }  // namespace
 
@@ -87,8 +109,9 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   } else if (tasks_) {
     context.env.clear();
   }
-  environments(node, around, context.env, 0);
+  plain_object_ = kubernetes && is_plain_object(kind_);
   other_variables(node, context);
+  environments(node, around, context.env, 0);
   if (kubernetes && kustomized_) {
     context.unknown.push_back(
         {"the kustomization.yaml beside this file changes what it names: give what `kustomize build` prints",
@@ -119,7 +142,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
       const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
       const bool by_compose = compose || (doubled && !kubernetes);
       auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
-                              given_, by_compose ? kNoValues : context.env);
+                              given_, by_compose ? kNoValues : named_in(word, context.env));
       if (!done) {
         error_ = done.error();
         return;
@@ -253,6 +276,7 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
 // envFrom: variables by the file.
 void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
   const YamlNode* from = value_of(node, "envFrom");
+  open_variables_ = false;
   if (!is_list(from)) return;
   for (const YamlNode* item : from->items) {
     const YamlNode* map = value_of(*item, "configMapRef");
@@ -263,12 +287,34 @@ void ManifestReader::other_variables(const YamlNode& node, RunContext& context) 
     const auto known = all.find(name);
     if (known != all.end()) {
       const std::string prefix = text_of(*item, "prefix");
-      for (const auto& [key, value] : known->second) context.env.try_emplace(prefix + key, value);
+      for (const auto& [key, value] : known->second) {
+        if (is_variable_name(prefix + key)) context.env.insert_or_assign(prefix + key, value);
+      }
     } else {
+      open_variables_ = true;
       finder_.note(
           {"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
     }
   }
+}
+
+// $(NAME) of a name that the container does not have: Kubernetes leaves it as it is.
+bool ManifestReader::stays(const std::string& name, const Values& env) const {
+  return plain_object_ && !open_variables_ && is_variable_name(name) && !is_of_cluster(name) && !env.contains(name) &&
+         !given_.contains(name);
+}
+
+// What stands for each $(NAME) of a text.
+Values ManifestReader::named_in(const ShellText& text, const Values& env) const {
+  Values out;
+  for (auto at = text.text.find("$("); at != std::string::npos; at = text.text.find("$(", at + 2)) {
+    const auto close = text.text.find(')', at);
+    if (close == std::string::npos) break;
+    const std::string name = text.text.substr(at + 2, close - at - 2);
+    if (const auto known = env.find(name); known != env.end()) out.insert(*known);
+    if (stays(name, env)) out.emplace(name, ShellText{slice(text, at, close + 1).text});
+  }
+  return out;
 }
 
 // Each sees those in front of it, and may hold them twice.
@@ -301,7 +347,11 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       env.insert_or_assign(name, without_expressions(value, env));
       return;
     }
-    auto done = interpolate(value, kind, source_.text, given_, compose ? kNoValues : env);
+    const bool named = kind == Interpolation::kKubernetes;
+    auto done = interpolate(value, kind, source_.text, given_,
+                            compose ? kNoValues
+                            : named ? named_in(value, env)
+                                    : env);
     ShellText text = done
                          ? static_cast<ShellText&>(*done)
                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);

@@ -46,6 +46,9 @@ class ManifestReader {
   void document(const YamlNode& root);
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
+  void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
+  void find_open_names(const YamlNode& node, int depth);
+  [[nodiscard]] std::optional<ShellText> of_play(const std::string& expression, std::size_t offset) const;
   [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
                                            std::string_view where) const;
   [[nodiscard]] ShellWord without_templates(const ShellWord& word) const;
@@ -124,6 +127,8 @@ class ManifestReader {
   void read_dotenv();
   void variable_file(const YamlNode& item, Values& env);
   void other_variables(const YamlNode& node, RunContext& context);
+  [[nodiscard]] bool stays(const std::string& name, const Values& env) const;
+  [[nodiscard]] Values named_in(const ShellText& text, const Values& env) const;
   bool too_many(const Values& env);
   std::vector<ShellWord> words_of(const YamlNode& list);
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
@@ -155,6 +160,11 @@ class ManifestReader {
   bool pm2_ = false;                            // entries of its `apps`
   bool editor_ = false;                         // tasks or debugger's entries of an editor
   bool chart_values_ = false;                   // what a chart makes of them stands in its templates
+  std::string kind_ = {};                       // of the object at hand
+  bool plain_object_ = false;                   // of Kubernetes itself: nobody adds variables to its containers
+  bool open_variables_ = false;                 // an envFrom of the container at hand is not known
+  std::vector<const YamlNode*> scopes_ = {};    // `vars` of Ansible around what is at hand
+  std::set<std::string> open_names_ = {};       // that something else in the file sets
   bool tasks_ = false;                          // of Ansible: what is around a container is set on its host
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
   const YamlNode* services_ = nullptr;          // of a compose file

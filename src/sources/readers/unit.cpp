@@ -35,7 +35,7 @@ ShellText whole_line(std::string_view text, std::size_t from, std::size_t& next)
 }
 
 // %i and its kin are filled in by systemd, %(NAME)s by supervisor.
-ShellText without_specifiers(const ShellText& text, std::string_view who = "systemd") {
+ShellText without_specifiers(const ShellText& text, const Variables& given, std::string_view who = "systemd") {
   ShellText out;
   for (std::size_t i = 0; i < text.text.size(); ++i) {
     if (text.text[i] != '%' || i + 1 >= text.text.size()) {
@@ -46,11 +46,16 @@ ShellText without_specifiers(const ShellText& text, std::string_view who = "syst
     } else {
       const bool named = text.text[i + 1] == '(';
       const std::size_t close = named ? std::min(text.text.find(')', i), text.text.size() - 1) : i + 1;
-      append(out, unknown_text(fmt::format("{} is filled in by {}", text.text.substr(i, close + 1 - i), who),
-                               text.origin[i]));
       // %(NAME)s, %(process_num)02d
       const auto kind = std::min(text.text.find_first_not_of("0123456789", close + 1), text.text.size() - 1);
-      i = named && (text.text[kind] == 's' || text.text[kind] == 'd') ? kind : close;
+      const std::size_t last = named && (text.text[kind] == 's' || text.text[kind] == 'd') ? kind : close;
+      const std::string specifier = text.text.substr(i, last + 1 - i);
+      const auto value = given.find(specifier);
+      append(out, value != given.end() ? ShellText{value->second, std::vector(value->second.size(), text.origin[i]), {}}
+                                       : unknown_text(fmt::format("{} is filled in by {}; give it with {}", specifier,
+                                                                  who, how_to_set(specifier)),
+                                                      text.origin[i]));
+      i = last;
     }
   }
   return out;
@@ -136,7 +141,8 @@ void supervised_environment(const ShellText& value, Values& env) {
 }
 
 // [program:NAME] of supervisor: no shell, and %(NAME)s is filled in by it.
-void read_supervised(std::string_view text, LaunchFinder& finder) {
+void read_supervised(const SourceText& source, LaunchFinder& finder) {
+  const std::string_view text = source.text;
   RunContext context;
   Values all;  // of [supervisord], for every program: its section may stand anywhere
   std::vector<std::pair<ShellText, RunContext>> programs;
@@ -162,7 +168,7 @@ void read_supervised(std::string_view text, LaunchFinder& finder) {
     const auto equals = line.text.find('=');
     if (equals == std::string::npos || line.text[0] == ';' || line.text[0] == '#') continue;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
-    const ShellText value = without_specifiers(tail(line, equals + 1), "supervisor");
+    const ShellText value = without_specifiers(tail(line, equals + 1), source.given, "supervisor");
     if (key == "command" && !context.name.empty()) command = value;
     if (key == "environment") supervised_environment(value, daemon ? all : context.env);
   }
@@ -268,7 +274,7 @@ class UnitReader {
     const auto equals = line.text.find('=');
     if (equals == std::string::npos || equals == 0 || line.text[0] == '#' || line.text[0] == ';') return;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
-    const ShellText value = without_specifiers(tail(line, equals + 1));
+    const ShellText value = without_specifiers(tail(line, equals + 1), source_.given);
     if (key == "Environment") {
       const std::vector<ShellWord> settings = unit_words(value);
       if (settings.empty()) context.env.clear();
@@ -288,7 +294,8 @@ class UnitReader {
     } else if (key == "Image") {
       context.image = value.text;
     } else if (key == "Description") {
-      context.name = value.text;
+      const ShellText written = tail(line, equals + 1);
+      context.name = written.text;
     }
   }
 
@@ -377,7 +384,7 @@ Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& st
 Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   if (text.find("[program:") != std::string_view::npos) {
-    read_supervised(text, finder);
+    read_supervised(source, finder);
     return true;
   }
   UnitReader unit(source, finder);

@@ -19,13 +19,14 @@ bool upper_name(std::string_view name) {
 }
 
 // The index behind a variable of this kind of interpolation at `i`, 0 where there is none.
-std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation kind) {
+std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation kind, const Values& values) {
   if (i + 1 >= text.size() || text[i] != '$') return 0;
   if (kind == Interpolation::kKubernetes) {
     const auto close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
     if (close == std::string_view::npos) return 0;
     // A $(name) that is no variable stays as it is; one in capitals was meant as a variable.
-    return upper_name(text.substr(i + 2, close - i - 2)) ? close + 1 : 0;
+    const std::string_view name = text.substr(i + 2, close - i - 2);
+    return upper_name(name) || values.contains(std::string(name)) ? close + 1 : 0;
   }
   if (shell_name_start(text[i + 1])) {
     std::size_t end = i + 1;
@@ -88,7 +89,7 @@ Result<ShellWord> interpolate(const ShellWord& word, Interpolation kind, std::st
       i += 2;
       continue;
     }
-    const std::size_t end = behind_variable(text, i, kind);
+    const std::size_t end = behind_variable(text, i, kind, values);
     if (end == 0) {
       append(out, slice(word, i, i + 1));
       ++i;

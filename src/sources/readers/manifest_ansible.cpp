@@ -1,0 +1,88 @@
+// Values of Ansible's plays: `vars` of a play, a block or a task, where nothing in the file may set them again.
+// Tested by tests/sources_test.cpp.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "src/base/limits.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+// What wins over `vars` of a play and stands in other files, or is made where it runs.
+bool brings_variables(std::string_view key) {
+  constexpr std::array<std::string_view, 8> kKeys = {"vars_files",   "vars_prompt", "roles",        "include_vars",
+                                                     "include_role", "import_role", "import_tasks", "include_tasks"};
+  return std::ranges::find(kKeys, key) != kKeys.end();
+}
+
+// {{ NAME }} or {{ NAME | default(…) }}: the name; "" for any other expression.
+std::string name_in(std::string_view expression) {
+  std::string_view inside = expression.substr(2, expression.size() - 4);
+  const auto pipe = inside.find('|');
+  const auto trimmed = [](std::string_view text) {
+    const auto from = text.find_first_not_of(" \t\n");
+    return from == std::string_view::npos ? std::string_view()
+                                          : text.substr(from, text.find_last_not_of(" \t\n") + 1 - from);
+  };
+  if (pipe != std::string_view::npos) {
+    const std::string_view filter = trimmed(inside.substr(pipe + 1));
+    const bool stands_in = filter.starts_with("default(") && filter.find(')') == filter.size() - 1;
+    if (!stands_in) return {};
+  }
+  inside = trimmed(inside.substr(0, pipe));
+  const auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return std::ranges::all_of(inside, fits) ? std::string(inside) : std::string();
+}
+
+// Text as it is written: what YAML takes for a number or a flag is printed otherwise.
+bool is_printed_as_written(const YamlNode& value) {
+  if (value.kind != YamlNode::kScalar) return false;
+  const bool digits = value.text.find_first_not_of("0123456789") == std::string::npos;
+  const bool plain = value.tag == "int" && digits && (value.text.size() == 1 || value.text[0] != '0');
+  return value.tag == "str" || plain;
+}
+
+}  // namespace
+
+// Names that something else in the file sets; "*" for any.
+void ManifestReader::find_open_names(const YamlNode& node, int depth) {
+  if (depth > limits::kManifestDepth || ++seen_ > limits::kManifestNodes) {
+    open_names_.insert("*");
+    return;
+  }
+  for (const YamlNode* item : node.items) find_open_names(*item, depth + 1);
+  for (const auto& [name, value] : node.pairs) {
+    std::string key = is_scalar(name) ? name->text : std::string();
+    constexpr std::string_view kBuiltin = "ansible.builtin.";
+    if (key.starts_with(kBuiltin)) key.erase(0, kBuiltin.size());
+    if (brings_variables(key)) open_names_.insert("*");
+    if (key == "register" && is_scalar(value)) open_names_.insert(value->text);
+    if (key == "set_fact") {
+      for (const auto& [fact, set] : value->pairs) open_names_.insert(fact->text);
+      if (value->kind != YamlNode::kMapping) open_names_.insert("*");
+    }
+    find_open_names(*value, depth + 1);
+  }
+}
+
+// The value that the innermost `vars` around gives it.
+std::optional<ShellText> ManifestReader::of_play(const std::string& expression, std::size_t offset) const {
+  const std::string name = name_in(expression);
+  if (name.empty() || open_names_.contains(name) || open_names_.contains("*")) return std::nullopt;
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const YamlNode* value = value_of(**scope, name);
+    if (value == nullptr) continue;
+    if (!is_printed_as_written(*value) || value->text.find("{{") != std::string::npos ||
+        value->text.find("{%") != std::string::npos)
+      return std::nullopt;
+    return ShellText{value->text, std::vector<std::size_t>(value->text.size(), offset), {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace preflight::sources
