@@ -165,6 +165,25 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
             "s 4 2 1;t 8 3 0;");
 }
 
+// A file that another one includes is told by itself where both are read.
+TEST(Launches, OfAnIncludedFileAreToldOnce) {
+  const TemporaryDirectory dir;
+  const std::string other = dir.file("other.yaml", "services:\n  c: {command: " + kServe + "--tp 8}\n");
+  const std::string both =
+      dir.file("compose.yaml", "include: [other.yaml]\nservices:\n  a: {command: " + kServe + "--tp 2}\n");
+  const auto count = [](const std::vector<std::string>& paths) {
+    std::vector<std::string> words = {"launches", "--format", "json"};
+    words.insert(words.end(), paths.begin(), paths.end());
+    return Json::parse(run_tool(words).out).size();
+  };
+  EXPECT_EQ(count({both}), 2U);
+  EXPECT_EQ(count({both, other}), 2U);
+  EXPECT_EQ(count({dir.path()}), 2U);
+  EXPECT_THAT(run_tool({"upgrade", "--from", "0.5.22", "--to", "0.5.23", dir.path()}).out, HasSubstr("2 launches"));
+  dir.file("compose.yaml", "include: [other.yaml]\nservices: {}\n");
+  EXPECT_EQ(count({both, other}), 1U);
+}
+
 // A default is told with what it stands in for, and no secret with it.
 TEST(Launches, TellWhichDefaultsWereTaken) {
   const TemporaryDirectory dir;

@@ -43,6 +43,7 @@ struct LaunchCommand {
   Environment env;                     // what the command sets for the launch (assignments, export, docker -e)
   bool serve = false;                  // `sglang serve`, which reads some words before launch_server's parser does
   bool vllm = false;                   // `vllm serve` or vLLM's API server: words of another program
+  std::string file = {};               // another one that holds it: of compose's include
   std::string name = {};               // of the service, container, unit, target or step; may be empty
   std::string when = {};               // the branch or turn of a loop that it runs in; empty: always
   std::string program = {};            // that runs it, as written: the interpreter, or sglang; empty: not known

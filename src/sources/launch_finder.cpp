@@ -179,6 +179,12 @@ void LaunchFinder::under(const std::string& when, std::size_t from) {
   }
 }
 
+void LaunchFinder::stands_in(const std::string& file, std::size_t from) {
+  for (std::size_t i = from; i < found_.size(); ++i) {
+    if (found_[i].file.empty()) found_[i].file = file;
+  }
+}
+
 void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place_of,
                          const std::function<std::string(std::size_t)>& name_of) {
   const auto offset_of = [&](LineColumn at) {

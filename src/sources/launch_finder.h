@@ -64,6 +64,8 @@ class LaunchFinder {
   [[nodiscard]] std::size_t found_so_far() const { return found_.size(); }
   // What was found from the `from`th on runs only so: the condition of the place that holds the text.
   void under(const std::string& when, std::size_t from);
+  // What was found from the `from`th on stands in another file.
+  void stands_in(const std::string& file, std::size_t from);
   // For a finder of a text inside this one, of so many bytes; false when there are too many of them.
   bool descend(LaunchFinder& inner, std::size_t bytes);
   [[nodiscard]] LineColumn place(std::size_t offset) const;

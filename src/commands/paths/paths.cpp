@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -147,6 +148,41 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
   return true;
 }
 
+bool is_same(const sources::LaunchCommand& a, const sources::LaunchCommand& b) {
+  return a.argv == b.argv && a.env == b.env && a.image == b.image && a.name == b.name;
+}
+
+// Whether the file that holds it is among these and says the same by itself.
+bool is_told_elsewhere(const sources::LaunchCommand& launch, const std::vector<ReadFile>& files) {
+  if (launch.file.empty()) return false;
+  std::error_code ignored;
+  const auto own = std::ranges::find_if(
+      files, [&](const ReadFile& other) { return fs::equivalent(other.name, launch.file, ignored); });
+  return own != files.end() && std::ranges::any_of(own->launches, [&](const sources::LaunchCommand& one) {
+           return one.file.empty() && is_same(one, launch);
+         });
+}
+
+// A launch of a file that another one includes is told once, where it stands; a file that only includes tells nothing.
+void leave_out_included(std::vector<ReadFile>& files) {
+  std::set<std::string> emptied;
+  for (ReadFile& file : files) {
+    std::vector<sources::LaunchCommand> kept;
+    std::vector<sources::ShellNote> notes;
+    for (const sources::LaunchCommand& launch : file.launches) {
+      if (is_told_elsewhere(launch, files))
+        notes.insert(notes.end(), launch.notes.begin(), launch.notes.end());
+      else
+        kept.push_back(launch);
+    }
+    if (kept.size() == file.launches.size()) continue;
+    if (kept.empty()) emptied.insert(file.name);
+    if (!kept.empty()) kept.back().notes.insert(kept.back().notes.end(), notes.begin(), notes.end());
+    file.launches = std::move(kept);
+  }
+  std::erase_if(files, [&](const ReadFile& file) { return emptied.contains(file.name); });
+}
+
 }  // namespace
 
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
@@ -164,6 +200,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     if (!taken) return tl::make_unexpected(taken.error());
     if (*taken) out.push_back(std::move(file));
   }
+  leave_out_included(out);
   return out;
 }
 

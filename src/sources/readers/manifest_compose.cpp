@@ -115,8 +115,10 @@ void ManifestReader::included(const YamlNode& root) {
     const auto done = finder_.descend(inner, text->size())
                           ? read_manifest({*text, given_, name}, inner)
                           : Result<bool>(failure("it is too long, or includes others"));
+    const std::size_t before = finder_.found_so_far();
     finder_.adopt(
         inner, [&](std::size_t) { return word.begin; }, [](std::size_t) { return std::string(); });
+    finder_.stands_in(name, before);
     if (!done) {
       finder_.note(
           {"SH002", fmt::format("{} is included and not understood: {}", word.text, done.error().text()), word.begin});
