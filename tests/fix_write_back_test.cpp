@@ -118,6 +118,24 @@ TEST(CheckFix, WritesTheConfigFileOfTheLaunch) {
   EXPECT_THAT(read_file(path + ".bak"), HasSubstr("tp-size: 8  # all cards"));
 }
 
+// ["--tp", "3"], of JSON and of YAML: an item stays one, with its quotes and commas.
+TEST(CheckFix, WritesIntoListsInBrackets) {
+  const TemporaryDirectory dir;
+  const std::string start = "python3, -m, sglang.launch_server, --model-path, Qwen/Qwen2.5-7B-Instruct, --page-size, ";
+  const std::string path = dir.file("user-data.yaml", "#cloud-config\nruncmd:\n  - [" + start + "64, --tp, \"3\"]\n");
+  ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--command-file", path});
+  EXPECT_THAT(run.out, HasSubstr("Fix written to " + path)) << run.out;
+  EXPECT_THAT(read_file(path), ::testing::StartsWith("#cloud-config\nruncmd:\n  - [" + start + "64, --tp"));
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--command-file", path}).status, 0) << read_file(path);
+  const std::string image = dir.file("Dockerfile",
+                                     "FROM lmsysorg/sglang:v0.5.20\nCMD [\"python3\", \"-m\", "
+                                     "\"sglang.launch_server\", \"--model-path\", \"Qwen/Qwen2.5-7B-Instruct\", "
+                                     "\"--enforce-eager\", \"--tp\", \"3\"]\n");
+  run = run_tool({"check", "--no-kernel", "--fix", "--command-file", image});
+  EXPECT_THAT(run.out, HasSubstr("Fix written to " + image)) << run.out;
+  EXPECT_THAT(read_file(image), HasSubstr("\"Qwen/Qwen2.5-7B-Instruct\", \"--tp\", \""));
+}
+
 TEST(CheckFix, LeavesTypedArgumentsToTheUser) {
   const ToolRun run =
       run_tool({"check", "--no-kernel", "--fix", "--", "--model-path", "Qwen/Qwen2.5-7B-Instruct", "--tp", "8"});

@@ -25,6 +25,7 @@
 namespace preflight::commands {
 namespace {
 
+constexpr std::string_view kNotAlone = "the text could not be changed without changing more; the command stands above";
 constexpr std::size_t kWholeFixes = 2;  // of the fixes found, told in an error that has no remedy of its own
 
 // The words SGLang's parser sees: those of a --config file in front. A file that cannot be merged stays an option.
@@ -62,6 +63,21 @@ bool adds(const CheckedFix& fix) {
                      [](const ArgumentChange& c) { return c.kind == ArgumentChange::Kind::kAdd; });
 }
 
+// The one launch of the file that another text of it changes; none where it changes more, or what is not known.
+std::optional<sources::LaunchCommand> changed_launch(const LaunchInput& input, const std::string& text) {
+  const auto before = sources::read_launches(*input.command, input.variables, input.command_name);
+  auto after = sources::read_launches(text, input.variables, input.command_name);
+  if (!before || !after || before->size() != after->size()) return std::nullopt;
+  std::optional<sources::LaunchCommand> out;
+  for (std::size_t i = 0; i < after->size(); ++i) {
+    sources::LaunchCommand& now = (*after)[i];
+    if (now.argv == (*before)[i].argv && now.env == (*before)[i].env) continue;
+    if (out || !now.unknown.empty()) return std::nullopt;
+    out = std::move(now);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> write_fix(const LaunchInput& input, const PreparedLaunch& prepared,
@@ -88,8 +104,8 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
     auto edited = fix::edit_command(command, spans, fix);
     if (!edited) return tl::make_unexpected(edited.error());
     command = std::move(*edited);
-    auto launch = sources::find_launch(command, input.variables);
-    if (!launch) return tl::make_unexpected(launch.error());
+    auto launch = changed_launch(input, command);
+    if (!launch) return failure(std::string(kNotAlone));
     argv = std::move(launch->argv);
     if (launch->serve) {
       auto served = args::read_serve_words(release, argv);
@@ -112,7 +128,7 @@ Result<std::vector<std::string>> write_fix(const LaunchInput& input, const Prepa
   std::vector<std::string> wanted = fix.arguments;
   std::sort(wanted.begin(), wanted.end());  // options of the file and of the command may trade places
   std::sort(words.begin(), words.end());
-  if (words != wanted) return failure("the text could not be changed without changing more; the command stands above");
+  if (words != wanted) return failure(std::string(kNotAlone));
 
   std::vector<std::string> lines;
   const auto replace = [&](const std::string& path, const std::string& text) -> std::optional<Error> {

@@ -1,6 +1,7 @@
 // Tested by tests/fix_write_back_test.cpp.
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "src/fix/write_back.h"
 #include "src/base/shell_words.h"
@@ -62,11 +63,46 @@ std::string list_items(const std::string& dash, const std::vector<std::string>& 
   return out;
 }
 
+// A word among others in brackets: ["--tp", "3"] of JSON, YAML or Python. With its quotes; nullopt elsewhere.
+std::optional<TextSpan> bracketed(const std::string& text, TextSpan word) {
+  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
+  const bool inside = word.begin > 0 && word.end < text.size() && is_quote(text[word.begin - 1]) &&
+                      text[word.end] == text[word.begin - 1];
+  if (inside) word = {word.begin - 1, word.end + 1};
+  const auto before = word.begin == 0 ? std::string::npos : text.find_last_not_of(" \t\r\n", word.begin - 1);
+  const auto behind = text.find_first_not_of(" \t\r\n", word.end);
+  if (before == std::string::npos || behind == std::string::npos) return std::nullopt;
+  const bool item = (text[before] == ',' || text[before] == '[') && (text[behind] == ',' || text[behind] == ']');
+  return item ? std::optional(word) : std::nullopt;
+}
+
+std::string in_brackets(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    out += out.empty() ? "\"" : ", \"";
+    for (const char c : word) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    out += '"';
+  }
+  return out;
+}
+
+// Words in brackets, dropped with the comma in front of them or put in the place of others.
+std::optional<Splice> bracket_splice(const std::string& text, const std::vector<TextSpan>& spans, std::size_t first,
+                                     std::size_t last, const std::vector<std::string>& after) {
+  const auto from = bracketed(text, spans[first]);
+  const auto to = bracketed(text, spans[last - 1]);
+  if (!from || !to) return std::nullopt;
+  if (!after.empty()) return Splice{from->begin, to->end, in_brackets(after)};
+  const auto comma = text.find_last_not_of(" \t\r\n", from->begin - 1);
+  return text[comma] == ',' ? std::optional(Splice{comma, to->end, ""}) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::string> edit_command(const std::string& text, const std::vector<TextSpan>& spans, const CheckedFix& fix) {
   std::vector<Splice> splices;
   std::string added;
+  std::string added_items;
   const auto end_of_line = [&](std::size_t at) { return std::min(text.find('\n', at), text.size()); };
   for (const ArgumentChange& c : fix.changes) {
     if (!c.where.file.empty()) continue;
@@ -74,6 +110,10 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
       return failure("the variable " + c.before.front() + " is not set by an argument; unset it where it is set");
     }
     if (c.kind == ArgumentChange::Kind::kAdd) {
+      if (const auto item = spans.empty() ? std::nullopt : bracketed(text, spans.back())) {
+        added_items += ", " + in_brackets(c.after);
+        continue;
+      }
       const std::string dash = spans.empty() ? std::string() : list_dash(text, spans.back().begin);
       added += dash.empty() ? " " + shell_words(c.after) : list_items(dash, c.after);
       continue;
@@ -81,6 +121,10 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     const auto first = static_cast<std::size_t>(std::max(c.where.argv_index, 0));
     const std::size_t last = first + c.before.size();
     if (c.where.argv_index < 0 || last > spans.size()) return failure("an option has no place in the text");
+    if (auto splice = bracket_splice(text, spans, first, last, c.after)) {
+      splices.push_back(std::move(*splice));
+      continue;
+    }
     const std::string dash = list_dash(text, spans[first].begin);
     if (!dash.empty() && c.before.size() != c.after.size()) {  // whole lines of a list, dropped or put in their place
       const std::size_t begin = line_start(text, spans[first].begin);
@@ -95,6 +139,10 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     } else {
       splices.push_back({spans[first].begin, spans[last - 1].end, shell_words(c.after)});
     }
+  }
+  if (!added_items.empty()) {
+    const std::size_t behind = bracketed(text, spans.back())->end;
+    splices.push_back({behind, behind, added_items});
   }
   if (!added.empty()) {
     if (spans.empty()) return failure("there is no argument to add to");

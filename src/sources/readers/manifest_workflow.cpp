@@ -80,7 +80,8 @@ void ManifestReader::append_quoted(ShellText& script, const ShellWord& word) {
     from = quote + 1;
   }
   append(script, tail(word, from));
-  for (const char sign : std::string_view("' ")) append(script, {std::string(1, sign), {word.end}, {}});
+  append(script, {"'", {std::max(word.end, word.begin + 1) - 1}, {}});  // the word ends where it does in the file
+  append(script, {" ", {word.end}, {}});
 }
 
 // A step that no shell of ours runs: Python, or a shell of Windows.
