@@ -449,6 +449,11 @@ Val Follower::bound_member(const Val& member, const Val& self, Object* type, con
 Val Follower::instance_attribute(const Val& base, const std::string& name, const Expr& e) {
   Object* object = base.object;
   const auto it = object->now.names.find(name);
+  if (it != object->now.names.end() && object->name == "argparse.Namespace") {
+    const bool is_option = std::ranges::any_of(
+        object->now.pairs, [&](const auto& pair) { return pair.first.known_text() && pair.first.text->text == name; });
+    if (is_option && !source_.given.contains(name)) return take_default(name, it->second, e.begin);
+  }
   if (it != object->now.names.end()) return it->second.is(Val::Kind::kGone) ? unclear(e) : it->second;
   if (object->of == nullptr) {
     if (object->name == "pathlib.Path") {
@@ -614,6 +619,16 @@ Val Follower::slice(const Val& base, const Expr& e) {
   return result;
 }
 
+const Val& Follower::take_default(const std::string& name, const Val& value, std::size_t at) {
+  if (value.is(Val::Kind::kUnknown)) return value;
+  TakenDefault one{.offset = at};
+  const Val told = value.is(Val::Kind::kNone) ? Val{} : str(value, at);
+  if (told.known_text()) one.value = told.text->text;
+  const std::map<std::string, TakenDefault> own = {{name, std::move(one)}};
+  add_defaults(defaults_, std::make_shared<const std::map<std::string, TakenDefault>>(own));
+  return value;
+}
+
 Val Follower::environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at) {
   for (const auto& [key, v] : dict.object->now.pairs) {
     if (!key.known_text() || key.text->text != name) continue;
@@ -626,7 +641,7 @@ Val Follower::environment_variable(const Val& dict, const std::string& name, con
     const auto it = source_.environment->find(name);
     if (it != source_.environment->end()) return text(it->second);
   }
-  if (fallback != nullptr && !fallback->is(Val::Kind::kNone)) return *fallback;
+  if (fallback != nullptr && !fallback->is(Val::Kind::kNone)) return take_default(name, *fallback, at);
   Val out = unknown(name + " is a variable of where the program runs", at);
   auto mystery = std::make_shared<Mystery>(*out.mystery);
   mystery->name = name;

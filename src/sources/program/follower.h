@@ -121,6 +121,8 @@ class Follower {
   Val item_at(const Val& base, const Val& index, const Expr& e);
   Val slice(const Val& base, const Expr& e);
   Val dict_item(const Val& base, const Val& key, std::size_t at);
+  // Nothing sets it: its default stands in.
+  const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
   Val call(const Expr& e);
   Arguments arguments_of(const Expr& e);
@@ -275,6 +277,7 @@ class Follower {
   int calls_ = 0;    // inside each other
   int forever_ = 0;  // loops without a test
   std::size_t ended_at_ = 0;
+  TakenDefaults defaults_;  // so far
   std::size_t doubts_ = 0;  // what may have failed so far
   std::size_t steps_ = 1'500'000;
   std::optional<Error> error_;

@@ -359,7 +359,8 @@ void Follower::add_option(Object* parser, Arguments& a) {
   if (!positional) std::replace(name.begin(), name.end(), '-', '_');
   if (const Val* dest = a.key("dest"); dest != nullptr && dest->known_text()) name = dest->text->text;
   if (name.empty()) return;
-  const Val v = option_default(a, positional, name);
+  const bool given = source_.given.contains(name);
+  const Val v = given ? given_or(unknown(name, a.at), name) : option_default(a, positional, name);
   touch(parser);
   set_entry(parser, text(name, a.at), v, a.at);
 }
@@ -398,7 +399,13 @@ std::optional<Val> Follower::parser_call(const std::string& name, const Object& 
     }
     Val out = parsed_options(parser, a.at);
     if (what == "parse_args") return out;
-    return list_of({out, list_of({})}, Kind::kTuple);
+    Val others = list_of({});
+    if (!own) {
+      others = list_of({unknown("the arguments that the program is given are not known here", a.at, true)});
+    } else if (!empty) {
+      others = list_of({unknown("what the parser reads is not followed", a.at, true)});
+    }
+    return list_of({out, others}, Kind::kTuple);
   }
   if (what == "error" || what == "exit") throw Thrown{instance("SystemExit"), a.at};
   if (what == "add_subparsers") {

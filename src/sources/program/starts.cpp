@@ -99,6 +99,7 @@ void Follower::environment(const Val& dict, RunContext& context, bool own) {
 RunContext Follower::context(Arguments& a) {
   RunContext out;
   if (!doubt_.empty()) out.unknown.push_back({doubt_, a.at, {}});
+  out.defaults = defaults_;
   if (source_.environment != nullptr) out.env = *source_.environment;
   environment({.kind = Kind::kDict, .object = environ_}, out, false);
   std::vector<std::string> when;
