@@ -197,6 +197,10 @@ class Reader {
         !quantization.is_none() && !quantization.is_dict()) {
       raise(RF::kOther, "AttributeError", frame, "quantization_config is no object: " + quantization.repr());
     }
+    // Of a type it takes what stands behind the dot of torch's name.
+    if (const Value type = made->get("dtype"); type.is_list() && type.repr().find('.') == std::string::npos) {
+      raise(RF::kOther, "IndexError", frame, "torch_dtype names no type: " + type.repr());
+    }
     return made;
   }
 
@@ -224,6 +228,9 @@ class Reader {
     const ConfigClass* known = named != nullptr && named->is_string() ? tables_.type(named->as_string()) : nullptr;
     const Value map = field(dict_, "auto_map");
     if (map.is_dict() && map.find("AutoConfig") != nullptr) {
+      if (const Value& code = *map.find("AutoConfig"); code.is_none() || code.is_number()) {
+        raise(RF::kOther, "TypeError", opens_, "AutoConfig of auto_map names no class: " + code.repr());
+      }
       if (known == nullptr && !trust_)
         raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
       if (runs_own_code(release_, dict_, trust_)) {
