@@ -143,6 +143,7 @@ TEST(Plan, GroupedHeadsAreShardedAndKvHeadsReplicated) {
   EXPECT_EQ(c.kernel, "paged_decode");
   EXPECT_EQ(c.num_q_heads, 3);
   EXPECT_EQ(c.num_kv_heads, 1);
+  EXPECT_THAT(plan.kernels[0].why, HasSubstr("3 query and 1 KV heads per rank, attention TP 8, page size 64"));
   EXPECT_EQ(c.window, -1);
   EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());
 }

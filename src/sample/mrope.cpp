@@ -52,12 +52,12 @@ Result<SampleBatch> mrope(const KernelCase& kernel_case) {
   return batch;
 }
 
-// The heads before and after, and the angles of every position there may be.
+// The heads, and the angles of every position there may be.
 SampleSize mrope_size(const KernelCase& c) {
   constexpr double kAnglesOfAToken = 3.0 * 4.0;
   const double values = real(c.tokens) * (real(c.num_q_heads) + real(c.num_kv_heads)) * real(c.head_dim);
   const double rotary = real(rotary_dims(c));
-  return {.bytes = (2.0 * values + real(kPositions) * rotary) * real(size_of(c.dtype)),
+  return {.bytes = (values + real(kPositions) * rotary) * real(size_of(c.dtype)),
           .numbers = 2.0 * values + kAnglesOfAToken * real(c.tokens) * rotary,
           .kept = values,
           .products = 4.0 * values};

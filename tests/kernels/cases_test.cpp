@@ -116,9 +116,9 @@ TEST(KernelTable, ASampleIsAsLargeAsWasCounted) {
   for (const char* line :
        {"mla_decode --heads 16 --cache-seqlens 1x500", "paged_decode --kv-heads 4 --page 128 --cache-seqlens 1x300",
         "local_decode --cache-seqlens 9000x3", "page_table --cache-seqlens 3000x40",
-        "kv_indices --cache-seqlens 3000x40", "merge_state --tokens 3000", "mrope --tokens 3000",
-        "gated_delta_step --query-lens 1x40", "causal_conv1d --query-lens 3000",
-        "gated_delta_chunk --query-lens 3000"}) {
+        "kv_indices --cache-seqlens 3000x40", "merge_state --tokens 3000",
+        "mrope --tokens 3000 --heads 64 --kv-heads 1", "gated_delta_step --query-lens 1x40",
+        "causal_conv1d --query-lens 3000", "gated_delta_chunk --query-lens 3000"}) {
     const auto kernel_case = parse_case(line);
     ASSERT_TRUE(kernel_case.has_value()) << kernel_case.error().text();
     const auto batch = find_kernel(kernel_case->kernel)->sample(*kernel_case);

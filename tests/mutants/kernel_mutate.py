@@ -78,7 +78,7 @@ GATED |= {
 }
 GATED |= {f"src/reference/{name}.cpp": [(name, "plain")] for name in BOTH_FORMS}
 # What tests say of them, and of the judge and the plan, whose mistakes reach kernel and reference alike.
-SAMPLES = "SampleBatch.*:PagePool.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
+SAMPLES = "KernelTable.*:SampleBatch.*:PagePool.*:*Regimes*:Random.*:CaseLine.*:CaseFile.*"
 JUDGE = "Judge.*:Verdict.*:Tolerance.*:KernelReport.*"
 PLAN = "Plan.*:*Regimes*"
 TESTED = {"src/verdict/compare.cpp": JUDGE, "src/verdict/tolerance.cpp": JUDGE,
