@@ -97,13 +97,39 @@ std::optional<Splice> bracket_splice(const std::string& text, const std::vector<
   return text[comma] == ',' ? std::optional(Splice{comma, to->end, ""}) : std::nullopt;
 }
 
+std::size_t end_of_line(const std::string& text, std::size_t at) { return std::min(text.find('\n', at), text.size()); }
+
+// Of a change to words that stand in the text.
+std::vector<Splice> splices_of(const std::string& text, const std::vector<TextSpan>& spans, const ArgumentChange& c) {
+  const auto first = static_cast<std::size_t>(c.where.argv_index);
+  const std::size_t last = first + c.before.size();
+  std::vector<Splice> out;
+  if (c.before.size() == c.after.size()) {
+    for (std::size_t i = 0; i < c.before.size(); ++i) {
+      if (c.before[i] == c.after[i]) continue;
+      const auto item = bracketed(text, spans[first + i]);
+      out.push_back(item ? Splice{item->begin, item->end, in_brackets({c.after[i]})}
+                         : Splice{spans[first + i].begin, spans[first + i].end, shell_word(c.after[i])});
+    }
+    return out;
+  }
+  if (auto splice = bracket_splice(text, spans, first, last, c.after)) return {std::move(*splice)};
+  const std::string dash = list_dash(text, spans[first].begin);
+  if (!dash.empty()) {  // whole lines of a list, dropped or put in their place
+    const std::size_t begin = line_start(text, spans[first].begin);
+    return {{begin == 0 ? 0 : begin - 1, end_of_line(text, spans[last - 1].end), list_items(dash, c.after)}};
+  }
+  if (c.kind == ArgumentChange::Kind::kDrop)
+    return {{before_blanks(text, spans[first].begin), spans[last - 1].end, ""}};
+  return {{spans[first].begin, spans[last - 1].end, shell_words(c.after)}};
+}
+
 }  // namespace
 
 Result<std::string> edit_command(const std::string& text, const std::vector<TextSpan>& spans, const CheckedFix& fix) {
   std::vector<Splice> splices;
   std::string added;
   std::string added_items;
-  const auto end_of_line = [&](std::size_t at) { return std::min(text.find('\n', at), text.size()); };
   for (const ArgumentChange& c : fix.changes) {
     if (!c.where.file.empty()) continue;
     if (c.kind == ArgumentChange::Kind::kUnset) {
@@ -118,27 +144,9 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
       added += dash.empty() ? " " + shell_words(c.after) : list_items(dash, c.after);
       continue;
     }
-    const auto first = static_cast<std::size_t>(std::max(c.where.argv_index, 0));
-    const std::size_t last = first + c.before.size();
+    const std::size_t last = static_cast<std::size_t>(std::max(c.where.argv_index, 0)) + c.before.size();
     if (c.where.argv_index < 0 || last > spans.size()) return failure("an option has no place in the text");
-    if (auto splice = bracket_splice(text, spans, first, last, c.after)) {
-      splices.push_back(std::move(*splice));
-      continue;
-    }
-    const std::string dash = list_dash(text, spans[first].begin);
-    if (!dash.empty() && c.before.size() != c.after.size()) {  // whole lines of a list, dropped or put in their place
-      const std::size_t begin = line_start(text, spans[first].begin);
-      splices.push_back({begin == 0 ? 0 : begin - 1, end_of_line(spans[last - 1].end), list_items(dash, c.after)});
-    } else if (c.kind == ArgumentChange::Kind::kDrop) {
-      splices.push_back({before_blanks(text, spans[first].begin), spans[last - 1].end, ""});
-    } else if (c.before.size() == c.after.size()) {
-      for (std::size_t i = 0; i < c.before.size(); ++i) {
-        if (c.before[i] == c.after[i]) continue;
-        splices.push_back({spans[first + i].begin, spans[first + i].end, shell_word(c.after[i])});
-      }
-    } else {
-      splices.push_back({spans[first].begin, spans[last - 1].end, shell_words(c.after)});
-    }
+    for (Splice& splice : splices_of(text, spans, c)) splices.push_back(std::move(splice));
   }
   if (!added_items.empty()) {
     const std::size_t behind = bracketed(text, spans.back())->end;
@@ -147,7 +155,7 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
   if (!added.empty()) {
     if (spans.empty()) return failure("there is no argument to add to");
     const bool item = !list_dash(text, spans.back().begin).empty();
-    const std::size_t behind = item ? end_of_line(spans.back().end) : spans.back().end;
+    const std::size_t behind = item ? end_of_line(text, spans.back().end) : spans.back().end;
     splices.push_back({behind, behind, added});
   }
   std::sort(splices.begin(), splices.end(), [](const Splice& a, const Splice& b) { return a.begin > b.begin; });
