@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,6 +70,32 @@ std::optional<int> small_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// Arithmetic with the value of each NAME[subscript] in its place; none where one is not known, or is assigned.
+std::optional<std::string> with_items(
+    std::string text,
+    const std::function<std::optional<ShellText>(const std::string& name, const std::string& subscript)>& item) {
+  for (auto open = text.find('['); open != std::string::npos; open = text.find('[', open)) {
+    std::size_t name = open;
+    while (name > 0 && shell_name_char(text[name - 1])) --name;
+    const auto close = text.find(']', open);
+    if (name == open || close == std::string::npos) return std::nullopt;
+    const auto behind = text.find_first_not_of(" \t\n", close + 1);
+    const std::string_view rest = std::string_view(text).substr(std::min(behind, text.size()));
+    const bool compares = rest.starts_with("==") || rest.starts_with("<=") || rest.starts_with(">=");
+    const auto equals = rest.substr(0, 3).find('=');
+    if ((equals != std::string_view::npos && !compares && !rest.starts_with("!=")) || rest.starts_with("++") ||
+        rest.starts_with("--"))
+      return std::nullopt;
+    const auto value = item(text.substr(name, open - name), text.substr(open + 1, close - open - 1));
+    const auto number = value && value->unknowns.empty() ? small_number(value->text) : std::nullopt;
+    if (!number || has_zero(value->text)) return std::nullopt;
+    const std::string shown = fmt::format("({})", *number);
+    text.replace(name, close + 1 - name, shown);
+    open = name + shown.size();
+  }
+  return text;
 }
 
 // $1 and its kin.
@@ -629,7 +656,12 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& expression
       },
       .assign = [&](const std::string& name,
                     std::int64_t value) { remember(name, {.text = {std::to_string(value)}}, false, nullptr); }};
-  return arithmetic(text.text, names);
+  const auto plain = with_items(text.text, [&](const std::string& name, const std::string& subscript) {
+    auto value = scalar(name, subscript_of(name, subscript));
+    if (value) add_defaults(taken_, value->defaults);
+    return value;
+  });
+  return plain ? arithmetic(*plain, names) : std::nullopt;
 }
 
 // --- words ---

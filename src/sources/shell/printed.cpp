@@ -345,6 +345,23 @@ std::optional<std::string> escaped(std::string_view format, std::size_t& i) {
 
 }  // namespace
 
+namespace {
+
+// %q of bash: each sign that a shell reads gets a backslash. None for other signs than ASCII's.
+std::optional<std::string> quoted_for_shell(std::string_view word) {
+  constexpr std::string_view kSigns = " !\"$&'()*,;<>?[\\]^`{|}";
+  if (word.empty()) return "''";
+  std::string out = word[0] == '#' || word[0] == '~' ? "\\" : "";
+  for (const char c : word) {
+    if (c < ' ' || c > '~') return std::nullopt;
+    if (kSigns.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::optional<ShellText> formatted(std::string_view format, const std::vector<ShellWord>& words, std::size_t place) {
   ShellText out;
   const auto put = [&](const std::string& text) {
@@ -371,8 +388,11 @@ std::optional<ShellText> formatted(std::string_view format, const std::vector<Sh
       if (directive == "%s") {
         if (has) append(out, words[next]);
       } else {
-        const auto text =
-            has && !words[next].unknowns.empty() ? std::nullopt : converted(directive, has ? words[next].text : "");
+        const std::string word = has ? words[next].text : "";
+        const bool known = !has || words[next].unknowns.empty();
+        const auto text = !known              ? std::nullopt
+                          : directive == "%q" ? quoted_for_shell(word)
+                                              : converted(directive, word);
         if (!text) return std::nullopt;
         put(*text);
       }
