@@ -8,10 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "src/args/argument_groups.h"
 #include "src/args/config_file.h"
 #include "src/args/vllm_options.h"
 #include "src/base/ascii_case.h"
+#include "src/base/remembered.h"
 #include "src/intake/open_text.h"
 #include "src/intake/secret_text.h"
 
@@ -97,8 +100,13 @@ Shows shown_behind(Release release, const fix::Group& g, bool whole) {
   if (g.option != nullptr && g.option->arity == args::Arity::kNone) return Shows::kCounts;
   if (whole) return Shows::kAll;
   if (g.option != nullptr) return g.name.size() <= kFewLetters ? Shows::kOpenValues : Shows::kWords;
-  const bool elsewhere = fix::names_here(release, g.name) || args::find_vllm_option(g.name) != nullptr;
-  return elsewhere || is_nearly_open_option(g.name) ? Shows::kAll : Shows::kOpenValues;
+  // Tables ask for the same options in each of their rows.
+  thread_local Remembered<bool> meant;
+  const bool is_meant = meant.of(fmt::format("{} {}", release.text(), g.name), [&] {
+    return fix::names_here(release, g.name) || args::find_vllm_option(g.name) != nullptr ||
+           is_nearly_open_option(g.name);
+  });
+  return is_meant ? Shows::kAll : Shows::kOpenValues;
 }
 
 bool is_shown(Shows shows, const std::string& value) {
