@@ -125,7 +125,7 @@ TEST(CheckFix, WritesIntoListsInBrackets) {
   const std::string path = dir.file("user-data.yaml", "#cloud-config\nruncmd:\n  - [" + start + "64, --tp, \"3\"]\n");
   ToolRun run = run_tool({"check", "--no-kernel", "--fix", "--command-file", path});
   EXPECT_THAT(run.out, HasSubstr("Fix written to " + path)) << run.out;
-  EXPECT_EQ(read_file(path), "#cloud-config\nruncmd:\n  - [" + start + "64, \"--tp\", \"2\"]\n");
+  EXPECT_EQ(read_file(path), "#cloud-config\nruncmd:\n  - [" + start + "64, --tp, \"2\"]\n");
   EXPECT_EQ(run_tool({"check", "--no-kernel", "--command-file", path}).status, 0) << read_file(path);
   const std::string image = dir.file("Dockerfile",
                                      "FROM lmsysorg/sglang:v0.5.20\nCMD [\"python3\", \"-m\", "
