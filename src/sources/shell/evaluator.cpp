@@ -582,6 +582,21 @@ bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& 
   return clear;
 }
 
+// An assignment of arithmetic: no comparison, ==, !=, <= or >=.
+static bool assigns_in(std::string_view expression) {
+  if (expression.find("++") != std::string_view::npos || expression.find("--") != std::string_view::npos) return true;
+  for (std::size_t at = expression.find('='); at != std::string_view::npos; at = expression.find('=', at + 1)) {
+    const char before = at == 0 ? '\0' : expression[at - 1];
+    const bool shifts = at > 1 && (before == '<' || before == '>') && expression[at - 2] == before;
+    if (expression.substr(at).starts_with("==")) {
+      ++at;
+    } else if (shifts || std::string_view("!<>").find(before) == std::string_view::npos || before == '\0') {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Names that arithmetic may assign, where it cannot be computed.
 void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
   std::set<std::string> names;
@@ -594,10 +609,7 @@ void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
       name.clear();
     }
   }
-  const bool assigns = expression.find('=') != std::string_view::npos ||
-                       expression.find("++") != std::string_view::npos ||
-                       expression.find("--") != std::string_view::npos;
-  if (assigns) forget(names, "arithmetic", at);
+  if (assigns_in(expression)) forget(names, "arithmetic", at);
 }
 
 Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {

@@ -619,6 +619,7 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
   std::string why;
   if (const auto value = computed(slice_placed(part.begin + 3, part.end - 2), why))
     return insert({std::to_string(*value)}, part, out);
+  forget_math(std::string_view(part.name).substr(3, part.name.size() - 5), outer(part.begin));
   out.open();
   if (why.empty())
     why = fmt::format("arithmetic: what {} comes to is not known; give it with {}", part.name, how_to_set(part.name));

@@ -363,10 +363,24 @@ std::size_t ShellParser::replacement_at(std::size_t i, std::size_t close) const 
   return close;
 }
 
+namespace {
+
+// Whether a pattern stands in the ${ in front of `i`: ${NAME%…}, ${NAME/…}, ${NAME,,}.
+bool takes_pattern(std::string_view text, std::size_t i) {
+  const std::size_t from = i;
+  while (i < text.size() && shell_name_char(text[i])) ++i;
+  if (i == from && i < text.size() && (text[i] == '@' || text[i] == '*')) ++i;
+  if (i > from && i < text.size() && text[i] == '[') i = std::min(text.find(']', i), text.size() - 1) + 1;
+  return i > from && i < text.size() && std::string_view("#%/,^").find(text[i]) != std::string_view::npos;
+}
+
+}  // namespace
+
 // The brace that closes the ${ in front of `i`: none of a substitution, nor one in quotes. Inside double quotes single
-// quotes are themselves.
+// quotes are themselves, but for those of a pattern.
 std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
-  std::string nested = "{";  // what is open: { of ${, and "
+  const auto opened = [&](std::size_t at) { return takes_pattern(text_, at) ? '%' : '{'; };
+  std::string nested(1, opened(i));  // what is open: ${, where a pattern stands in it or not, and "
   std::size_t quotes = quoted ? 1 : 0;
   for (; i < text_.size(); ++i) {
     const char c = text_[i];
@@ -375,7 +389,7 @@ std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
     } else if (c == '(' && text_[i - 1] == '$') {
       const std::size_t end = behind_parenthesis(text_, i);
       if (end != std::string_view::npos) i = end - 1;
-    } else if (c == '`' || (c == '\'' && quotes == 0)) {
+    } else if (c == '`' || (c == '\'' && (quotes == 0 || nested.back() == '%'))) {
       const std::size_t end = text_.find(c, i + 1);
       if (end != std::string_view::npos) i = end;
     } else if (c == '"') {
@@ -383,8 +397,8 @@ std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
       closes ? nested.pop_back() : nested.push_back('"');
       closes ? --quotes : ++quotes;
     } else if (c == '{' && text_[i - 1] == '$') {
-      nested.push_back('{');
-    } else if (c == '}' && nested.back() == '{') {
+      nested.push_back(opened(i + 1));
+    } else if (c == '}' && nested.back() != '"') {
       nested.pop_back();
       if (nested.empty()) return i;
     }
