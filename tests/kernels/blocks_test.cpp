@@ -129,7 +129,10 @@ TEST(BlocksChoice, FollowsRowsDimsAndTheDevice) {
   EXPECT_EQ(blocks::choose(latent, gpu_with(32 * kKib, 1024)).tokens, 8);
   EXPECT_EQ(blocks::choose(grouped, gpu_with(48 * kKib, 64)).lanes(), 64);
   // Never more than there is, and something even for a device that has next to nothing.
-  EXPECT_LE(blocks::choose(latent, gpu_with(48 * kKib, 16)).lanes(), 16);
+  const tiles::Product narrow{.rows = 16, .key_dim = 64, .value_dim = 64};  // which registers would hold
+  for (const tiles::Product& product : {latent, narrow}) {
+    EXPECT_LE(blocks::choose(product, gpu_with(48 * kKib, 16)).lanes(), 16);
+  }
   EXPECT_EQ(blocks::choose(latent, gpu_with(kKib, 1024)).rows, 1);
 }
 
