@@ -43,21 +43,10 @@ def architecture_models(models):
     return {f"a-{kind}-{name.lower()}": {**config, "architectures": [name]} for name in sorted(named) for kind, config in like.items()}
 
 
-def words_of(args):
-    """[[option, values…]]"""
-    groups = []
-    for word in args:
-        if word.startswith("--") or not groups:
-            groups.append([word])
-        else:
-            groups[-1].append(word)
-    return groups
-
-
 def change(rng, case, groups, models, variables):
     """A launch like this one."""
     new = {k: v for k, v in case.items() if k != "config"}
-    own = [g for g in words_of(case["args"]) if "{config}" not in g]
+    own = [g for g in facts.words_of(case["args"]) if "{config}" not in g]
     for _ in range(rng.randint(1, 3)):
         way = rng.random()
         if way < 0.3:
@@ -131,7 +120,7 @@ def drawn(folder, count, seed, wanted, mutants):
     rng = random.Random(seed)
     swaps = swapped(wanted, mutants, cases, models, rng)
     facts.write_models(models, folder / "models")
-    groups = [g for case in cases for g in words_of(case["args"]) if "{" not in "".join(g)]
+    groups = [g for case in cases for g in facts.words_of(case["args"]) if "{" not in "".join(g)]
     source = "".join(p.read_text(encoding="utf-8") for p in sites.sources() if "/resolve/" in str(p))
     variables = sorted(set(re.findall(r'"(SGLANG_\w+)"', source)))
     plain = [{"args": ["--model-path", "{model}"], "model": name} for name in made]

@@ -108,6 +108,17 @@ def add(release, rows, folder):
     write(release, models, known)
 
 
+def words_of(args):
+    """[[option, values…]]"""
+    groups = []
+    for word in args:
+        if word.startswith("--") or not groups:
+            groups.append([word])
+        else:
+            groups[-1].append(word)
+    return groups
+
+
 def draw(models, count, seed):
     """A few models, as many architectures as possible among them."""
     names = sorted(models)

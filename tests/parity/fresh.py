@@ -22,13 +22,7 @@ OWN_ANSWER = re.compile(r"--(disaggregation-ib-device|lora-paths|mooncake-ib-dev
 
 def groups_of(args):
     """[[option, values…]] of the options that can stand in any launch."""
-    groups = []
-    for word in args:
-        if word.startswith("--") or not groups:
-            groups.append([word])
-        else:
-            groups[-1].append(word)
-    return [g for g in groups if g[0].startswith("--") and not OWN_ANSWER.match(g[0]) and "{" not in " ".join(g)]
+    return [g for g in facts.words_of(args) if g[0].startswith("--") and not OWN_ANSWER.match(g[0]) and "{" not in " ".join(g)]
 
 
 def places(config):
