@@ -221,14 +221,7 @@ SampleSize mla_decode_size(const KernelCase& c) {
 }
 
 SampleSize paged_decode_size(const KernelCase& c) {
-  const double in_window = c.window >= 0 ? real(c.window) + 1.0 : real(c.max_seqlen());
-  // Ranks that have no KV head of their own get a copy of one.
-  return attention_size(c, {.row = real(c.head_dim) + real(c.value_dim()),
-                            .query = real(c.head_dim),
-                            .value = real(c.value_dim()),
-                            .seen = seen_tokens(c, in_window),
-                            .heads_in_cache = real(c.num_kv_heads),
-                            .copies = std::max(real(c.num_kv_heads), real(c.tp))});
+  return attention_size(c, paged_rows(c, c.window >= 0 ? real(c.window) + 1.0 : real(c.max_seqlen())));
 }
 
 }  // namespace preflight::sample

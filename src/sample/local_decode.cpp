@@ -1,7 +1,5 @@
 // Sample batches of local (chunked) attention: the paged cache with what the current chunk does not see left as NaN,
 // and the table that the builder of virtual batches is given. Tested by tests/sample_test.cpp.
-#include <algorithm>
-
 #include "src/sample/page_pool.h"
 #include "src/sample/sample_size.h"
 #include "src/sample/samples.h"
@@ -39,13 +37,9 @@ Result<SampleBatch> local_decode(const KernelCase& kernel_case) {
 }
 
 SampleSize local_decode_size(const KernelCase& c) {
-  return attention_size(c, {.row = real(c.head_dim) + real(c.value_dim()),
-                            .query = real(c.head_dim),
-                            .value = real(c.value_dim()),
-                            .seen = seen_tokens(c, real(c.chunk)),
-                            .heads_in_cache = real(c.num_kv_heads),
-                            .copies = std::max(real(c.num_kv_heads), real(c.tp)),
-                            .extra_columns = real(c.chunk) / real(c.page_size)});
+  AttentionRows rows = paged_rows(c, real(c.chunk));
+  rows.extra_columns = real(c.chunk) / real(c.page_size);
+  return attention_size(c, rows);
 }
 
 }  // namespace preflight::sample

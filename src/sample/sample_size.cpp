@@ -17,6 +17,16 @@ double seen_tokens(const KernelCase& c, double at_most) {
   return tokens;
 }
 
+AttentionRows paged_rows(const KernelCase& c, double at_most) {
+  // Ranks that have no KV head of their own get a copy of one.
+  return {.row = real(c.head_dim) + real(c.value_dim()),
+          .query = real(c.head_dim),
+          .value = real(c.value_dim()),
+          .seen = seen_tokens(c, at_most),
+          .heads_in_cache = real(c.num_kv_heads),
+          .copies = std::max(real(c.num_kv_heads), real(c.tp))};
+}
+
 SampleSize attention_size(const KernelCase& c, const AttentionRows& r) {
   constexpr double kPagesOfNobody = 3.0;
   const double requests = real(c.num_requests());

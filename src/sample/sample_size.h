@@ -28,6 +28,8 @@ struct AttentionRows {
   double extra_columns = 0.0;  // of the page table
 };
 SampleSize attention_size(const KernelCase& kernel_case, const AttentionRows& rows);
+// Of a cache with keys and values of its own heads, of which the last queries see at most so many tokens each.
+AttentionRows paged_rows(const KernelCase& kernel_case, double at_most);
 // The tokens that the last query of each request sees, at most so many.
 double seen_tokens(const KernelCase& kernel_case, double at_most);
 // Slots that requests own, token by token up to the longest, and so many indices that are made of them.
