@@ -64,9 +64,9 @@ inline constexpr std::size_t kCases = 20'000;
 inline constexpr std::size_t kCaseRequests = std::size_t{1} << 20U;
 // A number of a case line: no tensor has a longer side.
 inline constexpr std::int64_t kCaseNumber = std::int64_t{1} << 31U;
-// What one case may take, counted before anything of it is made (src/sample/sample_size.h): the memory that is held for
-// it, and nanoseconds of a slow core, about. All that a launch of any known model plans is within it, so that no launch
-// is left unchecked; rows of published tests need more, and get it where --large-cases is given.
+// What one case may take, counted before anything of it is made (cost_of, src/kernels/kernel_table.cpp): the memory
+// that is held for it, and nanoseconds of a slow core, about. All that a launch of any known model plans is within it,
+// so that no launch is left unchecked; rows of published tests need more, and get it where --large-cases is given.
 inline constexpr std::int64_t kCaseBytes = std::int64_t{512} << 20U;
 inline constexpr std::int64_t kCaseSteps = 4'000'000'000;
 inline constexpr std::int64_t kLargeCaseBytes = std::int64_t{6} << 30U;
