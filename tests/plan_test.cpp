@@ -148,6 +148,15 @@ TEST(Plan, GroupedHeadsAreShardedAndKvHeadsReplicated) {
   EXPECT_FALSE(plan.sizes.workspace_bytes.has_value());
 }
 
+// Ranks that share a context hold the same KV heads: those of so many fewer ranks.
+TEST(Plan, RanksThatShareAContextHoldTheSameKvHeads) {
+  for (const auto& [shared, kv_heads] : {std::pair(1, 1), {2, 2}, {4, 4}, {8, 4}}) {
+    const Plan plan = derive_plan(launch_of(qwen(), {{Field::tp_size, 4}, {Field::dcp_size, shared}}));
+    EXPECT_EQ(plan.kernels.at(0).cases.front().num_kv_heads, kv_heads) << shared;
+    EXPECT_EQ(plan.kernels.at(0).cases.front().num_q_heads, 7) << shared;
+  }
+}
+
 TEST(Plan, DataParallelAttentionKeepsHeadsTogether) {
   const Plan plan = derive_plan(launch_of(
       deepseek(),

@@ -1,10 +1,12 @@
 // Storage types, case lines, sample batches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "preflight/kernel_run.h"
 #include "src/sample/convolution.h"
@@ -281,6 +283,26 @@ TEST(SampleBatch, ATokenHasAValueThatIsNoNumber) {
       EXPECT_EQ(std::isinf(values.get(row + b + 1)), has_infinity && b != 1);
       const std::int64_t key = ((page * 4 + middle % 4) * 2 + (b + 1) % 2) * 8 + b;
       EXPECT_EQ(std::isnan(batch->input("k_cache").get(key)), b > 0);
+    }
+  }
+}
+
+// Both ends of an fp8 cache's type stand all over its values, in either sign; other types have neither.
+TEST(SampleBatch, ValuesOfAPeakedFp8CacheReachBothEndsOfTheType) {
+  for (const auto& [type, largest, smallest, is_fp8] : {std::tuple("fp8_e4m3", 448.0, 0x1p-9, true),
+                                                        {"fp8_e5m2", 57344.0, 0x1p-16, true},
+                                                        {"fp16", 65504.0, 0x1p-24, false}}) {
+    SCOPED_TRACE(type);
+    const auto batch = sample::paged_decode(*parse_case(
+        std::string("paged_decode --heads 4 --kv-heads 2 --head-dim 64 --page 4 --inputs peaked --cache-seqlens 33 "
+                    "--kv-dtype ") +
+        type));
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < batch->input("v_cache").count(); ++i) values.push_back(batch->input("v_cache").get(i));
+    for (const double end : {largest, -largest, smallest, -smallest}) {
+      const auto count = std::ranges::count(values, end);
+      EXPECT_EQ(count >= 20, is_fp8) << end << ": " << count;  // of 4,224 that are read, one in 61
+      EXPECT_EQ(count == 0, !is_fp8) << end << ": " << count;
     }
   }
 }
