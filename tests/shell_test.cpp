@@ -178,6 +178,22 @@ TEST(Shell, TextsThatGrowAreCutOff) {
   }
 }
 
+// What is too long to be followed is not known, under the name that it is given: nothing takes it for empty or unset.
+TEST(Shell, AValueThatIsTooLongIsUnknownUnderItsName) {
+  const std::string longest = "A=" + std::string(130'000, 'a') + "\n";
+  for (const std::string set :
+       {"B=$A$A", "export B=$A$A", "B=\"${A}${A}\"", "declare B=$A$A", "B=$A; B+=$A", "B=$(echo $A$A)"}) {
+    for (const char* use : {"p --tp ${B:-4}", "p --tp ${#B}", "[ -n \"$B\" ] && T=2 || T=4; p --tp $T"}) {
+      const std::string text = longest + set + "\n" + use;
+      const auto script = parse_shell({text}, text, {});
+      ASSERT_TRUE(script) << set;
+      const ShellCommand& last = script->commands.back();
+      ASSERT_EQ(last.words.size(), 3U) << set << "; " << use;
+      EXPECT_FALSE(last.words[2].unknowns.empty()) << set << "; " << use << ": " << last.words[2].text;
+    }
+  }
+}
+
 TEST(Shell, NamesThePlaceOfWhatIsNoShellText) {
   const std::pair<const char*, const char*> rows[] = {
       {"a 'b", "1:3: a single quote is not closed"},

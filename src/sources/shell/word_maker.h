@@ -59,8 +59,13 @@ class ShellEvaluator::WordMaker {
   }
 
  private:
+  // The name that a value is set under stays: NAME=VALUE, --option=VALUE.
   void overflow(std::size_t origin) {
-    static_cast<ShellText&>(word_) = unknown_text("a word of more than 128 KiB, which no program can be given", origin);
+    const std::size_t kept = word_.text.find('=') + 1;  // 0 without one
+    word_.text.resize(kept);
+    word_.origin.resize(kept);
+    std::erase_if(word_.unknowns, [&](const Unknown& u) { return u.at >= kept; });
+    put_unknown({.message = "a word of more than 128 KiB, which no program can be given"}, origin);
   }
 
   std::size_t begin_;
