@@ -702,6 +702,11 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
                                const RunContext& context) {
   if (found_.size() >= limits::kLaunches && !error_)
     error_ = Error{"more than 1,000 launches: give them in several files"};
+  if (words.size() > limits::kListWords) {
+    if (!error_) error_ = Error{"the command has more than 10,000 words"};
+    found_.emplace_back();
+    return;
+  }
   LaunchCommand launch;
   launch.name = context.name;
   launch.image = context.image;
