@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/checkpoint.h"
 #include "tests/support/run_tool.h"
 
 namespace preflight::testing {
@@ -136,6 +137,28 @@ TEST(InputNotes, AShardThatIsCutShortIsAnErrorAndDummyWeightsAreNone) {
   EXPECT_TRUE(rules_in({"--", "--model-path", path, "--attention-backend", "triton"}).contains("MD004"));
   EXPECT_FALSE(rules_in({"--", "--model-path", path, "--attention-backend", "triton", "--load-format", "dummy"})
                    .contains("MD004"));
+}
+
+// Whole files that lack a tensor of the class.
+TEST(InputNotes, FilesThatDoNotFillTheModelAreAnError) {
+  const TemporaryDirectory dir;
+  dir.file("m/config.json",
+           R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+               "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+               "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})");
+  const std::string path = dir.path() + "/m";
+  const std::vector<std::string> launch = {"--", "--model-path", path, "--attention-backend", "triton"};
+  WeightFiles files = checkpoint(*model_of(path));
+  dir.file("m/model.safetensors", safetensors_of(files));
+  EXPECT_FALSE(rules_in(launch).contains("MD006"));
+  std::erase_if(files.tensors,
+                [](const StoredTensor& t) { return t.name.find("layers.3.mlp.up_") != std::string::npos; });
+  dir.file("m/model.safetensors", safetensors_of(files));
+  EXPECT_TRUE(rules_in(launch).contains("MD006"));
+  EXPECT_FALSE(rules_in({"--", "--model-path", path, "--attention-backend", "triton", "--load-format", "dummy"})
+                   .contains("MD006"));
+  const auto sheet = nlohmann::json::parse(run_tool({"memory", "--format", "json", "--", "--model-path", path}).out);
+  EXPECT_EQ(sheet["weights_from_files"], false);
 }
 
 }  // namespace

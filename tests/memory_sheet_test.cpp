@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/plan/memory_sheet.h"
+#include "tests/support/checkpoint.h"
 #include "tests/support/example_launch.h"
 #include "tests/support/run_tool.h"
 
@@ -333,18 +334,15 @@ TEST(MemoryCommand, SaysExactOfNothingButWhatItRead) {
   const auto pickled = memory_of(launch, 0);
   EXPECT_EQ(pickled["weights_exact"], false);
   EXPECT_EQ(pickled["weights_from_files"], false);
-  const std::string header =
-      R"({"model.embed_tokens.weight":{"dtype":"BF16","shape":[1000,512],"data_offsets":[0,1024000]}})";
-  std::string length(8, '\0');
-  length[0] = static_cast<char>(header.size());
-  dir.file("model.safetensors", length + header + std::string(1'024'000, '\0'));
+  const std::string whole = testing::safetensors_of(testing::checkpoint(*testing::model_of(dir.path())));
+  dir.file("model.safetensors", whole);
   EXPECT_EQ(memory_of(launch, 0)["weights_exact"], true);
   EXPECT_THAT(run_tool({"memory", "--", "--model-path", dir.path()}).out,
               ::testing::HasSubstr("exact, from the files (bfloat16)"));
   EXPECT_THAT(run_tool({"memory", "--weights-gib", "1", "--", "--model-path", dir.path()}).out,
               ::testing::HasSubstr("GiB  given"));
   // Cut short, the sheet is an estimate, and the launch fails whatever it says.
-  dir.file("model.safetensors", length + header + std::string(1'000, '\0'));
+  dir.file("model.safetensors", whole.substr(0, whole.size() - 1));
   const auto damaged = run_tool({"memory", "--", "--model-path", dir.path()});
   EXPECT_THAT(damaged.out, ::testing::HasSubstr("fails whatever the memory: MD004"));
   EXPECT_THAT(damaged.out, ::testing::HasSubstr("estimated from shapes (bfloat16)"));

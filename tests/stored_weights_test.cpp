@@ -13,61 +13,16 @@
 
 #include <gtest/gtest.h>
 
-#include "src/facts/model_files.h"
-#include "src/facts/model_source.h"
+#include "tests/support/checkpoint.h"
 
 namespace preflight::plan {
 namespace {
 
 using facts::StoredTensor;
 using facts::WeightFiles;
-
-std::shared_ptr<const ModelFacts> model_of(const std::string& id) {
-  facts::ModelFiles files(facts::KnownModels::kYes);
-  facts::ModelRequest request;
-  request.release = v0_5(23);
-  request.path = id;
-  auto built = facts::build_model(files, request);
-  return std::get<std::shared_ptr<const ModelFacts>>(built.result);
-}
-
-void add(WeightFiles& files, std::string name, std::vector<std::int64_t> shape) {
-  StoredTensor t{.name = std::move(name), .dtype = "BF16", .shape = std::move(shape), .bytes = 2};
-  for (const std::int64_t n : t.shape) t.bytes *= n;
-  files.bytes += t.bytes;
-  files.tensors.push_back(std::move(t));
-}
-
-// A checkpoint as transformers writes it for Qwen3 and Qwen3-MoE.
-WeightFiles checkpoint(const ModelFacts& m) {
-  WeightFiles files;
-  const std::int64_t h = m.hidden_size;
-  // transformers has two names for it, by release.
-  const Value count = m.text("num_experts").is_int() ? m.text("num_experts") : m.text("num_local_experts");
-  const std::int64_t experts = count.is_int() ? count.as_int() : 0;
-  const std::int64_t inner = m.text(experts > 0 ? "moe_intermediate_size" : "intermediate_size").as_int();
-  add(files, "model.embed_tokens.weight", {m.vocab_size, h});
-  if (!is_tied(m)) add(files, "lm_head.weight", {m.vocab_size, h});
-  add(files, "model.norm.weight", {h});
-  for (std::int64_t i = 0; i < m.num_hidden_layers; ++i) {
-    const std::string layer = "model.layers." + std::to_string(i) + ".";
-    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
-      add(files, layer + name, {h});
-    for (const char* name : {"q_norm.weight", "k_norm.weight"}) add(files, layer + "self_attn." + name, {m.head_dim});
-    add(files, layer + "self_attn.q_proj.weight", {m.num_attention_heads * m.head_dim, h});
-    add(files, layer + "self_attn.k_proj.weight", {m.num_key_value_heads * m.head_dim, h});
-    add(files, layer + "self_attn.v_proj.weight", {m.num_key_value_heads * m.head_dim, h});
-    add(files, layer + "self_attn.o_proj.weight", {h, m.num_attention_heads * m.head_dim});
-    if (experts > 0) add(files, layer + "mlp.gate.weight", {experts, h});
-    for (std::int64_t e = 0; e < std::max<std::int64_t>(experts, 1); ++e) {
-      const std::string mlp = layer + (experts > 0 ? "mlp.experts." + std::to_string(e) + "." : "mlp.");
-      add(files, mlp + "gate_proj.weight", {inner, h});
-      add(files, mlp + "up_proj.weight", {inner, h});
-      add(files, mlp + "down_proj.weight", {h, inner});
-    }
-  }
-  return files;
-}
+using testing::add;
+using testing::checkpoint;
+using testing::model_of;
 
 TEST(StoredWeights, AreWhatTheShapesGive) {
   for (const char* id : {"Qwen/Qwen3-0.6B", "Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B"}) {
@@ -93,6 +48,40 @@ TEST(StoredWeights, AreWhatTheShapesGive) {
     }
     EXPECT_EQ(stored_weights(*model, {}, files)->total_bytes, files.bytes) << id;
   }
+}
+
+// A class allocates its own parameters: of files that hold fewer, or the same under other names, nothing is counted,
+// and what is stored narrower or wider takes what the class makes of it.
+TEST(StoredWeights, OfAnotherModelAreNotCounted) {
+  const auto model = model_of("Qwen/Qwen3-0.6B");
+  const WeightFiles whole = checkpoint(*model);
+  const auto are_counted = [&](const auto& change) {
+    WeightFiles files = whole;
+    change(files);
+    EXPECT_TRUE(stored_weights(*model, {}, files).has_value());
+    EXPECT_TRUE(filled_parameters(*model, files).has_value());
+    return count_weights(*model, {}, &files)->from_files;
+  };
+  const auto without = [](std::string_view part) {
+    return [part](WeightFiles& f) {
+      std::erase_if(f.tensors, [&](const StoredTensor& t) { return t.name.find(part) != std::string::npos; });
+    };
+  };
+  const auto stored_in = [](const char* type, int bytes) {
+    return [=](WeightFiles& f) {
+      for (StoredTensor& t : f.tensors) t.dtype = type, t.bytes = t.bytes / 2 * bytes;
+    };
+  };
+  EXPECT_TRUE(are_counted([](const WeightFiles&) {}));
+  EXPECT_TRUE(are_counted(stored_in("F32", 4)));
+  EXPECT_TRUE(are_counted(stored_in("F8_E4M3", 1)));
+  EXPECT_TRUE(are_counted(without("layers.3.self_attn.k_norm.")));
+  EXPECT_FALSE(are_counted(without("layers.3.self_attn.k_proj.")));
+  EXPECT_FALSE(are_counted(without("layers.27.")));
+  EXPECT_FALSE(are_counted(without("embed_tokens")));
+  EXPECT_FALSE(are_counted([](WeightFiles& f) {
+    for (StoredTensor& t : f.tensors) t.name = "transformer." + t.name;
+  }));
 }
 
 // A checkpoint holds a tied matrix once; a class that builds its head all the same has it twice.

@@ -17,6 +17,7 @@
 #include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
+#include "src/plan/stored_weights.h"
 #include "src/rules/beside.h"
 #include "src/rules/from_record.h"
 
@@ -146,9 +147,22 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   const auto place = prepared.inputs.models->place_of(path.as_string());
   if (!place || place->directory.empty()) return std::nullopt;
   const auto files = prepared.inputs.models->weights_in(place->directory);
-  if (!files || files->faults.empty()) return std::nullopt;
-  return rules::from_record(*find_rule("MD004"),
-                            fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
+  if (!files) return std::nullopt;
+  if (!files->faults.empty()) {
+    return rules::from_record(*find_rule("MD004"),
+                              fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
+  }
+  if (field != Field::model_path || launch.model == nullptr) return std::nullopt;
+  const auto filled = plan::filled_parameters(*launch.model, *files);
+  if (!filled || !filled->falls_short()) return std::nullopt;
+  constexpr double kMib = 1024.0 * 1024;
+  return rules::from_record(
+      *find_rule("MD006"),
+      fmt::format("{}: of {:.1f} MiB that {} allocates, the files hold {:.1f}: tensors are missing, smaller or named "
+                  "otherwise",
+                  place->directory, static_cast<double>(filled->allocated) / kMib, launch.model->architectures.front(),
+                  static_cast<double>(filled->stored) / kMib),
+      field, launch);
 }
 
 }  // namespace

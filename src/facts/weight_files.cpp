@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -53,9 +54,11 @@ class Faults {
 // bytes, since whoever counts asks each the same questions.
 class Tensors {
  public:
-  explicit Tensors(std::vector<StoredTensor>& all) : all_(all) {}
+  // A name that several files hold is one parameter, which the last of them fills.
+  Tensors(std::vector<StoredTensor>& all, bool may_repeat) : all_(all), may_repeat_(may_repeat) {}
 
   void add(StoredTensor tensor) {
+    if (may_repeat_ && !names_.insert(tensor.name).second) return;
     const std::string alike = expert_of_its_kind(tensor);
     const auto [known, first] = alike.empty() ? std::pair{places_.end(), true} : places_.emplace(alike, all_.size());
     if (first) {
@@ -79,6 +82,8 @@ class Tensors {
   }
 
   std::vector<StoredTensor>& all_;
+  bool may_repeat_;
+  std::unordered_set<std::string> names_;
   std::unordered_map<std::string, std::size_t> places_;
 };
 
@@ -286,7 +291,7 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
     shards = there;
     add_numbered(shards);
   }
-  Tensors tensors(out.tensors);
+  Tensors tensors(out.tensors, !indexed && shards.size() > 1);
   for (const std::string& shard : shards) {
     std::string fault = fault_of(fs::path(directory) / shard, out, tensors);
     ++out.files;

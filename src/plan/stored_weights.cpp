@@ -78,12 +78,14 @@ Cut cut_of(const StoredTensor& t, const ModelFacts& model) {
   return Cut::kUnknown;
 }
 
-// Floating weights are kept in the type of the launch; packed ones and their scales as they are stored.
+// Floating weights are kept in the type of the launch; packed ones and their scales as they are stored. Of a checkpoint
+// that does not say it is quantised none is packed.
 double bytes_of(const StoredTensor& t, const ModelFacts& model) {
-  const bool floating = t.dtype == "F32" || t.dtype == "BF16" || t.dtype == "F16";
+  const bool wide = t.dtype == "F32" || t.dtype == "BF16" || t.dtype == "F16";
+  const bool narrow = t.dtype.starts_with("F8") && !model.quantization;
   const bool kept = !t.name.ends_with(".weight") && !t.name.ends_with(".bias");
-  if (!floating || kept) return static_cast<double>(t.bytes);
-  const double stored = t.dtype == "F32" ? 4.0 : 2.0;
+  if (kept || !(wide || narrow)) return static_cast<double>(t.bytes);
+  const double stored = t.dtype == "F32" ? 4.0 : narrow ? 1.0 : 2.0;
   return static_cast<double>(t.bytes) / stored * (model.dtype == "float32" ? 4.0 : 2.0);
 }
 
@@ -167,9 +169,24 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   return e;
 }
 
+std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const facts::WeightFiles& files) {
+  if (model.quantization || !model.quant_config.is_none()) return std::nullopt;
+  const auto stored = stored_weights(model, {}, files);
+  const auto shapes = estimate_weights(model);
+  if (!stored || !shapes || !stored->exact || !shapes->exact) return std::nullopt;
+  double foreign = 0;  // of other names than the parameters of these classes, which no loader takes
+  for (const StoredTensor& t : files.tensors) {
+    const bool named = t.name.starts_with("model.") || t.name.starts_with("lm_head.");
+    if (!named && cut_of(t, model) != Cut::kSkipped) foreign += bytes_of(t, model);
+  }
+  return FilledParameters{stored->per_rank_bytes - static_cast<std::int64_t>(foreign), shapes->per_rank_bytes};
+}
+
 std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
                                             const facts::WeightFiles* files) {
-  if (const auto stored = files == nullptr ? std::nullopt : stored_weights(model, split, *files))
+  const auto filled = files == nullptr ? std::nullopt : filled_parameters(model, *files);
+  const bool others = files == nullptr || (filled && filled->falls_short());
+  if (const auto stored = others ? std::nullopt : stored_weights(model, split, *files))
     return CountedWeights{*stored, true};
   const auto shapes = estimate_weights(model, split);
   return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
@@ -177,7 +194,9 @@ std::optional<CountedWeights> count_weights(const ModelFacts& model, const Weigh
 
 void take_parts(const Launch& launch, const ModelFacts* draft, const facts::WeightFiles* files, MemoryInputs& inputs) {
   if (draft != nullptr) inputs.draft = draft_cost(launch, *draft);
-  if (files != nullptr) inputs.stored = stored_weights(*launch.model, weight_split(launch), *files);
+  if (files == nullptr) return;
+  const auto counted = count_weights(*launch.model, weight_split(launch), files);
+  if (counted && counted->from_files) inputs.stored = *counted;
 }
 
 }  // namespace preflight::plan

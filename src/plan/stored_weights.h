@@ -5,6 +5,7 @@
 // (experts over ep, then over tp). Tested by tests/stored_weights_test.cpp against the estimate from shapes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "preflight/facts.h"
@@ -14,12 +15,22 @@
 
 namespace preflight::plan {
 
+// What the files of a model hold of its class's parameters, beside what the class allocates; nullopt where either is
+// not known to the byte.
+struct FilledParameters {
+  std::int64_t stored = 0;
+  std::int64_t allocated = 0;
+  // By more than rounding: a projection of one layer of a large model.
+  [[nodiscard]] bool falls_short() const { return stored < allocated - allocated / 2000; }
+};
+std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const facts::WeightFiles& files);
+
 // nullopt: weights that are changed while they load (online quantisation, mxfp4), files with faults.
 std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const WeightSplit& split,
                                              const facts::WeightFiles& files);
 
-// The one answer of the memory sheet and of every rule: from the files where they are there (`files` may be null) and
-// stay as they are stored, else from the shapes; nullopt where neither tells.
+// The one answer of the memory sheet and of every rule: from the files where they are there (`files` may be null), stay
+// as they are stored and fill what the class allocates, else from the shapes; nullopt where neither tells.
 struct CountedWeights : WeightEstimate {
   bool from_files = false;
 };

@@ -60,6 +60,15 @@ const Rule kRules[] = {
      .source = "srt/lora/lora_manager.py, srt/lora/mem_pool.py",
      .since = v0_5(23),
      .need = RuleNeed::kNothing},
+    {.id = "MD006",
+     .field = Field::model_path,
+     .summary = "the weight files do not hold what the model's class allocates",
+     .why = "The class allocates its parameters after config.json and fills them by name. A tensor of another shape "
+            "ends loading; a parameter that no file fills keeps what memory held, and the server answers fluent "
+            "garbage.",
+     .fix = "Take config.json and weights from one checkpoint; leave out what --json-model-override-args changes.",
+     .source = "srt/models of the class: load_weights",
+     .need = RuleNeed::kNothing},
     {.id = "SH001",
      .severity = Severity::kWarning,
      .summary = "a backslash that does not continue its line",
