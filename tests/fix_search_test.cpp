@@ -157,6 +157,13 @@ TEST(FixSearch, AnOptionOfAnotherReleaseIsNoSlipOfThePen) {
       search(v0_5(20), {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 4 --attn-dp-size 4"});
   ASSERT_FALSE(found.fixes.empty()) << found.none_because;
   for (const auto& fix : found.fixes) EXPECT_THAT(fix.arguments, ::testing::Not(::testing::Contains("--attn-cp-size")));
+  for (const char* beside : {"", " --enable-dp-attention"}) {
+    const FixSearch groups = search(
+        v0_5(13),
+        {.model = "deepseek-v2-lite-chat", .args = std::string("--device xpu --tp-size 2 --attn-dp-size 2") + beside});
+    ASSERT_EQ(groups.fixes.size(), 1U) << groups.none_because;
+    EXPECT_THAT(groups.fixes.front().arguments, ::testing::IsSupersetOf({"--dp-size", "--enable-dp-attention"}));
+  }
   const FixSearch successor = search(v0_5(22), {.model = "qwen3.5-9b",
                                                 .args = "--device xpu --tp-size 2 "
                                                         "--mamba-scheduler-strategy auto"});

@@ -117,7 +117,8 @@ std::optional<std::vector<std::string_view>> names_here(Release release, std::st
     if (const Option* same = option_of(release, option->field)) add(usual_name(*same));
   }
   if (!known) return std::nullopt;
-  for (const Release r : supported_releases()) {  // and the other way: what it takes the place of
+  if (typed == kAttentionGroups) add("--dp-size");  // beside --enable-dp-attention, which then counts them
+  for (const Release r : supported_releases()) {    // and the other way: what it takes the place of
     for (const Option& before : args::OptionIndex::of(r).options()) {
       if (before.row != nullptr && before.row->replaced_by == typed) add(usual_name(before));
     }

@@ -38,6 +38,9 @@ const args::Option* option_of(Release release, Field field);
 // The long spelling, else the first.
 std::string_view usual_name(const args::Option& option);
 
+// Counts the groups of DP attention since 0.5.22; before, --dp-size does, beside --enable-dp-attention.
+inline constexpr std::string_view kAttentionGroups = "--attn-dp-size";
+
 // What this release calls an option of another release: its successor or what it took the place of, and the option of
 // the same field. Nothing where it has none of these; nullopt: no release has such an option.
 std::optional<std::vector<std::string_view>> names_here(Release release, std::string_view typed);

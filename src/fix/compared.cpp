@@ -31,7 +31,9 @@ bool same(const Diagnostic& a, const Diagnostic& b) {
 bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
 
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
-  return std::ranges::any_of(list, [&](const Diagnostic& other) { return same(d, other); });
+  return std::ranges::any_of(list, [&](const Diagnostic& other) {
+    return same(d, other) && (other.severity >= Severity::kChange || d.severity < Severity::kChange);
+  });
 }
 
 bool may_move(Field f) {

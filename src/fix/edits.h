@@ -39,6 +39,7 @@ struct Candidate {
   double cost = 1.0;
   Remedy remedy = {};       // what it carries out, with the values chosen
   bool is_widened = false;  // more than the remedy names: options that stand in its way are dropped
+  bool is_advised = false;  // by the finding itself
 };
 
 // What a candidate is made from.

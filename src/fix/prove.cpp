@@ -36,6 +36,7 @@ class Prover {
   void prove(Diagnostic& finding) {
     Tried tried;
     bool failed = false;
+    const bool is_tried = whole_.searched || !finding.remedies.empty();
     std::vector<Remedy> elsewhere;
     for (const Remedy& remedy : finding.remedies) {
       if (remedy.device.starts_with(kAnotherCard)) {
@@ -64,7 +65,7 @@ class Prover {
     }
     finding.remedies = std::move(holding);
     if (!is_meant(finding)) rules::say_remedies(finding);
-    if (finding.remedies.empty() && failed) {
+    if (finding.remedies.empty() && failed && is_tried) {
       finding.fix =
           finding.rule == "CH001" ? "change what forces it" : "no single change that was tried mends this launch";
     }

@@ -18,7 +18,7 @@ using args::OptionIndex;
 
 constexpr double kRemedy = 0.7;           // before everything the search thinks of itself
 constexpr double kWithMore = 0.2;         // what it takes besides
-constexpr double kPerStep = 0.3;          //
+constexpr double kPerStep = 0.005;        // advice keeps its order, whatever it takes
 constexpr double kPerValue = 0.02;        // values further down the list come later
 constexpr double kOtherCheckpoint = 1.6;  // the same model, stored otherwise: a download
 constexpr int kTries = 4;                 // values of "a smaller" and "a larger"
@@ -37,7 +37,7 @@ class Maker {
   std::vector<Candidate> make() {
     std::vector<Candidate> list(1);
     list.front().remedy = {.stored_as = remedy_.stored_as, .words = remedy_.words};
-    list.front().cost = remedy_.stored_as.empty() ? kRemedy - kPerStep : kOtherCheckpoint;
+    list.front().cost = remedy_.stored_as.empty() ? kRemedy : kOtherCheckpoint;
     for (const RemedyStep& step : remedy_.steps) {
       if (!add(step, list)) return {};
     }

@@ -1,11 +1,13 @@
 // Best first. A state is a list of groups with the edits that led to it. What its parent still had wrong counts more
 // than what the edits cost, so that a launch with five faults is cured one after the other instead of in every order;
 // an edit that leaves the same error in place comes late, because only sometimes two options have to change at once.
-// The result is then made minimal: every change that it can do without is taken back. Every state is resolved once,
-// and Limits bound how many there are.
+// The result is then made minimal: every change that it can do without is taken back. What the finding itself advises
+// comes first where it holds, as a whole and in the finding's order (preflight/fix.h says what comes then). Every state
+// is resolved once, and Limits bound how many there are.
 #include "src/fix/search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -26,8 +28,19 @@ struct State : Arranged {
   double cost = 0.0;
   double order = 0.0;  // cost, and what it left undone
   int depth = 0;
-  std::string error;  // of the parent: what the edit was meant to cure
+  std::string error;                       // of the parent: what the edit was meant to cure
+  std::optional<std::size_t> advice = {};  // this alone is the finding's own advice: its place among that
   std::size_t number = 0;
+};
+
+struct Found {
+  std::optional<std::size_t> advice;
+  double cost = 0.0;
+  CheckedFix fix;
+  // What the finding advises comes first, in its order; then what changes least.
+  [[nodiscard]] std::pair<std::size_t, double> order() const {
+    return {advice.value_or(std::numeric_limits<std::size_t>::max()), cost};
+  }
 };
 
 struct Later {
@@ -108,7 +121,7 @@ class Search {
       }
       if (t.errors.empty() && !doubtful_ && !t.doubts.empty()) doubtful_ = s;
       if (is_good(t)) {
-        const State least = minimal(refreshed(minimal(std::move(s))));
+        const State least = s.advice ? without_spare_numbers(std::move(s)) : minimal(refreshed(minimal(std::move(s))));
         if (best_ < 0.0) first_cost_ = least.cost;
         if (best_ < 0.0) until = std::min(limits_.attempts, result_.attempts + kForAlternatives);
         keep(least);
@@ -118,12 +131,14 @@ class Search {
     }
     if (found_.empty() && doubtful_) {  // better than none; the report says what is doubtful about it
       take_doubts_ = true;
-      keep(minimal(*doubtful_));
+      const State least = minimal(*doubtful_);
+      for (const Diagnostic& d : tried(least).doubts) result_.leaves.push_back(d.rule);
+      keep(least);
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& [cost, fix] : found_) {
-      if (result_.fixes.size() < limits_.fixes && cost <= best_ + kNearlyAsSmall)
-        result_.fixes.push_back(std::move(fix));
+    std::ranges::stable_sort(found_, {}, &Found::order);
+    for (Found& found : found_) {
+      if (result_.fixes.size() < limits_.fixes && (found.advice || found.cost <= best_ + kNearlyAsSmall))
+        result_.fixes.push_back(std::move(found.fix));
     }
     if (result_.fixes.empty()) {
       say_why_not();
@@ -175,6 +190,7 @@ class Search {
     const double stuck = s.depth > 0 && error == s.error ? 1.5 : 0.0;
     const std::vector<Diagnostic>& wrong = t.errors.empty() ? t.doubts : t.errors;
     const Situation situation{question_.release, s.groups, s.env, t.launch, wrong.front(), wrong};
+    std::size_t advice = 0;
     auto candidates = t.launch.outcome == Outcome::kUsage ? usage_candidates(situation) : value_candidates(situation);
     for (const Candidate& c : candidates) {
       if (kept_bytes_ > limits::kFixBytes) {  // a list so long that its variants alone fill the memory
@@ -183,6 +199,7 @@ class Search {
       }
       State next = s;
       if (!apply(c, question_.release, next)) continue;
+      next.advice = s.depth == 0 && c.is_advised ? std::optional(advice++) : std::nullopt;
       const auto [key, first_sight] = seen_.insert(key_of(next));
       if (!first_sight) continue;
       kept_bytes_ += kStateCost * key->size();
@@ -230,6 +247,18 @@ class Search {
     }
     for (std::size_t i = s.groups.size(); i-- > 0;) {
       if (s.groups[i].origin >= 0) continue;
+      auto less = undone(s, i);
+      if (!key_same(*less) && is_good(tried(*less))) s = std::move(*less);
+    }
+    return s;
+  }
+
+  // Advice is carried out as it was given, but for a number beside it that the launch can do without.
+  State without_spare_numbers(State s) {
+    for (std::size_t i = s.groups.size(); i-- > 0;) {
+      const auto values = s.groups[i].values();
+      const bool is_number = values.size() == 1 && values.front().find_first_not_of("0123456789.") == std::string::npos;
+      if (s.groups[i].origin >= 0 || !is_number) continue;
       auto less = undone(s, i);
       if (!key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
@@ -285,14 +314,13 @@ class Search {
     name_checkpoint(s);
     CheckedFix fix = fix_of(s);
     if (fix.changes.empty() && fix.stored_as.empty()) return;
-    const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& f) {
-      return f.second.env == fix.env && kind_of(f.second) == kind_of(fix);
-    });
+    const bool known = std::ranges::any_of(
+        found_, [&](const Found& f) { return f.fix.env == fix.env && kind_of(f.fix) == kind_of(fix); });
     if (known) return;
     // What was taken back no longer costs anything: changes are what counts, then how they were meant.
     const double cost = static_cast<double>(fix.changes.size()) + 0.2 * s.cost + (s.stored_as.empty() ? 0.0 : 1.0);
     best_ = best_ < 0.0 ? cost : std::min(best_, cost);
-    found_.emplace_back(cost, std::move(fix));
+    found_.push_back({s.advice, cost, std::move(fix)});
   }
 
   const Question& question_;
@@ -312,7 +340,7 @@ class Search {
   bool cut_ = false;            // changes were left out that may have helped
   double first_cost_ = 0.0;
   double best_ = -1.0;  // cost of the smallest fix, negative: none yet
-  std::vector<std::pair<double, CheckedFix>> found_;
+  std::vector<Found> found_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ constexpr double kOtherValue = 0.8;
 constexpr double kDropped = 1.0;
 constexpr double kStep = 0.03;
 constexpr int kUnknownAtOnce = 8;
+constexpr std::string_view kDpAttention = "--enable-dp-attention";
 
 // The group that holds word `index` of the list.
 std::optional<std::size_t> group_at(const Situation& s, int index) {
@@ -50,7 +51,7 @@ std::vector<std::string> names_for(const Situation& s, const std::string& typed)
 
 Candidate dropped(std::size_t group, double cost) { return {{{.kind = Edit::Kind::kDrop, .group = group}}, cost}; }
 
-// The group under another option: its values stay as far as that option takes them.
+// The group under another option: its values stay as far as that option takes them, and what it means there, too.
 Candidate renamed(const Situation& s, std::size_t group, const std::string& name, double cost) {
   const Group& g = s.groups[group];
   Edit e{.group = group, .name = name, .values = g.values()};
@@ -58,7 +59,11 @@ Candidate renamed(const Situation& s, std::size_t group, const std::string& name
   if (o != nullptr && o->arity == Arity::kNone) e.values.clear();
   if (o != nullptr && o->arity == Arity::kOne && e.values.size() > 1) e.values.resize(1);
   if (!g.is_option()) e.values.clear();
-  return {{e}, cost};
+  Candidate c{{e}, cost};
+  const auto is_on = [&](const Group& other) { return other.name == kDpAttention; };
+  c.is_advised = g.name == kAttentionGroups;  // both belong together
+  if (c.is_advised && std::ranges::none_of(s.groups, is_on)) c.edits.push_back({.name = std::string(kDpAttention)});
+  return c;
 }
 
 class UsageCandidates {
@@ -99,7 +104,7 @@ class UsageCandidates {
       out_.push_back(renamed(s_, i, name, cost));
       cost += kStep;
     }
-    out_.push_back(dropped(i, kDropped + extra));
+    if (g.name != kAttentionGroups) out_.push_back(dropped(i, kDropped + extra));  // which turns DP attention off
   }
 
   // More words than the option takes, such as a value behind a switch.

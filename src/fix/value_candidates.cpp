@@ -66,6 +66,7 @@ class Candidates {
       for (Candidate& c : candidates_of(remedy, s_)) {
         if (!is_allowed(c, error)) continue;
         c.cost += later;
+        c.is_advised = true;
         out_.push_back(std::move(c));
       }
       later += kPerValue;

@@ -1,7 +1,10 @@
 // Tested by tests/fix_search_test.cpp.
 #include "src/report/fixes_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/report/printable.h"
 #include "src/base/shell_words.h"
@@ -53,6 +56,16 @@ std::vector<std::string> diff_lines(const CheckedFix& fix) {
   return out;
 }
 
+std::string how_checked(const FixSearch& search) {
+  if (search.up_to_unknown_model) return "no errors up to the unknown model; what comes behind it is not checked";
+  if (search.leaves.empty()) return "resolved and checked again: no errors";
+  return fmt::format("resolved and checked again: no errors, but a warning: {}", fmt::join(search.leaves, ", "));
+}
+
+bool mends(const FixSearch& search, std::string_view rule) {
+  return !search.fixes.empty() && std::ranges::find(search.leaves, rule) == search.leaves.end();
+}
+
 std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.attempts == 0) return "";
   if (search.fixes.empty() && !search.elsewhere.empty()) {
@@ -62,12 +75,7 @@ std::string fixes_text(const FixSearch& search, const Style& style) {
   if (search.fixes.empty()) {
     return style.bold("Fix") + "\n  " + style.yellow("none found: ") + printable(search.none_because) + "\n\n";
   }
-  std::string out =
-      style.bold("Fix") +
-      style.dim(search.up_to_unknown_model ? " (no errors up to the unknown model; what comes behind it is "
-                                             "not checked)"
-                                           : " (resolved and checked again: no errors)") +
-      "\n";
+  std::string out = style.bold("Fix") + style.dim(fmt::format(" ({})", how_checked(search))) + "\n";
   for (std::size_t i = 0; i < search.fixes.size(); ++i) {
     if (i > 0) out += style.dim("  or") + "\n";
     for (const std::string& line : diff_lines(search.fixes[i])) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/fix.h"
@@ -13,6 +14,10 @@ namespace preflight::report {
 std::string short_fix(const CheckedFix& fix);
 // "- --page-size 32", "+ --page-size 128"; options of a file say which.
 std::vector<std::string> diff_lines(const CheckedFix& fix);
+// How far the fixes were checked: "resolved and checked again: no errors".
+std::string how_checked(const FixSearch& search);
+// Whether the fixes rid the launch of what a rule says.
+bool mends(const FixSearch& search, std::string_view rule);
 // The section of a report; "" when nothing was searched for.
 std::string fixes_text(const FixSearch& search, const Style& style);
 

@@ -314,6 +314,7 @@ Json report_object(const Report& report, int exit_status) {
                {{"applied", report.coverage.applied},
                 {"not_applicable", report.coverage.not_applicable},
                 {"not_checked", std::move(not_checked)}}}};
+  if (!report.fixes.leaves.empty()) out["fixes_leave"] = report.fixes.leaves;
   if (report.peer_asked) out["peer_kernel"] = peer_json(report);
   return out;
 }
@@ -347,6 +348,7 @@ std::string batch_line(const Report& report, const Value& id) {
   if (report.fixes.attempts > 0) {
     out["fixes"] = fixes_json(report.fixes);
     out["attempts"] = report.fixes.attempts;
+    if (!report.fixes.leaves.empty()) out["fixes_leave"] = report.fixes.leaves;
     if (report.fixes.fixes.empty()) {
       out["no_fix"] = report.fixes.none_because;
       out["remaining"] = findings_json(report.fixes.remaining);

@@ -334,7 +334,7 @@ std::string listed_findings(const Report& report, Severity least, const TextOpti
   for (const auto& f : report.findings) {
     if (f.severity < least) continue;
     out += finding_text(f, report.source, options);
-    if (f.severity == Severity::kError && !report.fixes.fixes.empty()) {
+    if (f.severity == Severity::kError && mends(report.fixes, f.rule)) {
       out += wrapped("fixed by", short_fix(report.fixes.fixes.front()), options, style);
     }
     out += "\n";

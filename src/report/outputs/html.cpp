@@ -104,8 +104,7 @@ std::string bare_html(const Item& item) {
 
 std::string fixes_html(const FixSearch& search) {
   if (search.fixes.empty()) return "";
-  std::string out = search.up_to_unknown_model ? "<h3>Fix, checked up to the unknown model</h3>\n"
-                                               : "<h3>Fix, resolved and checked again</h3>\n";
+  std::string out = fmt::format("<h3>Fix ({})</h3>\n", markup_text(how_checked(search)));
   for (const CheckedFix& fix : search.fixes) {
     out += "<pre>";
     for (const std::string& line : diff_lines(fix)) out += markup_text(line) + "\n";
