@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "src/report/page_picture.h"
@@ -48,6 +50,37 @@ TEST(Pages, SaysThatItsRemediesWereNotTried) {
     }
   }
   EXPECT_GT(acting, 0);
+}
+
+// The line is taken as it stands: its options are given, those that it leaves out are not.
+TEST(Pages, WhatIsRecommendedHolds) {
+  using Words = std::vector<std::string>;
+  const Words launches[] = {
+      {"--model-path", "Qwen/Qwen3.5-9B", "--tp", "4", "--decode-attention-backend", "intel_xpu"},
+      {"--model-path", "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu", "--page-size", "32"},
+      {"--model-path", "Qwen/Qwen3-0.6B", "--prefill-attention-backend", "torch_native"},
+      {"--model-path", "deepseek-ai/DeepSeek-V2-Lite", "--tp", "2", "--attention-backend", "intel_xpu"}};
+  for (const char* release : {"0.5.13", "0.5.23"}) {
+    for (const Words& launch : launches) {
+      const auto advice = rows_for(launch, release)["recommended"];
+      ASSERT_TRUE(advice.is_object());
+      const std::string backend = advice["backend"];
+      Words words = {"check", "--no-kernel", "--format", "json", "--sglang-version", release, "--"};
+      for (std::size_t i = 0; i < launch.size(); i += 2) {
+        const auto& without = advice["without"];
+        if (std::find(without.begin(), without.end(), launch[i]) != without.end() || launch[i] == "--page-size")
+          continue;
+        words.insert(words.end(), {launch[i], launch[i + 1]});
+      }
+      words.insert(words.end(), {"--page-size", std::to_string(advice["page_size"].get<int>())});
+      if (backend == "split") words.insert(words.end(), {"--decode-attention-backend", "intel_xpu"});
+      if (backend.find(' ') == std::string::npos && backend != "split")
+        words.insert(words.end(), {"--attention-backend", backend});
+      const auto report = nlohmann::json::parse(run_tool(words).out);
+      for (const auto& finding : report["findings"]) EXPECT_NE(finding["severity"], "error") << finding << advice;
+      EXPECT_EQ(report["resolved"]["page_size"]["value"], advice["page_size"]) << advice;
+    }
+  }
 }
 
 TEST(Pages, TellsWhatBecomesOfEveryPageSize) {

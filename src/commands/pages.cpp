@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/args/argument_groups.h"
 #include "src/args/option_index.h"
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
@@ -95,6 +96,12 @@ Row row_of(const PreparedLaunch& like, const CheckOptions& rules, std::string_vi
     const bool split = backend == kSplit;
     added.insert(added.end(), {split ? "--decode-attention-backend" : "--attention-backend",
                                split ? std::string(kBackends.front()) : row.backend});
+  }
+  for (const Field field : dropped) {
+    const args::Option* option = fix::option_of(like.launch.release(), field);
+    if (option == nullptr || like.launch.args.last_given(field) == nullptr) continue;
+    const std::string name(fix::usual_name(*option));
+    if (std::ranges::find(added, name) == added.end()) row.without.push_back(name);
   }
   const auto argv = with_options(inputs, dropped, added);
   auto resolved = resolve_words(inputs, argv, {}, inputs.env);

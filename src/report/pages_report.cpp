@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "src/report/display_width.h"
@@ -48,11 +49,11 @@ std::string why_text(const std::string& why, std::size_t column, int reader_widt
 }
 
 std::string advice(const PageRow& r) {
-  if (r.backend == kAsGiven) return fmt::format("--page-size {}", r.page);
-  if (r.backend == kSplit) {
-    return fmt::format("--decode-attention-backend intel_xpu --page-size {}, without --attention-backend", r.page);
-  }
-  return fmt::format("--attention-backend {} --page-size {}", r.backend, r.page);
+  const std::string backend = r.backend == kAsGiven ? ""
+                              : r.backend == kSplit ? "--decode-attention-backend intel_xpu "
+                                                    : fmt::format("--attention-backend {} ", r.backend);
+  return fmt::format("{}--page-size {}{}{}", backend, r.page, r.without.empty() ? "" : ", without ",
+                     fmt::join(r.without, " and "));
 }
 
 Json picture_json(const DrawnPages& d) {
@@ -153,7 +154,8 @@ std::string pages_json(const PagesReport& report) {
   out["recommended"] = nullptr;
   if (report.best) {
     const PageRow& best = report.rows[*report.best];
-    out["recommended"] = {{"backend", best.backend}, {"page_size", best.page}, {"reason", report.reason}};
+    out["recommended"] = {
+        {"backend", best.backend}, {"page_size", best.page}, {"without", best.without}, {"reason", report.reason}};
   }
   out["picture"] = report.drawing ? picture_json(*report.drawing) : Json(nullptr);
   return json_dump(out) + "\n";

@@ -22,6 +22,7 @@ inline constexpr std::string_view kSplit = "split";
 struct PageRow {
   std::string backend;
   std::int64_t page = 0;
+  std::vector<std::string> without = {};  // options of the launch that the row leaves out
   bool accepted = false;
   std::string refusal;       // when it is not
   std::int64_t becomes = 0;  // page size after resolution
