@@ -81,7 +81,8 @@ KernelOutcome Report::peer_outcome() const {
 }
 
 bool Report::is_unplanted(const Injection& injection) const {
-  return kernel && kernel->worst() == VerdictWord::kPass && injection.cases == 0;
+  const bool sound = !kernel || kernel->worst() == VerdictWord::kPass || kernel->worst() == VerdictWord::kSkipped;
+  return sound && !absence && injection.cases == 0;
 }
 
 KernelOutcome Report::own_outcome() const {
