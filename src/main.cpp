@@ -278,12 +278,23 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const
   return text;
 }
 
-// The first word of a launch that is an option of this command, and of no SGLang release.
-std::string own_option_behind(const CLI::App& app, const std::vector<std::string>& launch) {
+// What is wrong with the first word of a launch that is an option of ours, and of no SGLang release; "": there is none.
+std::string own_option_behind(const CLI::App& app, std::string_view command, const std::vector<Subcommand>& table,
+                              const std::vector<std::string>& launch) {
   for (const std::string& word : launch) {
     const std::string name = word.substr(0, word.find('='));
-    if (name.size() < 3 || !name.starts_with("--") || app.get_option_no_throw(name) == nullptr) continue;
-    if (!is_of_sglang(name) && name != "--help") return name;
+    if (name.size() < 3 || !name.starts_with("--") || name == "--help" || is_of_sglang(name)) continue;
+    if (app.get_option_no_throw(name) != nullptr) {
+      return fmt::format(
+          "{} is an option of xpu-preflight and belongs before --; behind it stand SGLang's own arguments", name);
+    }
+    for (const Subcommand& s : table) {
+      CLI::App other;
+      int verbose = 0;
+      add_all_options(s, other, verbose);
+      if (other.get_option_no_throw(name) == nullptr) continue;
+      return fmt::format("{} is an option of xpu-preflight {}, not of {}, and of no SGLang", name, s.name, command);
+    }
   }
   return {};
 }
@@ -375,11 +386,8 @@ int run(int argc, char** argv) {
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
   // Behind `exec --` stands a whole command, whose other programs have options of their own.
-  if (const auto word = own_option_behind(*asked_app, launch); name != "exec" && !word.empty()) {
-    return refuse(
-        {fmt::format("{} is an option of xpu-preflight and belongs before --; behind it stand SGLang's own "
-                     "arguments",
-                     word)});
+  if (std::string why = name == "exec" ? "" : own_option_behind(*asked_app, name, table, launch); !why.empty()) {
+    return refuse({std::move(why)});
   }
   if (asked->behind == report::Behind::kNothing && !launch.empty()) {
     return refuse({fmt::format("{} takes nothing behind --", name)});

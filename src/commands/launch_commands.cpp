@@ -31,12 +31,13 @@ std::string_view option_of_a_launch(const LaunchFlags& flags) {
 }
 
 // CLI11's own takes nan for positive.
-CLI::Validator positive_number() {
+CLI::Validator gibibytes() {
+  constexpr double kMost = 1'000'000;  // more than any machine has, and what a table has room for
   return CLI::Validator(
       [](std::string& text) {
         double number = 0.0;
-        const bool holds = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0.0;
-        return holds ? std::string() : "expected a positive number, not " + text;
+        const bool holds = CLI::detail::lexical_cast(text, number) && number > 0.0 && number <= kMost;
+        return holds ? std::string() : "expected a number of GiB above 0, a million at most, not " + text;
       },
       "POSITIVE");
 }
@@ -47,10 +48,9 @@ void add_memory_options(CLI::App& app, MemoryFlags& flags) {
   add_launch_options(app, flags.launch);
   app.add_option("--weights-gib", flags.weights_gib,
                  "Weights of one GPU as the server's log told, instead of an estimate")
-      ->check(positive_number());
-  app.add_option("--draft-gib", flags.draft_gib, "The draft model's weights on one GPU")->check(positive_number());
-  app.add_option("--free-gib", flags.free_gib, "Free memory before loading, instead of the card's")
-      ->check(positive_number());
+      ->check(gibibytes());
+  app.add_option("--draft-gib", flags.draft_gib, "The draft model's weights on one GPU")->check(gibibytes());
+  app.add_option("--free-gib", flags.free_gib, "Free memory before loading, instead of the card's")->check(gibibytes());
 }
 
 void add_upgrade_options(CLI::App& app, UpgradeFlags& flags) {

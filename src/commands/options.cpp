@@ -486,8 +486,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
   add_finding_options(app, flags);
   add_output_file_options(app, flags);
   auto* batch = app.get_option("--batch");
-  app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
+  auto* kernel = app.add_flag("--kernel", flags.kernel, "With --batch or several launches: run the kernel, too");
   auto* no_kernel = app.add_flag("--no-kernel", flags.no_kernel, "Do not run the kernel");
+  kernel->excludes(no_kernel);
   app.get_option("--require-kernel")->excludes(no_kernel);
   app.get_option("--opencl-device")->excludes(no_kernel);
   app.footer(exit_help());
@@ -496,7 +497,9 @@ void add_check_options(CLI::App& app, CheckFlags& flags) {
       ->excludes(batch);
   app.add_flag("--fixes", flags.fixes, "With --batch: search for corrected arguments, too")->needs(batch);
   app.add_flag("--no-fixes", flags.no_fixes,
-               "Do not search for corrected arguments, nor try remedies before they are told");
+               "Do not search for corrected arguments, nor try remedies before they are told")
+      ->excludes(app.get_option("--fix"))
+      ->excludes(app.get_option("--fixes"));
   app.add_flag("--host", flags.host,
                "Look at this machine, too, as doctor does: cards and permissions, limits, the port, disk, packages")
       ->excludes(batch);

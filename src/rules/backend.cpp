@@ -64,17 +64,22 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
 }
 
 std::optional<Finding> device_not_built_for(const LaunchFacts& f) {
-  if (!f.uses_xpu() || f.is_battlemage_or_later()) return std::nullopt;
+  constexpr Field kDraft = Field::speculative_draft_attention_backend;
+  const bool drafts = f.on(Field::speculative_algorithm) && f.is(kDraft, "intel_xpu");
+  if (!(f.uses_xpu() || drafts) || f.is_battlemage_or_later()) return std::nullopt;
   const bool left_over = !f.is(Field::attention_backend, "intel_xpu") && !f.device().has_fp64;
   const std::string kernels =
       f.device().has_fp64
           ? fmt::format("intel_xpu kernels are built for Battlemage and later, not for {}", f.device().name)
           : "intel_xpu kernels refuse a device without fp64, as this one is said to be";
-  return Finding{.message = fmt::format("{}{}", kernels,
-                                        left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
-                                                    "not the split options"
-                                                  : ""),
-                 .field = f.field_naming("intel_xpu")};
+  return Finding{
+      .message = fmt::format("{}{}", kernels,
+                             left_over ? "; SGLang's fallback to triton covers --attention-backend only, "
+                                         "not the split options"
+                                       : ""),
+      .field = f.uses_xpu() ? f.field_naming("intel_xpu") : kDraft,
+      .remedies = {to_give(f.uses_xpu() ? "--attention-backend" : "--speculative-draft-attention-backend", {"triton"}),
+                   on_another_card()}};
 }
 
 // AITER's own GPUs: the work was split as if an entry of the index named a page, and it names a token.

@@ -23,10 +23,11 @@ using facts::ModelClass;
 bool served(ModelClass c) { return is_own(c) || c == ModelClass::kTransformers; }
 bool takes_stages(ModelClass c) { return c == ModelClass::kStages; }
 
-// Classes from the checkpoint itself are not known here.
-bool brings_its_own_class(const ModelFacts& m) {
-  const Value map = m.root("auto_map");
-  return map.find("AutoModel") != nullptr;
+// Classes from the checkpoint itself, or from a package of the user's, are not known here.
+bool brings_its_own_class(const LaunchFacts& f) {
+  const auto package = f.launch().env.find("SGLANG_EXTERNAL_MODEL_PACKAGE");
+  const Value map = f.model().root("auto_map");
+  return map.find("AutoModel") != nullptr || (package != f.launch().env.end() && !package->second.empty());
 }
 
 // The architecture of which SGLang takes its own class: the first that it has one for. Empty: none.
@@ -46,7 +47,7 @@ std::optional<Finding> no_class(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   const bool by_transformers = f.is(Field::model_impl, "transformers");
   if (m.architectures.empty() || by_transformers || f.is(Field::model_impl, "mindspore")) return std::nullopt;
-  if (!own_architecture(f).empty() || brings_its_own_class(m)) return std::nullopt;
+  if (!own_architecture(f).empty() || brings_its_own_class(f)) return std::nullopt;
   for (const std::string& name : m.architectures) {
     if (name.starts_with("Transformers")) continue;
     const ModelClass found = facts::model_class(name, f.release());

@@ -375,8 +375,8 @@ std::optional<Finding> little_outside_budget(const LaunchFacts& f) {
   const double reserve = plan::activation_reserve_gib(f.launch());
   if (left >= reserve) return std::nullopt;
   Finding finding{.message = fmt::format("{:.1f} GiB of {:.1f} are left outside the static budget, where SGLang's own "
-                                         "fraction leaves {:.1f}",
-                                         left, device, reserve),
+                                         "fraction {} {:.1f}",
+                                         left, device, reserve < device ? "leaves" : "would leave as much as", reserve),
                   .severity = Severity::kInfo};
   const auto chunk = plan::prefill_activations(f);
   if (!chunk) return finding;

@@ -217,7 +217,7 @@ std::optional<Finding> nvfp4_weights(const LaunchFacts& f) {
 }
 
 std::optional<Finding> compressed_tensors(const LaunchFacts& f) {
-  if (!has_quantization(f.model(), "compressed-tensors")) return std::nullopt;
+  if (!has_quantization(f.model(), "compressed-tensors") || f.model().quant_config.is_none()) return std::nullopt;
   return Finding{.message = fmt::format("{} asks torch.cuda for its capability before it reads a compressed-tensors "
                                         "checkpoint",
                                         f.release().text())};
@@ -259,12 +259,16 @@ std::optional<Finding> fp8_block_shape(const LaunchFacts& f) {
                                         block->first, block->second)};
 }
 
-// Methods that read how the weights are stored from the checkpoint, and the files it may stand in beside config.json.
+// Methods that read how the weights are stored from the checkpoint, and the files it may stand in beside config.json;
+// none: it stands there or nowhere.
 struct Description {
   std::string_view method;
   std::string_view files;
 };
-constexpr std::array kDescriptions = {Description{"awq", "quant_config.json, quantize_config.json"},
+constexpr std::array kDescriptions = {Description{"compressed-tensors", ""},
+                                      Description{"quark", ""},
+                                      Description{"petit_nvfp4", "hf_quant_config.json"},
+                                      Description{"awq", "quant_config.json or quantize_config.json"},
                                       Description{"awq_marlin", "quantize_config.json"},
                                       Description{"gptq", "quantize_config.json"},
                                       Description{"gptq_marlin", "quantize_config.json"},
@@ -277,11 +281,14 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
   if (!f.given(Field::quantization) || !m.quantization || !m.quant_config.is_none()) return std::nullopt;
   const auto* row = std::ranges::find(kDescriptions, std::string_view(*m.quantization), &Description::method);
   if (row == kDescriptions.end()) return std::nullopt;
-  return Finding{.message = fmt::format("--quantization {} is for a checkpoint stored that way, and this one's "
-                                        "config.json has no quantization_config",
-                                        row->method),
-                 .remedies = {together({to_drop("--quantization"),
-                                        in_words(fmt::format("unless the checkpoint has one of {}", row->files))})}};
+  return Finding{
+      .message = fmt::format("--quantization {} is for a checkpoint stored that way, and this one's "
+                             "config.json has no quantization_config",
+                             row->method),
+      .severity = row->files.empty() ? Severity::kError : Severity::kWarning,
+      .remedies = {row->files.empty() ? to_drop("--quantization")
+                                      : together({to_drop("--quantization"),
+                                                  in_words(fmt::format("unless the checkpoint has {}", row->files))})}};
 }
 
 std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
@@ -456,13 +463,13 @@ const Rule kRules[] = {
      .severity = Severity::kWarning,
      .field = Field::quantization,
      .summary = "a quantisation method for a checkpoint that does not say it is quantised",
-     .why = "Such a method converts nothing: it reads how the weights are stored. Without that, ValueError while the "
-            "model "
-            "is loaded.",
+     .why = "Such a method converts nothing: it reads how the weights are stored. Without that, ValueError while "
+            "the model is loaded, with compressed-tensors TypeError.",
      .remedies = {drop("--quantization")},
      .source = "sglang/srt/model_loader/weight_utils.py",
      .check = no_description,
-     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization awq"}}},
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization awq"},
+                   {.model = "qwen3-8b", .args = "--device xpu --quantization compressed-tensors"}}},
      .quiet_on = {{{.model = "qwen3-8b-awq", .args = "--device xpu --quantization awq"},
                    {.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
     {.id = "QN012",
