@@ -148,6 +148,12 @@ const Row kRows[] = {
        quantisation(m, "compressed-tensors",
                     {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
      }},
+    {"QN011", 14, 0, "qwen3-8b", "--device xpu --quantization petit_nvfp4", nothing},
+    {"QN011", 23, 0, "qwen3-8b", "--device xpu --quantization quark", nothing},
+    {"BK002", 23, 0, "llama-3.1-8b-instruct",
+     "--device xpu --speculative-draft-attention-backend intel_xpu --speculative-algorithm EAGLE3 "
+     "--speculative-draft-model-path {models}/llama-3.1-8b-eagle3 --dtype float16",
+     [](Launch& l, ModelFacts&) { l.device = testing::device_of("max1550"); }},
     {"QN009", 21, 20, "qwen3-8b", kPlain,
      [](Launch&, ModelFacts& m) {
        quantisation(m, "fp8", {{"quant_method", "fp8"}, {"weight_block_size", Value::list({64, 64})}});
@@ -269,16 +275,16 @@ TEST(RulesByHand, HoldForEveryValueOfAKind) {
 
 // Findings about the input, which no launch shows by itself: fired and silent in the tests named here.
 const std::map<std::string_view, std::string_view> kElsewhere = {
-    {"MD001", "InputNotes"},  {"MD002", "InputNotes"},   {"MD003", "InputNotes"},  {"MD004", "InputNotes"},
-    {"MD005", "Adapters"},    {"SH001", "InputNotes"},   {"SH002", "InputNotes"},  {"SH003", "InputNotes"},
-    {"SH004", "InputNotes"},  {"ND007", "CheckPaths"},   {"RS001", "InputNotes"},  {"RS002", "InputNotes"},
-    {"RS003", "InputNotes"},  {"ND001", "Nodes"},        {"ND002", "Nodes"},       {"ND003", "Nodes"},
-    {"ND004", "Nodes"},       {"ND005", "Nodes"},        {"HO001", "Doctor"},      {"HO002", "Doctor"},
-    {"HO003", "Doctor"},      {"HO004", "Doctor"},       {"HO005", "Doctor"},      {"HO006", "Doctor"},
-    {"HO007", "Doctor"},      {"HO020", "Doctor"},       {"HO021", "Doctor"},      {"HO022", "Doctor"},
-    {"HO023", "Doctor"},      {"HO024", "Doctor"},       {"ND006", "Nodes"},       {"VL001", "VllmWords"},
-    {"VL002", "VllmWords"},   {"RQ001", "Requirements"}, {"SP009", "DraftMemory"}, {"PL012", "Certainty"},
-    {"PL020", "DraftMemory"}, {"PL021", "DraftMemory"},
+    {"MD001", "InputNotes"}, {"MD002", "InputNotes"},  {"MD003", "InputNotes"},   {"MD004", "InputNotes"},
+    {"MD006", "InputNotes"}, {"MD005", "Adapters"},    {"SH001", "InputNotes"},   {"SH002", "InputNotes"},
+    {"SH003", "InputNotes"}, {"SH004", "InputNotes"},  {"ND007", "CheckPaths"},   {"RS001", "InputNotes"},
+    {"RS002", "InputNotes"}, {"RS003", "InputNotes"},  {"ND001", "Nodes"},        {"ND002", "Nodes"},
+    {"ND003", "Nodes"},      {"ND004", "Nodes"},       {"ND005", "Nodes"},        {"HO001", "Doctor"},
+    {"HO002", "Doctor"},     {"HO003", "Doctor"},      {"HO004", "Doctor"},       {"HO005", "Doctor"},
+    {"HO006", "Doctor"},     {"HO007", "Doctor"},      {"HO020", "Doctor"},       {"HO021", "Doctor"},
+    {"HO022", "Doctor"},     {"HO023", "Doctor"},      {"HO024", "Doctor"},       {"ND006", "Nodes"},
+    {"VL001", "VllmWords"},  {"VL002", "VllmWords"},   {"RQ001", "Requirements"}, {"SP009", "DraftMemory"},
+    {"PL012", "Certainty"},  {"PL020", "DraftMemory"}, {"PL021", "DraftMemory"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {
