@@ -160,6 +160,23 @@ std::vector<bool> rows_in(std::string_view words) {
   return held;
 }
 
+// Whether a marker has a word that hardly any other has: "use no_buffer" tells more than "not supported for".
+bool is_telling(std::string_view marker) {
+  constexpr int kFew = 10;
+  static const auto counts = [] {
+    std::unordered_map<std::string_view, int> out;
+    for (const MessagePlace& row : table()) {
+      for (std::string_view rest = row.marker; !rest.empty();) ++out[next_part(rest, ' ')];
+    }
+    return out;
+  }();
+  while (!marker.empty()) {
+    const auto count = counts.find(next_part(marker, ' '));
+    if (count == counts.end() || count->second <= kFew) return true;
+  }
+  return false;
+}
+
 // "pkg.module.SomeError: text", "SomeError" alone, or the same behind a log's prefix.
 std::string exception_in(std::string_view line) {
   std::string found;
@@ -392,7 +409,8 @@ std::vector<MessagePlace> places_of(const PastedMessage& m) {
     std::erase_if(found, [&](const MessagePlace& p) { return !in_traceback(p); });
   }
   std::ranges::stable_sort(found, [&](const MessagePlace& a, const MessagePlace& b) {
-    return std::tuple(a.marker.size(), a.last) > std::tuple(b.marker.size(), b.last);
+    return std::tuple(is_telling(a.marker), a.marker.size(), a.last) >
+           std::tuple(is_telling(b.marker), b.marker.size(), b.last);
   });
   Places out = late_places(m);
   for (MessagePlace& place : found) {
