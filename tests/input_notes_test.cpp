@@ -139,6 +139,22 @@ TEST(InputNotes, AShardThatIsCutShortIsAnErrorAndDummyWeightsAreNone) {
                    .contains("MD004"));
 }
 
+// Its chain is shown from what it says that launches start from, and no rule of ours is taken for one of its own.
+TEST(InputNotes, OfAReleaseThatNobodyKnowsNoRuleIsApplied) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("new", R"(#!/bin/sh
+cat > /dev/null
+echo '{"release": "0.9.99", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "page_size": 32}, "defaults": {"page_size": 16}, "writes": [["_handle_page_size", "page_size", 32]]}'
+)");
+  chmod(path.c_str(), 0700);
+  const auto run = run_tool({"check", "--no-kernel", "--resolver", "python:" + path, "--", "--model-path",
+                             "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu"});
+  EXPECT_THAT(run.out, HasSubstr("0 rules applied"));
+  EXPECT_THAT(run.out, HasSubstr("nothing is known about SGLang 0.9.99"));
+  EXPECT_THAT(run.out, HasSubstr("16 (default) → 32 (_handle_page_size)"));
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--resolver-timeout", "0", "--", "--model-path", "m"}).status, 2);
+}
+
 // Whole files that lack a tensor of the class.
 TEST(InputNotes, FilesThatDoNotFillTheModelAreAnError) {
   const TemporaryDirectory dir;

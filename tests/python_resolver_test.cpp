@@ -97,6 +97,7 @@ TEST(PythonResolver, RefusalsKeepStageExceptionAndFunction) {
     if (row.outcome == Outcome::kUsage) {
       ASSERT_TRUE(answer->launch.usage);
       EXPECT_EQ(answer->launch.usage->message, "no");
+      EXPECT_EQ(answer->launch.usage->kind, "other");
     } else {
       ASSERT_TRUE(answer->launch.refusal);
       EXPECT_EQ(answer->launch.refusal->exception, row.exception);
@@ -211,6 +212,33 @@ TEST(PythonResolver, DifferencesNameFieldsWarningsAndOutcomes) {
   same_refusal.log.push_back({"WARNING", "step", "text"});
   same_refusal.stage = Stage::kCheck;
   EXPECT_THAT(differences(refused_launch("KeyError"), same_refusal), ElementsAre(HasSubstr("[WARNING step]")));
+}
+
+// Two refusals of the parser are one where it refuses the same option for the same reason.
+TEST(PythonResolver, UsageErrorsAreComparedByKindAndOption) {
+  const auto refused = [](const char* kind, const char* flag) {
+    Launch launch = accepted_launch();
+    launch.outcome = Outcome::kUsage;
+    launch.usage = UsageError{kind, flag, "words", {}, {}};
+    return launch;
+  };
+  EXPECT_TRUE(differences(refused("choice", "--dtype"), refused("choice", "--dtype")).empty());
+  EXPECT_THAT(differences(refused("value", "--page-size"), refused("choice", "--dtype")),
+              ElementsAre(AllOf(HasSubstr("value: --page-size"), HasSubstr("choice: --dtype"))));
+  EXPECT_EQ(differences(refused("choice", "--dtype"), refused("choice", "--device")).size(), 1U);
+  EXPECT_EQ(differences(refused("choice", "--dtype"), refused("expected", "--dtype")).size(), 1U);
+  EXPECT_TRUE(differences(refused("choice", "--dtype"), refused("other", "")).empty());  // it does not tell
+  EXPECT_THAT(agreement(refused("choice", "--dtype")), HasSubstr("choice: --dtype"));
+}
+
+TEST(PythonResolver, AssignmentsAndDeclarationsAreComparedApart) {
+  Launch ours = accepted_launch();
+  ours.chain = {{"declares", {{Field::page_size, 64}}, false}, {"assigns", {{Field::tp_size, 2}}, true}};
+  Launch theirs = ours;
+  std::swap(theirs.chain[0], theirs.chain[1]);
+  EXPECT_TRUE(differences(ours, theirs).empty());
+  theirs.chain[0].fields[0].second = 4;
+  EXPECT_THAT(differences(ours, theirs), ElementsAre(HasSubstr("step 1")));
 }
 
 TEST(PythonResolver, AgreementSaysWhatWasCompared) {

@@ -165,6 +165,16 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
       field, launch);
 }
 
+// Rules are those of a release; of one that nobody here knows none is.
+CheckResult nothing_checked(const std::string& release) {
+  CheckResult out;
+  for (const Rule& rule : all_rules()) {
+    if (rule.check != nullptr)
+      out.coverage.not_checked.push_back({&rule, fmt::format("nothing is known about SGLang {}", release)});
+  }
+  return out;
+}
+
 }  // namespace
 
 bool shapes_assumed(const PreparedLaunch& prepared) {
@@ -184,7 +194,8 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
     beside.draft = facts::draft_model_of(prepared.launch, *prepared.inputs.models);
     beside.files = facts::weights_of(prepared.launch, *prepared.inputs.models);
   }
-  CheckResult result = rules::check_beside(prepared.launch, beside, options);
+  CheckResult result = prepared.foreign_release.empty() ? rules::check_beside(prepared.launch, beside, options)
+                                                        : nothing_checked(prepared.foreign_release);
   coverage = std::move(result.coverage);
   if (prepared.unknown_model) findings.push_back(unknown_model(*prepared.unknown_model, prepared.launch));
   if (!prepared.assumed_facts.empty()) findings.push_back(assumed_facts(prepared.assumed_facts));

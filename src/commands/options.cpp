@@ -265,6 +265,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
           fmt::format("--resolver {}: name an interpreter behind the colon, or none for python3", flags.resolver));
     }
   }
+  input.interpreter_seconds = flags.resolver_timeout;
   auto given = given_machine(flags);
   if (!given) return tl::make_unexpected(given.error());
   apply_policy(policy, flags, *given);
@@ -406,6 +407,9 @@ void add_launch_options(CLI::App& app, LaunchFlags& flags) {
 void add_batch_options(CLI::App& app, LaunchFlags& flags) {
   app.add_option("--resolver", flags.resolver,
                  "builtin; python[:EXE] asks the SGLang installed there; both[:EXE] reports every difference");
+  app.add_option("--resolver-timeout", flags.resolver_timeout, "Seconds that the interpreter has for its answer")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
   auto* batch =
       app.add_option("--batch", flags.batch, "Cases as JSON lines (- is standard input); one line is printed for each")
           ->type_name("FILE");

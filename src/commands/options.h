@@ -43,6 +43,7 @@ struct LaunchFlags {
   std::optional<int> device_count;
   bool no_fp64 = false;
   std::string resolver = "builtin";
+  int resolver_timeout = 300;
   std::string models;
   std::string batch;
   std::string format = "text";

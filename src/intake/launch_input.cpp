@@ -301,11 +301,17 @@ std::optional<Error> unusable_model(Release release, facts::ModelFiles& models, 
 // The installed SGLang's answer: replaces ours, or is compared with it.
 Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments, facts::ModelFiles& models,
                             PreparedLaunch& out) {
-  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, out.inputs.device, arguments.env);
+  auto answer = resolve::ask_python(input.interpreter, input.release, arguments.argv, out.inputs.device, arguments.env,
+                                    input.interpreter_seconds);
   if (!answer) return tl::make_unexpected(answer.error());
+  const auto theirs = parse_release(answer->release);
+  const auto& ours = supported_releases();
+  const bool is_foreign = !input.ask_builtin && (!theirs || std::ranges::find(ours, *theirs) == ours.end());
+  if (is_foreign) out.foreign_release = answer->release;
   if (answer->release != input.release.text()) {
-    out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, rules are those of {}",
-                                                  answer->release, input.release.text())));
+    out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, {}", answer->release,
+                                                  is_foreign ? "of which no rule is known here"
+                                                             : "rules are those of " + input.release.text())));
   }
   if (!answer->unknown_fields.empty()) {
     out.notes.push_back(note("RS002", fmt::format("fields of the interpreter's SGLang that are not known here: {}",
@@ -326,9 +332,12 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
   ServerArgs& args = answer->launch.args;
   if (args.raw.empty()) args.raw = answer->launch.resolved;
   if (answer->release != input.release.text() && answer->launch.accepted()) {
-    // What another release starts from is not known: only what was given is.
+    // Where it does not tell what its launches start from, only what was given is known.
     for (const Field f : fields_of(args.release)) {
       if (args.last_given(f) == nullptr) args.raw.set(f, answer->launch[f]);
+    }
+    for (const auto& [field, value] : answer->defaults) {
+      if (args.last_given(field) == nullptr) args.raw.set(field, value);
     }
   }
   out.launch = std::move(answer->launch);

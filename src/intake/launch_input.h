@@ -41,6 +41,7 @@ struct LaunchInput {
   std::optional<facts::CardLimit> cards;  // that the launch's container is given, where its own text does not say so
   bool ask_builtin = true;                // --resolver builtin or both
   std::string interpreter;                // --resolver python[:EXE] or both[:EXE]; empty = not asked
+  int interpreter_seconds = 300;          // --resolver-timeout
 };
 
 // What one launch was resolved from: enough to resolve it again with other arguments.
@@ -93,6 +94,7 @@ struct PreparedLaunch {
   std::optional<UnknownModel> unknown_model;
   bool facts_by_option = false;            // --mla, --fact: sizes that no option gives are stand-ins
   bool from_vllm = false;                  // translated from a vLLM command, which is not rewritten
+  std::string foreign_release;             // of the interpreter asked: none of ours, so that no rule is known to hold
   bool refused_by_serve = false;           // `sglang serve` ends before launch_server's parser: no fix is searched
   std::vector<AssumedFact> assumed_facts;  // facts by option that were not given and had to stand in
 };

@@ -38,18 +38,6 @@ FACTS = ("context_len head_dim v_head_dim swa_head_dim swa_v_head_dim scaling kv
          "is_encoder_decoder is_local_attention_model is_piecewise_cuda_graph_disabled_model "
          "is_multimodal_piecewise_cuda_graph_supported is_multimodal_breakable_cuda_graph_supported is_embedding_gemma "
          "is_lm_only model_is_mrope sliding_window_size attention_chunk_size quantization").split()
-USAGE = [("unrecognized", r"unrecognized arguments: (.*)$"), ("ambiguous", r"ambiguous option: (\S+) could match"),
-         ("choice", r"argument ([^:]+): invalid choice:"), ("expected", r"argument ([^:]+): expected "),
-         ("required", r"the following arguments are required: (.*)$"), ("value", r"argument ([^:]+): ")]
-
-
-def usage(message):
-    """What argparse refused, and the option as it names it first."""
-    for kind, pattern in USAGE:
-        if match := re.match(pattern, message, re.S):
-            flag = match.group(1).strip()
-            return {"kind": kind, "flag": flag if kind in ("unrecognized", "ambiguous") else flag.split("/")[0]}
-    return {"kind": "other", "flag": ""}
 
 
 def short(value):
@@ -132,7 +120,7 @@ def answer(case, models, initial):
     row = {**case, "outcome": out["outcome"], "warnings": [w[:2] for w in out["warnings"]]}
     row.pop("theme", None)
     if out["outcome"] == "usage":
-        row.update(usage(out["message"]))
+        row.update(sglang_peer.usage_of(out["message"]))
     elif out["outcome"] == "error":
         row.update({k: out[k] for k in ("stage", "exception", "function") if k in out})
     else:

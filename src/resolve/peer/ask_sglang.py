@@ -37,6 +37,9 @@ ABSENT = frozenset(
 )
 CHOSEN_ANEW = frozenset(("random_seed", "nccl_port", "_launch_command", "rpc_ipc_name"))
 ABSENT_VALUE = object()
+USAGE = [("unrecognized", r"unrecognized arguments: (.*)$"), ("ambiguous", r"ambiguous option: (\S+) could match"),
+         ("choice", r"argument ([^:]+): invalid choice:"), ("expected", r"argument ([^:]+): expected "),
+         ("required", r"the following arguments are required: (.*)$"), ("value", r"argument ([^:]+): ")]
 
 
 class AnyKernel:
@@ -147,6 +150,26 @@ def plain(value, depth=0):
     if hasattr(value, "model_dump"):
         return plain(value.model_dump(), depth + 1)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def usage_of(message):
+    """What argparse refused, and the option as it names it first."""
+    for kind, pattern in USAGE:
+        if match := re.match(pattern, message, re.S):
+            flag = match.group(1).strip()
+            return {"kind": kind, "flag": flag if kind in ("unrecognized", "ambiguous") else flag.split("/")[0]}
+    return {"kind": "other", "flag": ""}
+
+
+def defaults_of(cls):
+    """What a launch starts from, of the fields whose default the class tells."""
+    out = {}
+    for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
+        if field.default is not dataclasses.MISSING:
+            out[field.name] = plain(field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            out[field.name] = plain(field.default_factory())
+    return {k: v for k, v in out.items() if k not in CHOSEN_ANEW}
 
 
 def field_names(cls):
@@ -263,6 +286,12 @@ def main():
         describe_device(request["device"])
     answer = resolve(request["argv"])
     answer["release"] = release
+    if answer["outcome"] == "usage":
+        answer.update(usage_of(answer["message"]))
+    elif answer["outcome"] == "ok":
+        from sglang.srt.server_args import ServerArgs
+
+        answer["defaults"] = defaults_of(ServerArgs)
     sys.__stdout__.write("\n" + json.dumps(answer) + "\n")
 
 

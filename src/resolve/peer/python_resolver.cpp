@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ std::string_view script() {
   }
   return {};
 }
+
+constexpr std::string_view kOtherUsage = "other";  // what the parser refuses in words of its own
 
 struct Pipe {
   std::array<int, 2> fd = {-1, -1};
@@ -105,6 +108,7 @@ Result<std::string> run_script(const std::string& interpreter, const std::string
   const pid_t child = fork();
   if (child < 0) return failure("cannot start the interpreter", interpreter);
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads what it would say
     dup2(in.fd[0], STDIN_FILENO);
     dup2(out.fd[1], STDOUT_FILENO);
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -191,7 +195,12 @@ class Reader {
     if (word != "ok") launch.resolved = {};  // a refusal tells no values
     if (word == "usage") {
       launch.outcome = Outcome::kUsage;
-      launch.usage = UsageError{"other", "", text_of(answer_, "message"), {}, {}};
+      const std::string kind = text_of(answer_, "kind");
+      launch.usage = UsageError{kind.empty() ? std::string(kOtherUsage) : kind,
+                                text_of(answer_, "flag"),
+                                text_of(answer_, "message"),
+                                {},
+                                {}};
     } else if (word == "error") {
       Refusal r{text_of(answer_, "exception"), text_of(answer_, "function"), text_of(answer_, "message")};
       r.rule = id_of(rule_of_refusal(r.exception, r.function, r.message));
@@ -200,6 +209,11 @@ class Reader {
       launch.stage = Stage::kCheck;
       if (const Value* resolved = answer_.find("resolved"); resolved != nullptr && resolved->is_dict()) {
         for (const auto& [name, value] : resolved->as_dict()) set(name, value);
+      }
+      if (const Value* defaults = answer_.find("defaults"); defaults != nullptr && defaults->is_dict()) {
+        for (const auto& [name, value] : defaults->as_dict()) {
+          if (const auto field = find_field(name)) out_.defaults.emplace_back(*field, value);
+        }
       }
       read_writes();
       read_trace();
@@ -256,8 +270,12 @@ class Reader {
   PythonAnswer& out_;
 };
 
+std::string which_usage(const UsageError& usage) {
+  return usage.kind == kOtherUsage ? "" : fmt::format(" ({}: {})", usage.kind, usage.flag);
+}
+
 std::string outcome_text(const Launch& launch) {
-  if (launch.outcome == Outcome::kUsage) return "refused by the argument parser";
+  if (launch.outcome == Outcome::kUsage) return "refused by the argument parser" + which_usage(*launch.usage);
   if (launch.refusal) {
     return fmt::format("{} in {}, {}", launch.refusal->exception, launch.refusal->function,
                        launch.stage == Stage::kParse     ? "parsing"
@@ -280,10 +298,13 @@ std::string logged(const Launch& launch) {
   return text;
 }
 
-// The chain of changes, a line each. Values drawn anew by every launch are left out.
+// The chain of changes, a line each: assignments, then declarations, since SGLang keeps these apart and nothing tells
+// how they follow each other. Values drawn anew by every launch are left out.
 std::vector<std::string> steps_of(const Launch& launch) {
   std::vector<std::string> steps;
-  for (const Change& change : launch.chain) {
+  std::vector<Change> chain = launch.chain;
+  std::ranges::stable_partition(chain, &Change::assigned);
+  for (const Change& change : chain) {
     std::string text(change.step);
     bool drawn = change.assigned;
     for (const auto& [field, value] : change.fields) {
@@ -339,7 +360,9 @@ void attach_model(Launch& launch, facts::ModelSource& models) {
 
 std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
   std::vector<std::string> out;
-  if (ours.outcome != theirs.outcome || outcome_text(ours) != outcome_text(theirs)) {
+  const auto is_vague = [](const Launch& launch) { return launch.usage && launch.usage->kind == kOtherUsage; };
+  const bool tells_less = is_vague(ours) || is_vague(theirs);  // a sentence that is no usual one of a parser
+  if (ours.outcome != theirs.outcome || (!tells_less && outcome_text(ours) != outcome_text(theirs))) {
     out.push_back(fmt::format("outcome: builtin {}, python {}", outcome_text(ours), outcome_text(theirs)));
     return out;
   }
@@ -365,7 +388,8 @@ std::vector<std::string> differences(const Launch& ours, const Launch& theirs) {
 }
 
 std::string agreement(const Launch& launch) {
-  if (launch.outcome == Outcome::kUsage) return "both refuse the launch in the argument parser";
+  if (launch.outcome == Outcome::kUsage)
+    return "both refuse the launch in the argument parser" + which_usage(*launch.usage);
   const auto counted = [](std::size_t n, std::string_view what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };

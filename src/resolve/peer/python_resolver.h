@@ -18,6 +18,7 @@ struct PythonAnswer {
   Launch launch;
   std::string release;                      // what the interpreter's package says, e.g. "0.5.24"
   std::vector<std::string> unknown_fields;  // of the answer, not in our tables
+  std::vector<std::pair<Field, Value>> defaults = {};  // what its launches start from; empty: it does not tell
 };
 
 // Errors: the interpreter cannot be run, has no sglang, dies, or takes longer than `timeout_seconds`.
