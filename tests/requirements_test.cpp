@@ -72,6 +72,14 @@ TEST(Require, WhatIsLookedUpIsKnown) {
                   {"--model-path", "Qwen/Qwen3-0.6B", "--tp", "2"})
                 .status,
             0);
+  EXPECT_EQ(check({"--require", "device", "--device-memory", "24GiB"}, {"--model-path", "Qwen/Qwen3-0.6B"}).status, 1);
+  dir.file("own/config.json", R"({"model_type": "of_its_own", "auto_map": {"AutoConfig": "configuration_own.OwnConfig"},
+      "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 64,
+      "hidden_size": 512, "num_hidden_layers": 4, "intermediate_size": 1024, "vocab_size": 1000,
+      "max_position_embeddings": 4096, "torch_dtype": "bfloat16"})");
+  dir.file("own/configuration_own.py", "class OwnConfig: pass\n");
+  const ToolRun own = check({"--require", "model"}, {"--model-path", dir.path() + "/own", "--trust-remote-code"});
+  EXPECT_THAT(own.out, HasSubstr("--require model: the checkpoint's own configuration code was not run"));
   const std::string facts = dir.file("f.json", run_tool({"facts", "--format", "json", "--device-profile", "b70"}).out);
   EXPECT_EQ(check({"--require", "device", "--facts", facts}, launch).status, 0);
   const std::string assumed = dir.file("a.json", run_tool({"facts", "--format", "json"}).out);

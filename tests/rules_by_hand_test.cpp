@@ -148,6 +148,7 @@ const Row kRows[] = {
        quantisation(m, "compressed-tensors",
                     {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
      }},
+    {"BK001", 23, 0, "qwen3-0.6b", "--device cpu --attention-backend intel_xpu", nothing},
     {"QN011", 14, 0, "qwen3-8b", "--device xpu --quantization petit_nvfp4", nothing},
     {"QN011", 23, 0, "qwen3-8b", "--device xpu --quantization quark", nothing},
     {"BK002", 23, 0, "llama-3.1-8b-instruct",

@@ -110,25 +110,6 @@ Diagnostic assumed_facts(const std::vector<AssumedFact>& assumed) {
 }
 
 // Remote code is a fact that is not known: the launch goes on with what config.json says.
-std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
-  const Launch& launch = prepared.launch;
-  if (!launch.model || prepared.inputs.models == nullptr || !launch[Field::trust_remote_code].truthy()) return {};
-  const auto config = prepared.inputs.models->config_of(launch.model->path);
-  if (!config || *config == nullptr || !facts::runs_own_code(launch.release(), **config, true)) return {};
-  const Rule* rule = find_rule("MD003");
-  const GivenOption* given = launch.args.last_given(Field::trust_remote_code);
-  const std::string file = facts::own_code_file(**config);
-  return Diagnostic{
-      .rule = std::string(rule->id),
-      .severity = rule->severity,
-      .field = Field::trust_remote_code,
-      .message = fmt::format("the checkpoint's own code{} was not run: the values are those of config.json",
-                             file.empty() ? "" : " (" + file + ")"),
-      .why = std::string(rule->why),
-      .fix = std::string(rule->fix),
-      .where = given != nullptr ? given->where : SourceRange{}};
-}
-
 // Other formats read other files, or none.
 bool reads_safetensors(const Value& load_format) {
   constexpr std::array<std::string_view, 10> kFormats = {
@@ -176,6 +157,25 @@ CheckResult nothing_checked(const std::string& release) {
 }
 
 }  // namespace
+
+std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  if (!launch.model || prepared.inputs.models == nullptr || !launch[Field::trust_remote_code].truthy()) return {};
+  const auto config = prepared.inputs.models->config_of(launch.model->path);
+  if (!config || *config == nullptr || !facts::runs_own_code(launch.release(), **config, true)) return {};
+  const Rule* rule = find_rule("MD003");
+  const GivenOption* given = launch.args.last_given(Field::trust_remote_code);
+  const std::string file = facts::own_code_file(**config);
+  return Diagnostic{
+      .rule = std::string(rule->id),
+      .severity = rule->severity,
+      .field = Field::trust_remote_code,
+      .message = fmt::format("the checkpoint's own code{} was not run: the values are those of config.json",
+                             file.empty() ? "" : " (" + file + ")"),
+      .why = std::string(rule->why),
+      .fix = std::string(rule->fix),
+      .where = given != nullptr ? given->where : SourceRange{}};
+}
 
 bool shapes_assumed(const PreparedLaunch& prepared) {
   return std::ranges::any_of(prepared.assumed_facts, [](const AssumedFact& fact) {

@@ -1,6 +1,7 @@
 // What there is to say about one launch: the rules' findings, and what the input itself adds or leaves open.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ std::string left_open_by(const UnknownModel& model);
 
 // Most severe first.
 std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckOptions& options, Coverage& coverage);
+
+// MD003: what the checkpoint's own configuration class adds is not known.
+std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared);
 
 }  // namespace preflight::commands

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/commands/findings.h"
 #include "src/intake/model_options.h"
 #include "preflight/rule.h"
 
@@ -52,9 +53,9 @@ std::int64_t devices_taken(const Launch& launch) {
 
 std::optional<Diagnostic> unknown_device(const MachineFacts& machine, const PreparedLaunch& prepared) {
   const auto assumed = [](Origin origin) { return origin == Origin::kAssumed; };
-  if (assumed(machine.device_origin) && assumed(machine.memory_origin)) {
+  if (assumed(machine.device_origin)) {
     return finding(fmt::format("--require device: {} was assumed, not given", prepared.inputs.device.name),
-                   "--device-profile or --device-memory of the card that will run it, or --facts of its machine");
+                   "--device-profile of the card that will run it, or --facts of its machine");
   }
   if (assumed(machine.memory_origin)) {
     return finding(fmt::format("--require device: the memory of {} is not known", prepared.inputs.device.name),
@@ -103,6 +104,10 @@ std::vector<Diagnostic> unmet(const Requirements& wanted, const PreparedLaunch& 
     for (const AssumedFact& fact : prepared.assumed_facts) names.emplace_back(fact.name);
     out.push_back(finding(fmt::format("--require model: assumed, not given: {}", fmt::join(names, ", ")),
                           "--fact NAME=VALUE, or --model-config FILE"));
+  }
+  if (wanted.contains(Requirement::kModel) && own_code_not_run(prepared)) {
+    out.push_back(finding("--require model: the checkpoint's own configuration code was not run",
+                          "--resolver python:EXE asks the SGLang installed there, which runs it"));
   }
   const MachineFacts machine = prepared.machine.value_or(MachineFacts{});
   if (wanted.contains(Requirement::kRelease) && machine.release.origin == Origin::kAssumed) {

@@ -42,7 +42,8 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
   if (!cpu && !f.is(Field::device, "xpu")) return std::nullopt;  // on other vendors' GPUs these are at home
   const std::string_view where = cpu ? "a CPU" : "an Intel GPU";
   const auto foreign = [&](std::string_view b) {
-    if (b == "intel_amx" && cpu) return false;
+    if (b == (cpu ? "intel_amx" : "intel_xpu")) return false;
+    if (b == "intel_xpu") return true;
     return std::find(kForeign.begin(), kForeign.end(), b) != kForeign.end();
   };
   const bool in_decode = foreign(f.decode_backend());
@@ -52,6 +53,7 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
                           !f.given(Field::decode_attention_backend);
   Finding finding{.message = fmt::format("attention backend {} does not exist on {}", name, where),
                   .field = f.field_naming(name)};
+  if (cpu) finding.remedies = {to_give("--attention-backend", {"torch_native", "intel_amx"})};
   if (by_default && f.on(Field::enable_deterministic_inference)) {
     finding.field = Field::enable_deterministic_inference;
     finding.message =

@@ -50,6 +50,7 @@ std::string old_name_told(const std::string& name, const EnvironmentName& known)
 
 std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
   std::vector<std::string> parts;
+  std::vector<std::string> instead;
   bool ignored = false;
   Remedy all;
   for (const auto& [name, value] : f.launch().env) {
@@ -60,11 +61,14 @@ std::optional<Finding> name_of_another_release(const LaunchFacts& f) {
     ignored = ignored || known.state != NameState::kWarned || !known.instead.starts_with("SGLANG_");
     parts.push_back(old_name_told(name, known));
     all.steps.push_back({StepKind::kUnset, name});
+    if (!known.instead.empty()) instead.emplace_back(known.instead);
   }
   if (parts.empty()) return std::nullopt;
+  std::vector<Remedy> remedies = {std::move(all)};
+  if (!instead.empty()) remedies.push_back(in_words(fmt::format("{} in its place", fmt::join(instead, " and "))));
   return Finding{.message = fmt::format("{}", fmt::join(parts, "; ")),
                  .severity = ignored ? Severity::kWarning : Severity::kInfo,
-                 .remedies = {std::move(all), in_words("what took its place")}};
+                 .remedies = std::move(remedies)};
 }
 
 const Rule kRules[] = {

@@ -21,10 +21,11 @@ bool is_card(const LaunchFacts& f, std::string_view name) { return f.device().na
 bool is_g31(const LaunchFacts& f) { return is_card(f, "B70") || is_card(f, "B65"); }
 
 std::optional<Finding> garbage_on_g31(const LaunchFacts& f) {
-  if (!f.uses_xpu() || !is_card(f, "B70")) return std::nullopt;
-  return Finding{
-      .message = fmt::format("intel_xpu on {}: garbage from the first request was reported", f.device().name),
-      .field = f.field_naming("intel_xpu")};
+  const bool same_chip = is_card(f, "B65");
+  if (!f.uses_xpu() || !(is_card(f, "B70") || same_chip)) return std::nullopt;
+  return Finding{.message = fmt::format("intel_xpu on {}: garbage from the first request was reported{}",
+                                        f.device().name, same_chip ? " of Arc Pro B70, which has the same chip" : ""),
+                 .field = f.field_naming("intel_xpu")};
 }
 
 // What a prefill chunk is cut down to with deterministic inference on triton.

@@ -40,8 +40,8 @@ std::optional<Finding> drafts_for_itself(const LaunchFacts& f) {
   const std::string_view path = f.text(Field::speculative_draft_model_path);
   if (draft == nullptr || (!path.empty() && path != f.text(Field::model_path))) return std::nullopt;
   if (draft->architectures != f.model().architectures) return std::nullopt;
-  return Finding{.message = fmt::format(
-                     "{} without a draft model: the target itself is loaded a second time and drafts", f.algorithm())};
+  return Finding{.message = fmt::format("{} {}: the target itself is loaded a second time and drafts", f.algorithm(),
+                                        path.empty() ? "without a draft model" : "with the target as its draft model")};
 }
 
 std::optional<Finding> no_speculation(const LaunchFacts& f) {
