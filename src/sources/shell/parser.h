@@ -84,6 +84,7 @@ class ShellParser {
   void parameter(Parts& parts, std::string name, std::size_t from, bool quoted) const;
   Parts argument(std::size_t close, bool quoted);
   [[nodiscard]] std::size_t replacement_at(std::size_t i, std::size_t close) const;
+  [[nodiscard]] bool is_for_sh() const;
   [[nodiscard]] std::size_t closing_brace(std::size_t i, bool quoted) const;
   [[nodiscard]] std::string_view placeholder() const;
   std::optional<Assignment> assignment();

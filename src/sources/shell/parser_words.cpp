@@ -376,8 +376,16 @@ bool takes_pattern(std::string_view text, std::size_t i) {
 
 }  // namespace
 
+// Whether the first line hands the script to sh, and not to bash.
+bool ShellParser::is_for_sh() const {
+  const std::string_view line = pasted_.substr(0, pasted_.find_first_of("\r\n"));
+  if (!line.starts_with("#!")) return false;
+  const std::string_view words = line.substr(0, line.find(" -"));
+  return words.ends_with("/sh") || words.ends_with(" sh") || words.ends_with("dash") || words.ends_with("/ash");
+}
+
 // The brace that closes the ${ in front of `i`: none of a substitution, nor one in quotes. Inside double quotes single
-// quotes are themselves, but for those of a pattern.
+// quotes are text that hides a brace all the same: for bash always, for sh in a pattern alone.
 std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
   const auto opened = [&](std::size_t at) { return takes_pattern(text_, at) ? '%' : '{'; };
   std::string nested(1, opened(i));  // what is open: ${, where a pattern stands in it or not, and "
@@ -389,9 +397,10 @@ std::size_t ShellParser::closing_brace(std::size_t i, bool quoted) const {
     } else if (c == '(' && text_[i - 1] == '$') {
       const std::size_t end = behind_parenthesis(text_, i);
       if (end != std::string_view::npos) i = end - 1;
-    } else if (c == '`' || (c == '\'' && (quotes == 0 || nested.back() == '%'))) {
-      const std::size_t end = text_.find(c, i + 1);
-      if (end != std::string_view::npos) i = end;
+    } else if (c == '`' ||
+               (c == '\'' && nested.back() != '"' && (!is_for_sh() || quotes == 0 || nested.back() == '%'))) {
+      i = text_.find(c, i + 1);
+      if (i == std::string_view::npos) return i;
     } else if (c == '"') {
       const bool closes = nested.back() == '"';
       closes ? nested.pop_back() : nested.push_back('"');
