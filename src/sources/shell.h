@@ -36,6 +36,8 @@ struct TakenDefault {
 // By the name of the variable, or of an argument: $1. Null where none was taken.
 using TakenDefaults = std::shared_ptr<const std::map<std::string, TakenDefault>>;
 void add_defaults(TakenDefaults& to, const TakenDefaults& more);
+// `name` taken as `value`, and nothing else.
+TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset);
 
 // Text after expansion. origin[i] is the byte offset in the pasted text that text[i] came from; an empty origin with a
 // non-empty text means that this is the pasted text.
@@ -54,6 +56,8 @@ void append(ShellText& text, const ShellText& more);
 // A text of which only this is known.
 ShellText unknown_text(std::string message, std::size_t offset);
 bool same_text(const ShellText& a, const ShellText& b);  // wherever it came from
+// A text that stands in for `name`, which whoever starts this may set: ARG TP=2, TP ?= 2.
+ShellText standing_in(ShellText text, const std::string& name, std::size_t offset);
 
 struct ShellWord : ShellText {
   std::size_t begin = 0;  // offsets of the whole word in the pasted text
@@ -133,6 +137,9 @@ std::size_t behind_parenthesis(std::string_view text, std::size_t open);
 Result<std::pair<std::string, std::string>> variable_setting(std::string_view word);
 // --set NAME=VALUE for a message, quoted so that it can be pasted.
 std::string how_to_set(const std::string& name);
+// Variables that a shell or a cluster's launcher sets: a default says nothing about them.
+bool set_where_it_runs(std::string_view name);
+std::string not_set_here(const std::string& name);
 
 // 1-based line and byte column of an offset.
 struct LineColumn {

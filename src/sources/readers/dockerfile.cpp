@@ -43,6 +43,7 @@ struct Copied {
 struct Image {
   std::string base;
   std::vector<LaunchUnknown> unknown;  // that the base's release needs
+  TakenDefaults defaults = {};         // that the base's name has
   std::optional<ShellText> entrypoint;
   std::optional<ShellText> command;
   bool own_command = false;  // CMD stands in this stage
@@ -185,7 +186,10 @@ Result<bool> set_variables(Image& image, bool env, const ShellText& rest, const 
     for (const ShellCommand& command : parsed->commands) {
       for (const ShellWord& word : command.assignments) {
         const auto equals = word.text.find('=');
-        set.insert_or_assign(word.text.substr(0, equals), tail(word, equals + 1));
+        const std::string name = word.text.substr(0, equals);
+        ShellText value = tail(word, equals + 1);
+        set.insert_or_assign(name,
+                             env ? std::move(value) : standing_in(std::move(value), name, setting.origin.front()));
       }
       if (!spaced || command.words.size() < 2) continue;
       ShellText value;
@@ -347,6 +351,7 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
     return true;
   }
   image.base = base->unknowns.empty() ? base->text : words[0].text;
+  image.defaults = base->defaults;
   if (!release_of_image(base->text).empty()) return true;
   for (const Unknown& unknown : base->unknowns) image.unknown.push_back({unknown.message, unknown.offset, {}});
   return true;
@@ -354,7 +359,8 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
 
 // What the last stage starts: its entry point with its command, or a script that a COPY wrote.
 Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
-  RunContext context{.env = image.env, .image = image.base, .unknown = image.unknown, .elsewhere = true};
+  RunContext context{
+      .env = image.env, .image = image.base, .unknown = image.unknown, .defaults = image.defaults, .elsewhere = true};
   std::vector<ShellWord> words;
   for (const auto* part : {&image.entrypoint, &image.command}) {
     if (!*part || (*part)->text.empty()) continue;

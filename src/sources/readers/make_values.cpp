@@ -293,6 +293,8 @@ void MakeValues::set(const std::string& name, std::string_view how, const ShellT
   MakeVariable after{value, false, overrides};
   if (how == "?=") {
     if (before != nullptr) return;
+    after.stands_in = value;
+    if (set_where_it_runs(name)) after = {unknown_text(not_set_here(name), at), true, overrides};
   } else if (how == "!=") {
     after = {unknown_text(fmt::format("{} holds what a command prints; give it with {}", name, how_to_set(name)), at),
              true, overrides};
@@ -322,6 +324,15 @@ void MakeValues::doubt(const std::string& why) {
 }
 
 ShellText MakeValues::expand(const ShellText& text) {
+  TakenDefaults outer = std::exchange(taken_, text.defaults);
+  ShellText out = expanded(text);
+  add_defaults(out.defaults, taken_);
+  add_defaults(outer, taken_);
+  taken_ = std::move(outer);
+  return out;
+}
+
+ShellText MakeValues::expanded(const ShellText& text) {
   if (text.text.find('$') == std::string::npos) return text;
   if (text.text.size() > limits::kMakeValueBytes) return too_long(text.origin.front());
   ShellText out;
@@ -354,9 +365,32 @@ ShellText MakeValues::value(const std::string& name, std::size_t at) {
     return unknown_text(fmt::format("$({}) of make is not known; give it with {}", name, how_to_set(name)), at);
   }
   const MakeVariable variable = *found;  // an $(eval) inside it may move what it stands in
+  const TakenDefaults outer = std::exchange(taken_, {});
   ShellText out = variable.simple ? variable.text : expand(variable.text);
+  if (const auto& value = variable.stands_in)
+    take(name, value->text == variable.text.text ? out : expand(*value), value->origin.empty() ? at : value->origin[0]);
+  add_defaults(out.defaults, taken_);
+  taken_ = outer;
+  add_defaults(taken_, out.defaults);
   out.origin.assign(out.text.size(), at);
   return out;
+}
+
+// Nothing sets `name`, and `value` stands in for it, or nothing does.
+void MakeValues::take(const std::string& name, const std::optional<ShellText>& value, std::size_t at) {
+  add_defaults(taken_, taken_default(name, value ? std::optional(value->text) : std::nullopt, at));
+}
+
+bool MakeValues::is_unset(const std::string& name) const {
+  return find(name) == nullptr && !given_.contains(name) && !built_in(name) && !set_where_it_runs(name);
+}
+
+std::optional<std::string> MakeValues::unset_name(const ShellText& text) const {
+  const bool reference = text.text.size() > 3 && (text.text.starts_with("$(") || text.text.starts_with("${"));
+  if (!reference) return std::nullopt;
+  std::string name = text.text.substr(2, text.text.size() - 3);
+  const bool plain = name.find_first_of("$:=(){} \t,") == std::string::npos;
+  return plain && is_unset(name) ? std::optional(std::move(name)) : std::nullopt;
 }
 
 ShellText MakeValues::reference(const ShellText& inside, std::size_t at) {
@@ -458,15 +492,33 @@ ShellText MakeValues::call(const std::vector<ShellText>& arguments, std::size_t 
 // What a choice asks of. A variable that is set nowhere is empty there, as in the shell's ${NAME:-…}.
 ShellText MakeValues::condition(const ShellText& argument) {
   const ShellText asked = without_blanks(argument);
-  const std::string& text = asked.text;
-  const bool reference = text.size() > 3 && (text.starts_with("$(") || text.starts_with("${"));
-  const std::string name = reference ? text.substr(2, text.size() - 3) : std::string();
-  const bool plain = !name.empty() && name.find_first_of("$:=(){} \t,") == std::string::npos;
-  if (plain && find(name) == nullptr && !given_.contains(name) && !built_in(name)) return {};
-  return expand(asked);
+  const auto name = unset_name(asked);
+  if (!name) return expand(asked);
+  take(*name, std::nullopt, asked.origin.front());
+  return {};
+}
+
+// $(or …): what it comes to stands in for the names in front of it.
+ShellText MakeValues::first_of(const std::vector<ShellText>& arguments) {
+  std::vector<ShellText> before;
+  for (const ShellText& argument : arguments) {
+    const ShellText asked = without_blanks(argument);
+    if (unset_name(asked)) {
+      before.push_back(asked);
+      continue;
+    }
+    ShellText value = expand(asked);
+    if (!value.unknowns.empty()) return hole_of(value);
+    if (value.text.empty()) continue;
+    for (const ShellText& one : before) take(*unset_name(one), value, one.origin.front());
+    return value;
+  }
+  for (const ShellText& one : before) take(*unset_name(one), std::nullopt, one.origin.front());
+  return {};
 }
 
 ShellText MakeValues::choice(std::string_view name, const std::vector<ShellText>& arguments) {
+  if (name == "or") return first_of(arguments);
   ShellText last;
   if (name == "if") {
     last = condition(arguments[0]);
@@ -477,7 +529,7 @@ ShellText MakeValues::choice(std::string_view name, const std::vector<ShellText>
   for (const ShellText& argument : arguments) {
     last = condition(argument);
     if (!last.unknowns.empty()) return hole_of(last);
-    if (last.text.empty() == (name == "and")) return last;
+    if (last.text.empty()) return last;
   }
   return last;
 }

@@ -18,6 +18,7 @@ struct MakeVariable {
   ShellText text;
   bool simple = false;     // expanded when it was set (:=), else wherever it is used
   bool overrides = false;  // the command line, too
+  std::optional<ShellText> stands_in = {};  // of ?=: nothing else sets the name
 };
 using MakeScope = std::map<std::string, MakeVariable>;
 
@@ -27,11 +28,15 @@ class MakeValues {
   MakeValues(std::string_view pasted, const Variables& given, std::function<void(const ShellText&)> evaluate)
       : pasted_(pasted), given_(given), evaluate_(std::move(evaluate)) {}
 
-  // What is not known stands as a hole, with how to give it.
+  // What is not known stands as a hole, with how to give it; what was taken for names that nothing sets goes with it.
   [[nodiscard]] ShellText expand(const ShellText& text);
   [[nodiscard]] ShellText value(const std::string& name, std::size_t at);
   [[nodiscard]] const MakeVariable* find(const std::string& name) const;  // nullptr: set nowhere in the Makefile
   [[nodiscard]] bool is_given(const std::string& name) const { return given_.contains(name); }
+  // Whether nothing sets the name, where a choice asks for that.
+  [[nodiscard]] bool is_unset(const std::string& name) const;
+  // The name that is all of $(NAME), where nothing sets it.
+  [[nodiscard]] std::optional<std::string> unset_name(const ShellText& text) const;
 
   // NAME = VALUE with one of =, :=, ::=, :::=, ?=, += and !=, in the innermost scope.
   void set(const std::string& name, std::string_view how, const ShellText& value, std::size_t at, bool overrides);
@@ -50,6 +55,8 @@ class MakeValues {
   void doubt(const std::string& why);
 
  private:
+  ShellText expanded(const ShellText& text);
+  void take(const std::string& name, const std::optional<ShellText>& value, std::size_t at);
   ShellText reference(const ShellText& inside, std::size_t at);
   ShellText function(std::string_view name, const ShellText& inside, std::size_t from, std::size_t at);
   ShellText lazy(std::string_view name, const std::vector<ShellText>& arguments, const ShellText& inside,
@@ -58,6 +65,7 @@ class MakeValues {
   ShellText call(const std::vector<ShellText>& arguments, std::size_t at);
   ShellText replaced(const ShellText& inside, std::size_t at);
   ShellText condition(const ShellText& argument);
+  ShellText first_of(const std::vector<ShellText>& arguments);
   ShellText choice(std::string_view name, const std::vector<ShellText>& arguments);
   std::optional<ShellText> printed(const ShellText& command, std::size_t at) const;
 
@@ -65,6 +73,7 @@ class MakeValues {
   const Variables& given_;
   std::function<void(const ShellText&)> evaluate_;
   std::vector<MakeScope> scopes_ = std::vector<MakeScope>(1);
+  TakenDefaults taken_ = {};  // by the text that is being expanded
   int nested_ = 0;
   std::size_t steps_ = 0;
 };

@@ -279,6 +279,10 @@ class Makefile {
     const ShellText name = values_.expand(without_outer_blanks(line));
     if (!name.unknowns.empty()) return Met::kUnknown;
     if (values_.is_given(name.text)) return defined ? Met::kYes : Met::kNo;
+    if (values_.is_unset(name.text)) {
+      decide(name.text, place_of(line));
+      return defined ? Met::kNo : Met::kYes;
+    }
     const MakeVariable* const found = values_.find(name.text);
     if (found == nullptr || (found->simple && !found->text.unknowns.empty())) return Met::kUnknown;
     return found->text.text.empty() != defined ? Met::kYes : Met::kNo;
@@ -287,6 +291,19 @@ class Makefile {
   static bool cut(ShellText& line, std::size_t bytes) {
     line = tail(line, bytes);
     return true;
+  }
+
+  // What follows depends on nothing setting this name.
+  void decide(const std::string& name, std::size_t at) {
+    add_defaults(decided_, taken_default(name, std::nullopt, at));
+  }
+
+  // One side of a condition whose other side is empty: whether a name is set.
+  ShellText side(const ShellText& text, const ShellText& other) {
+    const auto unset = other.text.empty() ? values_.unset_name(text) : std::nullopt;
+    if (!unset) return values_.expand(text);
+    decide(*unset, place_of(text));
+    return {};
   }
 
   // (A,B), "A" "B" or 'A' 'B'.
@@ -316,8 +333,11 @@ class Makefile {
       first = slice(line, begin + 1, end);
       second = slice(line, next + 1, last);
     }
-    first = values_.expand(first);
-    second = values_.expand(second);
+    const ShellText written = first;
+    first = side(first, second);
+    second = side(second, written);
+    add_defaults(decided_, first.defaults);
+    add_defaults(decided_, second.defaults);
     if (!first.unknowns.empty() || !second.unknowns.empty()) return Met::kUnknown;
     return (first.text == second.text) == equal ? Met::kYes : Met::kNo;
   }
@@ -636,7 +656,7 @@ class Makefile {
     const Values env = environment(exports);
     ShellText whole;
     for (const RecipeLine& line : rule.recipe) {
-      RunContext context{.env = env, .name = asked_};
+      RunContext context{.env = env, .name = asked_, .defaults = decided_};
       if (line.conditional || rule.conditional)
         context.when = fmt::format("in a branch at line {}", finder_.place(line.at).line);
       const ShellText filled = values_.expand(line.text);
@@ -652,7 +672,7 @@ class Makefile {
         }
       }
     }
-    return one_shell_ ? run_line(whole, {.env = env, .name = asked_}, depth) : Result<bool>(true);
+    return one_shell_ ? run_line(whole, {.env = env, .name = asked_, .defaults = decided_}, depth) : Result<bool>(true);
   }
 
   static ShellText without_prefix(const ShellText& line) {
@@ -704,6 +724,7 @@ class Makefile {
   LaunchFinder& finder_;
   MakeValues values_;
   std::vector<Condition> conditions_;
+  TakenDefaults decided_ = {};  // that conditions were decided by
   std::optional<Error> error_;
   std::optional<Assignment> define_;
   int defines_ = 0;

@@ -149,6 +149,16 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   }
 }
 
+namespace {
+
+// Steps that other workflows use as one of theirs.
+bool is_action(const YamlNode& root) {
+  const YamlNode* runs = value_of(root, "runs");
+  return is_map(runs) && text_of(*runs, "using") == "composite";
+}
+
+}  // namespace
+
 void ManifestReader::document(const YamlNode& root) {
   Around around;
   services_ = is_map(&root) ? value_of(root, "services") : nullptr;
@@ -164,9 +174,10 @@ void ManifestReader::document(const YamlNode& root) {
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
-  else if (is_map(&root) && value_of(root, "jobs") != nullptr)
+  else if (is_map(&root) && (value_of(root, "jobs") != nullptr || is_action(root))) {
     around.dialect = Dialect::kWorkflow;
-  else if (is_gitlab(root)) {
+    find_inputs(root);
+  } else if (is_gitlab(root)) {
     around.dialect = Dialect::kGitlab;
     return gitlab_pipeline(root, around);
   }

@@ -356,6 +356,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
                          ? static_cast<ShellText&>(*done)
                          : unknown_text(fmt::format("{} is not followed: {}", name, done.error().message), value.begin);
     bytes_ += weight(text);
+    if (key == "envs") text = standing_in(std::move(text), name, value.begin);  // of SkyPilot: `--env` sets others
     env.insert_or_assign(name, std::move(text));
   };
   if (node.kind == YamlNode::kMapping) {

@@ -88,6 +88,9 @@ class ManifestReader {
   void matrix_of(const YamlNode& node, Around& around);
   [[nodiscard]] std::optional<std::map<std::string, ShellWord>> matrix_row(const YamlNode& node) const;
   [[nodiscard]] ShellText without_expressions(const ShellText& text, const Values& env) const;
+  void find_inputs(const YamlNode& root);
+  [[nodiscard]] std::optional<ShellText> of_workflow(std::string_view expression, const Values& env,
+                                                     std::size_t offset) const;
   void numbers_of_group(const YamlNode& node, Around& around);
 
   // Jobs of GitLab.
@@ -166,6 +169,8 @@ class ManifestReader {
   std::vector<const YamlNode*> scopes_ = {};    // `vars` of Ansible around what is at hand
   std::set<std::string> open_names_ = {};       // that something else in the file sets
   bool tasks_ = false;                          // of Ansible: what is around a container is set on its host
+  Values inputs_ = {};                          // of a workflow: defaults of what its caller may give
+  bool called_only_ = false;                    // a workflow that runs by hand or by another one alone: inputs are set
   std::map<std::string, ShellWord> by_matrix_;  // variables of a workflow as written, where the matrix fills them in
   const YamlNode* services_ = nullptr;          // of a compose file
   const YamlNode* pipeline_ = nullptr;          // of GitLab

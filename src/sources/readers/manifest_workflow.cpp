@@ -347,17 +347,103 @@ void ManifestReader::matrix_of(const YamlNode& node, Around& around) {
   around.matrix = std::move(rows);
 }
 
-// ${{ env.NAME }} is what the workflow sets above; other expressions are filled in where it runs.
+// ${{ env.NAME }} is what the workflow sets above, an input has its default; other expressions are filled in where it
+// runs.
 ShellText ManifestReader::without_expressions(const ShellText& text, const Values& env) const {
   return filled_expressions(text, "${{", "}}",
                             [&](const std::string& expression, std::size_t offset) -> std::optional<ShellText> {
-                              const auto known = env.find(variable_of(expression));
-                              if (given_.contains(expression) || known == env.end())
-                                return given_or_unknown(expression, offset, "where the workflow runs");
-                              ShellText value = known->second;
-                              value.origin.assign(value.text.size(), offset);
+                              auto value = given_.contains(expression)
+                                               ? std::nullopt
+                                               : of_workflow(expression.substr(3, expression.size() - 5), env, offset);
+                              if (!value) return given_or_unknown(expression, offset, "where the workflow runs");
+                              value->origin.assign(value->text.size(), offset);
                               return value;
                             });
+}
+
+// The inputs of workflow_dispatch, workflow_call and of an action, with their defaults. Two that differ are not known.
+void ManifestReader::find_inputs(const YamlNode& root) {
+  const YamlNode* events = value_of(root, "on");
+  std::vector<const YamlNode*> all = {value_of(root, "inputs")};
+  called_only_ = events == nullptr || (is_map(events) && !events->pairs.empty());
+  if (is_map(events)) {
+    for (const auto& [event, value] : events->pairs) {
+      const bool calls = is_scalar(event) && (event->text == "workflow_dispatch" || event->text == "workflow_call");
+      called_only_ = called_only_ && calls;
+      if (calls && is_map(value)) all.push_back(value_of(*value, "inputs"));
+    }
+  }
+  std::set<std::string> open;
+  for (const YamlNode* inputs : all) {
+    if (!is_map(inputs)) continue;
+    for (const auto& [name, input] : inputs->pairs) {
+      if (!is_scalar(name)) continue;
+      const YamlNode* value = is_map(input) ? value_of(*input, "default") : nullptr;
+      const auto before = inputs_.find(name->text);
+      const bool differs = before != inputs_.end() && is_scalar(value) && before->second.text != value->text;
+      if (!is_scalar(value) || value->text.find("${{") != std::string::npos || differs)
+        open.insert(name->text);
+      else
+        inputs_.insert_or_assign(name->text, tree_.word(*value));
+    }
+  }
+  for (const std::string& name : open) inputs_.erase(name);
+}
+
+namespace {
+
+// 'text' or a number; what else stands in an expression is none.
+std::optional<std::string> literal(std::string_view written) {
+  const bool quoted = written.size() > 1 && written.front() == '\'' && written.back() == '\'';
+  const std::string_view inside = quoted ? written.substr(1, written.size() - 2) : written;
+  if (quoted && inside.find('\'') != std::string_view::npos) return std::nullopt;
+  const bool number = !written.empty() && written.find_first_not_of("0123456789.") == std::string_view::npos;
+  return quoted || number || written == "true" ? std::optional(std::string(inside)) : std::nullopt;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  const auto from = text.find_first_not_of(" \t\n");
+  return from == std::string_view::npos ? std::string_view()
+                                        : text.substr(from, text.find_last_not_of(" \t\n") + 1 - from);
+}
+
+bool is_false(std::string_view value) { return value.empty() || value == "false" || value == "0"; }
+
+// NAME of inputs.NAME and github.event.inputs.NAME.
+std::string input_named(std::string_view path) {
+  for (const std::string_view front : {"inputs.", "github.event.inputs."}) {
+    const std::string_view name = path.starts_with(front) ? path.substr(front.size()) : std::string_view();
+    if (!name.empty() && name.find_first_of(".[]()|&!=<> '") == std::string_view::npos) return std::string(name);
+  }
+  return {};
+}
+
+}  // namespace
+
+// What an expression comes to: a variable, an input by its default, `A || 'text'` where nothing sets A. None where it
+// is not known.
+std::optional<ShellText> ManifestReader::of_workflow(std::string_view expression, const Values& env,
+                                                     std::size_t offset) const {
+  const std::string_view path = without_blanks(expression);
+  const auto choice = path.find("||");
+  const std::string_view first = without_blanks(path.substr(0, choice));
+  if (choice == std::string_view::npos) {
+    if (const auto known = env.find(variable_of("${{" + std::string(path) + "}}")); known != env.end())
+      return known->second;
+    const auto input = called_only_ ? inputs_.find(input_named(path)) : inputs_.end();
+    if (input == inputs_.end()) return std::nullopt;
+    return standing_in(input->second, "inputs." + input->first, offset);
+  }
+  const auto text = literal(without_blanks(path.substr(choice + 2)));
+  if (!text) return std::nullopt;
+  if (const auto known = of_workflow(first, env, offset))
+    return known->unknowns.empty() && is_false(known->text) ? ShellText{*text} : *known;
+  const std::string input = input_named(first);
+  const bool set_by_none = !input.empty() && !inputs_.contains(input);
+  const bool variable = first.starts_with("vars.") && first.find_first_of(".[]()|&!=<> '", 5) == std::string_view::npos;
+  const bool same = !input.empty() && inputs_.contains(input) && inputs_.at(input).text == *text;
+  if (!set_by_none && !variable && !same) return std::nullopt;
+  return standing_in({*text}, std::string(input.empty() ? first : "inputs." + input), offset);
 }
 
 // Variables that a launcher sets from numbers of the file: LeaderWorkerSet's group size, SkyPilot's cards of a node.

@@ -254,7 +254,7 @@ class Job {
     for (const Block& one : all.blocks) {
       const Value* fallback = one.attribute("default");
       if (one.type == "variable" && !one.labels.empty() && fallback != nullptr && fallback->kind == Value::Kind::kText)
-        known_.insert_or_assign("var." + one.labels.front(), fallback->text);
+        take_variable("var." + one.labels.front(), fallback->text);
     }
     for (const Block& one : all.blocks) {
       if (one.type != "locals") continue;
@@ -268,6 +268,10 @@ class Job {
   }
 
  private:
+  void take_variable(const std::string& name, const ShellWord& fallback) {
+    known_.insert_or_assign(name, standing_in(fallback, name, fallback.begin));
+  }
+
   void walk(const Block& block, const std::string& name) {
     if (block.type == "task") return task(block, name);
     for (const Block& one : block.blocks) {

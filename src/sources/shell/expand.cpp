@@ -21,17 +21,6 @@ constexpr std::string_view kDefaultSeparators = " \t\n\r";  // a line end of ano
 
 bool blank_or_line(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
-bool always_set(std::string_view name) {
-  constexpr std::array<std::string_view, 18> kNames = {
-      "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
-      "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
-  constexpr std::array<std::string_view, 11> kFamilies = {
-      "SLURM_", "SLURMD_", "OMPI_", "PMI_", "DSTACK_", "SKYPILOT_", "RBG_", "PMIX_", "LWS_", "BASH", "KUBERNETES_"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
-}
-
 // A substitution's command that prints nothing: none at all, a comment (people put them between options so), `true` or
 // `:` with plain words.
 bool prints_nothing(std::string_view command) {
@@ -197,11 +186,7 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
     return unknown_text(
         fmt::format("{} {}; give it with {}", name, state_.others->unknowns[0].message, how_to_set(name)),
         state_.others->unknowns[0].offset);
-  if (always_set(name)) {
-    return unknown_text(
-        fmt::format("the variable {} is not set here, only where this runs; give it with {}", name, how_to_set(name)),
-        0);
-  }
+  if (set_where_it_runs(name)) return unknown_text(not_set_here(name), 0);
   return std::nullopt;
 }
 

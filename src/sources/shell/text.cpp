@@ -1,5 +1,6 @@
 // Pieces of text with their places. Tested by tests/shell_test.cpp.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <vector>
 
@@ -61,6 +62,16 @@ void add_defaults(TakenDefaults& to, const TakenDefaults& more) {
   if (all.size() > to->size()) to = std::make_shared<const std::map<std::string, TakenDefault>>(std::move(all));
 }
 
+TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset) {
+  return std::make_shared<const std::map<std::string, TakenDefault>>(
+      std::map<std::string, TakenDefault>{{name, {std::move(value), offset}}});
+}
+
+ShellText standing_in(ShellText text, const std::string& name, std::size_t offset) {
+  add_defaults(text.defaults, taken_default(name, text.text, offset));
+  return text;
+}
+
 void append(ShellText& text, const ShellText& more) {
   add_defaults(text.defaults, more.defaults);
   for (const Unknown& u : more.unknowns) {
@@ -84,6 +95,21 @@ bool same_text(const ShellText& a, const ShellText& b) {
                                         [](const Unknown& x, const Unknown& y) {
                                           return x.at == y.at && x.message == y.message && x.offset == y.offset;
                                         });
+}
+
+// Variables that a shell or a cluster's launcher sets: a default behind :- says nothing about them.
+bool set_where_it_runs(std::string_view name) {
+  constexpr std::array<std::string_view, 18> kNames = {
+      "HOME", "PWD",  "OLDPWD", "USER",    "LOGNAME", "HOSTNAME", "PATH",     "SHELL",  "UID",
+      "EUID", "PPID", "RANDOM", "SECONDS", "LINENO",  "HOSTTYPE", "MACHTYPE", "OSTYPE", "IFS"};
+  constexpr std::array<std::string_view, 11> kFamilies = {
+      "SLURM_", "SLURMD_", "OMPI_", "PMI_", "DSTACK_", "SKYPILOT_", "RBG_", "PMIX_", "LWS_", "BASH", "KUBERNETES_"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view f) { return name.starts_with(f); });
+}
+
+std::string not_set_here(const std::string& name) {
+  return fmt::format("the variable {} is not set here, only where this runs; give it with {}", name, how_to_set(name));
 }
 
 std::string how_to_set(const std::string& name) {
