@@ -197,9 +197,33 @@ TEST(Launches, TellWhichDefaultsWereTaken) {
   EXPECT_THAT(run_tool({"check", "--no-kernel", path, "--set", "N=2"}).out,
               HasSubstr("\n  not set, default taken: $1="));
   const Json told = Json::parse(run_tool({"launches", path, "--format", "json", "--set", "N=2"}).out)[0]["defaults"];
-  EXPECT_EQ(told[1], Json({{"name", "TP"}, {"value", "2"}, {"where", "1:70"}}));
+  EXPECT_EQ(told[1], Json({{"name", "TP"}, {"value", "2"}, {"where", "1:70"}, {"why", "not set"}}));
   EXPECT_TRUE(told[3]["value"].is_null());
   EXPECT_THAT(run_tool({"launches", path, "--set", "N=2", "--set", "TP=4"}).out, Not(HasSubstr("TP=2")));
+}
+
+// How a script is started is not known, where it stands is: its folder is taken, and so is what lies there, and told.
+TEST(Launches, TellsWhatIsTakenOfWhereAScriptStands) {
+  const TemporaryDirectory dir;
+  dir.file("env.sh", "MODEL=org/m\n");
+  const std::string path = dir.file("run.sh",
+                                    "D=$(dirname \"$0\")\n"
+                                    "[ -f \"$D/env.sh\" ] && . \"$D/env.sh\"\n"
+                                    "[ -f .env ] && . .env\n"
+                                    "python -m sglang.launch_server --model-path $MODEL --config \"$D/c.yaml\"\n");
+  const ToolRun run = run_tool({"launches", path});
+  EXPECT_THAT(run.out, HasSubstr("\n  --model-path org/m --config " + dir.path() + "/c.yaml\n"));
+  EXPECT_THAT(run.out, HasSubstr(fmt::format("\n  where this file stands, taken: $0={0}/run.sh (1:14), $PWD={0} (3:6); "
+                                             "no such file, left out: {0}/.env (3:6)\n",
+                                             dir.path())));
+  const Json told = Json::parse(run_tool({"launches", path, "--format", "json"}).out)[0]["defaults"];
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[0]["why"], "where this file stands");
+  dir.file(".env", "MODEL=org/other\n");
+  EXPECT_THAT(run_tool({"launches", path}).out, HasSubstr("--model-path org/other"));
+  // What is pasted stands nowhere.
+  EXPECT_THAT(run_tool({"launches", "-"}, "python -m sglang.launch_server --model-path \"$(dirname $0)/m\"\n").out,
+              HasSubstr("--model-path '?/m'"));
 }
 
 // A decode server takes the cache of the prefill server as it lies there.

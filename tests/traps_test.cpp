@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -57,6 +58,30 @@ std::string as_text(const sources::LaunchCommand& launch) {
     if (name.starts_with("SGLANG_")) out += name + "=" + value + kBetween;
   }
   return out;
+}
+
+// The script of a trap, and the files that lie beside it: "+++ PATH" stands in front of the text of each.
+std::vector<std::pair<std::string, std::string>> files_of(const std::string& trap) {
+  std::vector<std::pair<std::string, std::string>> out = {{"run.sh", ""}};
+  std::istringstream in(trap);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("+++ "))
+      out.emplace_back(line.substr(4), "");
+    else
+      out.back().second += line + "\n";
+  }
+  return out;
+}
+
+// With every path of a trap's folder, which has a number for its name, from the root, seen from `folder`.
+std::string with_whole_paths(const std::string& launch, const std::string& folder) {
+  std::string out;
+  std::istringstream in(launch.substr(0, launch.rfind('|')));
+  for (std::string word; std::getline(in, word, kBetween);) {
+    const bool path = word.find('/') != std::string::npos && word.find_first_not_of("0123456789.") == word.find('/');
+    out += (path ? (std::filesystem::path(folder) / word).lexically_normal().string() : word) + kBetween;
+  }
+  return out + launch.substr(launch.rfind('|'));
 }
 
 // Sorted, for servers in the background start in any order.
@@ -116,6 +141,48 @@ void judge(const Judge& by) {
 }
 
 TEST(Traps, WhatIsReadOfAScriptWithoutAQuestionIsWhatBashRuns) { judge({"shell_traps.txt", "bash", ".sh", 490}); }
+
+// How a script is started changes nothing that is read of it without a question.
+TEST(Traps, WhatIsReadOfAScriptAtItsPlaceIsWhatBashRunsFromAnywhere) {
+  const TemporaryDirectory dir;
+  const std::vector<std::string> traps = traps_of("place_traps.txt");
+  dir.file("bin/python", std::string(kPython));
+  std::string all = fmt::format("cd {0}; chmod +x bin/python; export PATH={0}/bin:$PATH HOME=/root\n", dir.path());
+  const auto starts = [&](std::size_t i) {
+    return std::array<std::array<std::string, 2>, 3>{{{fmt::format("{}/{}", dir.path(), i), "./run.sh"},
+                                                      {dir.path(), fmt::format("{}/run.sh", i)},
+                                                      {"/", fmt::format("{}/{}/run.sh", dir.path(), i)}}};
+  };
+  for (std::size_t i = 0; i < traps.size(); ++i) {
+    for (const auto& [name, text] : files_of(traps[i])) dir.file(fmt::format("{}/{}", i, name), text);
+    for (std::size_t n = 0; n < 3; ++n) {
+      const auto [folder, script] = starts(i)[n];
+      all += fmt::format("(cd {}; LAUNCHES={}/{}.{}.out timeout 10 bash {} < /dev/null > /dev/null 2>&1)\n", folder,
+                         dir.path(), i, n, script);
+    }
+  }
+  dir.file("all.sh", all);
+  run_command_line("bash " + dir.path() + "/all.sh");
+  std::size_t exact = 0;
+  for (std::size_t i = 0; i < traps.size(); ++i) {
+    const std::string script = starts(i)[2][1];
+    const auto read = sources::read_launches(files_of(traps[i]).front().second, {}, script);
+    ASSERT_TRUE(read) << traps[i];
+    std::vector<std::string> launches;
+    for (const auto& launch : *read) {
+      if (launch.unknown.empty()) launches.push_back(with_whole_paths(as_text(launch), "/"));
+    }
+    if (launches.size() < read->size()) continue;
+    ++exact;
+    std::ranges::sort(launches);
+    for (std::size_t n = 0; n < 3; ++n) {
+      std::vector<std::string> ran = started(fmt::format("{}/{}.{}.out", dir.path(), i, n));
+      for (std::string& launch : ran) launch = with_whole_paths(launch, starts(i)[n][0]);
+      EXPECT_EQ(launches, ran) << n << "\n" << traps[i];
+    }
+  }
+  EXPECT_GE(exact, 19U) << exact;
+}
 
 TEST(Traps, WhatIsReadOfAProgramWithoutAQuestionIsWhatPythonRuns) {
   // The interpreter itself: what pyenv puts in its place sets another PATH.

@@ -9,6 +9,9 @@
 
 namespace preflight {
 
+// Why something was taken that the file does not say: nothing sets it; where the file stands; no such file lies there.
+enum class TakenWhy { kNotSet, kPlace, kMissing };
+
 struct ReadLaunch {
   struct Open {
     std::string what;  // is not known, and how to give it
@@ -22,6 +25,7 @@ struct ReadLaunch {
     std::optional<std::string> value;  // none: what would stand there if it were set was left out
     int line = 0;
     int column = 0;
+    TakenWhy why = TakenWhy::kNotSet;
   };
 
   std::string file;

@@ -380,7 +380,7 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
     out.unknown.push_back({open.what, open.where.line, open.where.column});
   }
   for (const sources::LaunchDefault& one : launch.defaults) {
-    out.defaults.push_back({one.name, one.value, one.where.line, one.where.column});
+    out.defaults.push_back({one.name, one.value, one.where.line, one.where.column, one.why});
     if (one.value) std::ranges::replace(*out.defaults.back().value, sources::kHole, '?');
   }
   conceal(out, release);

@@ -28,6 +28,11 @@ Json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes)
   return out;
 }
 
+static std::string_view why_text(TakenWhy why) {
+  if (why == TakenWhy::kPlace) return "where this file stands";
+  return why == TakenWhy::kMissing ? "no such file" : "not set";
+}
+
 Json read_launch_json(const ReadLaunch& launch) {
   Json env = Json::object();
   for (const auto& [name, value] : launch.env) env[name] = value;
@@ -39,7 +44,8 @@ Json read_launch_json(const ReadLaunch& launch) {
   for (const ReadLaunch::Default& one : launch.defaults) {
     defaults.push_back({{"name", one.name},
                         {"value", one.value ? Json(*one.value) : Json(nullptr)},
-                        {"where", fmt::format("{}:{}", one.line, one.column)}});
+                        {"where", fmt::format("{}:{}", one.line, one.column)},
+                        {"why", why_text(one.why)}});
   }
   return {{"source", {{"file", launch.file}, {"line", launch.line}}},
           {"name", or_null(launch.name)},
@@ -54,9 +60,17 @@ Json read_launch_json(const ReadLaunch& launch) {
 
 std::string defaults_text(const ReadLaunch& launch) {
   std::string out;
-  for (const ReadLaunch::Default& one : launch.defaults) {
-    out += fmt::format("{}{}{} ({}:{})", out.empty() ? "not set, default taken: " : ", ", printable(one.name),
-                       one.value ? "=" + printable(shell_word(*one.value)) : " none", one.line, one.column);
+  for (const auto& [why, head] : {std::pair(TakenWhy::kNotSet, "not set, default taken: "),
+                                  std::pair(TakenWhy::kPlace, "where this file stands, taken: "),
+                                  std::pair(TakenWhy::kMissing, "no such file, left out: ")}) {
+    std::string part;
+    for (const ReadLaunch::Default& one : launch.defaults) {
+      if (one.why != why) continue;
+      const std::string value = one.value ? "=" + printable(shell_word(*one.value)) : " none";
+      part += fmt::format("{}{}{} ({}:{})", part.empty() ? head : ", ", printable(one.name),
+                          why == TakenWhy::kMissing ? "" : value, one.line, one.column);
+    }
+    if (!part.empty()) out += (out.empty() ? "" : "; ") + part;
   }
   return out;
 }

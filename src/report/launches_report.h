@@ -18,7 +18,7 @@ struct ReadNote {
 };
 
 // {"source": {"file", "line"}, "name", "when", "argv", "env", "image", "release", "unknown": [{"what", "where"}],
-// "defaults": [{"name", "value", "where"}]}
+// "defaults": [{"name", "value", "where", "why"}]}
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch);
 // As above, and "notes": [{"rule", "what", "where"}].
 nlohmann::ordered_json read_launch_json(const ReadLaunch& launch, std::span<const ReadNote> notes);

@@ -34,6 +34,7 @@ struct LaunchDefault {
   std::optional<std::string> value;  // as written; none: ${TP:+text} was left out
   std::size_t offset = 0;
   LineColumn where = {};
+  TakenWhy why = TakenWhy::kNotSet;
 };
 
 struct LaunchCommand {

@@ -289,6 +289,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .sure_arguments = context.sure_arguments};
   start.input = context.input;
   start.trail = &trail_;
+  if (depth == 0) start.own_file = place_of_file(context.file);
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
     start.file_beside = [&](const std::string& path) { return file_beside(context.file, path); };
   start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
@@ -694,7 +695,8 @@ void LaunchFinder::take_defaults(const std::vector<ShellWord>& words, std::size_
     if (sglang_reads(name)) add_defaults(all, value.defaults);
   }
   if (all == nullptr) return;
-  for (const auto& [name, one] : *all) launch.defaults.push_back({name, one.value, one.offset, place(one.offset)});
+  for (const auto& [name, one] : *all)
+    launch.defaults.push_back({name, one.value, one.offset, place(one.offset), one.why});
   std::ranges::stable_sort(launch.defaults, {}, &LaunchDefault::offset);
 }
 

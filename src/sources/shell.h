@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "preflight/read_launch.h"
 #include "preflight/result.h"
 
 namespace preflight::sources {
@@ -25,6 +26,10 @@ struct Unknown {
   std::size_t at = 0;      // index in the text; kHole stands there
   std::string message;     // what it is, and how to give it
   std::size_t offset = 0;  // where it stands in the pasted text
+  // What it names, where that is known and only the way it is written is not: $0, $(dirname "$0").
+  enum class Place { kNone, kFile, kFolder };
+  Place place = Place::kNone;
+  std::string path = {};
 };
 inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; anywhere else it is itself
 
@@ -32,6 +37,7 @@ inline constexpr char kHole = '\x1a';  // only where `unknowns` has an entry; an
 struct TakenDefault {
   std::optional<std::string> value = {};  // as written; none: ${TP:+text} was left out
   std::size_t offset = 0;                 // where it stands in the pasted text
+  TakenWhy why = TakenWhy::kNotSet;
 };
 // By the name of the variable, or of an argument: $1. Null where none was taken.
 using TakenDefaults = std::shared_ptr<const std::map<std::string, TakenDefault>>;
@@ -115,6 +121,7 @@ struct ShellStart {
   std::optional<ShellText> input = {};             // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;
+  std::string own_file = {};      // that the text is, from the root; empty: it is none
   MentionTrail* trail = nullptr;  // hears where texts that name a launch go
   // The text of a file that is named by a path from where the shell was started; none: it is not known.
   std::function<std::optional<std::string>(const std::string& path)> file_beside = {};

@@ -80,6 +80,13 @@ Values variables_of(std::string_view text, const Variables& known, std::size_t o
   return out;
 }
 
+std::string place_of_file(std::string_view source) {
+  std::error_code error;
+  const fs::path place = source.find('\0') == source.npos ? fs::absolute(source, error) : fs::path();
+  return !source.empty() && !error && fs::is_regular_file(place, error) ? place.lexically_normal().string()
+                                                                        : std::string();
+}
+
 std::string unread_beside(std::string_view source, std::string_view path) {
   const auto file = place_beside(source, path);
   if (!file) return {};

@@ -280,14 +280,17 @@ void ShellEvaluator::taint(const std::string& what, std::size_t at) {
         ShellValue{.text = unknown_text(fmt::format("{} {}; give it with {}", name, why, how_to_set(name)), at)});
   }
   state_.others = unknown_text(why, at);
+  state_.moved = true;
+  state_.folder.reset();
 }
 
 void ShellEvaluator::source(const std::vector<ShellWord>& words) {
   if (words.size() < 2) return;
   if (sets_up_tools(words[1].text)) return;
-  if (const auto text = sourced_text(words)) {
+  std::string path;
+  if (const auto text = sourced_text(words, path)) {
     returns_.emplace_back();
-    run_text(*text);
+    run_text(*text, path);
     meet_returns(Status::kUnknown, words[0].begin);
     return;
   }
@@ -298,12 +301,14 @@ void ShellEvaluator::source(const std::vector<ShellWord>& words) {
 
 // Of a file that this text wrote, or that stands where the shell was started and is a script; all that is told of the
 // latter is told where it is sourced.
-std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words) {
-  std::string path = words[1].text;
-  while (path.starts_with("./")) path.erase(0, 2);
-  if (const auto file = state_.files.find(path); file != state_.files.end()) return file->second;
-  const bool known = words[1].unknowns.empty() && words.size() == 2 && !state_.moved && !path.starts_with('/');
-  auto text = known && start_.file_beside ? start_.file_beside(path) : std::nullopt;
+std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWord>& words, std::string& path) {
+  std::string name = words[1].text;
+  while (name.starts_with("./")) name.erase(0, 2);
+  if (const auto file = state_.files.find(name); file != state_.files.end()) return file->second;
+  if (words.size() != 2 || !start_.file_beside) return std::nullopt;
+  if (is_beside(words[1])) path = path_named(words[1]);
+  const bool known = start_.own_file.empty() && words[1].unknowns.empty() && !state_.moved && !name.starts_with('/');
+  auto text = known || !path.empty() ? start_.file_beside(path.empty() ? name : path) : std::nullopt;
   if (!text || text->size() > limits::kVariableFileBytes) return std::nullopt;
   ShellText out{std::move(*text)};
   out.origin.assign(out.text.size(), words[0].begin);
@@ -542,6 +547,11 @@ bool ShellEvaluator::builtin(ShellCommand& command, const Node& node, const std:
     return true;
   }
   status = Status::kUnknown;
+  if (name == "cd" || name == "pushd" || name == "popd") {
+    status = change_folder(words);
+    emit(command);
+    return true;
+  }
   if (name == "source" || name == ".") {
     source(words);
     emit(command);

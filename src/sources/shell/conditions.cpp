@@ -42,8 +42,9 @@ bool is_unary(std::string_view op) {
 
 }  // namespace
 
-// `-z TEXT` and `-v NAME`; what it asks of files is not known.
+// `-z TEXT` and `-v NAME`; what it asks of files is known of those beside the script.
 Status ShellEvaluator::unary_test(std::string_view op, const ShellText& word) {
+  if (const Status status = file_test(op[1], word); status != Status::kUnknown) return status;
   if (!word.unknowns.empty()) return Status::kUnknown;
   if (op == "-z") return status_of(word.text.empty());
   if (op == "-n") return status_of(!word.text.empty());
@@ -73,6 +74,14 @@ Status ShellEvaluator::test(const std::vector<ShellWord>& words, std::size_t fro
       return left == Status::kUnknown ? left : right;
     }
   }
+  if (count == 3 && first == "!" && is_unary(words[from + 1].text))
+    return opposite(unary_test(words[from + 1].text, words[from + 2]));
+  if (count == 2 && is_unary(first) && words[from].unknowns.empty()) return unary_test(first, words[from + 1]);
+  if (count == 3) {
+    const std::string& op = words[from + 1].text;
+    const auto same = same_place(words[from], words[from + 2]);
+    if (same && (op == "=" || op == "==" || op == "!=")) return status_of(*same == (op != "!="));
+  }
   for (std::size_t i = from; i < to; ++i) {
     if (!words[i].unknowns.empty()) return Status::kUnknown;
   }
@@ -85,7 +94,7 @@ Status ShellEvaluator::test(const std::vector<ShellWord>& words, std::size_t fro
     if (compares_numbers(op)) return compared(number(first), op, number(last));
   }
   if (first == "!") return opposite(test(words, from + 1, to));
-  return count == 2 && is_unary(first) ? unary_test(first, words[from + 1]) : Status::kUnknown;
+  return Status::kUnknown;
 }
 
 // [[ … ]]: each word as it stands, the right sides of == and =~ as patterns.
@@ -152,6 +161,10 @@ class ShellEvaluator::ConditionReader {
     const Word& right = words_[at_++];
     if (op == "=~") return shell_.matches_expression(left, right);
     if (op == "=" || op == "==" || op == "!=") {
+      if (!left.unknowns.empty()) {
+        const auto same = same_place(left, shell_.expand_single(right));
+        return same ? status_of(*same == (op != "!=")) : Status::kUnknown;
+      }
       const auto pattern = shell_.pattern_of(right.parts, false);
       if (!pattern || !left.unknowns.empty()) return Status::kUnknown;
       const Status same = shell_.matches(left.text, *pattern, true);

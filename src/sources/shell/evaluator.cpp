@@ -28,7 +28,7 @@ Status opposite(Status status) {
 
 ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted, const ShellStart& start,
                                ShellBudget& budget)
-    : pasted_(pasted), start_(start), budget_(budget), text_{&script, nullptr} {
+    : pasted_(pasted), start_(start), budget_(budget), text_{&script, nullptr, start.own_file} {
   for (const auto& [name, value] : start.environment) {
     state_.set(name, {.text = value});
     state_.variables[name].exported = true;
@@ -85,7 +85,7 @@ Result<bool> ShellEvaluator::run() {
   return true;
 }
 
-void ShellEvaluator::run_text(const ShellText& text) {
+void ShellEvaluator::run_text(const ShellText& text, const std::string& file) {
   if (++budget_.depth > limits::kShellCalls) {
     --budget_.depth;
     if (!error_) error_ = Error{"shells are nested too deep in this command"};
@@ -98,7 +98,8 @@ void ShellEvaluator::run_text(const ShellText& text) {
   kept->second = std::make_unique<ShellParser>(kept->first, pasted_);
   kept_.push_back(kept);
   ShellParser& parser = *kept->second;
-  const Text before = std::exchange(text_, Text{&kept->first, &parser.here_documents()});
+  const Text before =
+      std::exchange(text_, Text{&kept->first, &parser.here_documents(), file.empty() ? text_.file : file});
   while (!error_ && !state_.ended) {
     const NodePtr node = parser.next();
     if (parser.failed()) {
@@ -718,7 +719,9 @@ Values ShellEvaluator::environment() const {
   for (const auto& [name, variable] : state_.variables) {
     if (!variable.exported || !variable.value || variable.value->is_array) continue;
     const auto given = start_.given.find(name);
-    out.emplace(name, given != start_.given.end() ? ShellText{given->second} : variable.value->text);
+    ShellText value = given != start_.given.end() ? ShellText{given->second} : variable.value->text;
+    place(value);
+    out.emplace(name, std::move(value));
   }
   return out;
 }
@@ -726,6 +729,10 @@ Values ShellEvaluator::environment() const {
 Status ShellEvaluator::emit(ShellCommand& command) {
   if (printing_ != nullptr && !state_.ended && !error_) return print(command);
   if (muted_ > 0 || state_.ended || error_ || !start_.on_command) return Status::kUnknown;
+  for (auto* words : {&command.words, &command.assignments}) {
+    for (ShellWord& word : *words) place(word);
+  }
+  for (ShellText& text : command.input) place(text);
   for (const std::string& name : handed_functions_) {
     const auto function = state_.functions.find(name);
     const auto source = function == state_.functions.end() ? sources_.end() : sources_.find(function->second.get());
@@ -916,10 +923,7 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;
   const std::string program(base_name(command.words[first].text));
-  if (program == "cd" || program == "pushd" || program == "popd") {
-    state_.moved = true;
-    return state_.files.clear();
-  }
+  if (program == "cd" || program == "pushd" || program == "popd") return;
   std::string target;
   for (const Redirection& r : node.redirections) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
@@ -1020,7 +1024,8 @@ Status ShellEvaluator::run_words(ShellCommand& command, const Node& node, const 
       Status status = Status::kUnknown;
       if (builtin(command, node, from, status)) {
         const bool declares = name == "export" || name == "readonly" || name == "declare" || name == "typeset";
-        if (!declares && name != "local" && name != ":") decide_by_taken();
+        const bool moves = name == "cd" || name == "pushd" || name == "popd";
+        if (!declares && !moves && name != "local" && name != ":") decide_by_taken();
         for (const Assignment& a : node.assignments) {  // TP=8 export TP
           if (declares)
             set_unknown(a.name, depends(a.name, "an assignment before " + name, command.begin), command.begin);
@@ -1067,7 +1072,7 @@ void ShellEvaluator::here_document(const Redirection& r, ShellCommand& command) 
     if (parser.failed()) {
       raw = unknown_text("a here-document that is not understood", outer(document.begin));
     } else {
-      const Text before = std::exchange(text_, Text{&raw, nullptr});
+      const Text before = std::exchange(text_, Text{&raw, nullptr, text_.file});
       ShellText expanded = expand_text(parts);
       text_ = before;
       raw = std::move(expanded);

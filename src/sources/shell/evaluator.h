@@ -43,6 +43,7 @@ class ShellEvaluator {
   struct Text {  // the text that a node's places are indices of
     const ShellText* script;
     const std::vector<HereDocument>* here_documents;
+    std::string file = {};  // that it stands in; empty: in none
   };
   class WordMaker;
 
@@ -111,7 +112,7 @@ class ShellEvaluator {
   void forget_math(std::string_view expression, std::size_t at);
   Status run_words(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void run_unknown_loop(const Node& node, std::string_view what, const std::function<void()>& body);
-  void run_text(const ShellText& text);
+  void run_text(const ShellText& text, const std::string& file = {});  // of another file
   void run_substitutions(const Parts& parts);
   void forget(const std::set<std::string>& names, std::string_view what, std::size_t at);
   Status emit(ShellCommand& command);
@@ -139,7 +140,8 @@ class ShellEvaluator {
   ShellWord expand_single(const Word& word);  // without splitting: an assignment, a case's subject
   void expand_part(const Part& part, WordMaker& out);
   void expand_parameter(const Part& part, WordMaker& out);
-  void take_default(const std::string& name, std::optional<std::string> value, std::size_t at);
+  void take_default(const std::string& name, std::optional<std::string> value, std::size_t at,
+                    TakenWhy why = TakenWhy::kNotSet);
   Variables::const_iterator given_for(const std::string& substitution);
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
@@ -172,7 +174,7 @@ class ShellEvaluator {
   void unset(const std::vector<ShellWord>& words);
   void set_options(const std::vector<ShellWord>& words);
   void source(const std::vector<ShellWord>& words);
-  [[nodiscard]] std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words);
+  std::optional<ShellText> sourced_text(const std::vector<ShellWord>& words, std::string& path);
   void evaluate(const std::vector<ShellWord>& words);
   void set_shell_options(const std::vector<ShellWord>& words);
   void shift(const std::vector<ShellWord>& words);
@@ -207,6 +209,18 @@ class ShellEvaluator {
   Status test(const std::vector<ShellWord>& words, std::size_t from, std::size_t to);
   Status unary_test(std::string_view op, const ShellText& word);
   Status test_command(const Node& node);
+
+  // places.cpp
+  [[nodiscard]] std::optional<ShellText> own_name(const std::string& name) const;
+  std::optional<ShellText> part_of_own_name(const ShellText& value, const Part& part);
+  static ShellText folder_of(const Unknown& file);
+  static std::optional<bool> same_place(const ShellText& a, const ShellText& b);
+  std::string path_named(const ShellText& word);
+  [[nodiscard]] bool is_beside(const ShellText& word) const;
+  Status file_test(char letter, const ShellText& word);
+  Status change_folder(const std::vector<ShellWord>& words);
+  std::optional<ShellText> printed_place(const std::vector<ShellWord>& words);
+  void place(ShellText& text) const;
 
   // patterns.cpp
   std::optional<std::string> pattern_of(const Parts& parts, bool expression);

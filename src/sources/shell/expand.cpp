@@ -123,7 +123,7 @@ std::string ShellEvaluator::subscript_of(const std::string& name, const std::str
     ShellParser parser(expression, pasted_);
     const Parts parts = parser.quoted_text();
     if (parser.failed()) return {};
-    const Text before = std::exchange(text_, Text{&expression, nullptr});
+    const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file});
     ShellText key = expand_text(parts);
     text_ = before;
     if (!key.unknowns.empty()) return {};
@@ -165,6 +165,8 @@ std::optional<std::vector<ShellText>> ShellEvaluator::keys_of(const std::string&
 std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
   if (const auto it = start_.given.find(name); it != start_.given.end()) return ShellText{it->second};
   if (auto value = scalar(name, "")) return value;
+  if (auto own = own_name(name)) return own;
+  if (name == "PWD" && state_.folder && !state_.variables.contains(name)) return state_.folder;
   const auto number = small_number(name);
   const bool counts = (number && *number > 0) || name == "#";
   const std::size_t asked = number ? static_cast<std::size_t>(*number) : std::string::npos;
@@ -225,11 +227,12 @@ std::optional<ShellEvaluator::SliceBounds> ShellEvaluator::slice_bounds(const Pa
 }
 
 // Nothing sets `name`, and `value` stands in for it.
-void ShellEvaluator::take_default(const std::string& name, std::optional<std::string> value, std::size_t at) {
+void ShellEvaluator::take_default(const std::string& name, std::optional<std::string> value, std::size_t at,
+                                  TakenWhy why) {
   auto all = taken_ == nullptr ? std::map<std::string, TakenDefault>{} : *taken_;
   const auto known = all.find(name);
   const bool room = known == all.end() ? all.size() < limits::kShellDefaults : known->second.value == "";
-  if (room) all.insert_or_assign(name, TakenDefault{std::move(value), at});
+  if (room) all.insert_or_assign(name, TakenDefault{std::move(value), at, why});
   taken_ = std::make_shared<const std::map<std::string, TakenDefault>>(std::move(all));
 }
 
@@ -404,7 +407,11 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
                                  how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
     }
     value = item ? scalar(part.name, key) : lookup(part.name);
+    if (item && key == "0" && part.name == "BASH_SOURCE") value = own_name(part.name);
   }
+  if (value && !value->unknowns.empty() && value->unknowns.front().place == Unknown::Place::kFile &&
+      own_name(part.name))
+    take_default("$0", start_.own_file, origin, TakenWhy::kPlace);
   if (value) add_defaults(taken_, value->defaults);
   if (value && part.prefix == '!') {
     if (!value->unknowns.empty()) return insert(*value, part, out);
@@ -469,6 +476,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
 
 // ${NAME##pattern}, ${NAME/pattern/text}, ${NAME,,} and their kin; none where that is not followed.
 std::optional<ShellText> ShellEvaluator::changed(const ShellText& value, const Part& part) {
+  if (auto own = part_of_own_name(value, part)) return own;
   if (!value.unknowns.empty()) return value;  // why it is not known is the answer
   if (value.text.size() > limits::kMatchedBytes) return std::nullopt;
   if (part.op[0] == '/') return replaced(value, part);
@@ -616,7 +624,7 @@ std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& expression
   ShellParser parser(expression, pasted_);
   const Parts parts = parser.quoted_text();
   if (parser.failed()) return std::nullopt;
-  const Text before = std::exchange(text_, Text{&expression, nullptr});
+  const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file});
   const ShellText text = expand_text(parts);
   text_ = before;
   if (!text.unknowns.empty()) {

@@ -414,8 +414,11 @@ std::optional<std::string> filtered_by(const std::vector<std::string>& words, st
   return std::nullopt;
 }
 
-std::optional<std::string> printed_by(const std::vector<std::string>& words) {
+std::optional<std::string> printed_by(const std::vector<std::string>& written) {
+  std::vector<std::string> words = written;
   const std::string& program = words.front();
+  const bool of_path = program == "basename" || program == "dirname";
+  if (of_path && words.size() > 2 && words[1] == "--") words.erase(words.begin() + 1);
   if (program == "basename") return of_basename(words);
   if (program == "dirname") return of_dirname(words);
   if (program == "seq") return of_seq(words);

@@ -121,6 +121,9 @@ ShellState joined(const ShellState& a, const ShellState& b,
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;
   out.moved = a.moved || b.moved;
+  const bool same_folder = a.folder && b.folder && same_text(*a.folder, *b.folder);
+  if (!same_folder) out.folder.reset();
+  if (a.pushed.size() != b.pushed.size() || !same_folder) out.pushed.clear();
   out.exits_on_error = a.exits_on_error && b.exits_on_error;
   if (a.fails != b.fails) out.fails.reset();
   return out;

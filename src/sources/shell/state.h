@@ -43,7 +43,9 @@ struct ShellState {
   std::size_t option_at = 0;                       // where getopts is in -abc
   std::optional<ShellText> others = {};            // what may have set any other variable: a sourced file
   bool exports_all = false;
-  bool moved = false;              // cd: a path is one from elsewhere
+  bool moved = false;                                                  // cd: a path is one from elsewhere
+  std::optional<ShellText> folder = {};                                // that cd went to; none: not known
+  std::vector<std::pair<bool, std::optional<ShellText>>> pushed = {};  // pushd: both of them, before it
   bool ended = false;              // nothing behind runs: exit, exec, return, break, continue
   bool replaced = false;           // by exec: no trap runs
   int leaves = 0;                  // so many loops: break N, continue N

@@ -165,6 +165,11 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     std::vector<std::size_t> origin(text.size(), place);
     return ShellText{std::move(text), std::move(origin), {}};
   };
+  if (auto text = printed_place(command.words)) {
+    text->origin.assign(text->text.size(), place);
+    append(*text, {"\n", {place}, {}});
+    return text;
+  }
   if (auto text = printed_with_holes(command.words)) return text;
   std::vector<std::string> words;
   for (const ShellWord& word : command.words) {

@@ -1,0 +1,246 @@
+// Where things stand: the folder that a shell is in, the script's own folder, and the files beside it. How a script is
+// started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
+// they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "src/sources/shell/evaluator.h"
+
+namespace preflight::sources {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As a shell does it: by its text alone, links not followed.
+std::string normal(const fs::path& path) {
+  std::string out = path.lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+std::string real(const std::string& path) {
+  std::error_code error;
+  const fs::path out = fs::weakly_canonical(path, error);
+  return error ? std::string() : normal(out);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// The only word behind the options of a command; none where there are several, or an option that is not followed.
+const ShellWord* operand(const std::vector<ShellWord>& words, std::string_view letters) {
+  const ShellWord* out = nullptr;
+  bool options = true;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (options && w == "--") {
+      options = false;
+    } else if (options && w.size() > 1 && w[0] == '-') {
+      if (w.find_first_not_of(letters, 1) != std::string::npos) return nullptr;
+    } else if (out != nullptr) {
+      return nullptr;
+    } else {
+      out = &words[i];
+    }
+  }
+  return out;
+}
+
+bool ends_path(char c) { return std::string_view("/ \t\n\"':,;)&|").find(c) != std::string_view::npos; }
+bool begins_path(char c) { return std::string_view(" \t\n\"'=:,;(@").find(c) != std::string_view::npos; }
+
+// All of `text` is one thing of which the place is known.
+const Unknown* whole_place(const ShellText& text, Unknown::Place place) {
+  const bool whole = text.text.size() == 1 && text.unknowns.size() == 1;
+  return whole && text.unknowns.front().place == place ? &text.unknowns.front() : nullptr;
+}
+
+}  // namespace
+
+// $0 and ${BASH_SOURCE[0]}.
+std::optional<ShellText> ShellEvaluator::own_name(const std::string& name) const {
+  const std::string& file = name == "0" ? start_.own_file : text_.file;
+  if (file.empty() || (name != "0" && name != "BASH_SOURCE")) return std::nullopt;
+  const std::string shown = name == "0" ? "$0" : "${BASH_SOURCE[0]}";
+  ShellText out =
+      unknown_text(fmt::format("{} is written as this script is started; give it with {}", shown, how_to_set(name)), 0);
+  out.unknowns.front().place = Unknown::Place::kFile;
+  out.unknowns.front().path = file;
+  return out;
+}
+
+// ${0%/*}, ${0##*/}
+std::optional<ShellText> ShellEvaluator::part_of_own_name(const ShellText& value, const Part& part) {
+  const Unknown* file = whole_place(value, Unknown::Place::kFile);
+  const auto pattern = file == nullptr ? std::nullopt : pattern_of(part.argument, false);
+  if (!pattern) return std::nullopt;
+  if (part.op == "%" && *pattern == "/*") return folder_of(*file);
+  if (part.op == "##" && *pattern == "*/") return ShellText{fs::path(file->path).filename().string()};
+  return std::nullopt;
+}
+
+ShellText ShellEvaluator::folder_of(const Unknown& file) {
+  ShellText out = unknown_text(
+      "how the folder of this script is written depends on how that is started; give it with " + how_to_set("0"),
+      file.offset);
+  out.unknowns.front().place = Unknown::Place::kFolder;
+  out.unknowns.front().path = fs::path(file.path).parent_path().string();
+  return out;
+}
+
+// Whether both are the file that is started: [[ "${BASH_SOURCE[0]}" == "$0" ]].
+std::optional<bool> ShellEvaluator::same_place(const ShellText& a, const ShellText& b) {
+  const Unknown* one = whole_place(a, Unknown::Place::kFile);
+  const Unknown* other = whole_place(b, Unknown::Place::kFile);
+  return one != nullptr && other != nullptr ? std::optional(one->path == other->path) : std::nullopt;
+}
+
+// The path that `word` names, from the root; "" where that is not known. A name without a folder is taken from beside
+// the script while the shell is where it was started, and told so.
+std::string ShellEvaluator::path_named(const ShellText& word) {
+  if (const Unknown* file = whole_place(word, Unknown::Place::kFile)) return state_.moved ? std::string() : file->path;
+  const bool by_folder = word.unknowns.size() == 1 && word.unknowns.front().place == Unknown::Place::kFolder &&
+                         word.unknowns.front().at == 0 && !state_.moved;
+  if (by_folder && (word.text.size() == 1 || word.text[1] == '/'))
+    return normal(word.unknowns.front().path + word.text.substr(1));
+  if (!word.unknowns.empty() || word.text.empty()) return {};
+  if (word.text.front() == '/') return normal(word.text);
+  if (state_.moved) {
+    if (!state_.folder) return {};
+    add_defaults(taken_, state_.folder->defaults);
+    return normal(state_.folder->text + "/" + word.text);
+  }
+  if (start_.own_file.empty()) return {};
+  const fs::path own = fs::path(start_.own_file).parent_path();
+  const std::string beside = normal(own / word.text);
+  std::error_code error;
+  const fs::path here = fs::absolute(word.text, error);
+  if (error || (normal(here) != beside && fs::exists(here, error))) return {};  // which of the two is meant?
+  take_default("$PWD", own.string(), word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kPlace);
+  return beside;
+}
+
+// Whether a path leads to where the script stands, so that what lies there is known.
+bool ShellEvaluator::is_beside(const ShellText& word) const {
+  if (start_.own_file.empty()) return false;
+  const bool placed = !word.unknowns.empty() || (word.defaults != nullptr && word.defaults->contains("$0"));
+  return placed || (!word.text.empty() && word.text.front() != '/' && (!state_.moved || state_.folder));
+}
+
+// -f and its kin, of files beside the script. One that is not there is told.
+Status ShellEvaluator::file_test(char letter, const ShellText& word) {
+  constexpr std::string_view kFollowed = "fedrshL";
+  if (kFollowed.find(letter) == std::string_view::npos || !is_beside(word)) return Status::kUnknown;
+  const bool loose = letter == 'd' && word.unknowns.empty() && !(word.defaults && word.defaults->contains("$0"));
+  const std::string path = loose ? std::string() : path_named(word);  // org/model is no folder
+  if (path.empty()) return Status::kUnknown;
+  std::error_code error;
+  const fs::file_status status =
+      letter == 'h' || letter == 'L' ? fs::symlink_status(path, error) : fs::status(path, error);
+  bool holds = fs::exists(status);
+  if (letter == 'h' || letter == 'L') return fs::is_symlink(status) ? Status::kTrue : Status::kFalse;
+  if (letter == 'f') holds = fs::is_regular_file(status);
+  if (letter == 'd') holds = fs::is_directory(status);
+  if (letter == 's') holds = holds && fs::file_size(path, error) > 0 && !error;
+  if (!holds) take_default(path, std::nullopt, word.origin.empty() ? 0 : word.origin.front(), TakenWhy::kMissing);
+  return holds ? Status::kTrue : Status::kFalse;
+}
+
+// cd, pushd, popd.
+Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
+  state_.files.clear();
+  const std::string& name = words.front().text;
+  if (name == "popd") {
+    const bool known = !state_.pushed.empty() && words.size() == 1;
+    if (known) std::tie(state_.moved, state_.folder) = state_.pushed.back();
+    if (known) state_.pushed.pop_back();
+    if (!known) state_.folder.reset();
+    state_.moved = state_.moved || !known;
+    return known ? Status::kTrue : Status::kUnknown;
+  }
+  const ShellWord* to = operand(words, name == "cd" ? "LPe@" : "");
+  const bool physical = std::ranges::any_of(words, [](const ShellWord& w) { return w.text == "-P"; });
+  std::string path;
+  {
+    const Taking taking(*this, false);
+    const bool plain = to != nullptr && !to->text.empty() && to->text != "-" && !to->text.starts_with('+');
+    const bool from_start = plain && to->unknowns.empty() && to->text.front() != '/' && !state_.moved;
+    if (plain && !from_start) path = path_named(*to);
+  }
+  if (name == "pushd") state_.pushed.emplace_back(state_.moved, state_.folder);
+  TakenDefaults defaults = to == nullptr ? nullptr : to->defaults;
+  if (state_.folder) add_defaults(defaults, state_.folder->defaults);
+  if (physical && !path.empty()) path = real(path);
+  state_.moved = true;
+  state_.folder.reset();
+  if (path.empty()) return Status::kUnknown;
+  state_.folder = ShellText{path};
+  state_.folder->defaults = defaults;
+  const bool own = defaults != nullptr && defaults->contains("$0");
+  return own && is_folder(path) ? Status::kTrue : Status::kUnknown;
+}
+
+// What pwd, dirname, basename, readlink and realpath print of places that are known; none for any other.
+std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWord>& words) {
+  const std::string& program = words.front().text;
+  if (program == "pwd") {
+    if (!state_.folder) return std::nullopt;
+    const bool physical = words.size() > 1 && words[1].text == "-P";
+    ShellText out = *state_.folder;
+    if (physical) out.text = real(out.text);
+    return words.size() > 1 && !physical && words[1].text != "-L" ? std::nullopt : std::optional(std::move(out));
+  }
+  const bool resolves = program == "realpath" || program == "readlink";
+  if (!resolves && program != "dirname" && program != "basename") return std::nullopt;
+  if (program == "basename" && words.size() == 3 && words[2].unknowns.empty() && words[1].text != "--") {
+    const Unknown* file = whole_place(words[1], Unknown::Place::kFile);
+    if (file == nullptr) return std::nullopt;
+    std::string name = fs::path(file->path).filename().string();
+    const std::string& suffix = words[2].text;
+    if (name != suffix && name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+    return ShellText{name};
+  }
+  const ShellWord* of = operand(words, resolves ? "efm" : "");
+  if (of == nullptr) return std::nullopt;
+  const Unknown* file = whole_place(*of, Unknown::Place::kFile);
+  if (program == "dirname") return file == nullptr ? std::nullopt : std::optional(folder_of(*file));
+  if (program == "basename")
+    return file == nullptr ? std::nullopt : std::optional(ShellText{fs::path(file->path).filename().string()});
+  const bool follows = program == "realpath" || std::ranges::any_of(words, [](const ShellWord& w) {
+                         return w.text.size() > 1 && w.text[0] == '-' && w.text != "--";
+                       });
+  const bool loose = of->unknowns.empty() && !(of->defaults && of->defaults->contains("$0"));
+  if (!follows || loose || !is_beside(*of)) return std::nullopt;
+  const std::string path = path_named(*of);
+  std::string out = path.empty() ? path : real(path);
+  return out.empty() ? std::nullopt : std::optional(ShellText{std::move(out)});
+}
+
+// With the script's folder written out where a path begins with it.
+void ShellEvaluator::place(ShellText& text) const {
+  if (state_.moved) return;
+  const auto begins = [&](const Unknown& one) {
+    const std::size_t behind = one.at + 1;
+    return one.place == Unknown::Place::kFolder && (one.at == 0 || begins_path(text.text[one.at - 1])) &&
+           (behind == text.text.size() || ends_path(text.text[behind]));
+  };
+  if (std::ranges::none_of(text.unknowns, begins)) return;
+  ShellText out{.defaults = text.defaults};
+  std::size_t from = 0;
+  for (const Unknown& one : text.unknowns) {
+    if (!begins(one)) continue;
+    append(out, slice(text, from, one.at));
+    const std::size_t origin = text.origin.empty() ? one.offset : text.origin[one.at];
+    append(out, {one.path, std::vector<std::size_t>(one.path.size(), origin), {}});
+    from = one.at + 1;
+  }
+  append(out, tail(text, from));
+  text = std::move(out);
+}
+
+}  // namespace preflight::sources
