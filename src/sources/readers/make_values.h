@@ -16,8 +16,8 @@ namespace preflight::sources {
 
 struct MakeVariable {
   ShellText text;
-  bool simple = false;     // expanded when it was set (:=), else wherever it is used
-  bool overrides = false;  // the command line, too
+  bool simple = false;                      // expanded when it was set (:=), else wherever it is used
+  bool overrides = false;                   // the command line, too
   std::optional<ShellText> stands_in = {};  // of ?=: nothing else sets the name
 };
 using MakeScope = std::map<std::string, MakeVariable>;
