@@ -121,7 +121,7 @@ TEST(Shell, WhatABranchOrALoopAssignsIsUnknown) {
       {"a $(basename \"$0\")", "a|?", "command substitution"},
       {"a $(seq 1 100000)", "a|?", "command substitution"},
       {"A=(x); if x; then A+=(y); fi; a \"${A[@]}\"", "a|x|?", "A depends on a branch at line 1"},
-      {"while [ $# -gt 0 ]; do case $1 in --tp) A=$2; shift 2;; esac; done; a $A", "a|?",
+      {"M=$1; while [ $# -gt 0 ]; do case $1 in --tp) A=$2; shift 2;; esac; done; a $A", "a|?",
        "A depends on a loop at line 1"},
       {"a ~/m", "a|?/m", "the variable HOME"},
       {"a ${SLURM_NNODES:-1}", "a|?", "SLURM_NNODES is not set here, only where this runs"},

@@ -218,6 +218,7 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
       state_.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + (w == "--" || w == "-" ? 1 : 0),
                               words.end());
       state_.arguments_known = true;
+      state_.arguments_of_start = false;
       const std::size_t first = i + (w == "--" || w == "-" ? 1 : 0);
       state_.sure_arguments =
           sure_words_ == std::string::npos ? sure_words_ : sure_words_ - std::min(sure_words_, first - 1);
@@ -305,16 +306,12 @@ std::optional<ShellText> ShellEvaluator::sourced_text(const std::vector<ShellWor
   std::string name = words[1].text;
   while (name.starts_with("./")) name.erase(0, 2);
   if (const auto file = state_.files.find(name); file != state_.files.end()) return file->second;
-  if (words.size() != 2 || !start_.file_beside) return std::nullopt;
-  if (is_beside(words[1])) path = path_named(words[1]);
-  const bool known = start_.own_file.empty() && words[1].unknowns.empty() && !state_.moved && !name.starts_with('/');
-  auto text = known || !path.empty() ? start_.file_beside(path.empty() ? name : path) : std::nullopt;
-  if (!text || text->size() > limits::kVariableFileBytes) return std::nullopt;
-  ShellText out{std::move(*text)};
-  out.origin.assign(out.text.size(), words[0].begin);
-  ShellParser parser(out, pasted_);
+  if (words.size() != 2) return std::nullopt;
+  auto out = text_beside(words[1], words[0].begin, path);
+  if (!out) return std::nullopt;
+  ShellParser parser(*out, pasted_);
   parser.all();
-  return parser.failed() ? std::nullopt : std::optional(std::move(out));
+  return parser.failed() ? std::nullopt : out;
 }
 
 void ShellEvaluator::evaluate(const std::vector<ShellWord>& words) {
@@ -361,6 +358,7 @@ void ShellEvaluator::read_names(const std::vector<ShellWord>& words, std::string
 
 void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
   for (std::set<std::string>* names : written_) names->insert("@");
+  state_.arguments_of_start = false;
   if (words.size() > 1 && !words[1].unknowns.empty()) {  // shift $((OPTIND - 1))
     state_.arguments.clear();
     state_.arguments_known = false;
@@ -379,6 +377,7 @@ void ShellEvaluator::shift(const std::vector<ShellWord>& words) {
 
 // getopts OPTIONS NAME [ARGUMENT…]
 Status ShellEvaluator::get_options(const std::vector<ShellWord>& words) {
+  if (words.size() <= 3) take_no_arguments(words[0].begin);
   std::vector<ShellText> arguments = state_.arguments;
   if (words.size() > 3) arguments.assign(words.begin() + 3, words.end());
   const bool unknown = words.size() <= 3 && !state_.arguments_known;

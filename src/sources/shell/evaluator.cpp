@@ -418,7 +418,7 @@ void ShellEvaluator::forget(const std::set<std::string>& names, std::string_view
   for (const std::string& name : names) {
     if (name == "@") {
       state_.arguments.clear();
-      state_.arguments_known = false;
+      state_.arguments_known = state_.arguments_of_start = false;
     } else {
       set_unknown(name, depends(name, what, at), at);
     }
@@ -511,9 +511,26 @@ bool ShellEvaluator::follow_while(const Node& node) {
   return clear;
 }
 
+// What goes through the arguments of the script, of which nothing is said, goes through none: what the file writes
+// holds, as the text behind ${1:-…} does. False where what runs depends on one of them already.
+bool ShellEvaluator::take_no_arguments(std::size_t at) {
+  const bool given = std::ranges::any_of(
+      start_.given, [](const auto& one) { return one.first.find_first_not_of("0123456789@#*") == std::string::npos; });
+  if (given || state_.arguments_known || !state_.arguments_of_start || state_.asked_for_arguments) return false;
+  take_default("$@", std::nullopt, at);
+  decide_by_taken();
+  state_.arguments.clear();
+  state_.arguments_known = true;
+  return true;
+}
+
 Status ShellEvaluator::run_while(const Node& node) {
   // Through the arguments: which come in what turn is not known, nor how many there are.
-  const bool shifts = !state_.arguments_known && loop_text(node).find("shift") != std::string_view::npos;
+  bool shifts = !state_.arguments_known && loop_text(node).find("shift") != std::string_view::npos;
+  if (shifts) {
+    const Taking taking(*this, printing_ != nullptr);
+    shifts = !take_no_arguments(outer(node.begin));
+  }
   if (!shifts && follow_while(node)) return Status::kUnknown;
   shifting_ += shifts ? 1 : 0;
   run_unknown_loop(node, "a loop", [&] {
@@ -527,11 +544,13 @@ Status ShellEvaluator::run_while(const Node& node) {
 Status ShellEvaluator::run_for(const Node& node) {
   std::vector<ShellWord> words;
   bool known = true;
-  if (node.has_list) {
+  {
     const Taking taking(*this, printing_ != nullptr);
-    words = expand_words(node.words);
+    if (!node.has_list || hands_arguments_on(node.words, 0)) take_no_arguments(outer(node.begin));
+    if (node.has_list) words = expand_words(node.words);
     decide_by_taken();
-  } else {
+  }
+  if (!node.has_list) {
     known = state_.arguments_known;
     for (const ShellText& value : state_.arguments) words.push_back({value, 0, 0});
   }
@@ -679,6 +698,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   auto outer_loops = std::exchange(loops_, {});
   const auto arguments = std::exchange(state_.arguments, {});
   const bool known = std::exchange(state_.arguments_known, arguments_known);
+  const bool of_start = std::exchange(state_.arguments_of_start, state_.arguments_of_start && !arguments_known);
   const std::size_t outer_sure = std::exchange(state_.sure_arguments, sure);
   for (std::size_t i = 1; i < words.size(); ++i) state_.arguments.push_back(words[i]);
   locals_.emplace_back();
@@ -694,6 +714,7 @@ Status ShellEvaluator::run_function(const NodePtr& body, const std::vector<Shell
   loops_ = std::move(outer_loops);
   state_.arguments = arguments;
   state_.arguments_known = known;
+  state_.arguments_of_start = of_start;
   state_.sure_arguments = outer_sure;
   --budget_.depth;
   return status;
@@ -871,10 +892,10 @@ void ShellEvaluator::put_back(std::vector<SavedVariable>& before) {
 }
 
 // f "$@", where nothing is known of the arguments: the function's are those of the script.
-bool ShellEvaluator::hands_arguments_on(const Node& node) const {
+bool ShellEvaluator::hands_arguments_on(const std::vector<Word>& words, std::size_t from) const {
   if (state_.arguments_known || start_.given.contains("@")) return false;
-  if (node.words.size() != 2 || node.words[1].parts.size() != 1) return false;
-  const Part& part = node.words[1].parts.front();
+  if (words.size() != from + 1 || words[from].parts.size() != 1) return false;
+  const Part& part = words[from].parts.front();
   return part.kind == Part::Kind::kParameter && part.name == "@" && part.op.empty() && part.prefix == '\0';
 }
 
@@ -885,7 +906,7 @@ Status ShellEvaluator::call_function(const NodePtr& body, const Node& node, cons
   for (const Assignment& a : node.assignments) {
     if (!a.is_array) set_for_now(a, command.assignments[word++], true, before);
   }
-  const bool hands_on = hands_arguments_on(node);
+  const bool hands_on = hands_arguments_on(node.words, 1);
   const Status status = hands_on ? run_function(body, {command.words.front()}, std::string::npos, false)
                                  : run_function(body, command.words, sure_words_, true);
   put_back(before);
@@ -920,6 +941,7 @@ bool leaves_files_alone(std::string_view program) {
 // Scripts that `cat > FILE <<END` and `tee FILE <<END` write, and that are run later in the same text. Whatever else
 // names such a file may have changed it.
 void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
+  note_touched(command, node);
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;
   const std::string program(base_name(command.words[first].text));

@@ -97,6 +97,7 @@ class ShellEvaluator {
   Status run_case(const Node& node);
   void leave_out(const Node& branch);
   void decide_by_taken();
+  bool take_no_arguments(std::size_t at);
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure, bool arguments_known);
   Status meet_returns(Status status, std::size_t at);
@@ -122,7 +123,7 @@ class ShellEvaluator {
   void expand_prefixes(const Node& node, ShellCommand& command);
   void set_for_now(const Assignment& a, const ShellWord& word, bool exports, std::vector<SavedVariable>& before);
   void put_back(std::vector<SavedVariable>& before);
-  [[nodiscard]] bool hands_arguments_on(const Node& node) const;
+  [[nodiscard]] bool hands_arguments_on(const std::vector<Word>& words, std::size_t from) const;
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
@@ -221,6 +222,9 @@ class ShellEvaluator {
   Status change_folder(const std::vector<ShellWord>& words);
   std::optional<ShellText> printed_place(const std::vector<ShellWord>& words);
   void place(ShellText& text) const;
+  std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
+  void note_touched(const ShellCommand& command, const Node& node);
+  [[nodiscard]] bool is_touched(const std::string& path) const;
 
   // patterns.cpp
   std::optional<std::string> pattern_of(const Parts& parts, bool expression);

@@ -336,6 +336,7 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     std::vector<ShellText> values;
     if (part.subscript.empty()) {
       if (!state_.arguments_known) {
+        state_.asked_for_arguments = true;
         return unknown(fmt::format("\"${}\" is what this is started with, and not known here; give it with {}",
                                    part.name, how_to_set(part.name)));
       }
@@ -412,6 +413,9 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   if (value && !value->unknowns.empty() && value->unknowns.front().place == Unknown::Place::kFile &&
       own_name(part.name))
     take_default("$0", start_.own_file, origin, TakenWhy::kPlace);
+  const bool takes = !part.op.empty() && (part.op.back() == '-' || part.op.back() == '+');
+  if (!state_.arguments_known && !takes && (is_argument(part.name) || part.name == "#"))
+    state_.asked_for_arguments = true;
   if (value) add_defaults(taken_, value->defaults);
   if (value && part.prefix == '!') {
     if (!value->unknowns.empty()) return insert(*value, part, out);

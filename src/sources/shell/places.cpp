@@ -2,11 +2,14 @@
 // started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
 // they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
+#include "src/sources/container_command.h"
 #include "src/sources/shell/evaluator.h"
 
 namespace preflight::sources {
@@ -138,7 +141,7 @@ Status ShellEvaluator::file_test(char letter, const ShellText& word) {
   if (kFollowed.find(letter) == std::string_view::npos || !is_beside(word)) return Status::kUnknown;
   const bool loose = letter == 'd' && word.unknowns.empty() && !(word.defaults && word.defaults->contains("$0"));
   const std::string path = loose ? std::string() : path_named(word);  // org/model is no folder
-  if (path.empty()) return Status::kUnknown;
+  if (path.empty() || is_touched(path)) return Status::kUnknown;
   std::error_code error;
   const fs::file_status status =
       letter == 'h' || letter == 'L' ? fs::symlink_status(path, error) : fs::status(path, error);
@@ -219,6 +222,57 @@ std::optional<ShellText> ShellEvaluator::printed_place(const std::vector<ShellWo
   const std::string path = path_named(*of);
   std::string out = path.empty() ? path : real(path);
   return out.empty() ? std::nullopt : std::optional(ShellText{std::move(out)});
+}
+
+namespace {
+
+// Programs that leave the files they are given as they are.
+bool only_reads(std::string_view program) {
+  constexpr std::array<std::string_view, 29> kNames = {
+      "cat",  "grep",  "source",  ".",        "test",     "[",        "ls",     "chmod",   "chown", "head",
+      "tail", "wc",    "awk",     "cut",      "sort",     "echo",     "printf", "export",  "cd",    "pushd",
+      "set",  "mkdir", "dirname", "basename", "realpath", "readlink", "stat",   "command", "exit"};
+  return std::ranges::find(kNames, program) != kNames.end();
+}
+
+std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
+
+}  // namespace
+
+// Files that a command may have written are not those that lie beside the script any longer.
+void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node) {
+  if (start_.own_file.empty()) return;
+  for (const Redirection& r : node.redirections) {
+    if (r.here_document < 0 && r.op.find('>') != std::string::npos)
+      state_.touched.insert(name_of(expand_single(r.target).text));
+  }
+  const std::string_view program = base_name(command.words.front().text);
+  const bool edits = program == "sed" && std::ranges::any_of(command.words, [](const ShellWord& w) {
+                       return w.text.starts_with("-") && w.text.find('i') != std::string::npos;
+                     });
+  if (only_reads(program) || (program == "sed" && !edits)) return;
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    if (word.size() < 256 && state_.touched.size() < limits::kVariables) state_.touched.insert(name_of(word));
+  }
+}
+
+bool ShellEvaluator::is_touched(const std::string& path) const { return state_.touched.contains(name_of(path)); }
+
+// The text of a file that lies beside the script, or where a shell of it was started. All of it is told at `at`; `path`
+// is where it stands, from the root.
+std::optional<ShellText> ShellEvaluator::text_beside(const ShellWord& word, std::size_t at, std::string& path) {
+  if (!start_.file_beside) return std::nullopt;
+  if (is_beside(word)) path = path_named(word);
+  if (!path.empty() && is_touched(path)) return std::nullopt;
+  const bool from_start = start_.own_file.empty() && word.unknowns.empty() && !state_.moved && !word.text.empty() &&
+                          word.text.front() != '/';
+  if (path.empty() && !from_start) return std::nullopt;
+  auto text = start_.file_beside(path.empty() ? word.text : path);
+  if (!text || text->size() > limits::kVariableFileBytes || text->find('\0') != std::string::npos) return std::nullopt;
+  ShellText out{std::move(*text)};
+  out.origin.assign(out.text.size(), at);
+  return out;
 }
 
 // With the script's folder written out where a path begins with it.

@@ -306,6 +306,51 @@ std::optional<std::string> of_wc(const std::vector<std::string>& words, std::str
   return std::to_string(count) + "\n";
 }
 
+// Lines that match, or with -v those that do not; none where a word of it is not followed, or no line is left.
+std::optional<std::string> of_grep(const std::vector<std::string>& words, std::string_view input) {
+  constexpr std::size_t kLongestPattern = 64;
+  std::string pattern;
+  bool inverts = false;
+  int flags = REG_NOSUB;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool option = words[i].size() > 1 && words[i][0] == '-' && pattern.empty();
+    if (!option && !pattern.empty()) return std::nullopt;
+    if (!option) pattern = words[i];
+    for (std::size_t k = 1; option && k < words[i].size(); ++k) {
+      const char letter = words[i][k];
+      if (letter != 'v' && letter != 'E' && letter != 'i' && letter != 'e') return std::nullopt;
+      inverts = inverts || letter == 'v';
+      if (letter == 'E') flags |= REG_EXTENDED;
+      if (letter == 'i') flags |= REG_ICASE;
+    }
+  }
+  regex_t compiled;
+  const bool small = !pattern.empty() && pattern.size() <= kLongestPattern &&
+                     pattern.find_first_of("{(") == std::string::npos && pattern.find("\\{") == std::string::npos;
+  if (!small || input.size() > limits::kPrintBytes || regcomp(&compiled, pattern.c_str(), flags) != 0)
+    return std::nullopt;
+  std::string out;
+  for (const std::string_view line : lines_of(input)) {
+    const bool matches = regexec(&compiled, std::string(line).c_str(), 0, nullptr, 0) == 0;
+    if (matches != inverts) out += std::string(line) + "\n";
+  }
+  regfree(&compiled);
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// xargs without a command: its words on one line. None where quotes are among them.
+std::optional<std::string> of_xargs(const std::vector<std::string>& words, std::string_view input) {
+  const bool echoes = words.size() == 1 || (words.size() == 2 && words[1] == "echo");
+  if (!echoes || input.find_first_of("'\"\\") != std::string_view::npos) return std::nullopt;
+  std::string out;
+  for (std::size_t at = input.find_first_not_of(" \t\n"); at != std::string_view::npos;) {
+    const std::size_t end = std::min(input.find_first_of(" \t\n", at), input.size());
+    out += (out.empty() ? "" : " ") + std::string(input.substr(at, end - at));
+    at = input.find_first_not_of(" \t\n", end);
+  }
+  return out + "\n";
+}
+
 // What one directive of printf makes of a word: %02d, %.2f, %-8s. Text that is no number is an error there.
 std::optional<std::string> converted(const std::string& directive, const std::string& word) {
   const char kind = directive.back();
@@ -411,6 +456,8 @@ std::optional<std::string> filtered_by(const std::vector<std::string>& words, st
   if (program == "awk" || program == "gawk" || program == "mawk") return of_awk(words, input);
   if (program == "sed") return of_sed(words, input);
   if (program == "wc") return of_wc(words, input);
+  if (program == "grep") return of_grep(words, input);
+  if (program == "xargs") return of_xargs(words, input);
   return std::nullopt;
 }
 

@@ -108,6 +108,8 @@ ShellState joined(const ShellState& a, const ShellState& b,
     out.arguments.clear();
     out.arguments_known = false;
   }
+  out.arguments_of_start = same_arguments && a.arguments_of_start && b.arguments_of_start;
+  out.asked_for_arguments = a.asked_for_arguments || b.asked_for_arguments;
   for (const auto& [name, body] : b.functions) {
     const auto it = out.functions.find(name);
     if (it != out.functions.end() && it->second != body) it->second = nullptr;  // which of the two is not known
@@ -117,6 +119,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
     const auto it = b.files.find(file.first);
     return it == b.files.end() || !same_text(it->second, file.second);
   });
+  out.touched.insert(b.touched.begin(), b.touched.end());
   out.exported_names.insert(b.exported_names.begin(), b.exported_names.end());
   if (!out.others) out.others = b.others;
   out.exports_all = a.exports_all || b.exports_all;

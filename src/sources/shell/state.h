@@ -36,8 +36,11 @@ struct ShellState {
   std::set<std::string> exported_names = {};  // `export NAME` of one that has no value yet
   std::map<std::string, NodePtr> functions = {};
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
+  std::set<std::string> touched = {};           // names of files that a command may have written
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
+  bool arguments_of_start = true;                  // those that the script was started with, as they came
+  bool asked_for_arguments = false;                // what runs depends on one of them already
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
   TakenDefaults defaults = {};                     // that decided what runs from here on
   std::size_t option_at = 0;                       // where getopts is in -abc

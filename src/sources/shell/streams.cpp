@@ -23,6 +23,12 @@ bool prints_nothing(const std::vector<ShellWord>& words) {
   return listed && std::none_of(words.begin() + 1, words.end(), [](const ShellWord& w) { return w.text == "-p"; });
 }
 
+// Programs whose last word may be the file that they read.
+bool reads_files(std::string_view program) {
+  constexpr std::array<std::string_view, 8> kNames = {"cat", "grep", "sed", "awk", "cut", "head", "tail", "wc"};
+  return std::ranges::find(kNames, program) != kNames.end();
+}
+
 ShellText without_last_lines(ShellText text) {
   while (!text.text.empty() && text.text.back() == '\n') text = slice(text, 0, text.text.size() - 1);
   return text;
@@ -158,7 +164,7 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     std::string_view path = command.words[1].text;
     while (path.starts_with("./")) path.remove_prefix(2);
     const auto file = state_.files.find(std::string(path));
-    return file == state_.files.end() ? std::nullopt : std::optional(file->second);
+    if (file != state_.files.end()) return file->second;
   }
   const std::size_t place = command.words.front().begin;
   const auto placed = [&](std::string text) {
@@ -171,8 +177,14 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     return text;
   }
   if (auto text = printed_with_holes(command.words)) return text;
+  std::vector<ShellWord> all = command.words;
+  if (!input && all.size() > 1 && reads_files(program)) {
+    std::string path;
+    if ((input = text_beside(all.back(), place, path))) all.pop_back();
+    if (input && program == "cat" && all.size() == 1) return input;
+  }
   std::vector<std::string> words;
-  for (const ShellWord& word : command.words) {
+  for (const ShellWord& word : all) {
     if (!word.unknowns.empty()) return std::nullopt;
     words.push_back(word.text);
   }
@@ -239,6 +251,11 @@ std::optional<ShellText> ShellEvaluator::redirected_input(const std::vector<Redi
       const auto known = state_.files.find(file.text.starts_with("./") ? file.text.substr(2) : file.text);
       if (known != state_.files.end()) out = known->second;
       if (file.text == "/dev/null") out = ShellText{};
+      std::string path;
+      if (!out) out = text_beside(file, file.begin, path);
+    } else {
+      std::string path;
+      out = text_beside(expand_single(r.target), outer(r.target.begin), path);
     }
   }
   return out;
