@@ -14,6 +14,7 @@
 #include "src/sources/launch_command.h"
 #include "src/sources/yaml_tree.h"
 #include "tests/support/paths.h"
+#include "tests/support/run_tool.h"
 
 namespace preflight::sources {
 namespace {
@@ -128,6 +129,27 @@ TEST(Sources, PlacesLieInTheText) {
       }
     }
   }
+}
+
+// Python has the whole path of the program that it is started with in __file__.
+TEST(Sources, AProgramKnowsWhereItStands) {
+  const testing::TemporaryDirectory dir;
+  const std::string program =
+      "import os, subprocess\nfrom pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
+      "TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), '..'))\n"
+      "subprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', str(HERE / 'm'), '--config',\n"
+      "                f'{HERE.parents[0]}/c', '--chat-template', os.path.join(TOP, 't')])\n";
+  const std::string path = dir.file("tools/run.py", program);
+  const auto read = read_launches(program, {}, path);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 1U);
+  const std::string& top = dir.path();
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--model-path", top + "/tools/m", "--config", top + "/c",
+                                                          "--chat-template", top + "/t"}));
+  ASSERT_EQ(read->front().defaults.size(), 1U);
+  EXPECT_EQ(read->front().defaults[0].why, TakenWhy::kPlace);
+  EXPECT_EQ(read->front().defaults[0].where.line, 3);
+  EXPECT_FALSE(read_launches(program, {}, "run.py")->front().unknown.empty());
 }
 
 std::string repeated(std::string_view text, int times) {

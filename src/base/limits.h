@@ -156,6 +156,9 @@ inline constexpr std::uintmax_t kVariableFileBytes = std::uintmax_t{64} << 10U;
 inline constexpr int kNomadDepth = 40;
 inline constexpr std::size_t kNomadParts = 50'000;
 
+// Folders around one.
+inline constexpr std::size_t kPathParents = 64;
+
 // Python. Turns of a loop, and how often a loop is gone through where its test is not known.
 inline constexpr std::size_t kPythonTokens = 200'000;
 inline constexpr int kProgramDepth = 150;  // brackets and blocks inside each other

@@ -43,7 +43,8 @@ struct TakenDefault {
 using TakenDefaults = std::shared_ptr<const std::map<std::string, TakenDefault>>;
 void add_defaults(TakenDefaults& to, const TakenDefaults& more);
 // `name` taken as `value`, and nothing else.
-TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset);
+TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset,
+                            TakenWhy why = TakenWhy::kNotSet);
 
 // Text after expansion. origin[i] is the byte offset in the pasted text that text[i] came from; an empty origin with a
 // non-empty text means that this is the pasted text.
@@ -118,6 +119,7 @@ struct ShellStart {
   std::vector<ShellText> arguments = {};  // $1, $2, …; known when `arguments_known`
   bool arguments_known = false;
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
+  bool may_have_none = true;                       // what goes through arguments of which nothing is said finds none
   std::optional<ShellText> input = {};             // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;

@@ -247,6 +247,11 @@ Val Follower::name_value(const Expr& e) {
     const auto it = scope->now.names.find(e.name);
     if (it == scope->now.names.end()) continue;
     if (it->second.is(Val::Kind::kGone)) return given_or(unclear(e), e.name);
+    if (e.name == "__file__" && it->second.known_text()) {
+      ShellText own = *it->second.text;
+      own.defaults = taken_default(e.name, own.text, e.begin, TakenWhy::kPlace);
+      return text(std::move(own));
+    }
     return it->second.is(Val::Kind::kUnknown) ? given_or(it->second, e.name) : it->second;
   }
   if (is_builtin(e.name)) return native(e.name);

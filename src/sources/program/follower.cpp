@@ -1,6 +1,7 @@
 // Statements of a Python program, one after the other. Tested by tests/traps_test.cpp, with Python as the judge.
 #include "src/sources/program/follower.h"
 #include "src/base/limits.h"
+#include "src/sources/readers/variable_file.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,8 @@ Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program
     : source_(source), finder_(finder), program_(program), doubt_(std::move(doubt)) {
   globals_ = make();
   globals_->now.names["__name__"] = text("__main__", 0);
-  globals_->now.names["__file__"] = unknown("__file__ is where the program stands", 0);
+  const std::string file = source.name.ends_with(".ipynb") ? std::string() : place_of_file(source.name);
+  globals_->now.names["__file__"] = file.empty() ? unknown("__file__ is where the program stands", 0) : text(file, 0);
   locals_ = globals_;
   environ_ = make();
   environ_->now.inherits = true;

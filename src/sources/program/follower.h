@@ -195,6 +195,7 @@ class Follower {
   std::optional<Val> library_constant(const std::string& name);
   std::optional<Val> paths(const std::string& name, Arguments& a);
   Val path_of(ShellText text);
+  Val in_place_of(const Val& before, const std::string& made, std::size_t at);
   std::optional<Val> path_method(const std::string& name, const Val& self, Arguments& a);
   std::optional<Val> json(const std::string& name, Arguments& a);
   bool json_text(const Val& v, bool compact, ShellText& out, std::size_t at, int depth);

@@ -1,10 +1,12 @@
 // What is known of Python's library: paths, JSON, shlex, argparse, workers. Tested by tests/traps_test.cpp.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "preflight/value.h"
+#include "src/base/limits.h"
 #include "src/python/json_text.h"
 #include "src/sources/program/follower.h"
 
@@ -22,7 +24,26 @@ constexpr std::array<std::string_view, 27> kHarmless = {
     "sys.stderr", "gc.",       "random.seed", "os.umask",    "os.wait",       "os.setpgrp",       "faulthandler.",
     "sys.path",   "typing.",   "os.remove",   "os.unlink",   "asyncio.sleep", "torch.manual_seed"};
 
+// Whether a path was made of where the program stands.
+bool is_own(const Val& v) { return v.text->defaults != nullptr && v.text->defaults->contains("__file__"); }
+
+// A path from the root without "." and ".."; `real`: links followed. "" where that is not known.
+std::string normal_path(const std::string& path, bool real) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::string out = (real ? fs::weakly_canonical(path, error) : fs::path(path)).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return error || out.starts_with("//") ? std::string() : out;
+}
+
 }  // namespace
+
+// A text that is made of `before` alone.
+Val Follower::in_place_of(const Val& before, const std::string& made, std::size_t at) {
+  ShellText out{made, std::vector<std::size_t>(made.size(), at), {}};
+  out.defaults = before.text->defaults;
+  return text(std::move(out));
+}
 
 std::optional<Val> Follower::library_constant(const std::string& name) {
   if (name == "os.environ") return Val{.kind = Kind::kDict, .object = environ_};
@@ -84,9 +105,11 @@ std::optional<Val> Follower::paths(const std::string& name, Arguments& a) {
   }
   if (name == "os.path.expanduser" && !s.starts_with('~')) return v;
   if (name == "os.path.expandvars" && s.find('$') == std::string::npos) return v;
-  if (name == "os.path.abspath" && s.starts_with('/') && s.find("//") == std::string::npos &&
-      s.find("/.") == std::string::npos && !s.ends_with('/'))
-    return v;
+  const bool real = name == "os.path.realpath";
+  if (s.starts_with('/') && (name == "os.path.abspath" || name == "os.path.normpath" || (real && is_own(v)))) {
+    const std::string whole = normal_path(s, real);
+    return whole.empty() ? std::nullopt : std::optional(in_place_of(v, whole, a.at));
+  }
   if (name == "os.path.isabs") return boolean(s.starts_with('/'));
   return std::nullopt;
 }
@@ -105,10 +128,26 @@ std::optional<Val> Follower::path_method(const std::string& name, const Val& sel
   if (!path.known_text()) return std::nullopt;
   const auto slash = s.rfind('/');
   const std::string last = s.substr(slash == std::string::npos ? 0 : slash + 1);
-  if (name == ".name") return text(last, a.at);
-  if (name == ".stem") return text(last.substr(0, last.rfind('.') == 0 ? std::string::npos : last.rfind('.')), a.at);
-  if (name == ".parent")
-    return path_of(*text(slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash), a.at).text);
+  if (name == ".name") return in_place_of(path, last, a.at);
+  if (name == ".stem")
+    return in_place_of(path, last.substr(0, last.rfind('.') == 0 ? std::string::npos : last.rfind('.')), a.at);
+  const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : s.substr(0, slash);
+  if (name == ".parent") return path_of(*in_place_of(path, parent, a.at).text);
+  const bool whole = s.starts_with('/') && a.values.empty();
+  if (whole && name == ".parents") {
+    std::vector<Val> all;
+    for (std::string at = s; at != "/" && all.size() < limits::kPathParents;) {
+      const auto last_slash = at.rfind('/');
+      at = last_slash == 0 ? "/" : at.substr(0, last_slash);
+      all.push_back(path_of(*in_place_of(path, at, a.at).text));
+    }
+    return list_of(std::move(all));
+  }
+  if (whole && name == "absolute" && s.find("/.") == std::string::npos) return path_of(*path.text);
+  if (whole && name == "resolve" && is_own(path)) {
+    const std::string real = normal_path(s, true);
+    if (!real.empty()) return path_of(*in_place_of(path, real, a.at).text);
+  }
   return std::nullopt;
 }
 

@@ -516,7 +516,9 @@ bool ShellEvaluator::follow_while(const Node& node) {
 bool ShellEvaluator::take_no_arguments(std::size_t at) {
   const bool given = std::ranges::any_of(
       start_.given, [](const auto& one) { return one.first.find_first_not_of("0123456789@#*") == std::string::npos; });
-  if (given || state_.arguments_known || !state_.arguments_of_start || state_.asked_for_arguments) return false;
+  if (given || !start_.may_have_none || state_.arguments_known || !state_.arguments_of_start ||
+      state_.asked_for_arguments)
+    return false;
   take_default("$@", std::nullopt, at);
   decide_by_taken();
   state_.arguments.clear();

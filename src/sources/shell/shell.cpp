@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/sources/programs.h"
 #include "src/sources/shell/evaluator.h"
 #include "src/sources/shell/parser.h"
 
@@ -44,7 +45,32 @@ std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation 
 
 }  // namespace
 
-Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& start) {
+namespace {
+
+// Whether a script that goes through its arguments comes to a launch where it has none; `*) usage; exit 1` ends others.
+bool launches_without_arguments(const ShellText& script, std::string_view pasted, const ShellStart& start) {
+  const auto holds = [&](std::string_view text) { return script.text.find(text) != std::string::npos; };
+  if (start.arguments_known || !(holds("shift") || holds("getopts") || holds("$@"))) return true;
+  ShellBudget budget;
+  ShellStart probe = start;
+  probe.trail = nullptr;
+  probe.wants_environment = [](const ShellCommand&) { return false; };
+  bool any = false;
+  const auto names = [](const ShellText& text) { return text.text.find("sglang") != std::string::npos; };
+  probe.on_command = [&](const ShellCommand& c, const Values&, const std::string&) {
+    any = any ||
+          (!c.words.empty() && !only_speaks(c.words.front().text) &&
+           (std::ranges::any_of(c.words, names) || std::ranges::any_of(c.input, names) || (c.file && names(*c.file))));
+  };
+  ShellEvaluator evaluator(script, pasted, probe, budget);
+  return !evaluator.run() || any;
+}
+
+}  // namespace
+
+Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& given) {
+  ShellStart start = given;
+  start.may_have_none = launches_without_arguments(script, pasted, given);
   if (const auto nul = script.text.find('\0'); nul != std::string::npos) {
     const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
     return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));

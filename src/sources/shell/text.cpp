@@ -62,9 +62,10 @@ void add_defaults(TakenDefaults& to, const TakenDefaults& more) {
   if (all.size() > to->size()) to = std::make_shared<const std::map<std::string, TakenDefault>>(std::move(all));
 }
 
-TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset) {
+TakenDefaults taken_default(const std::string& name, std::optional<std::string> value, std::size_t offset,
+                            TakenWhy why) {
   return std::make_shared<const std::map<std::string, TakenDefault>>(
-      std::map<std::string, TakenDefault>{{name, {std::move(value), offset}}});
+      std::map<std::string, TakenDefault>{{name, {std::move(value), offset, why}}});
 }
 
 ShellText standing_in(ShellText text, const std::string& name, std::size_t offset) {
