@@ -113,6 +113,8 @@ inline constexpr std::size_t kShellUnknowns = 1'024;
 inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;
+// To see whether a script comes to a launch where nobody gives it anything.
+inline constexpr std::size_t kShellProbeSteps = 300'000;
 inline constexpr int kShellDepth = 60;
 inline constexpr int kShellCalls = 40;
 inline constexpr int kShellsInShells = 8;
@@ -126,6 +128,7 @@ inline constexpr int kBraceDepth = 24;
 // A pattern, and what it is matched with, which costs its square; by a regular expression more.
 inline constexpr std::size_t kPatternBytes = 256;
 inline constexpr std::size_t kMatchedBytes = 4'096;
+inline constexpr std::size_t kReplacedBytes = 128;  // and where each part of it may match
 inline constexpr std::size_t kExpressionBytes = 512;
 // What is printed into a substitution.
 inline constexpr std::size_t kPrintBytes = 64UL * 1024;

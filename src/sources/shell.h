@@ -119,7 +119,7 @@ struct ShellStart {
   std::vector<ShellText> arguments = {};  // $1, $2, …; known when `arguments_known`
   bool arguments_known = false;
   std::size_t sure_arguments = std::string::npos;  // so many stand where they seem to: a word behind is several or none
-  bool may_have_none = true;                       // what goes through arguments of which nothing is said finds none
+  bool nothing_given = true;                       // what asks for arguments and variables that nobody sets finds none
   std::optional<ShellText> input = {};             // what it reads, where its commands do not say
   // A command that runs, with the environment that its program gets (its own assignments not among them).
   std::function<void(const ShellCommand&, const Values& environment, const std::string& when)> on_command;

@@ -227,6 +227,8 @@ void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {
     const bool option = w.find('o') != std::string::npos && i + 1 < words.size();
     if (w.find('e') != std::string::npos || (option && words[i + 1].text == "errexit"))
       state_.exits_on_error = w[0] == '-';
+    if (w.find('u') != std::string::npos || (option && words[i + 1].text == "nounset"))
+      state_.exits_on_unset = w[0] == '-';
     if (w.find('a') != std::string::npos || (option && words[i + 1].text == "allexport"))
       state_.exports_all = w[0] == '-';
     if (option) ++i;

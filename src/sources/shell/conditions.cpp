@@ -151,13 +151,13 @@ class ShellEvaluator::ConditionReader {
     const std::size_t first = at_++;
     const bool more = at_ < words_.size() && !sign("&&") && !sign("||") && !sign(")");
     if (!more) {
-      const ShellWord word = shell_.expand_single(words_[first]);
+      const ShellWord word = tested(words_[first]);
       return word.unknowns.empty() ? status_of(!word.text.empty()) : Status::kUnknown;
     }
-    if (is_unary(written(first))) return shell_.unary_test(written(first), shell_.expand_single(words_[at_++]));
+    if (is_unary(written(first))) return shell_.unary_test(written(first), tested(words_[at_++]));
     const std::string_view op = written(at_++);
     if (at_ >= words_.size()) return Status::kUnknown;
-    const ShellWord left = shell_.expand_single(words_[first]);
+    const ShellWord left = tested(words_[first]);
     const Word& right = words_[at_++];
     if (op == "=~") return shell_.matches_expression(left, right);
     if (op == "=" || op == "==" || op == "!=") {
@@ -172,6 +172,9 @@ class ShellEvaluator::ConditionReader {
     }
     if (!compares_numbers(op)) return Status::kUnknown;
     return compared(value(left), op, value(shell_.expand_single(right)));
+  }
+  ShellWord tested(const Word& word) {
+    return shell_.asks_for_nothing(word) ? ShellWord{{}, word.begin, word.end} : shell_.expand_single(word);
   }
   std::optional<std::int64_t> value(const ShellWord& word) {
     if (!word.unknowns.empty()) return std::nullopt;

@@ -366,8 +366,10 @@ void ShellEvaluator::leave_out(const Node& branch) {
 void ShellEvaluator::decide_by_taken() { add_defaults(state_.defaults, taken_); }
 
 Status ShellEvaluator::run_case(const Node& node) {
-  const ShellWord subject = expand_single(node.words.front());
+  const Taking taking(*this, printing_ != nullptr);
+  const ShellWord subject = asks_for_nothing(node.words.front()) ? ShellWord{} : expand_single(node.words.front());
   add_defaults(state_.defaults, subject.defaults);
+  decide_by_taken();
   bool known = subject.unknowns.empty();
   bool falls = false;
   bool any = false;
@@ -438,7 +440,7 @@ void ShellEvaluator::run_unknown_loop(const Node& node, std::string_view what, c
   body();
   --muted_;
   written_.pop_back();
-  state_ = before;
+  state_ = before.after_a_turn(state_);
   forget(names, what, outer(node.begin));
   const ShellState behind = state_;
   const std::string outer_when =
@@ -511,12 +513,12 @@ bool ShellEvaluator::follow_while(const Node& node) {
   return clear;
 }
 
-// What goes through the arguments of the script, of which nothing is said, goes through none: what the file writes
-// holds, as the text behind ${1:-…} does. False where what runs depends on one of them already.
+// What asks for the arguments of the script, of which nothing is said, finds none: what the file writes holds, as the
+// text behind ${1:-…} does. False where what runs depends on one of them already.
 bool ShellEvaluator::take_no_arguments(std::size_t at) {
   const bool given = std::ranges::any_of(
       start_.given, [](const auto& one) { return one.first.find_first_not_of("0123456789@#*") == std::string::npos; });
-  if (given || !start_.may_have_none || state_.arguments_known || !state_.arguments_of_start ||
+  if (given || !start_.nothing_given || state_.arguments_known || !state_.arguments_of_start ||
       state_.asked_for_arguments)
     return false;
   take_default("$@", std::nullopt, at);
@@ -524,6 +526,48 @@ bool ShellEvaluator::take_no_arguments(std::size_t at) {
   state_.arguments.clear();
   state_.arguments_known = true;
   return true;
+}
+
+// A test that asks for one variable, or one argument, which nothing sets: it is empty, which is told. Where set -u
+// holds the script would end.
+bool ShellEvaluator::asks_for_nothing(const Word& word) {
+  if (!start_.nothing_given || state_.exits_on_unset) return false;
+  const Part* asked = nullptr;
+  for (const Part& part : word.parts) {
+    if (part.kind == Part::Kind::kText && part.begin == part.end) continue;  // its quotes
+    if (part.kind != Part::Kind::kParameter || asked != nullptr) return false;
+    asked = &part;
+  }
+  const bool plain = asked != nullptr && asked->op.empty() && asked->prefix == '\0' && asked->subscript.empty();
+  if (!plain) return false;
+  const bool argument = asked->name.find_first_not_of("123456789") == std::string::npos;
+  if (argument || asked->name == "#") {
+    take_no_arguments(outer(asked->begin));
+    return argument && state_.arguments_known && !lookup(asked->name);
+  }
+  if (!shell_name_start(asked->name.front()) || state_.variables.contains(asked->name) || lookup(asked->name))
+    return false;
+  take_default(asked->name, std::nullopt, outer(asked->begin));
+  return true;
+}
+
+// A word of `[ … ]` or `test`, but for its operators.
+bool ShellEvaluator::is_test_word(const Node& node, std::size_t i) const {
+  const std::string_view program = written_word(node.words.front());
+  return i > 0 && (program == "[" || program == "test");
+}
+
+std::string_view ShellEvaluator::written_word(const Word& word) const {
+  const std::string_view script = text_.script->text;
+  return script.substr(std::min(word.begin, script.size()), word.end - word.begin);
+}
+
+// An empty word where quotes stand around it, none where not.
+std::vector<ShellWord> ShellEvaluator::nothing_in(const Word& word) {
+  const bool quoted = std::ranges::any_of(word.parts, [](const Part& part) { return part.quoted; });
+  ShellWord out{{}, outer(word.begin), outer(word.begin)};
+  out.defaults = taken_;
+  return quoted ? std::vector{std::move(out)} : std::vector<ShellWord>{};
 }
 
 Status ShellEvaluator::run_while(const Node& node) {
@@ -637,6 +681,7 @@ void ShellEvaluator::forget_math(std::string_view expression, std::size_t at) {
 Status ShellEvaluator::run_math(const ShellText& expression, std::size_t at) {
   std::string why;
   const Taking taking(*this, printing_ != nullptr);
+  if (expression.text.find("$#") != std::string::npos) take_no_arguments(at);
   const auto value = computed(expression, why);
   decide_by_taken();
   if (value) return *value != 0 ? Status::kTrue : Status::kFalse;
@@ -814,9 +859,15 @@ Status ShellEvaluator::run_simple(const Node& node) {
   command.begin = outer(node.begin);
   std::vector<std::size_t> from;  // per word: the word of the syntax it came from
   std::size_t sure = std::string::npos;
+  const std::size_t last = node.words.size() - 1;
+  if (node.words.size() > 1 && written_word(node.words.front()) == "getopt" && hands_arguments_on(node.words, last))
+    take_no_arguments(command.begin);
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     run_substitutions(node.words[i].parts);
-    auto fields = node.declared[i].name.empty() ? expand(node.words[i]) : std::vector{expand_single(node.words[i])};
+    const bool nothing = is_test_word(node, i) && asks_for_nothing(node.words[i]);
+    auto fields = nothing                         ? nothing_in(node.words[i])
+                  : node.declared[i].name.empty() ? expand(node.words[i])
+                                                  : std::vector{expand_single(node.words[i])};
     for (ShellWord& field : fields) {
       field.several = !field.unknowns.empty() && may_be_several(node.words[i]);
       if (field.several) sure = std::min(sure, from.empty() ? 0 : from.size() - 1);
@@ -953,7 +1004,7 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
-    state_.files.erase(plain_path(word.text));
+    std::erase_if(state_.files, [&](const auto& file) { return may_be(plain_path(word.text), file.first); });
     const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
     if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
   }

@@ -98,6 +98,10 @@ class ShellEvaluator {
   void leave_out(const Node& branch);
   void decide_by_taken();
   bool take_no_arguments(std::size_t at);
+  bool asks_for_nothing(const Word& word);
+  [[nodiscard]] bool is_test_word(const Node& node, std::size_t i) const;
+  std::vector<ShellWord> nothing_in(const Word& word);
+  [[nodiscard]] std::string_view written_word(const Word& word) const;
   Status run_simple(const Node& node);
   Status run_function(const NodePtr& body, const std::vector<ShellWord>& words, std::size_t sure, bool arguments_known);
   Status meet_returns(Status status, std::size_t at);
@@ -163,6 +167,8 @@ class ShellEvaluator {
   };
   std::optional<SliceBounds> slice_bounds(const Part& part, std::size_t size, bool negative_length);
   std::optional<ShellText> replaced(const ShellText& value, const Part& part);
+  std::optional<ShellText> replaced_by_pattern(const ShellText& value, const std::string& pattern,
+                                               const std::string& text, std::string_view op);
   std::vector<Parts> braces(const Parts& parts);
 
   // builtins.cpp
@@ -225,6 +231,7 @@ class ShellEvaluator {
   std::optional<ShellText> text_beside(const ShellWord& word, std::size_t at, std::string& path);
   void note_touched(const ShellCommand& command, const Node& node);
   [[nodiscard]] bool is_touched(const std::string& path) const;
+  static bool may_be(std::string_view written, std::string_view name);
 
   // patterns.cpp
   std::optional<std::string> pattern_of(const Parts& parts, bool expression);

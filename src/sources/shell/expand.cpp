@@ -428,6 +428,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (!value->unknowns.empty()) return insert(*value, part, out);
     return insert({std::to_string(value->text.size())}, part, out);
   }
+  const bool past_the_last = !value && is_argument(part.name) && state_.arguments_known && !state_.arguments_of_start;
+  if (part.op.empty() && past_the_last && !state_.exits_on_unset) return insert({}, part, out);
   if (part.op.empty()) return value ? insert(*value, part, out) : unknown(not_set);
   if (slices && value && value->unknowns.empty()) {
     if (const auto bounds = slice_bounds(part, value->text.size(), true))
@@ -509,8 +511,9 @@ std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const 
       signs =
           std::string_view("*?[").find((*written)[i]) != std::string_view::npos || (choices_ && (*written)[i] == '(');
   }
-  const bool plain = !signs && pattern.unknowns.empty() && text.unknowns.empty() && pattern.text.size() <= 64 &&
-                     text.text.find_first_of("&\\") == std::string::npos;
+  const bool known = written && text.unknowns.empty() && text.text.find_first_of("&\\") == std::string::npos;
+  if (signs && known) return replaced_by_pattern(value, *written, text.text, part.op);
+  const bool plain = known && !signs && pattern.unknowns.empty() && pattern.text.size() <= 64;
   if (!plain || !spend(value.text.size())) return std::nullopt;
   const std::string& v = value.text;
   const std::size_t n = pattern.text.size();
@@ -532,6 +535,28 @@ std::optional<ShellText> ShellEvaluator::replaced(const ShellText& value, const 
     if (part.op == "/" || made.size() > limits::kMatchedBytes) break;
   }
   return ShellText{made + v.substr(from), {}, {}};
+}
+
+// ${NAME//[^a-z]/text}: the longest match at each place, from the front.
+std::optional<ShellText> ShellEvaluator::replaced_by_pattern(const ShellText& value, const std::string& pattern,
+                                                             const std::string& text, std::string_view op) {
+  const std::string& v = value.text;
+  const bool follows = (op == "/" || op == "//") && v.size() <= limits::kReplacedBytes && !any_case_;
+  if (!follows || !spend(v.size() * v.size() / 4 + 1)) return std::nullopt;
+  std::string made;
+  bool any = false;
+  for (std::size_t i = 0; i < v.size();) {
+    std::size_t length = any && op == "/" ? 0 : v.size() - i;
+    for (; length > 0; --length) {
+      const Status here = matches(v.substr(i, length), pattern, choices_);
+      if (here == Status::kUnknown) return std::nullopt;
+      if (here == Status::kTrue) break;
+    }
+    made += length > 0 ? text : v.substr(i, 1);
+    any = any || length > 0;
+    i += std::max<std::size_t>(length, 1);
+  }
+  return ShellText{made, {}, {}};
 }
 
 std::optional<ShellText> ShellEvaluator::trimmed(const ShellText& value, const Part& part) {

@@ -257,7 +257,19 @@ void ShellEvaluator::note_touched(const ShellCommand& command, const Node& node)
   }
 }
 
-bool ShellEvaluator::is_touched(const std::string& path) const { return state_.touched.contains(name_of(path)); }
+bool ShellEvaluator::is_touched(const std::string& path) const {
+  const std::string name = name_of(path);
+  return std::ranges::any_of(state_.touched, [&](const std::string& one) { return may_be(one, name); });
+}
+
+// Whether what is written so, with holes in it, may come to `name`.
+bool ShellEvaluator::may_be(std::string_view written, std::string_view name) {
+  const auto first = written.find(kHole);
+  if (first == std::string_view::npos) return written == name;
+  const std::string_view behind = written.substr(written.rfind(kHole) + 1);
+  return name.size() + 1 >= first + behind.size() && name.starts_with(written.substr(0, first)) &&
+         name.ends_with(behind);
+}
 
 // The text of a file that lies beside the script, or where a shell of it was started. All of it is told at `at`; `path`
 // is where it stands, from the root.

@@ -178,17 +178,17 @@ std::optional<std::string> of_ends(const std::vector<std::string>& words, std::s
   return out;
 }
 
-// One field of a line, as awk splits it: by blanks, or by one character.
-std::string awk_field(std::string_view line, char separator, std::int64_t which) {
+// One field of a line, as awk splits it: by blanks, or by a text.
+std::string awk_field(std::string_view line, std::string_view separator, std::int64_t which) {
   std::vector<std::string_view> fields;
   constexpr std::string_view kBlanks = " \t";
-  std::size_t at = separator == ' ' ? line.find_first_not_of(kBlanks) : 0;
-  while (at < line.size() || (at == line.size() && separator != ' ' && !line.empty())) {
-    const std::size_t end =
-        std::min(separator == ' ' ? line.find_first_of(kBlanks, at) : line.find(separator, at), line.size());
+  const bool blanks = separator == " ";
+  std::size_t at = blanks ? line.find_first_not_of(kBlanks) : 0;
+  while (at < line.size() || (at == line.size() && !blanks && !line.empty())) {
+    const std::size_t end = std::min(blanks ? line.find_first_of(kBlanks, at) : line.find(separator, at), line.size());
     fields.push_back(line.substr(at, end - at));
     if (end == line.size()) break;
-    at = separator == ' ' ? line.find_first_not_of(kBlanks, end) : end + 1;
+    at = blanks ? line.find_first_not_of(kBlanks, end) : end + separator.size();
   }
   if (which == 0) return std::string(line);
   const std::int64_t index = which < 0 ? static_cast<std::int64_t>(fields.size()) : which;
@@ -196,14 +196,46 @@ std::string awk_field(std::string_view line, char separator, std::int64_t which)
   return there ? std::string(fields[static_cast<std::size_t>(index) - 1]) : which < 0 ? std::string(line) : "";
 }
 
-// '{print $N}' and '{print $NF}', behind -F and NR==N.
+// Lines that match, or with -v those that do not; none where a word of it is not followed, or no line is left.
+std::optional<std::string> of_grep(const std::vector<std::string>& words, std::string_view input) {
+  constexpr std::size_t kLongestPattern = 64;
+  std::string pattern;
+  bool inverts = false;
+  int flags = REG_NOSUB;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool option = words[i].size() > 1 && words[i][0] == '-' && pattern.empty();
+    if (!option && !pattern.empty()) return std::nullopt;
+    if (!option) pattern = words[i];
+    for (std::size_t k = 1; option && k < words[i].size(); ++k) {
+      const char letter = words[i][k];
+      if (letter != 'v' && letter != 'E' && letter != 'i' && letter != 'e') return std::nullopt;
+      inverts = inverts || letter == 'v';
+      if (letter == 'E') flags |= REG_EXTENDED;
+      if (letter == 'i') flags |= REG_ICASE;
+    }
+  }
+  regex_t compiled;
+  const bool small = !pattern.empty() && pattern.size() <= kLongestPattern && pattern.find('{') == std::string::npos &&
+                     pattern.find(")*") == std::string::npos && pattern.find(")+") == std::string::npos;
+  if (!small || input.size() > limits::kPrintBytes || regcomp(&compiled, pattern.c_str(), flags) != 0)
+    return std::nullopt;
+  std::string out;
+  for (const std::string_view line : lines_of(input)) {
+    const bool matches = regexec(&compiled, std::string(line).c_str(), 0, nullptr, 0) == 0;
+    if (matches != inverts) out += std::string(line) + "\n";
+  }
+  regfree(&compiled);
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// '{print $N}' and '{print $NF}', behind -F, NR==N and /PATTERN/.
 std::optional<std::string> of_awk(const std::vector<std::string>& words, std::string_view input) {
-  char separator = ' ';
+  std::string separator = " ";
   std::size_t program = 1;
   if (words.size() > 2 && words[1].starts_with("-F")) {
-    const std::string given = words[1].size() > 2 ? words[1].substr(2) : words[2];
-    if (given.size() != 1 || given == "\\" || given == " " || given == "t") return std::nullopt;
-    separator = given[0];
+    separator = words[1].size() > 2 ? words[1].substr(2) : words[2];
+    const bool sign = separator.size() > 1 && separator.find_first_of("\\.[]()*+?{}|^$") != std::string::npos;
+    if (separator.empty() || separator == "\\" || separator == " " || separator == "t" || sign) return std::nullopt;
     program = words[1].size() > 2 ? 2 : 3;
   }
   if (program + 1 != words.size()) return std::nullopt;
@@ -216,13 +248,27 @@ std::optional<std::string> of_awk(const std::vector<std::string>& words, std::st
     text.erase(0, brace);
     if (only < 1) return std::nullopt;
   }
+  std::string pattern;
+  if (text.starts_with('/')) {
+    const auto end = words[program].find('/', words[program].find('/') + 1);
+    const auto begin = words[program].find('/') + 1;
+    if (end == std::string::npos || words[program].find('/', end + 1) != std::string::npos) return std::nullopt;
+    pattern = words[program].substr(begin, end - begin);
+    text.erase(0, std::min(text.find('{'), text.size()));
+  }
   if (!text.starts_with("{print$") || !text.ends_with('}')) return std::nullopt;
   const std::string field = text.substr(7, text.size() - 8);
   const auto which = field == "NF" ? std::optional<std::int64_t>(-1) : number(field);
   if (!which || (*which < 0 && field != "NF")) return std::nullopt;
   std::string out;
   std::int64_t line_number = 0;
-  for (const std::string_view line : lines_of(input)) {
+  std::string lines(input);
+  if (!pattern.empty()) {
+    const auto matching = of_grep({"grep", "-E", pattern}, input);
+    if (!matching) return std::nullopt;
+    lines = *matching;
+  }
+  for (const std::string_view line : lines_of(lines)) {
     if (++line_number == only || only == 0) out += awk_field(line, separator, *which) + "\n";
   }
   return out;
@@ -304,38 +350,6 @@ std::optional<std::string> of_wc(const std::vector<std::string>& words, std::str
     inside = !blank;
   }
   return std::to_string(count) + "\n";
-}
-
-// Lines that match, or with -v those that do not; none where a word of it is not followed, or no line is left.
-std::optional<std::string> of_grep(const std::vector<std::string>& words, std::string_view input) {
-  constexpr std::size_t kLongestPattern = 64;
-  std::string pattern;
-  bool inverts = false;
-  int flags = REG_NOSUB;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const bool option = words[i].size() > 1 && words[i][0] == '-' && pattern.empty();
-    if (!option && !pattern.empty()) return std::nullopt;
-    if (!option) pattern = words[i];
-    for (std::size_t k = 1; option && k < words[i].size(); ++k) {
-      const char letter = words[i][k];
-      if (letter != 'v' && letter != 'E' && letter != 'i' && letter != 'e') return std::nullopt;
-      inverts = inverts || letter == 'v';
-      if (letter == 'E') flags |= REG_EXTENDED;
-      if (letter == 'i') flags |= REG_ICASE;
-    }
-  }
-  regex_t compiled;
-  const bool small = !pattern.empty() && pattern.size() <= kLongestPattern &&
-                     pattern.find_first_of("{(") == std::string::npos && pattern.find("\\{") == std::string::npos;
-  if (!small || input.size() > limits::kPrintBytes || regcomp(&compiled, pattern.c_str(), flags) != 0)
-    return std::nullopt;
-  std::string out;
-  for (const std::string_view line : lines_of(input)) {
-    const bool matches = regexec(&compiled, std::string(line).c_str(), 0, nullptr, 0) == 0;
-    if (matches != inverts) out += std::string(line) + "\n";
-  }
-  regfree(&compiled);
-  return out.empty() ? std::nullopt : std::optional(out);
 }
 
 // xargs without a command: its words on one line. None where quotes are among them.

@@ -3,6 +3,7 @@
 #include "src/sources/shell.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,11 +48,14 @@ std::size_t behind_variable(std::string_view text, std::size_t i, Interpolation 
 
 namespace {
 
-// Whether a script that goes through its arguments comes to a launch where it has none; `*) usage; exit 1` ends others.
-bool launches_without_arguments(const ShellText& script, std::string_view pasted, const ShellStart& start) {
-  const auto holds = [&](std::string_view text) { return script.text.find(text) != std::string::npos; };
-  if (start.arguments_known || !(holds("shift") || holds("getopts") || holds("$@"))) return true;
-  ShellBudget budget;
+// Whether a script that asks for arguments and variables comes to a launch where nobody gives one; `usage; exit 1` ends
+// others.
+bool launches_without_any(const ShellText& script, std::string_view pasted, const ShellStart& start) {
+  constexpr std::array<std::string_view, 8> kAsks = {"shift", "getopt", "\"$@\"", "[ ", "[[ ", "test ", "case ", "(("};
+  const bool asks =
+      std::ranges::any_of(kAsks, [&](std::string_view text) { return script.text.find(text) != script.text.npos; });
+  if (!asks) return true;
+  ShellBudget budget{.steps = limits::kShellProbeSteps};
   ShellStart probe = start;
   probe.trail = nullptr;
   probe.wants_environment = [](const ShellCommand&) { return false; };
@@ -63,14 +67,14 @@ bool launches_without_arguments(const ShellText& script, std::string_view pasted
            (std::ranges::any_of(c.words, names) || std::ranges::any_of(c.input, names) || (c.file && names(*c.file))));
   };
   ShellEvaluator evaluator(script, pasted, probe, budget);
-  return !evaluator.run() || any;
+  return evaluator.run() && any;
 }
 
 }  // namespace
 
 Result<std::vector<ShellNote>> follow_shell(const ShellText& script, std::string_view pasted, const ShellStart& given) {
   ShellStart start = given;
-  start.may_have_none = launches_without_arguments(script, pasted, given);
+  start.nothing_given = launches_without_any(script, pasted, given);
   if (const auto nul = script.text.find('\0'); nul != std::string::npos) {
     const LineColumn at = line_column(pasted, script.origin.empty() ? nul : script.origin[nul]);
     return failure("the command holds a NUL byte", fmt::format("{}:{}", at.line, at.column));

@@ -20,6 +20,20 @@ void ShellState::set(const std::string& name, ShellValue value) {
   variables[name].value = std::make_shared<const ShellValue>(std::move(value));
 }
 
+ShellState ShellState::after_a_turn(const ShellState& turn) const {
+  ShellState out = *this;
+  if (!out.others) out.others = turn.others;
+  if (turn.moved && !out.moved) out.folder.reset();
+  if (out.folder && (!turn.folder || !same_text(*out.folder, *turn.folder))) out.folder.reset();
+  out.moved = out.moved || turn.moved;
+  out.touched.insert(turn.touched.begin(), turn.touched.end());
+  std::erase_if(out.files, [&](const auto& file) {
+    const auto it = turn.files.find(file.first);
+    return it == turn.files.end() || !same_text(it->second, file.second);
+  });
+  return out;
+}
+
 namespace {
 
 bool known_up_to(const ShellText& text, std::size_t end) {
@@ -128,6 +142,7 @@ ShellState joined(const ShellState& a, const ShellState& b,
   if (!same_folder) out.folder.reset();
   if (a.pushed.size() != b.pushed.size() || !same_folder) out.pushed.clear();
   out.exits_on_error = a.exits_on_error && b.exits_on_error;
+  out.exits_on_unset = a.exits_on_unset || b.exits_on_unset;
   if (a.fails != b.fails) out.fails.reset();
   return out;
 }

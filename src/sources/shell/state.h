@@ -55,6 +55,7 @@ struct ShellState {
   bool goes_on = false;            // continue
   std::optional<bool> fails = {};  // what return said
   bool exits_on_error = false;     // set -e
+  bool exits_on_unset = false;     // set -u
   // What may have ended the text before this point, and by how many functions around: 0 ends it all. `end` is what
   // did, where it has ended.
   std::map<std::string, std::size_t> may_end = {};
@@ -63,6 +64,8 @@ struct ShellState {
 
   [[nodiscard]] const ShellValue* find(const std::string& name) const;
   void set(const std::string& name, ShellValue value);
+  // What a turn that left `turn` behind, and that may not have run, leaves of this beside its variables.
+  [[nodiscard]] ShellState after_a_turn(const ShellState& turn) const;
 };
 
 // What is known where two ways meet: `message(name)` says why a variable that they do not share is unknown.

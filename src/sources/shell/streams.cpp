@@ -176,6 +176,7 @@ std::optional<ShellText> ShellEvaluator::printed_of(const ShellCommand& command)
     append(*text, {"\n", {place}, {}});
     return text;
   }
+  if (program == "getopt" && command.words.back().text == "--") return placed(" --\n");  // no argument
   if (auto text = printed_with_holes(command.words)) return text;
   std::vector<ShellWord> all = command.words;
   if (!input && all.size() > 1 && reads_files(program)) {
