@@ -476,6 +476,12 @@ Val Follower::instance_attribute(const Val& base, const std::string& name, const
   return unclear(e);
 }
 
+// Actors and deployments: f.remote(…) and D.bind(…) are calls that Ray's workers make.
+static bool handed_to_ray(const Object* object, std::string_view name) {
+  const std::string& by = object->altered;
+  return (name == "remote" || name == "bind") && (by.starts_with("ray.remote") || by.starts_with("serve.deployment"));
+}
+
 Val Follower::attribute(const Val& base, const std::string& name, const Expr& e) {
   switch (base.kind) {
     case Val::Kind::kInstance:
@@ -484,6 +490,7 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       if (name == "__name__") return text(base.object->name, e.begin);
       bool open = false;
       const Val* member = class_member(base.object, name, open);
+      if (member == nullptr && handed_to_ray(base.object, name)) return base;
       if (member == nullptr) return unclear(e);
       const bool enumerated = std::any_of(base.object->bases.begin(), base.object->bases.end(),
                                           [](const Object* one) { return one->name.ends_with("Enum"); });
@@ -520,6 +527,8 @@ Val Follower::attribute(const Val& base, const std::string& name, const Expr& e)
       const auto it = base.object->now.names.find(name);
       if (it != base.object->now.names.end()) return it->second;
       if (name == "__name__") return text(base.object->name, e.begin);
+      if (handed_to_ray(base.object, name) || (base.object->of != nullptr && handed_to_ray(base.object->of, name)))
+        return base;
       return method("function." + name, base);
     }
     default:

@@ -185,7 +185,15 @@ void Follower::line_magic(const std::string& magic, const ShellText& line, std::
 }
 
 void Follower::cell_magic(const std::string& magic, const ShellText& line, const Val& cell, Arguments& a) {
-  if (runs_scripts(magic, line.text)) return start_shell(cell, a);
+  if (runs_scripts(magic, line.text)) {
+    const auto words = line.text.find("-s ");  // what the script gets as its arguments
+    if (words == std::string::npos || !cell.is(Kind::kText)) return start_shell(cell, a);
+    ShellText script{"set -- ", std::vector<std::size_t>(7, a.at), {}};
+    append(script, tail(line, words + 3));
+    append(script, {"\n", {a.at}, {}});
+    append(script, *cell.text);
+    return start_shell(text(std::move(script)), a);
+  }
   constexpr std::string_view kShown = " html markdown latex javascript js svg writefile file ";
   const bool shows = kShown.find(" " + magic + " ") != std::string_view::npos;
   if (cell.is(Kind::kText) && shows) finder_.account(*cell.text);

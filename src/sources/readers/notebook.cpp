@@ -26,6 +26,19 @@ std::string label(std::size_t number) { return fmt::format("cell {}", number); }
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
+// A cell of one line that begins with the name of a magic, which may stand without its sign there and nowhere else.
+bool is_bare_magic(std::string_view text) {
+  constexpr auto kNames = std::to_array<std::string_view>({"pip", "conda", "mamba", "uv",  "cd",   "ls",      "ll",
+                                                           "pwd", "mkdir", "rmdir", "cat", "cp",   "mv",      "rm",
+                                                           "man", "less",  "more",  "who", "whos", "load_ext"});
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const std::string_view word = text.substr(0, text.find(' '));
+  const std::string_view rest = text.substr(std::min(word.size() + 1, text.size()));
+  const bool operates = !rest.empty() && std::string_view("=(.,[+*/%<>!&|^").find(rest.front()) != rest.npos &&
+                        !rest.starts_with("./") && !rest.starts_with("..") && !rest.starts_with('/');
+  return text.find('\n') == text.npos && std::ranges::find(kNames, word) != kNames.end() && !operates;
+}
+
 // What a cell's first line makes of it: "%%bash" and its kin.
 struct Magic {
   std::string word;
@@ -114,7 +127,10 @@ class Notebook {
       return true;
     }
     const std::size_t from = program_.text.size();
-    lines_of(text);
+    if (is_bare_magic(text.text))
+      put("pass\n", text);
+    else
+      lines_of(text);
     check_cell(from, text, cell.number);
     return true;
   }
@@ -194,6 +210,8 @@ class Notebook {
     const std::string magic = s.substr(word, blank - word);
     const ShellText rest = tail(line, std::min(blank + 1, s.size()));
     const bool timing = magic == "time" || magic == "timeit";
+    const bool again = !rest.text.empty() && (rest.text.front() == '!' || rest.text.front() == '%');
+    if (timing && again) return put_call(rest, assigned);
     if (timing && !rest.text.empty() && rest.text.front() != '-') return append(program_, rest);
     put("get_ipython().run_line_magic(", line);
     put_quoted(at_place_of(magic, line));
