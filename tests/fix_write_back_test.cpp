@@ -144,6 +144,19 @@ TEST(CheckFix, LeavesTypedArgumentsToTheUser) {
   EXPECT_THAT(run.out, HasSubstr("python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --tp 4"));
 }
 
+TEST(CheckFix, SendsToTheScriptThatAnImageCopies) {
+  const TemporaryDirectory dir;
+  dir.file("start.sh",
+           "#!/bin/bash\nexec python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --device xpu --tp 3 "
+           "--page-size 7\n");
+  const std::string image =
+      dir.file("Dockerfile", "FROM lmsysorg/sglang:v0.5.20-xpu\nCOPY start.sh /start.sh\nENTRYPOINT [\"/start.sh\"]\n");
+  const ToolRun run = run_tool({"check", "--no-kernel", "--command-file", image, "--fix"});
+  EXPECT_THAT(run.out, HasSubstr("Fix not written: line 2 only names where these arguments are written, in another "
+                                 "file or in a variable: change them there"))
+      << run.err;
+}
+
 TEST(CheckFix, RefusesAWordThatAVariableGave) {
   const TemporaryDirectory dir;
   const std::string text = "TP=8\npython -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct $ARGS\n";

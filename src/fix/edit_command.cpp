@@ -3,6 +3,8 @@
 #include <cctype>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "src/fix/write_back.h"
 #include "src/base/shell_words.h"
 
@@ -126,6 +128,25 @@ std::vector<Splice> splices_of(const std::string& text, const std::vector<TextSp
 
 }  // namespace
 
+namespace {
+
+// Whether this argument has its place together with others: all of them are what one word of the text brings, a
+// variable or the name of another file.
+bool is_brought(const std::vector<TextSpan>& spans, std::size_t argument) {
+  const auto same = [&](const TextSpan& s) { return s.begin == spans[argument].begin && s.end > s.begin; };
+  return std::ranges::count_if(spans, same) > 1;
+}
+
+Error brought_from_elsewhere(const std::string& text, std::size_t at) {
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  return Error{
+      fmt::format("line {} only names where these arguments are written, in another file or in a variable: "
+                  "change them there; the command stands above",
+                  line)};
+}
+
+}  // namespace
+
 Result<std::string> edit_command(const std::string& text, const std::vector<TextSpan>& spans, const CheckedFix& fix) {
   std::vector<Splice> splices;
   std::string added;
@@ -135,7 +156,13 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
     if (c.kind == ArgumentChange::Kind::kUnset) {
       return failure("the variable " + c.before.front() + " is not set by an argument; unset it where it is set");
     }
-    if (c.kind == ArgumentChange::Kind::kAdd) {
+    const bool adds = c.kind == ArgumentChange::Kind::kAdd;
+    const std::size_t place = adds ? 0 : static_cast<std::size_t>(std::max(c.where.argv_index, 0));
+    // Behind a variable of several words there is room for one more.
+    const bool has_place = adds && !spans.empty() && spans.front().begin != spans.back().begin;
+    if (place < spans.size() && !has_place && is_brought(spans, place))
+      return tl::make_unexpected(brought_from_elsewhere(text, spans[place].begin));
+    if (adds) {
       if (const auto item = spans.empty() ? std::nullopt : bracketed(text, spans.back())) {
         added_items += ", " + in_brackets(c.after);
         continue;
@@ -162,7 +189,7 @@ Result<std::string> edit_command(const std::string& text, const std::vector<Text
   std::string out = text;
   std::size_t limit = text.size();
   for (const Splice& s : splices) {
-    if (s.end > limit) return failure("one word of the text gives several arguments");
+    if (s.end > limit) return tl::make_unexpected(brought_from_elsewhere(text, s.begin));
     out.replace(s.begin, s.end - s.begin, s.text);
     limit = s.begin;
   }
