@@ -19,7 +19,7 @@ import facts
 
 # Of the machine that the launches were recorded on: with --device cpu the memory share follows from it.
 HOST_MEMORY = "24105MiB"
-COMPARED = {"usage": ["kind", "flag"], "error": ["stage", "exception", "function"],
+COMPARED = {"usage": ["kind", "flag", "warnings"], "error": ["stage", "exception", "function", "warnings"],
             "ok": ["resolved", "trace", "writes", "warnings", "unmodelled"]}
 
 

@@ -31,9 +31,10 @@ void assign_mla_context_parallelism(Resolution& r) {
 }
 
 void adjust_deepseek_family(Resolution& r, const ModelFacts& model) {
+  const Field prefill_cp = r.since(v0_5(14)) ? Field::enable_prefill_cp : Field::enable_prefill_context_parallel;
   if (uses_sparse_mla(model, r.release())) {
     adjust_for_sparse_attention(r, model);
-  } else if (r.since(v0_5(13)) && r.on(Field::enable_prefill_context_parallel) && model.is_mla()) {
+  } else if (r.since(v0_5(13)) && r.on(prefill_cp) && model.is_mla()) {
     assign_mla_context_parallelism(r);
   }
 }
