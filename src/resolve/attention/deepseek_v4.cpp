@@ -25,7 +25,6 @@ void resolve_kv_cache_dtype(Resolution& r) {
     dtype = "fp8_e4m3";
     r.warn(kPass, "the KV cache of DeepSeek V4 is fp8_e4m3");
   }
-  if (r.is(Field::device, "npu")) dtype = "bfloat16";
   r.require(is_text(dtype, "fp8_e4m3") || is_text(dtype, "bfloat16"), kPass,
             "the KV cache of DeepSeek V4 is fp8_e4m3 or bfloat16");
   if (dtype != r[Field::kv_cache_dtype]) r.declare(kPass, {{Field::kv_cache_dtype, dtype}});

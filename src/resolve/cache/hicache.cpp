@@ -55,10 +55,7 @@ bool resolve_io_for_fa3_decode(Resolution& r) {
 
 void validate_host_memory_mode(Resolution& r) {
   const std::string function = "validate_hicache_host_memory_mode";
-  const bool decodes = r.is(Field::disaggregation_mode, "decode");
-  if (r.integer(Field::hicache_size) <= 0 && r.none(Field::hicache_ratio) && !decodes) {
-    r.refuse(RF::kOther, "ValueError", function, "the host pool has no size: give --hicache-size or --hicache-ratio");
-  }
+  // Upstream's check that the host pool has a size never fires: handle_hicache_ratio_default gave it a ratio.
   if (r.is(Field::hicache_host_memory_mode, "cache")) return;
   if (r.none(Field::hicache_storage_backend)) {
     r.refuse(RF::kOther, "ValueError", function,
@@ -70,7 +67,7 @@ void validate_host_memory_mode(Resolution& r) {
   if (r.is(Field::hicache_write_policy, "write_back")) {
     r.declare("_validate_hicache_host_memory_mode", {{Field::hicache_write_policy, "write_through"}});
   }
-  if (decodes) {
+  if (r.is(Field::disaggregation_mode, "decode")) {
     r.refuse(RF::kOther, "ValueError", function,
              "--hicache-host-memory-mode buffer_only does not run on a PD decode server");
   }

@@ -1,7 +1,8 @@
 // The unified memory pool and its page-major layout: which backends and features they go with.
 //
 // Source: handle_unified_memory_pool and handle_page_major_kv_layout in arg_groups/kv_cache_hook.py (0.5.20 and later).
-// Backends here are often NVIDIA's; on XPU triton is what remains. Tested by tests/resolve_memory_test.cpp.
+// Backends here are often NVIDIA's; on XPU triton is what remains. Those that no phase has any more when this runs
+// (attention_checks.cpp refuses cutedsl_mla and trtllm_mha) stand in no list. Tested by tests/resolve_memory_test.cpp.
 #include <set>
 
 #include <fmt/format.h>
@@ -18,8 +19,7 @@ using Names = std::set<std::string_view>;
 constexpr std::string_view kPool = "handle_unified_memory_pool";
 
 const Names& audited_for_mla() {
-  static const Names kNames = {"triton",   "trtllm_mla", "cutedsl_mla", "tokenspeed_mla",
-                               "flashmla", "flashinfer", "fa3"};
+  static const Names kNames = {"triton", "trtllm_mla", "tokenspeed_mla", "flashmla", "flashinfer", "fa3"};
   return kNames;
 }
 
@@ -90,7 +90,7 @@ void check_dspark_alone(Resolution& r) {
   r.require(r.is(Field::speculative_algorithm, "DSPARK"), kPool, "--enable-unified-memory supports DSPARK only");
   const Value& topk = r[Field::speculative_eagle_topk];
   r.require(topk.is_none() || topk == Value(1), kPool, "--enable-unified-memory needs --speculative-eagle-topk 1");
-  r.require(backends_within(r, {"triton", "trtllm_mla", "cutedsl_mla", "tokenspeed_mla"}), kPool,
+  r.require(backends_within(r, {"triton", "trtllm_mla", "tokenspeed_mla"}), kPool,
             "DSPARK in the unified pool cannot verify on this attention backend; triton can");
 }
 
@@ -136,7 +136,7 @@ void check_dcp(Resolution& r) {
   r.require(!r.model().is_hybrid_swa, function, "the unified pool with --dcp-size above 1 does not support hybrid SWA");
   r.require(r.is(Field::disaggregation_mode, "null"), function,
             "the unified pool with --dcp-size above 1 does not run in a PD deployment");
-  r.require(backends_within(r, {"flashinfer", "trtllm_mla", "cutedsl_mla", "tokenspeed_mla"}), function,
+  r.require(backends_within(r, {"flashinfer", "trtllm_mla", "tokenspeed_mla"}), function,
             "the unified pool with --dcp-size above 1 does not support this attention backend");
 }
 
@@ -162,11 +162,11 @@ void drop_full_prefill_graph(Resolution& r) {
 Names page_major_backends(Resolution& r) {
   if (r.before(v0_5(19))) {
     if (r.before(v0_5(17)) || !r.on(Field::enable_unified_memory) || !use_mla(r)) return {"triton"};
-    return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "tokenspeed_mla"};
+    return {"triton", "fa3", "trtllm_mla", "flashinfer", "tokenspeed_mla"};
   }
-  if (use_mla(r)) return {"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "tokenspeed_mla", "flashmla"};
+  if (use_mla(r)) return {"triton", "fa3", "trtllm_mla", "flashinfer", "tokenspeed_mla", "flashmla"};
   if (has_asymmetric_kv(r.model())) return {"triton", "fa3", "fa4"};
-  return {"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"};
+  return {"triton", "fa3", "fa4", "flashinfer"};
 }
 
 void require_triton_states(Resolution& r, std::string_view function) {
@@ -222,10 +222,6 @@ void handle_unified_memory_pool(Resolution& r) {
   check_other_caches(r);
   check_dcp(r);
   drop_full_prefill_graph(r);
-  if (r.release() == v0_5(22) && is_text(attention_backends(r).decode, "trtllm_mha")) {
-    r.require(graph_backend_is(r, kDecode, "disabled"), kPool,
-              "the unified pool does not capture decode graphs of trtllm_mha");
-  }
 }
 
 }  // namespace preflight::resolve

@@ -18,12 +18,11 @@ void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
 }
 
 void check_placement(Resolution& r) {
-  const std::string device = r.text(Field::device);
+  const std::string device = r.text(Field::device);  // npu, which upstream exempts, is refused long before
   const bool cuda = device.starts_with("cuda");
-  const bool npu = device == "npu";
-  const bool runs = cuda || (npu && r.since(v0_5(17))) || (device == "xpu" && r.since(v0_5(20)));
+  const bool runs = cuda || (device == "xpu" && r.since(v0_5(20)));
   if (r.since(v0_5(16)) && !runs) refuse(r, "DFLASH does not run on device " + device, RF::kAlgorithmForOthers);
-  if (attn_dp_enabled(r) && (r.before(v0_5(20)) || !npu)) {
+  if (attn_dp_enabled(r)) {
     if (r.before(v0_5(23))) refuse(r, "DFLASH does not work with data-parallel attention");
     if (!cuda) refuse(r, "DFLASH with data-parallel attention needs CUDA");
     if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DFLASH with data-parallel attention needs --enable-dp-lm-head");

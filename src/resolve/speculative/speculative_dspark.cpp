@@ -16,22 +16,22 @@ void refuse(Resolution& r, std::string message, RF rule = RF::kOther) {
   r.refuse(rule, "ValueError", std::string(kStep), std::move(message));
 }
 
-// Data-parallel attention narrows what DSPARK works with (Ascend devices are exempt from most of it).
-void check_data_parallel(Resolution& r, bool npu) {
+// Data-parallel attention narrows what DSPARK works with (Ascend devices, exempt from most of it, are refused before).
+void check_data_parallel(Resolution& r) {
   if (r.integer(Field::attn_dp_size) <= 1) return;
   if (!r.on(Field::enable_dp_lm_head)) refuse(r, "DSPARK with data-parallel attention needs --enable-dp-lm-head");
   const bool exchanges = r.one_of(Field::moe_a2a_backend, {"none", "megamoe"}) ||
                          (r.since(v0_5(21)) && r.is(Field::moe_a2a_backend, "mori"));
-  if (!npu && !exchanges) {
+  if (!exchanges) {
     refuse(r, "DSPARK with data-parallel attention works with --moe-a2a-backend none, megamoe or mori");
   }
   const bool needs_static = !r.is(Field::moe_a2a_backend, "none") ||
                             (r.since(v0_5(22)) && r.env_bool("SGLANG_ENABLE_DP_SPEC_PREFILL_COORDINATION", false));
-  if (!npu && needs_static && ragged_verify_mode(r) != RaggedVerify::kStatic) {
+  if (needs_static && ragged_verify_mode(r) != RaggedVerify::kStatic) {
     refuse(r, "DSPARK with expert exchange or prefill coordination needs SGLANG_RAGGED_VERIFY_MODE=static");
   }
   if (r.integer(Field::attn_cp_size) > 1) refuse(r, "DSPARK has no context parallelism under data parallelism");
-  if (!npu && !r.none(Field::speculative_moe_a2a_backend) &&
+  if (!r.none(Field::speculative_moe_a2a_backend) &&
       r[Field::speculative_moe_a2a_backend] != r[Field::moe_a2a_backend]) {
     refuse(r, "DSPARK ignores --speculative-moe-a2a-backend: it must equal --moe-a2a-backend");
   }
@@ -39,12 +39,11 @@ void check_data_parallel(Resolution& r, bool npu) {
 
 void check_placement(Resolution& r) {
   const std::string device = r.text(Field::device);
-  const bool npu = device.starts_with("npu");
   const bool xpu = r.since(v0_5(23)) && device.starts_with("xpu");
-  if (!device.starts_with("cuda") && !npu && !xpu) {
+  if (!device.starts_with("cuda") && !xpu) {
     refuse(r, "DSPARK does not run on device " + device, RF::kAlgorithmForOthers);
   }
-  check_data_parallel(r, npu);
+  check_data_parallel(r);
   const bool prefills = r.since(v0_5(21)) && r.is(Field::disaggregation_mode, "prefill");
   if (r.integer(Field::pp_size) != 1 && !prefills) {
     refuse(r, "DSPARK with pipeline parallelism works on prefill servers only");

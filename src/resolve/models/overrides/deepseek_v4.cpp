@@ -14,12 +14,7 @@ Overrides deepseek_v4_overrides(Resolution& r, const ModelFacts& model) {
   if (ratio == field_default(Field::swa_full_tokens_ratio, r.release()) && model.model_type != "deepseek_v41") {
     overrides.set(Field::swa_full_tokens_ratio, 0.1);
   }
-  const bool npu = r.is(Field::device, "npu");
-  if (npu) {
-    overrides.set(Field::prefill_attention_backend, "dsv4");
-    overrides.set(Field::decode_attention_backend, "dsv4");
-  }
-  overrides.set(Field::page_size, npu ? 128 : 256);
+  overrides.set(Field::page_size, 256);
   if (r.is(Field::moe_runner_backend, "auto") && has_hybrid_nvfp4_experts(model)) {
     overrides.set(Field::moe_runner_backend, "flashinfer_trtllm_routed");
   }
