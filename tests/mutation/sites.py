@@ -192,9 +192,10 @@ def instrument(path, values):
             new = f'mutation::element({site}, {was}, "\\001")'
         elif how == "doubles":
             new = f"mutation::element({site}, {was}, {was} * 2 + 1)"
-        else:
+        else:  # unaltered, it is the element before once more, which leaves its set here too
             last, other = how.removeprefix(", ").rsplit(", ", 1)
-            new = f", mutation::element({site}, {last}, {other})"
+            before = edits[-1][2] if edits and edits[-1][1] == start else last
+            new = f", mutation::element({site}, {before}, {other})"
         edits.append((start, end, new))
         line = text.count("\n", 0, start) + 1
         mutants += [Mutant(site, name, line, kind, shift, shown, releases) for shift, releases in ways]
