@@ -76,9 +76,8 @@ void check_eagle(Resolution& r) {
   r.require(draft_fits, kPool, "EAGLE in the unified pool cannot draft on this attention backend; triton can");
 }
 
-// _assert_spec_verify_backends
-void check_verify_backends(Resolution& r, Names allowed) {
-  if (r.integer(Field::dcp_size) > 1) allowed.erase("flashinfer");
+// _assert_spec_verify_backends. With --dcp-size above 1 no speculation comes this far (check_xpu_dcp).
+void check_verify_backends(Resolution& r, const Names& allowed) {
   r.require(backends_within(r, allowed), "_assert_spec_verify_backends",
             "speculative decoding in the unified pool cannot verify on this attention backend; triton can");
 }
@@ -108,7 +107,7 @@ void check_speculation(Resolution& r) {
   if (r.is(Field::speculative_algorithm, "DSPARK")) {
     Names allowed = audited_for_mla();
     if (r.since(v0_5(23))) allowed.insert("fa4");
-    check_verify_backends(r, std::move(allowed));
+    check_verify_backends(r, allowed);
   }
   if (r.is(Field::speculative_algorithm, "DFLASH")) check_verify_backends(r, audited_for_mha(r));
 }

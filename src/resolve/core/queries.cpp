@@ -78,7 +78,7 @@ Value device_memory_mib(const Resolution& r) {
 
 std::int64_t max_prefill_buffer_tokens(const Resolution& r) {
   const Value& size = r[Field::chunked_prefill_size];
-  const std::int64_t chunked = size.truthy() && size.as_int() > 0 ? size.as_int() : 0;
+  const std::int64_t chunked = size.is_none() ? 0 : std::max<std::int64_t>(size.as_int(), 0);
   if (!r.on(Field::enable_dynamic_chunking) || r.integer(Field::pp_size) <= 1 || chunked == 0) return chunked;
   // Pipeline parallelism with dynamic chunking probes at 1.25 chunks and may grow to max_prefill_tokens.
   const Value& most = r[Field::max_prefill_tokens];
@@ -87,7 +87,6 @@ std::int64_t max_prefill_buffer_tokens(const Resolution& r) {
 }
 
 bool mamba_extra_buffer(const Resolution& r) {
-  if (r.before(v0_5(14))) return r.one_of(Field::mamba_scheduler_strategy, {"extra_buffer", "extra_buffer_lazy"});
   return !r.on(Field::disable_radix_cache) &&
          r.one_of(Field::mamba_radix_cache_strategy, {"extra_buffer", "extra_buffer_lazy"});
 }

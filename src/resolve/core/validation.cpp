@@ -228,8 +228,8 @@ void check_communication(Resolution& r) {
   }
   const Value& thresholds = r[Field::gc_threshold];
   if (thresholds.truthy() && thresholds.as_list().size() > 3) refuse("--gc-threshold takes 1 to 3 integers.");
-  if (r.on(Field::kv_canary_sweep_interval) && r.number(Field::kv_canary_sweep_interval) > 0 &&
-      r.is(Field::kv_canary, "none")) {
+  const Value& sweep = r[Field::kv_canary_sweep_interval];
+  if (!sweep.is_none() && sweep.as_number() > 0 && r.is(Field::kv_canary, "none")) {
     refuse("--kv-canary-sweep-interval sweeps nothing without --kv-canary log or raise.");
   }
 }

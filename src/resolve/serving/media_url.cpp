@@ -63,7 +63,6 @@ std::string normal_domain(Resolution& r, const std::string& given) {
   if (domain.front() == '[' && domain.back() == ']') domain = domain.substr(1, domain.size() - 2);
   const std::string name(domain);
   in6_addr address{};
-  if (inet_pton(AF_INET, name.c_str(), &address) == 1) return name;
   const std::string numeric = name.substr(0, name.find('%'));
   const std::string zone = name.substr(numeric.size());
   if (zone != "%" && inet_pton(AF_INET6, numeric.c_str(), &address) == 1) return ipv6_text(address) + zone;

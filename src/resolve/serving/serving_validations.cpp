@@ -39,7 +39,7 @@ void check_optimistic_prefill(Resolution& r, std::string_view function) {
     r.warn(function, "Optimistic prefill is off: " + why);
     r.change(kSource, field, 0);
   };
-  const auto on = [&] { return r.on(field) && r.integer(field) > 0; };
+  const auto on = [&] { return !r.none(field) && r.integer(field) > 0; };
   if (on() && r.is(Field::disaggregation_mode, "prefill")) {
     if (r.integer(Field::pp_size) > 1) {
       disable("it does not work with pipeline parallelism.");

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kProvider = "_deepseek_family_overrides";
 
-void sparse_mla_decode_context_overrides(Resolution& r, Overrides& overrides) {
+// What upstream sets for those that pass is lost on XPU: check_xpu_dcp refuses MLA models with --dcp-size above 1.
+void check_sparse_mla_decode_context(Resolution& r) {
   if (r.integer(Field::dcp_size) <= 1) return;
   constexpr const char* kFunction = "_dsa_dcp_overrides";
   if (r.on(Field::enable_hisparse) || r.on(Field::enable_hierarchical_cache)) {
@@ -24,12 +25,6 @@ void sparse_mla_decode_context_overrides(Resolution& r, Overrides& overrides) {
   if (!r.none(Field::speculative_eagle_topk) && r[Field::speculative_eagle_topk] != Value(1)) {
     r.refuse(RF::kOther, "ValueError", kFunction,
              "decode context parallelism of sparse attention needs --speculative-eagle-topk 1");
-  }
-  for (const Field backend : {Field::dsa_prefill_backend, Field::dsa_decode_backend}) {
-    if (r.none(backend)) overrides.set(backend, "trtllm");
-  }
-  if (r.none(Field::dcp_replicate_q_proj) && r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"})) {
-    overrides.set(Field::dcp_replicate_q_proj, true);
   }
 }
 
@@ -71,7 +66,7 @@ Overrides deepseek_family_overrides(Resolution& r, const ModelFacts& model) {
   }
   Overrides overrides;
   if (uses_sparse_mla(model, r.release())) {
-    if (r.since(v0_5(22))) sparse_mla_decode_context_overrides(r, overrides);
+    if (r.since(v0_5(22))) check_sparse_mla_decode_context(r);
     if (is_attention_backend_not_set(r)) overrides.set(Field::attention_backend, "dsa");
     if (r.since(v0_5(20))) {
       overrides.set(Field::page_size, 128);

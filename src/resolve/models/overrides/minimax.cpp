@@ -21,15 +21,8 @@ Value m3_quant_method(const Resolution& r, const ModelFacts& model) {
   return nvfp4_experts ? Value("minimax_m3_nvfp4") : *method;
 }
 
-void nvfp4_overrides(Resolution& r, const ModelFacts& model, Overrides& overrides) {
-  if (!r.none(Field::speculative_algorithm) && !r.one_of(Field::speculative_algorithm, {"DSPARK", "DFLASH"})) {
-    r.refuse(RF::kOther, "ValueError", kProvider, "MiniMax M3.1 in NVFP4 drafts with DSPARK or DFLASH only");
-  }
-  if (!r.none(Field::speculative_algorithm)) {
-    if (model.architectures.front() != "MiniMaxM3SparseForConditionalGeneration") {
-      r.refuse(RF::kOther, "ValueError", kProvider,
-               "drafting for MiniMax M3.1 in NVFP4 needs its vision-language architecture");
-    }
+void nvfp4_overrides(Resolution& r, Overrides& overrides) {
+  if (!r.none(Field::speculative_algorithm)) {  // upstream asks for the algorithm and the architecture before
     r.refuse(RF::kOther, "ValueError", kProvider,
              "drafting for MiniMax M3.1 in NVFP4 needs an NVIDIA Blackwell device");
   }
@@ -59,7 +52,7 @@ Overrides minimax_m3_overrides(Resolution& r, const ModelFacts& model) {
     quantization = method;
   }
   if (is_text(quantization, "minimax_m3_nvfp4")) {
-    nvfp4_overrides(r, model, overrides);
+    nvfp4_overrides(r, overrides);
     return overrides;
   }
   if (r.is(Field::kv_cache_dtype, "fp8_e5m2")) {
