@@ -130,6 +130,7 @@ void check_other_caches(Resolution& r) {
 
 void check_dcp(Resolution& r) {
   if (r.integer(Field::dcp_size) <= 1) return;
+  r.require(r.since(v0_5(20)), kPool, "--enable-unified-memory does not go with --dcp-size above 1 in this release");
   const std::string_view function = "_validate_unified_memory_dcp";
   r.require(use_mla(r), function, "the unified pool with --dcp-size above 1 supports MLA models only");
   r.require(!r.model().is_hybrid_swa, function, "the unified pool with --dcp-size above 1 does not support hybrid SWA");

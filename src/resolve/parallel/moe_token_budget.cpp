@@ -76,7 +76,8 @@ void validate_cutedsl(Resolution& r) {
   const std::int64_t per_request = drafts ? r.integer(Field::speculative_num_draft_tokens) : 1;
   required =
       std::max(required, (by_config ? setting(kDecode, "max_bs") : or_zero(Field::cuda_graph_max_bs)) * per_request);
-  const std::int64_t per_rank = r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024);
+  std::int64_t per_rank = r.env_int("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024);
+  if (per_rank == 0 && r.since(v0_5(17))) per_rank = 1024;  // "or 1024"
   if (per_rank * r.integer(Field::ep_size) < required) {
     r.refuse(RF::kOther, "ValueError", "validate_cutedsl_a2a_token_budget",
              "the largest forward pass is above SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK times --ep-size");
