@@ -153,7 +153,7 @@ double flex_mask_bytes(std::int64_t tokens) {
 std::optional<Finding> flex_mask_too_large(const LaunchFacts& f) {
   const auto fraction = f.static_share();
   const std::int64_t context = f.model().context_len;
-  if (!f.is(Field::device, "xpu") || !f.prefill_on(kFlex) || !fraction || context <= 0) return std::nullopt;
+  if (!f.is(Field::device, "xpu") || !f.prefill_on(kFlex) || !fraction) return std::nullopt;
   const double left = static_cast<double>(f.device().memory_mib) * 1024 * 1024 * (1 - *fraction);
   if (flex_mask_bytes(context) <= left) return std::nullopt;
   const std::int64_t longest =

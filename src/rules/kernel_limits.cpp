@@ -1,6 +1,4 @@
 // AT: preconditions of the ordinary (not MLA) attention kernel behind intel_xpu. SGLang checks none of them.
-#include <bit>
-
 #include <fmt/format.h>
 
 #include "preflight/sizing.h"
@@ -26,13 +24,12 @@ std::optional<Finding> head_size(const LaunchFacts& f) {
 
 std::optional<Finding> group_size(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
-  if (!f.ordinary_attention_on_xpu() || m.num_attention_heads <= 0 || total_kv_heads(m) <= 0) return std::nullopt;
+  if (!f.ordinary_attention_on_xpu() || total_kv_heads(m) <= 0) return std::nullopt;
   const std::int64_t atp = f.attention_tp();
   const std::int64_t q = m.num_attention_heads / atp;
   const std::int64_t kv = m.num_kv_heads_per_rank(atp);
-  if (q <= 0) return std::nullopt;
   const std::int64_t group = (q / kv) * std::max<std::int64_t>(1, f.dcp());
-  if (std::bit_ceil(static_cast<std::uint64_t>(group)) <= 16) return std::nullopt;
+  if (group <= 16) return std::nullopt;
   return Finding{.message = fmt::format("{} query heads share one key/value head on each rank; the kernel takes up to "
                                         "16",
                                         group)};

@@ -50,7 +50,7 @@ std::optional<Finding> chunk_over_pages(const LaunchFacts& f) {
 std::optional<Finding> chunk_of_short_batches(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
   const std::int64_t chunk = m.attention_chunk_size.value_or(0);
-  if (!m.is_local_attention_model || chunk <= 0 || !f.uses_xpu() || f.page_size() <= 1) return std::nullopt;
+  if (!m.is_local_attention_model || !f.uses_xpu() || f.page_size() <= 1) return std::nullopt;
   const std::int64_t page = f.page_size();
   const std::int64_t example = 3 * page + page / 2;
   if (example >= chunk) return std::nullopt;

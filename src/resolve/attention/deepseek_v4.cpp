@@ -178,10 +178,7 @@ void validate_deepseek_v4_cp(Resolution& r) {
     return;
   }
   if (!r.on(Field::enable_prefill_cp)) return;
-  if (!r.one_of(Field::cp_strategy, {"interleave", "zigzag"})) {
-    r.refuse(RF::kOther, "ValueError", kContext, "DeepSeek V4 needs --cp-strategy interleave");
-  }
-  if (r.is(Field::cp_strategy, "zigzag")) {
+  if (!r.is(Field::cp_strategy, "interleave")) {
     r.refuse(RF::kOther, "ValueError", kContext,
              "DeepSeek V4 splits prefill with --cp-strategy interleave; zigzag is for Ascend");
   }

@@ -85,16 +85,11 @@ void check_attention_backend(Resolution& r) {
 }
 
 void check_deepseek_backend(Resolution& r) {
-  const bool takes_fa4 = r.since(v0_5(17));
   const bool fits = r.one_of(Field::attention_backend, {"fa3", "triton"}) ||
-                    (takes_fa4 && r.one_of(Field::attention_backend, {"ascend", "fa4"}));
+                    (r.since(v0_5(17)) && r.is(Field::attention_backend, "ascend"));
   if (!fits) {
     r.refuse(RF::kDeterministicBackend, "ValueError", kSource,
-             "deterministic inference of DeepSeek models needs --attention-backend triton");
-  }
-  if (takes_fa4 && r.is(Field::attention_backend, "fa4")) {
-    r.refuse(RF::kDeterministicBackend, "ValueError", kSource,
-             "deterministic fa4 for DeepSeek models needs a Blackwell GPU");
+             "deterministic inference of DeepSeek models needs --attention-backend triton (fa4 a Blackwell GPU)");
   }
 }
 

@@ -44,7 +44,7 @@ Value device_memory_mib(const Resolution& r);
 // max_prefill_buffer_tokens: the largest prefill the scheduler may form.
 std::int64_t max_prefill_buffer_tokens(const Resolution& r);
 
-// mamba_extra_buffer_of: the mamba radix cache needs its extra buffer.
+// mamba_extra_buffer_of: the mamba radix cache needs its extra buffer. Asked since 0.5.14.
 bool mamba_extra_buffer(const Resolution& r);
 
 // cuda_graph_config (0.5.19 and later): a dict of two phases, each a dict of settings.

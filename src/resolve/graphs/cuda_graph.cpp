@@ -160,10 +160,9 @@ bool prefill_cp_supports_breakable(Resolution& r) {
 // The rules of disable_breakable_cudagraph_if_incompatible that a launch with supported prefill CP can meet.
 void disable_breakable_if_incompatible(Resolution& r) {
   const bool known_a2a = r.one_of(Field::moe_a2a_backend, {"none", "deepep", "flashinfer"});
-  const char* reason = r.integer(Field::dcp_size) > 1          ? "decode context parallelism"
-                       : r.on(Field::enable_two_batch_overlap) ? "two-batch overlap"
-                       : !known_a2a                            ? "this all-to-all backend"
-                                                               : nullptr;
+  const char* reason = r.on(Field::enable_two_batch_overlap) ? "two-batch overlap"
+                       : !known_a2a                          ? "this all-to-all backend"
+                                                             : nullptr;
   if (reason == nullptr) return;
   r.warn("disable_breakable_cudagraph_if_incompatible",
          fmt::format("breakable prefill graphs do not work with {}; prefill graphs are turned off", reason));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kQuantPass = "_moe_runner_backend_quant_constraints";
 
-// Quantizations with one family of runners.
+// Quantizations with one family of runners. What upstream asks of nvfp4_online after this has no answer to give.
 void fit_runner_to_quantization(Resolution& r) {
   const bool declares = r.since(v0_5(15));
   const std::string_view function = declares ? kQuantPass : "_handle_moe_kernel_config";
@@ -46,7 +46,6 @@ void check_cutedsl(Resolution& r, std::string_view function) {
   const bool declares = r.since(v0_5(15));
   const bool quantized = r.is(Field::quantization, "modelopt_fp4") ||
                          (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
-                         (r.since(v0_5(18)) && r.is(Field::quantization, "nvfp4_online")) ||
                          (declares && has_hybrid_nvfp4_experts(r.model()));
   r.require(quantized, function, "--moe-runner-backend flashinfer_cutedsl needs NVFP4 experts");
   check_expert_parallelism(r, function);
@@ -55,8 +54,7 @@ void check_cutedsl(Resolution& r, std::string_view function) {
   r.require(dispatches, function,
             "--moe-runner-backend flashinfer_cutedsl needs --moe-a2a-backend none, deepep or flashinfer");
   if (r.since(v0_5(18)) && r.is(Field::moe_a2a_backend, "deepep") &&
-      (r.is(Field::quantization, "nvfp4_online") ||
-       r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false))) {
+      r.env_bool("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false)) {
     r.refuse(RF::kOther, "ValueError", function,
              "per-token NVFP4 activations need --moe-a2a-backend none or flashinfer");
   }
@@ -71,11 +69,10 @@ void check_runner(Resolution& r, std::string_view function) {
     check_cutedsl(r, function);
   } else if (r.one_of(Field::moe_runner_backend, {"flashinfer_trtllm", "experimental_sgl_trtllm"})) {
     const bool known =
-        quantization_is(r, {"modelopt_fp4", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors"}) ||
-        (r.since(v0_5(14)) && r.is(Field::quantization, "nvfp4_online"));
+        quantization_is(r, {"modelopt_fp4", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors"});
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm does not know this quantization");
   } else if (r.is(Field::moe_runner_backend, "flashinfer_trtllm_routed")) {
-    const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4", "nvfp4_online"}) ||
+    const bool known = quantization_is(r, {"fp8", "mxfp8", "modelopt_fp4"}) ||
                        (r.since(v0_5(16)) && r.is(Field::quantization, "modelopt_mixed")) ||
                        (r.since(v0_5(23)) && r.is(Field::quantization, "minimax_m3_nvfp4"));
     r.require(known, function, "--moe-runner-backend flashinfer_trtllm_routed does not know this quantization");

@@ -28,8 +28,8 @@ void adjust_to_backend(Resolution& r) {
   }
   if (r.before(v0_5(18)) && r.env_bool("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", false)) backend = "megamoe";
   if (backend != r[Field::moe_a2a_backend]) r.declare(kBackend, {{Field::moe_a2a_backend, backend}});
-  if (r.one_of(Field::moe_a2a_backend, {"megamoe", "deepep", "deepep_v2", "mooncake", "nixl", "ascend_fuseep",
-                                        "flashinfer", "flashinfer_megamoe", "mori", "pplx"})) {
+  if (r.one_of(Field::moe_a2a_backend,
+               {"megamoe", "deepep", "deepep_v2", "mooncake", "nixl", "ascend_fuseep", "flashinfer", "mori", "pplx"})) {
     r.declare("_a2a_ep_size", {{Field::ep_size, r[Field::tp_size]}});
   }
   constexpr std::string_view kFusion = "_a2a_fusion_adjustments";
@@ -61,9 +61,7 @@ void validate_mega_moe_model(Resolution& r) {
                      arch);
   }
   if (!known) r.refuse(RF::kOther, "ValueError", kFunction, "this architecture does not run on FlashInfer MegaMoE");
-  const bool w4a16 = r.since(v0_5(23)) && r.env_bool("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false);
-  const bool quantized = r.one_of(Field::quantization, {"mxfp8", "modelopt_fp4"}) ||
-                         (r.is(Field::quantization, "nvfp4_online") && w4a16) || has_fp4_experts(r, model) ||
+  const bool quantized = r.one_of(Field::quantization, {"mxfp8", "modelopt_fp4"}) || has_fp4_experts(r, model) ||
                          has_hybrid_nvfp4_experts(model);
   if (!quantized) r.refuse(RF::kOther, "ValueError", kFunction, "FlashInfer MegaMoE needs experts in MXFP8 or FP4");
 }

@@ -165,7 +165,7 @@ void handle_decode_context_parallelism(Resolution& r) {
              message);
   };
   const std::int64_t dcp_size = r.integer(Field::dcp_size);
-  const bool all_to_all = r.one_of(Field::dcp_comm_backend, {"a2a", "fi_a2a"});
+  const bool all_to_all = r.is(Field::dcp_comm_backend, "a2a");
   if (dcp_size < 1) refuse("--dcp-size is below 1");
   if (dcp_size > 1 && r.before(v0_5(17))) refuse("--dcp-size above 1 needs AMD devices");
   if (dcp_size > 1 && r.on(Field::enable_prefill_cp) && r.since(v0_5(22)))
@@ -261,7 +261,7 @@ void handle_shared_experts_tp(Resolution& r) {
   if (first_architecture(r, kFunction) != "KimiK3ForConditionalGeneration") {
     refuse("--shared-experts-tp-size is for Kimi K3 only");
   }
-  if (!r.one_of(Field::moe_a2a_backend, {"deepep", "megamoe", "mooncake", "ascend_fuseep", "mori"})) {
+  if (!r.one_of(Field::moe_a2a_backend, {"deepep", "mooncake", "ascend_fuseep", "mori"})) {
     refuse("--shared-experts-tp-size needs an all-to-all backend (--moe-a2a-backend)");
   }
 }

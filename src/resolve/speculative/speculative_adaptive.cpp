@@ -33,17 +33,14 @@ std::string why_not_adaptive(Resolution& r) {
   r.refuse(RF::kOther, exception, std::string(kLoad), "--speculative-adaptive-config: " + std::move(message));
 }
 
-Value built_in_config(const Resolution& r) {
-  const auto entry = [](Value::List steps) {
-    return Value::dict({{"candidate_steps", Value::list(std::move(steps))}});
-  };
-  if (r.before(v0_5(14))) return Value::dict({{"1", entry({1, 3, 7})}, {"8", entry({1, 3})}, {"32", entry({1})}});
-  const Value first = r.before(v0_5(20)) ? entry({1, 3, 7}) : entry({1, 3, 5, 7});
-  return Value::dict({{"1", first}, {"8", entry({0, 1, 3})}, {"32", entry({0, 1})}, {"64", entry({0})}});
+// Upstream has them by batch size too; only which there are matters here.
+std::vector<Value> built_in_steps(const Resolution& r) {
+  if (r.before(v0_5(14))) return {1, 3, 7};
+  if (r.before(v0_5(20))) return {0, 1, 3, 7};
+  return {0, 1, 3, 5, 7};
 }
 
 Value configuration(Resolution& r) {
-  if (r.none(Field::speculative_adaptive_config)) return built_in_config(r);
   const std::string path = r.text(Field::speculative_adaptive_config);
   const auto text = r.models().text_of(path);
   if (!text) {
@@ -80,6 +77,7 @@ std::string without_leading_zeros(const std::string& digits) {
 }  // namespace
 
 std::vector<Value> adaptive_candidate_steps(Resolution& r) {
+  if (r.none(Field::speculative_adaptive_config)) return built_in_steps(r);
   Value entries = Value::dict({});
   const Value config = configuration(r);
   for (const auto& [key, entry] : config.as_dict()) {
