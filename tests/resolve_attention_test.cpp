@@ -32,16 +32,17 @@ StepRun settle_backends(Release release, const Fields& given, ModelFacts model =
   return run;
 }
 
-// The option that tells whether a hybrid's states have extra buffers was renamed in 0.5.14.
-TEST(AttentionBackend, ExtraBuffersAreAskedOfTheOptionOfTheRelease) {
-  const auto extra = [](int patch, Field option) {
-    StepRun run(v0_5(patch), {{option, "extra_buffer"}});
+TEST(AttentionBackend, ExtraBuffersAreNoneWithoutARadixCache) {
+  const auto extra = [](const char* strategy, bool cached) {
+    StepRun run(v0_5(14), {{Field::mamba_radix_cache_strategy, strategy}, {Field::disable_radix_cache, !cached}});
     return !run.run({+[](Resolution& r) {
       if (mamba_extra_buffer(r)) r.refuse(RF::kOther, "ValueError", "told", "");
     }});
   };
-  EXPECT_TRUE(extra(13, Field::mamba_scheduler_strategy));
-  EXPECT_TRUE(extra(14, Field::mamba_radix_cache_strategy));
+  EXPECT_TRUE(extra("extra_buffer", true));
+  EXPECT_TRUE(extra("extra_buffer_lazy", true));
+  EXPECT_FALSE(extra("no_buffer", true));
+  EXPECT_FALSE(extra("extra_buffer", false));
 }
 
 TEST(AttentionBackend, DefaultsToTritonAndWhisperToFlashinfer) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "src/resolve/attention/deepseek_v4.h"
 #include "src/resolve/attention/mamba.h"
 #include "src/resolve/models/model_adjustments.h"
+#include "src/resolve/models/model_path.h"
 #include "src/resolve/core/operators.h"
 #include "src/resolve/models/model_queries.h"
 #include "tests/support/midway.h"
@@ -288,6 +290,40 @@ TEST(Model, ZeroDivisorsAreRefusedAsPythonDoesAndQuotientsRoundDown) {
   EXPECT_EQ(refused([&] { operators::floor_div(r, "f", 1, 0); }), "ZeroDivisionError");
   EXPECT_EQ(refused([&] { operators::modulo(r, "f", 1, 0); }), "ZeroDivisionError");
   EXPECT_EQ(refused([&] { operators::divides(r, "f", Value(0), Value(4)); }), "ZeroDivisionError");
+}
+
+// Variables that later steps and processes read; what is set by hand stays.
+TEST(Model, MuseSparkComesWithVariables) {
+  class Muse : public facts::ModelSource {
+    Result<std::shared_ptr<const Value>> config_of(const std::string& /*path*/) override {
+      return std::make_shared<const Value>(
+          Value::dict({{"architectures", Value::list({architecture})}, {"model_type", "qwen3"}}));
+    }
+    bool has_file(const std::string& /*path*/, const std::string& /*name*/) override { return false; }
+
+   public:
+    const char* architecture = "MuseSparkForConditionalGeneration";
+  };
+  const auto variables = [](const char* architecture, Environment env) {
+    Launch launch;
+    launch.args.release = kNew;
+    launch.args.raw = LaunchFields(kNew);
+    launch.args.raw.set(Field::model_path, "/models/some");
+    launch.resolved = launch.args.raw;
+    launch.env = std::move(env);
+    Muse models;
+    models.architecture = architecture;
+    Resolution r(launch, models);
+    apply_muse_spark_env_defaults(r);
+    return launch.env;
+  };
+  const Environment expected = {{"SGLANG_ENABLE_CUDA_GRAPH_DEDUP", "True"},
+                                {"SGLANG_ENABLE_GRAPH_POOL_BORROW", "0"},
+                                {"SGLANG_ENABLE_GRAPH_POOL_PRECARVE", "True"},
+                                {"SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", "True"},
+                                {"SGLANG_OPT_UNIFIED_CACHE_FREE_OUT_OF_WINDOW_SLOTS", "False"}};
+  EXPECT_EQ(variables("MuseSparkForConditionalGeneration", {{"SGLANG_ENABLE_GRAPH_POOL_BORROW", "0"}}), expected);
+  EXPECT_TRUE(variables("LlamaForCausalLM", {}).empty());
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // Serving front end: what each option is turned into, and what is refused, in both releases.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "src/resolve/models/model_path.h"
@@ -259,6 +263,60 @@ TEST(Serving, CrashDumpFolderIsJudgedWithoutMakingIt) {
       {kOld, handle_crash_dump_env, {{Field::crash_dump_folder, file}}, "NotADirectoryError _handle_crash_dump_env"},
       {kOld, handle_crash_dump_env, {{Field::crash_dump_folder, "/tmp"}}, ""},
   });
+}
+
+TEST(Serving, CrashDumpsSetWhatCudaReadsAndKeepWhatIsSet) {
+  StepRun run(kNew, {{Field::crash_dump_folder, "/dumps"}});
+  run.launch.env = {{"CUDA_COREDUMP_SHOW_PROGRESS", "0"}};
+  run.run({handle_crash_dump_env});
+  const Environment expected = {
+      {"CUDA_COREDUMP_FILE", "/dumps/%h/core.cuda.%t.%p"},
+      {"CUDA_COREDUMP_GENERATION_FLAGS",
+       "skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,skip_local_memory,skip_constbank_memory"},
+      {"CUDA_COREDUMP_PIPE", "/tmp/corepipe.cuda.%h.%p"},
+      {"CUDA_COREDUMP_SHOW_PROGRESS", "0"},
+      {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
+      {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"}};
+  EXPECT_EQ(run.launch.env, expected);
+}
+
+// The folder holds one a host, by the name that the host gives itself.
+TEST(Serving, ACrashDumpFolderNeedsAFolderNamedLikeTheHost) {
+  std::array<char, 256> host{};
+  ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "crash-dumps";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / host.data()) << "a file in the folder's place";
+  expect_all({{kOld,
+               handle_crash_dump_env,
+               {{Field::crash_dump_folder, folder.string()}},
+               "FileExistsError _handle_crash_dump_env"}});
+}
+
+// The bounds and the missing package end in one exception; the words tell which it was.
+TEST(Serving, BoundsOfHttp2AreToldBeforeTheMissingPackage) {
+  struct Row {
+    Field field;
+    std::int64_t value;
+    const char* told;
+  };
+  constexpr Row kRows[] = {
+      {Field::http2_max_concurrent_streams, 0, "1…4294967295"},
+      {Field::http2_max_concurrent_streams, 1, "granian"},
+      {Field::http2_max_concurrent_streams, 4294967295, "granian"},
+      {Field::http2_max_concurrent_streams, 4294967296, "1…4294967295"},
+      {Field::http2_initial_connection_window_size, 1023, "1024…2147483647"},
+      {Field::http2_initial_connection_window_size, 1024, "granian"},
+      {Field::http2_initial_connection_window_size, 2147483647, "granian"},
+      {Field::http2_initial_connection_window_size, 2147483648, "1024…2147483647"},
+  };
+  for (const Row& row : kRows) {
+    StepRun run(kNew, {{Field::enable_http2, true}, {row.field, row.value}});
+    run.run({handle_ssl_validation});
+    ASSERT_TRUE(run.refusal.has_value()) << field_name(row.field) << row.value;
+    EXPECT_NE(run.refusal->message.find(row.told), std::string::npos) << run.refusal->message;
+  }
 }
 
 TEST(Serving, ClosingChecksReadJsonOptions) {

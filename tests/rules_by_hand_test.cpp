@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -191,7 +192,8 @@ const Row kRows[] = {
      }},
 };
 
-bool fires(const Row& row, int patch) {
+// What a check says of the launch.
+std::vector<Diagnostic> diagnostics(const Row& row, int patch) {
   // The nearest release that takes the words: graph options and MLA prefill came after 0.5.13.
   Launch launch;
   for (const Release base : {v0_5(patch >= 20 ? 23 : 13), v0_5(patch >= 20 ? 13 : 23)}) {
@@ -199,7 +201,7 @@ bool fires(const Row& row, int patch) {
     if (launch.accepted()) break;
   }
   EXPECT_TRUE(launch.accepted()) << row.rule << ": " << testing::outcome_text(launch);
-  if (!launch.accepted() || launch.model == nullptr) return false;
+  if (!launch.accepted() || launch.model == nullptr) return {};
   auto model = std::make_shared<ModelFacts>(*launch.model);
   row.edit(launch, *model);
   launch.model = model;
@@ -207,9 +209,12 @@ bool fires(const Row& row, int patch) {
   // The changes are left out: they name options of the release, which may be one without tables.
   const CheckOptions options{
       .kernel_date = parse_date(row.kernel), .environment_notes = true, .changes = false, .log_lines = false};
-  const CheckResult result = check(launch, options);
-  return std::any_of(result.diagnostics.begin(), result.diagnostics.end(),
-                     [&](const Diagnostic& d) { return d.rule == row.rule; });
+  return check(launch, options).diagnostics;
+}
+
+bool fires(const Row& row, int patch) {
+  const auto told = diagnostics(row, patch);
+  return std::any_of(told.begin(), told.end(), [&](const Diagnostic& d) { return d.rule == row.rule; });
 }
 
 bool fired_by_hand(std::string_view id) {
@@ -221,6 +226,291 @@ TEST(RulesByHand, HoldInTheirReleasesAndNotBeside) {
     EXPECT_TRUE(fires(row, row.fires)) << row.rule << " is silent in 0.5." << row.fires;
     EXPECT_FALSE(row.silent > 0 && fires(row, row.silent)) << row.rule << " fires in 0.5." << row.silent;
   }
+}
+
+// Either side of a bound: what a rule says where it begins, and that it says nothing beside.
+struct Bound {
+  const char* rule;
+  int release;
+  bool told;
+  const char* model;
+  const char* args;
+  Edit edit;
+  const char* kernel = "";
+};
+
+Edit field(Field f, Value value) {
+  return [=](Launch& l, ModelFacts&) { set(l, f, value); };
+}
+Edit all(std::vector<Edit> edits) {
+  return [=](Launch& l, ModelFacts& m) {
+    for (const Edit& edit : edits) edit(l, m);
+  };
+}
+Edit full_decode_graph() { return field(Field::cuda_graph_config, full_graph()); }
+Edit heads(std::int64_t query, std::int64_t key) {
+  return [=](Launch&, ModelFacts& m) {
+    m.num_attention_heads = query;
+    m.num_key_value_heads = key;
+    m.hf_text_config = m.hf_text_config.with("num_attention_heads", query).with("num_key_value_heads", key);
+    m.hf_config = m.hf_text_config;
+  };
+}
+Edit head_sizes(std::int64_t key, std::int64_t value) {
+  return [=](Launch&, ModelFacts& m) { m.head_dim = key, m.v_head_dim = value; };
+}
+Edit soft_cap(double cap) {
+  return [=](Launch&, ModelFacts& m) { m.attn_logit_softcapping = cap; };
+}
+Edit text(const char* key, Value value) {
+  return [=](Launch&, ModelFacts& m) {
+    m.hf_text_config = m.hf_text_config.with(key, value);
+    m.hf_config = m.hf_config.with(key, value);
+  };
+}
+Edit variable(const char* name, const char* value) {
+  return [=](Launch& l, ModelFacts&) { l.env[name] = value; };
+}
+Edit card(const char* name) {
+  return [=](Launch& l, ModelFacts&) { l.device.name = name; };
+}
+Edit hybrid_cache(bool on, const char* strategy, std::int64_t page, std::int64_t chunk) {
+  return all({field(Field::disable_radix_cache, !on), field(Field::mamba_radix_cache_strategy, strategy),
+              field(Field::page_size, page), field(Field::chunked_prefill_size, chunk)});
+}
+Edit tree(std::int64_t topk, std::int64_t page) {
+  return all({field(Field::speculative_algorithm, "EAGLE"), field(Field::speculative_eagle_topk, topk),
+              field(Field::page_size, page)});
+}
+Edit local_chunk(std::int64_t chunk, std::int64_t page) {
+  return all({[=](Launch&, ModelFacts& m) { m.attention_chunk_size = chunk; }, field(Field::page_size, page)});
+}
+
+Edit packed_weights(std::int64_t bits) {
+  return [=](Launch&, ModelFacts& m) {
+    const Value weights = Value::dict({{"num_bits", bits}, {"type", "int"}, {"symmetric", true}});
+    quantisation(m, "compressed-tensors",
+                 {{"config_groups", Value::dict({{"group_0", Value::dict({{"weights", weights}})}})}});
+  };
+}
+Edit gptq_in_order_of_activation() {
+  return [](Launch&, ModelFacts& m) {
+    quantisation(m, "gptq", {{"bits", 4}, {"group_size", 128}, {"desc_act", true}});
+  };
+}
+Edit fp8_blocks(std::int64_t rows, std::int64_t columns) {
+  return [=](Launch&, ModelFacts& m) {
+    quantisation(m, "fp8", {{"quant_method", "fp8"}, {"weight_block_size", Value::list({rows, columns})}});
+  };
+}
+Edit voxtral(const char* key, std::int64_t heads) {
+  return [=](Launch&, ModelFacts& m) {
+    m.architectures = {"VoxtralForConditionalGeneration"};
+    m.hf_config = m.hf_config.with("audio_config", Value::dict({{key, heads}}));
+  };
+}
+
+constexpr const char* kB70 = "Intel(R) Arc(TM) Pro B70 Graphics";
+
+const Bound kBounds[] = {
+    {"GR001", 23, false, "qwen3-0.6b", "--device xpu --tp-size 2",
+     all({full_decode_graph(), field(Field::attn_dp_size, 1)})},
+    {"GR001", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2",
+     all({full_decode_graph(), field(Field::attn_dp_size, 2)})},
+    {"GR001", 23, true, "qwen3-30b-a3b", "--device xpu --tp-size 2",
+     all({full_decode_graph(), field(Field::moe_dense_tp_size, 1)})},
+    {"GR001", 23, false, "qwen3-30b-a3b", "--device xpu --tp-size 2",
+     all({full_decode_graph(), field(Field::moe_dense_tp_size, 2)})},
+    {"HY001", 23, false, "qwen3.5-9b", kPlain, hybrid_cache(true, "no_buffer", 1, 4096)},
+    {"HY001", 23, true, "qwen3.5-9b", kPlain, hybrid_cache(true, "no_buffer", 2, 4096)},
+    {"HY002", 21, false, "qwen3.5-9b", kPlain, hybrid_cache(false, "auto", 1, 0)},
+    {"HY002", 21, true, "qwen3.5-9b", kPlain, hybrid_cache(false, "auto", 2, 0)},
+    {"HY002", 21, false, "qwen3.5-9b", kPlain, hybrid_cache(false, "auto", 2, 1)},
+    {"HY002", 21, true, "qwen3.5-9b", kPlain, hybrid_cache(false, "auto", 2, -1)},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "cutedsl")},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "flashinfer")},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "flashkda")},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "nvidia_kda")},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "ptx_kda")},
+    {"HY007", 23, true, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "helion")},
+    {"HY007", 23, false, "qwen3.5-9b", kPlain, field(Field::linear_attn_backend, "triton")},
+    {"HY011", 23, false, "qwen3.5-9b", kPlain, text("linear_key_head_dim", 256)},
+    {"HY011", 23, true, "qwen3.5-9b", kPlain, text("linear_key_head_dim", 257)},
+    {"AT001", 23, false, "qwen3-0.6b", kXpu, head_sizes(0, 0)},
+    {"AT001", 23, true, "qwen3-0.6b", kXpu, head_sizes(1, 1)},
+    {"AT001", 23, false, "qwen3-0.6b", kXpu, head_sizes(64, 64)},
+    {"AT002", 23, false, "qwen3-0.6b", kXpu, heads(32, 2)},
+    {"AT002", 23, true, "qwen3-0.6b", kXpu, heads(34, 2)},
+    {"AT002", 23, false, "qwen3-0.6b", kXpu, heads(32, 0)},
+    {"AT005", 23, false, "qwen3-0.6b", kXpu, soft_cap(0.0)},
+    {"AT005", 23, true, "qwen3-0.6b", kXpu, soft_cap(0.5)},
+    {"AT005", 23, true, "qwen3-0.6b", kXpu, soft_cap(1.0)},
+    {"AT006", 19, false, "qwen3-0.6b", kXpu, head_sizes(128, 0)},
+    {"AT006", 19, true, "qwen3-0.6b", kXpu, head_sizes(128, 1)},
+    {"AT006", 19, false, "qwen3-0.6b", kXpu, head_sizes(0, 128)},
+    {"AT006", 19, true, "qwen3-0.6b", kXpu, head_sizes(1, 2)},
+    {"AT006", 19, false, "qwen3-0.6b", kXpu, head_sizes(128, 128)},
+    {"BK007", 12, false, "deepseek-v2-lite-chat", "--device cuda --attention-backend aiter",
+     field(Field::page_size, 1)},
+    {"BK007", 12, true, "deepseek-v2-lite-chat", "--device cuda --attention-backend aiter", field(Field::page_size, 2)},
+    {"BK020", 23, false, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", soft_cap(0.0)},
+    {"BK020", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", soft_cap(0.5)},
+    {"BK020", 23, true, "qwen3-0.6b", "--device xpu --attention-backend flex_attention", soft_cap(1.0)},
+    {"BK024", 23, false, "qwen3-0.6b", "--device xpu --attention-backend torch_native", soft_cap(0.0)},
+    {"BK024", 23, true, "qwen3-0.6b", "--device xpu --attention-backend torch_native", soft_cap(0.5)},
+    {"BK024", 23, true, "qwen3-0.6b", "--device xpu --attention-backend torch_native", soft_cap(1.0)},
+    {"ML004", 20, false, "deepseek-v2-lite-chat", kXpu, soft_cap(0.0)},
+    {"ML004", 20, true, "deepseek-v2-lite-chat", kXpu, soft_cap(0.5)},
+    {"ML004", 20, true, "deepseek-v2-lite-chat", kXpu, soft_cap(1.0)},
+    {"DC006", 22, false, "qwen3-0.6b", "--device xpu --attention-backend intel_xpu --tp-size 1",
+     field(Field::disable_overlap_schedule, false)},
+    {"DC006", 22, true, "qwen3-0.6b", "--device xpu --attention-backend intel_xpu --tp-size 2",
+     field(Field::disable_overlap_schedule, false)},
+    {"KI002", 21, false, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     field(Field::chunked_prefill_size, 0)},
+    {"KI002", 21, true, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     field(Field::chunked_prefill_size, 1)},
+    {"KI002", 21, true, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     field(Field::chunked_prefill_size, 4095)},
+    {"KI002", 21, false, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     field(Field::chunked_prefill_size, 4096)},
+    {"KI002", 21, true, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     all({variable("SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE", "0"), field(Field::chunked_prefill_size, 1)})},
+    {"KI002", 21, false, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     all({variable("SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE", "1"), field(Field::chunked_prefill_size, 1)})},
+    {"KI002", 21, true, "qwen3-0.6b", "--device xpu --attention-backend triton --enable-deterministic-inference",
+     all({variable("SGLANG_TRITON_PREFILL_TRUNCATION_ALIGN_SIZE", "2"), field(Field::chunked_prefill_size, 1)})},
+    {"KI003", 23, false, "qwen3-0.6b", "--device xpu --tp-size 1", card(kB70)},
+    {"KI007", 23, false, "qwen3-0.6b", "--device xpu --tp-size 1", all({card(kB70), full_decode_graph()})},
+    {"KI010", 23, false, "qwen3-0.6b", "--device xpu --tp-size 1", card(kB70)},
+    {"KI011", 23, false, "qwen3-0.6b", "--device xpu --tp-size 1", card(kB70)},
+    {"KI012", 23, false, "qwen3-0.6b", "--device xpu --tp-size 1", variable("CCL_ZE_IPC_EXCHANGE", "sockets")},
+    {"KI013", 23, false, "qwen3-30b-a3b-fp8", "--device xpu --tp-size 1", card(kB70)},
+    {"KI003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", card(kB70)},
+    {"KI007", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", all({card(kB70), full_decode_graph()})},
+    {"KI010", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", card(kB70)},
+    {"KI011", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", card(kB70)},
+    {"KI012", 23, true, "qwen3-0.6b", "--device xpu --tp-size 2", variable("CCL_ZE_IPC_EXCHANGE", "sockets")},
+    {"KI013", 23, true, "qwen3-30b-a3b-fp8", "--device xpu --tp-size 2", card(kB70)},
+    {"KI008", 12, false, "qwen3-0.6b", kXpu, field(Field::chunked_prefill_size, 0)},
+    {"KI008", 12, true, "qwen3-0.6b", kXpu, field(Field::chunked_prefill_size, 1)},
+    {"LC005", 20, false, "gemma-3-1b-it", kXpu, tree(1, 2)},
+    {"LC005", 20, false, "gemma-3-1b-it", kXpu, tree(2, 1)},
+    {"LC005", 20, true, "gemma-3-1b-it", kXpu, tree(2, 2)},
+    {"LC007", 23, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(8192, 1)},
+    {"LC007", 23, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(8192, 2)},
+    {"LC007", 23, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(0, 2)},
+    {"LC007", 23, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(7, 2)},
+    {"LC007", 23, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(8, 2)},
+    {"LC004", 20, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(96, 32)},
+    {"LC004", 20, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(97, 32)},
+    {"LC004", 20, true, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(95, 32)},
+    {"MO004", 23, false, "qwen3-30b-a3b", "--device xpu ",
+     all({text("num_experts", 256), text("num_experts_per_tok", 8)})},
+    {"MO004", 23, true, "qwen3-30b-a3b", "--device xpu ",
+     all({text("num_experts", 257), text("num_experts_per_tok", 8)})},
+    {"MO004", 23, true, "qwen3-30b-a3b", "--device xpu ",
+     all({text("num_experts", 256), text("num_experts_per_tok", 9)})},
+    {"SP002", 23, false, "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu", tree(1, 1)},
+    {"SP002", 23, true, "deepseek-v2-lite-chat", "--device xpu --decode-attention-backend intel_xpu", tree(2, 1)},
+    {"KR003", 15, true, "qwen3-0.6b", kXpu, nothing, "2026-06-28"},
+    {"KR003", 15, false, "qwen3-0.6b", kXpu, nothing, "2026-06-29"},
+    {"KR004", 20, true, "qwen3-0.6b", kXpu, nothing, "2026-08-21"},
+    {"KR004", 20, false, "qwen3-0.6b", kXpu, nothing, "2026-08-22"},
+    {"KR005", 21, true, "qwen3-0.6b", "--device xpu", nothing, "2026-07-30"},
+    {"KR005", 21, false, "qwen3-0.6b", "--device xpu", nothing, "2026-07-31"},
+    {"KR007", 17, true, "qwen3.5-9b", kPlain, nothing, "2026-06-01"},
+    {"KR007", 17, false, "qwen3.5-9b", kPlain, nothing, "2026-06-02"},
+    {"KI013", 23, false, "qwen3-0.6b", "--device xpu --tp-size 2",
+     all({card(kB70), [](Launch&, ModelFacts& m) { m.quantization = "fp8"; }})},
+    {"KI013", 23, false, "qwen3-30b-a3b-fp8", "--device xpu --tp-size 2", all({card(kB70), text("num_experts", 0)})},
+    {"LC004", 20, false, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", local_chunk(97, 0)},
+    {"QN006", 19, false, "qwen3-8b", "--device xpu --disable-radix-cache --tp-size 1", gptq_in_order_of_activation()},
+    {"QN006", 19, true, "qwen3-8b", "--device xpu --disable-radix-cache --tp-size 2", gptq_in_order_of_activation()},
+    {"QN008", 21, true, "qwen3-8b", kPlain, packed_weights(3)},
+    {"QN008", 21, false, "qwen3-8b", kPlain, packed_weights(4)},
+    {"QN008", 21, true, "qwen3-8b", kPlain, packed_weights(5)},
+    {"QN009", 21, false, "qwen3-8b", kPlain, fp8_blocks(1, 128)},
+    {"QN009", 21, true, "qwen3-8b", kPlain, fp8_blocks(2, 128)},
+    {"QN009", 21, true, "qwen3-8b", kPlain, fp8_blocks(127, 128)},
+    {"QN009", 21, false, "qwen3-8b", kPlain, fp8_blocks(128, 128)},
+    {"QN009", 21, true, "qwen3-8b", kPlain, fp8_blocks(129, 128)},
+    {"QN009", 21, true, "qwen3-8b", kPlain, fp8_blocks(128, 127)},
+    {"QN009", 21, true, "qwen3-8b", kPlain, fp8_blocks(128, 129)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 20)},
+    {"PL003", 23, false, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 16)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 17)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("encoder_attention_heads", 15)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("num_attention_heads", 20)},
+    {"PL003", 23, false, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("num_attention_heads", 16)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("num_attention_heads", 17)},
+    {"PL003", 23, true, "qwen3-0.6b", "--device xpu --tp-size 8", voxtral("num_attention_heads", 15)},
+};
+
+TEST(RulesByHand, BeginAtTheirBounds) {
+  for (const Bound& b : kBounds) {
+    EXPECT_EQ(fires({b.rule, b.release, 0, b.model, b.args, b.edit, b.kernel}, b.release), b.told)
+        << b.rule << " in line " << &b - kBounds;
+  }
+}
+
+// Words that stand in a finding only from a bound on.
+struct Words {
+  const char* rule;
+  int release;
+  const char* model;
+  const char* args;
+  Edit edit;
+  const char* words;
+  bool stand;
+  const char* kernel = "";
+};
+
+Edit host_memory(std::optional<std::int64_t> mib) {
+  return all(
+      {card("Intel(R) Arc(TM) Pro B70 Graphics"), [=](Launch& l, ModelFacts&) { l.device.host_memory_mib = mib; }});
+}
+Edit unknown_variables(int count) {
+  return [=](Launch& l, ModelFacts&) {
+    for (int i = 0; i < count; ++i) l.env["SGLANG_NO_RELEASE_READS_THIS_" + std::to_string(i)] = "1";
+  };
+}
+
+TEST(RulesByHand, SayWhatABoundAdds) {
+  constexpr const char* kFlex = "--device xpu --attention-backend flex_attention";
+  const Words rows[] = {
+      {"BK020", 23, "gemma-3-1b-it", kFlex, soft_cap(0.0), "capped", false},
+      {"BK020", 23, "gemma-3-1b-it", kFlex, soft_cap(1.0), " and logits capped at 1,", true},
+      {"BK020", 23, "qwen3-0.6b", kFlex, soft_cap(1.0), "with logits capped at 1,", true},
+      {"BK022", 23, "qwen3-0.6b", kFlex, field(Field::mem_fraction_static, 0.9999), "enough for", false},
+      {"BK022", 23, "qwen3-0.6b", kFlex, field(Field::mem_fraction_static, 0.99), "enough for", true},
+      {"KI010", 23, "qwen3-0.6b", "--device xpu --tp-size 2", host_memory({}), "which has", false},
+      {"KI010", 23, "qwen3-0.6b", "--device xpu --tp-size 2", host_memory(1), "which has 0 GiB", true},
+      {"KI010", 23, "qwen3-0.6b", "--device xpu --tp-size 2", host_memory(1048576), "which has 1024 GiB", true},
+      {"EN001", 23, "qwen3-0.6b", "--device xpu", unknown_variables(32), " more", false},
+      {"EN001", 23, "qwen3-0.6b", "--device xpu", unknown_variables(33), " and 1 more", true},
+      {"EN001", 23, "qwen3-0.6b", "--device xpu", unknown_variables(34), " and 2 more", true},
+      {"KR005", 21, "qwen3-0.6b", "--device xpu", nothing, "store_cache_xpu", true, "2026-06-01"},
+      {"KR005", 21, "qwen3-0.6b", "--device xpu", nothing, "store_cache_xpu", false, "2026-06-02"},
+  };
+  for (const Words& row : rows) {
+    const auto told = diagnostics({row.rule, row.release, 0, row.model, row.args, row.edit, row.kernel}, row.release);
+    const auto at = std::ranges::find(told, row.rule, &Diagnostic::rule);
+    ASSERT_NE(at, told.end()) << row.rule << " says nothing";
+    EXPECT_EQ(at->message.find(row.words) != std::string::npos, row.stand) << row.words << ": " << at->message;
+  }
+}
+
+// A host that holds too little is warned of; one that nobody asked is not.
+TEST(RulesByHand, AHostOfUnknownMemoryIsNotWarnedOf) {
+  const auto severity = [](std::optional<std::int64_t> mib) {
+    const auto told = diagnostics({"KI010", 23, 0, "qwen3-0.6b", "--device xpu --tp-size 2", host_memory(mib)}, 23);
+    const auto at = std::ranges::find(told, "KI010", &Diagnostic::rule);
+    return at == told.end() ? Severity::kError : at->severity;
+  };
+  EXPECT_EQ(severity({}), Severity::kInfo);
+  EXPECT_EQ(severity(1), Severity::kWarning);
+  EXPECT_EQ(severity(1048576), Severity::kInfo);
 }
 
 // What a rule says of one value it says, or leaves unsaid, of every value of that kind: the backends that 0.5.23

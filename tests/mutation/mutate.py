@@ -5,10 +5,11 @@
 
 Every site of tests/mutation/sites.py is altered, one at a time. A mutant is killed when a recorded launch is no longer
 resolved as the release did it (what tests/parity/check.py compares), else when a test of TESTS fails, else, where memory
-is counted, when a sheet is not the recorded one (tests/parity/check_weights.py, check_pools.py). All are part of
-`./dev test`. Those that live and cannot matter stand in tests/mutation/equivalent.txt with the reason; they are counted
-apart, and one of them that dies is an error, since its reason was wrong. One that does not end in time is tried again
-with nothing beside it; one that never ends is counted apart too. The last line is `killed K of N`.
+is counted, when a sheet is not the recorded one (tests/parity/check_weights.py, check_pools.py), and where reasons are
+given, when a recorded change has none (reasons.py). All are part of `./dev test`. Those that live and cannot matter
+stand in tests/mutation/equivalent.txt with the reason; they are counted apart, and one of them that dies is an error,
+since its reason was wrong. One that does not end in time is tried again with nothing beside it; one that never ends is
+counted apart too. The last line is `killed K of N`.
 """
 import argparse
 import collections
@@ -30,9 +31,11 @@ import sites  # noqa: E402
 
 # Tests of kernels and of whole processes see neither resolution nor rules, or the program that they start is another.
 TESTS = HERE / "tests.txt"
-# What sizes a sheet is compared with recorded sheets too, by a process for each: last, as it takes longest.
-SIZES = ("src/plan/", "src/facts/kinds.cpp")
-SHEETS = ("check_weights.py", "check_pools.py")
+# What sizes a sheet is compared with recorded sheets too, and what gives a change its reason with recorded changes, by a
+# process for each: last, as it takes longest.
+SIZES, REASONS = ("src/plan/", "src/facts/kinds.cpp"), ("src/rules/change_reasons",)
+LATER = ((SIZES, "check_weights.py", (facts.releases()[-1],)), (SIZES, "check_pools.py", (facts.releases()[-1],)),
+         (REASONS, "reasons.py", ("0.5.23", "0.5.18", "0.5.14", "0.5.11")))
 PLACES = 1 << 26  # as mutation.cpp counts them
 TIMEOUT = 120  # seconds, several times what the slowest takes on a busy machine
 LONG_TIMEOUT = 600  # alone
@@ -124,11 +127,12 @@ class Suites:
         return None
 
 
-def sheets_notice(mutant, program, timeout):
-    for check_of in SHEETS if mutant.path.startswith(SIZES) else ():
-        command = [sys.executable, str(HERE.parent / "parity" / check_of), program, facts.releases()[-1]]
-        if run(command, environment(mutant), timeout).returncode != 0:
-            return check_of
+def later_checks_notice(mutant, program, timeout):
+    for sources, script, releases in LATER:
+        for release in releases if mutant.path.startswith(sources) else ():
+            command = [sys.executable, str(HERE.parent / "parity" / script), program, release]
+            if run(command, environment(mutant), timeout).returncode != 0:
+                return f"{script} {release}"
     return None
 
 
@@ -142,7 +146,7 @@ def killer(mutant, recorded, tests, timeout):
                 return found
     if not tests:
         return None
-    return tests.notice(mutant, timeout) or sheets_notice(mutant, tests.program.removesuffix("_tests"), timeout)
+    return tests.notice(mutant, timeout) or later_checks_notice(mutant, tests.program.removesuffix("_tests"), timeout)
 
 
 def equivalents():
