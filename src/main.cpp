@@ -9,11 +9,14 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/args/closest_options.h"
 #include "src/args/option_index.h"
 #include "src/report/complaint.h"
@@ -278,9 +281,24 @@ std::string usage_error(const CLI::ParseError& error, const CLI::App& app, const
   return text;
 }
 
+// A command that has each of our options.
+std::unordered_map<std::string, std::string_view> commands_by_option(const std::vector<Subcommand>& table) {
+  std::unordered_map<std::string, std::string_view> out;
+  for (const Subcommand& s : table) {
+    CLI::App app;
+    int verbose = 0;
+    add_all_options(s, app, verbose);
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) out.try_emplace("--" + name, s.name);
+    }
+  }
+  return out;
+}
+
 // What is wrong with the first word of a launch that is an option of ours, and of no SGLang release; "": there is none.
 std::string own_option_behind(const CLI::App& app, std::string_view command, const std::vector<Subcommand>& table,
                               const std::vector<std::string>& launch) {
+  std::optional<std::unordered_map<std::string, std::string_view>> others;  // made for the first word nobody knows
   for (const std::string& word : launch) {
     const std::string name = word.substr(0, word.find('='));
     if (name.size() < 3 || !name.starts_with("--") || name == "--help" || is_of_sglang(name)) continue;
@@ -288,12 +306,10 @@ std::string own_option_behind(const CLI::App& app, std::string_view command, con
       return fmt::format(
           "{} is an option of xpu-preflight and belongs before --; behind it stand SGLang's own arguments", name);
     }
-    for (const Subcommand& s : table) {
-      CLI::App other;
-      int verbose = 0;
-      add_all_options(s, other, verbose);
-      if (other.get_option_no_throw(name) == nullptr) continue;
-      return fmt::format("{} is an option of xpu-preflight {}, not of {}, and of no SGLang", name, s.name, command);
+    if (!others) others = commands_by_option(table);
+    if (const auto other = others->find(name); other != others->end()) {
+      return fmt::format("{} is an option of xpu-preflight {}, not of {}, and of no SGLang", name, other->second,
+                         command);
     }
   }
   return {};
@@ -385,6 +401,7 @@ int run(int argc, char** argv) {
     return refuse({usage_error(e, app, asked_app, typed)});
   }
   if (flags.verbose > 0) log::set_detail(flags.verbose == 1 ? log::Detail::kFiles : log::Detail::kTimes, std::cerr);
+  if (launch.size() > limits::kListWords) return refuse({"more than 10,000 words behind --"});
   // Behind `exec --` stands a whole command, whose other programs have options of their own.
   if (std::string why = name == "exec" ? "" : own_option_behind(*asked_app, name, table, launch); !why.empty()) {
     return refuse({std::move(why)});

@@ -14,6 +14,7 @@
 namespace preflight::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
@@ -122,6 +123,11 @@ TEST(CheckCommand, OurOwnOptionsBehindTheDashesAreSentBack) {
       run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--sglang-version", "0.5.13"});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("--sglang-version is an option of xpu-preflight and belongs before --"));
+  // One of another command, too, which the command at hand does not have.
+  const ToolRun other =
+      run_tool({"upgrade", "--from", "0.5.13", "--", "--model-path", "Qwen/Qwen3-0.6B", "--sglang-version", "0.5.13"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("--sglang-version is an option of xpu-preflight check, not of upgrade"));
   // An option that some SGLang release takes, too, is SGLang's.
   EXPECT_NE(run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "xpu"}).status, 2);
 }
@@ -135,6 +141,12 @@ TEST(CheckCommand, AWholeCommandMayStandBehindTheDashes) {
     const ToolRun run = run_tool(words);
     EXPECT_EQ(run.status, bare.status) << run.err;
     EXPECT_THAT(run.out, HasSubstr("TP-1")) << launcher.back();
+  }
+  for (const Words& vllm :
+       {Words{"vllm", "serve", "Qwen/Qwen3-0.6B"},
+        Words{"python", "-m", "vllm.entrypoints.openai.api_server", "--model", "Qwen/Qwen3-0.6B"}}) {
+    const ToolRun run = run_tool(with({"check", "--no-kernel", "--"}, vllm));
+    EXPECT_THAT(run.out, AllOf(HasSubstr("VL001"), HasSubstr("Qwen/Qwen3-0.6B"), Not(HasSubstr("US00"))));
   }
 }
 

@@ -141,12 +141,14 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
   return std::nullopt;
 }
 
-// `-- python -m sglang.launch_server …` and `-- sglang serve …`: a command with its launcher, and not its arguments
-// alone.
+// `-- python -m sglang.launch_server …`, `-- sglang serve …`, `-- vllm serve …`: a command with its launcher, and not
+// its arguments alone.
 bool is_whole_command(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 4> kServers = {"sglang", "sglang.launch_server", "vllm",
+                                                        "vllm.entrypoints.openai.api_server"};
   if (words.empty() || words.front().starts_with('-')) return false;
   for (const std::string& word : words) {
-    if (word == "sglang" || word.ends_with("/sglang") || word == "sglang.launch_server") return true;
+    if (std::ranges::find(kServers, std::string_view(word).substr(word.rfind('/') + 1)) != kServers.end()) return true;
     if (word.starts_with("--")) return false;
   }
   return false;

@@ -250,7 +250,7 @@ void verify_quantization(ModelBuilder& b) {
     const Method* method = find_method(*chosen, b.request.release);
     if (method == nullptr)
       raise(RF::kQuantizationMissing, "ValueError", kVerify,
-            fmt::format("quantization {} is not available on xpu in this release", *chosen));
+            fmt::format("quantization {} is not available on xpu in this release", chosen->empty() ? "\"\"" : *chosen));
     if (!method->optimized)
       b.warn(kVerify, fmt::format("{} quantization is not fully optimized; it can be slower than the unquantized model",
                                   *chosen));

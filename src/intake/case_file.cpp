@@ -47,7 +47,9 @@ std::string why_malformed(const Value& item) {
   constexpr Test is_word = [](const Value& v) {
     return v.is_string() && v.as_string().find('\0') == std::string::npos;
   };
-  constexpr Test is_words = [](const Value& v) { return v.is_list() && std::ranges::all_of(v.as_list(), is_word); };
+  constexpr Test is_words = [](const Value& v) {
+    return v.is_list() && v.as_list().size() <= limits::kListWords && std::ranges::all_of(v.as_list(), is_word);
+  };
   constexpr Test is_variables = [](const Value& v) {
     return v.is_dict() && v.as_dict().size() <= limits::kVariables &&
            std::ranges::none_of(v.as_dict(), [](const auto& kv) {
@@ -57,7 +59,7 @@ std::string why_malformed(const Value& item) {
   };
   static constexpr std::array<Key, 6> kKeys{
       {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
-       {"args", is_words, "a list of texts, none with a NUL byte"},
+       {"args", is_words, "a list of 10,000 texts at most, none with a NUL byte"},
        {"model", is_text, "text"},
        {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
        {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},

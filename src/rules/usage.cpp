@@ -22,6 +22,7 @@ std::string option_advice(std::string_view typed, Release release) {
   }
   // What another release calls so is no slip of the pen: what is spelt like it here is another option.
   if (const auto here = fix::names_here(release, typed)) {
+    if (typed == fix::kAttentionGroups) return "--dp-size beside --enable-dp-attention in this release";
     return here->empty() ? "a release that has it, or drop it"
                          : fmt::format("{} in this release", fmt::join(*here, " or "));
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "src/resolve/core/queries.h"
 #include "src/python/integer.h"
 #include "src/resolve/speculative/speculative_detail.h"
@@ -142,7 +144,11 @@ void check_tree_pages(Resolution& r) {
   if (greater(r, Field::speculative_eagle_topk, 1, kStep) && greater(r, Field::page_size, 1, kStep) &&
       !r.one_of(Field::attention_backend, {"flashinfer", "fa3"}) &&
       !(r.since(v0_5(13)) && r.is(Field::attention_backend, "triton"))) {
-    refuse(r, "--speculative-eagle-topk above 1 needs --page-size 1, or the triton attention backend",
+    const bool takes_ones = !r.is(Field::attention_backend, "intel_xpu");  // whose pages are larger, whatever is given
+    refuse(r,
+           fmt::format("--speculative-eagle-topk above 1 needs {}{}",
+                       takes_ones ? "--page-size 1" : "pages of one token, which intel_xpu does not have",
+                       r.since(v0_5(13)) ? ", or the triton attention backend" : ""),
            RF::kTreeWithPages);
   }
 }
