@@ -659,8 +659,17 @@ Val Follower::environment_variable(const Val& dict, const std::string& name, con
   Val out = unknown(name + " is a variable of where the program runs", at);
   auto mystery = std::make_shared<Mystery>(*out.mystery);
   mystery->name = name;
+  mystery->maybe_none = fallback != nullptr;
   out.mystery = mystery;
   return out;
+}
+
+// A variable that nothing sets, where a test asks for it: it is None, which is told.
+bool Follower::is_unset(const Val& v) {
+  if (!nothing_given_ || !v.is(Val::Kind::kUnknown) || !v.mystery->maybe_none) return false;
+  if (set_where_it_runs(v.mystery->name)) return false;
+  (void)take_default(v.mystery->name, none(), v.mystery->at);
+  return true;
 }
 
 Val Follower::dict_item(const Val& base, const Val& key, std::size_t at) {

@@ -15,8 +15,9 @@ constexpr std::size_t kMostEndings = 3;
 
 }  // namespace
 
-Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt)
-    : source_(source), finder_(finder), program_(program), doubt_(std::move(doubt)) {
+Follower::Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt,
+                   bool nothing_given)
+    : source_(source), finder_(finder), program_(program), doubt_(std::move(doubt)), nothing_given_(nothing_given) {
   globals_ = make();
   globals_->now.names["__name__"] = text("__main__", 0);
   const std::string file = source.name.ends_with(".ipynb") ? std::string() : place_of_file(source.name);

@@ -22,7 +22,9 @@ namespace preflight::sources::program {
 class Follower {
  public:
   // `doubt`: why none of its launches is sure; "" where they are.
-  Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt = {});
+  // `nothing_given`: a test of a variable that nothing sets finds none.
+  Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt = {},
+           bool nothing_given = true);
   Result<bool> run();
 
  private:
@@ -123,6 +125,7 @@ class Follower {
   Val dict_item(const Val& base, const Val& key, std::size_t at);
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
+  bool is_unset(const Val& v);
   Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
   Val call(const Expr& e);
   Arguments arguments_of(const Expr& e);
@@ -279,6 +282,7 @@ class Follower {
   int forever_ = 0;  // loops without a test
   std::size_t ended_at_ = 0;
   TakenDefaults defaults_;  // so far
+  bool nothing_given_;
   std::size_t doubts_ = 0;  // what may have failed so far
   std::size_t steps_ = 1'500'000;
   std::optional<Error> error_;

@@ -22,6 +22,7 @@ bool is_path(const Val& v) { return v.is(Kind::kInstance) && v.object->name == "
 
 // none: not known.
 std::optional<bool> Follower::truth(const Val& v) {
+  if (is_unset(v)) return false;
   switch (v.kind) {
     case Kind::kNone:
       return false;
@@ -131,8 +132,12 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
       return !found->is(Kind::kGone);
     }
     if (all.object->now.inherits) {
-      if (source_.given.contains(one.known_text() ? one.text->text : "")) return true;
-      return std::nullopt;
+      const std::string name = one.known_text() ? one.text->text : "";
+      if (source_.given.contains(name)) return true;
+      if (!nothing_given_ || name.empty() || set_where_it_runs(name) || source_.environment != nullptr)
+        return std::nullopt;
+      (void)take_default(name, none(), one.begin);
+      return false;
     }
     return all.object->now.open.empty() ? std::optional(false) : std::nullopt;
   }
@@ -147,7 +152,10 @@ std::optional<bool> Follower::contains(const Val& all, const Val& one) {
   return out;
 }
 
-std::optional<bool> Follower::compare(const std::string& op, const Val& a, const Val& b) {
+std::optional<bool> Follower::compare(const std::string& op, const Val& left, const Val& right) {
+  const bool asks = op == "==" || op == "!=" || op == "is" || op == "is not" || op == "in" || op == "not in";
+  const Val a = asks && is_unset(left) ? none() : left;
+  const Val b = asks && is_unset(right) ? none() : right;
   const auto inverse = [](std::optional<bool> v) { return v ? std::optional(!*v) : v; };
   if (op == "==") return equal(a, b);
   if (op == "!=") return inverse(equal(a, b));

@@ -19,8 +19,9 @@ struct Object;
 struct Mystery {
   std::string what = {};
   std::size_t at = 0;
-  std::string name = {};  // with which it can be given
-  bool many = false;      // in a list: any number of items
+  std::string name = {};    // with which it can be given
+  bool many = false;        // in a list: any number of items
+  bool maybe_none = false;  // of the environment, asked for without a default
 };
 
 struct Val {

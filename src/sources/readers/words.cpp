@@ -45,6 +45,13 @@ void blank_line(std::string& text, std::size_t at) {
   if (said && first < end) text[first] = '0';  // a statement, where a block may need one
 }
 
+// Whether a program that asks for variables comes to a launch where nobody sets one; sys.exit("set …") ends others.
+bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt) {
+  const bool asks = source.text.find("environ") != source.text.npos || source.text.find("getenv") != source.text.npos;
+  LaunchFinder probe(source.text, source.given);
+  return !asks || (program::Follower(source, probe, tree, doubt).run() && probe.found_any());
+}
+
 }  // namespace
 
 // Lines that are no Python as far as it is understood are left out, and then no launch is sure.
@@ -55,7 +62,10 @@ Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
     const program::Program tree = program::parse_program(text);
     SourceText understood = source;
     understood.text = text;
-    if (tree.fault == std::string_view::npos) return program::Follower(understood, finder, tree, doubt).run();
+    if (tree.fault == std::string_view::npos) {
+      const bool free = launches_without_any(understood, tree, doubt);
+      return program::Follower(understood, finder, tree, doubt, free).run();
+    }
     if (i == 0 && python_tokens(text).size() >= limits::kPythonTokens) return true;
     const int line = source.line != nullptr ? (*source.line)(tree.fault) : finder.place(tree.fault).line;
     if (doubt.empty()) doubt = fmt::format("line {} is not understood as Python", line);
