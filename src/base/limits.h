@@ -113,8 +113,8 @@ inline constexpr std::size_t kShellUnknowns = 1'024;
 inline constexpr std::size_t kShellDefaults = 64;  // told of a launch
 inline constexpr std::size_t kShellDrySteps = 60'000;
 inline constexpr std::size_t kShellTurns = 64;
-// To see whether a script comes to a launch where nobody gives it anything.
-inline constexpr std::size_t kShellProbeSteps = 300'000;
+// To see whether a script or a program comes to a launch where nobody gives it anything.
+inline constexpr std::size_t kProbeSteps = 300'000;
 inline constexpr int kShellDepth = 60;
 inline constexpr int kShellCalls = 40;
 inline constexpr int kShellsInShells = 8;

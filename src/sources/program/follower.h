@@ -3,6 +3,7 @@
 // or skip is told with each launch behind it.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@ class Follower {
   Follower(const SourceText& source, LaunchFinder& finder, const Program& program, std::string doubt = {},
            bool nothing_given = true);
   Result<bool> run();
+  void spend_at_most(std::size_t steps) { steps_ = std::min(steps_, steps); }
 
  private:
   // --- states (states.cpp) ---

@@ -48,8 +48,11 @@ void blank_line(std::string& text, std::size_t at) {
 // Whether a program that asks for variables comes to a launch where nobody sets one; sys.exit("set …") ends others.
 bool launches_without_any(const SourceText& source, const program::Program& tree, const std::string& doubt) {
   const bool asks = source.text.find("environ") != source.text.npos || source.text.find("getenv") != source.text.npos;
-  LaunchFinder probe(source.text, source.given);
-  return !asks || (program::Follower(source, probe, tree, doubt).run() && probe.found_any());
+  if (!asks) return true;
+  LaunchFinder found(source.text, source.given);
+  program::Follower probe(source, found, tree, doubt);
+  probe.spend_at_most(limits::kProbeSteps);
+  return probe.run() && found.found_any();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ bool launches_without_any(const ShellText& script, std::string_view pasted, cons
   const bool asks =
       std::ranges::any_of(kAsks, [&](std::string_view text) { return script.text.find(text) != script.text.npos; });
   if (!asks) return true;
-  ShellBudget budget{.steps = limits::kShellProbeSteps};
+  ShellBudget budget{.steps = limits::kProbeSteps};
   ShellStart probe = start;
   probe.trail = nullptr;
   probe.wants_environment = [](const ShellCommand&) { return false; };
