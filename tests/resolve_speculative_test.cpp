@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "src/resolve/speculative/speculative.h"
+#include "src/resolve/speculative/speculative_detail.h"
 #include "tests/support/midway.h"
 
 namespace preflight::resolve {
@@ -502,6 +503,24 @@ TEST(Dspark, OptionsForOtherVerifyModesAreNotedAsIdle) {
   m.set(Field::speculative_dspark_sps_table_path, "table").env("SGLANG_RAGGED_VERIFY_MODE", "cap-accept");
   m.run(handle_speculative_decoding);
   EXPECT_EQ(m.warnings(), "_handle_dspark _handle_dspark");  // requests capped; tiers need compact
+}
+
+// A draft of the target's own kind: one step is the least, and what it says of its target has to be so.
+TEST(IQuest, ItsDraftTakesAtLeastOneStep) {
+  constexpr const char* kDraft = R"({"model_type": "iquest_q1_mtp", "architectures": ["IQuestQ1ForCausalLMMTP"],
+    "hidden_size": 64, "vocab_size": 128, "num_hidden_layers": 1, "num_target_layers": 4, "num_draft_slots": 3})";
+  const struct {
+    Value steps;
+    const char* result;
+  } kRows[] = {{0, "ValueError in _handle_iquest_q1_mtp_draft"}, {1, "ok"}, {Value(), "ok"}};
+  for (const auto& row : kRows) {
+    Midway m = drafting(kNew, "EAGLE", kDraft);
+    ModelFacts target;
+    target.architectures = {"IQuestQ1ForCausalLM"};
+    target.hf_config = Value::dict({{"hidden_size", 64}, {"vocab_size", 128}, {"num_hidden_layers", 4}});
+    m.facts(std::move(target)).set(Field::speculative_num_steps, row.steps);
+    EXPECT_EQ(m.run([](Resolution& r) { speculative::fit_iquest_q1_draft(r, "IQuestQ1ForCausalLM"); }), row.result);
+  }
 }
 
 TEST(Uno, OnACudaNameItGetsAsFarAsItsAttentionBackend) {

@@ -1,6 +1,8 @@
 // check_server_args and the validators behind it.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "src/resolve/cache/hisparse.h"
@@ -201,6 +203,22 @@ TEST(Lora, RefusesWhatItCannotLoadOrRunBeside) {
     run.run({check_lora_server_args});
     EXPECT_EQ(run.refused_by(), row.refused);
   }
+}
+
+TEST(Watermark, AFileOfKeysIsForItsOwnerAlone) {
+  const auto warnings = [](std::filesystem::perms others) {
+    const auto file = std::filesystem::path(::testing::TempDir()) / "watermark.json";
+    std::ofstream(file) << "{}";
+    std::filesystem::permissions(file,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write | others);
+    StepRun run(kNew, resolved({{Field::watermark_config, file.string()}, {Field::enable_watermark, true}}));
+    run.run({handle_watermark_config});
+    std::filesystem::remove(file);
+    return run.launch.log.size();
+  };
+  EXPECT_EQ(warnings(std::filesystem::perms::none), 0);
+  EXPECT_EQ(warnings(std::filesystem::perms::others_exec), 1);
+  EXPECT_EQ(warnings(std::filesystem::perms::group_read), 1);
 }
 
 TEST(Watermark, ConfigurationIsCheckedThenRefusedWithoutCuda) {
