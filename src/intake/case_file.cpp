@@ -59,7 +59,7 @@ std::string why_malformed(const Value& item) {
   };
   static constexpr std::array<Key, 6> kKeys{
       {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
-       {"args", is_words, "a list of 10,000 texts at most, none with a NUL byte"},
+       {"args", is_words, "a list of texts, none with a NUL byte, 10,000 at most"},
        {"model", is_text, "text"},
        {"device", [](const Value& v) { return v.is_dict(); }, "an object"},
        {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
