@@ -7,10 +7,17 @@ namespace {
 bool is_text(const Value& v, std::string_view text) { return v.is_string() && v.as_string() == text; }
 
 constexpr std::string_view kMemory = "handle_gpu_memory_settings";
+constexpr std::string_view kSharding = "handle_kv_cache_sharding";
 constexpr std::string_view kMamba = "mamba_radix_cache_resolution";
 constexpr std::string_view kMambaHandler = "handle_mamba_radix_cache";
 
 constexpr ChangeReason kReasons[] = {
+    {{kSharding},
+     Field::chunked_prefill_size,
+     "Chunks of a sharded cache end on its pages: the size is the next multiple of --page-size."},
+    {{kSharding},
+     Field::mem_fraction_static,
+     "A chunk that was rounded up to whole pages needs more memory beside the static budget."},
     {{kMemory},
      Field::chunked_prefill_size,
      "The device's memory decides: 2048 tokens below 20 GiB, 4096 below 60, 8192 below 160, 16384 above.",

@@ -60,6 +60,10 @@ constexpr ChangeReason kReasons[] = {
      "NEXTN is another name of EAGLE.",
      [](const FieldChange& c) { return is_text(c.now, "EAGLE") && is_text(c.before, "NEXTN"); }},
     {{kCommon}, Field::speculative_algorithm, "Names of algorithms are read in capitals."},
+    {{"handle_aux_hidden_state_capture"},
+     Field::speculative_algorithm,
+     "Beside --enable-return-aux-hidden-states the algorithm only names which hidden states are returned; nothing "
+     "drafts."},
     {{kCommon}, Field::speculative_draft_model_revision, "No revision of the draft was given: main."},
     {{kCommon}, Field::speculative_draft_window_size, "A window is a whole number of tokens."},
     {{kCommon},
