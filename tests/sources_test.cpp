@@ -152,6 +152,17 @@ TEST(Sources, AProgramKnowsWhereItStands) {
   EXPECT_FALSE(read_launches(program, {}, "run.py")->front().unknown.empty());
 }
 
+// What lies in a folder that a script names is not what lies there on this machine.
+TEST(Sources, AScriptThatGoesElsewhereIsAskedAboutItsFiles) {
+  const testing::TemporaryDirectory dir;
+  const std::string script =
+      "cd /srv/none\n[ -f .env ] && . ./.env\npython -m sglang.launch_server --model-path m --tp ${TP:-1}\n";
+  const auto read = read_launches(script, {}, dir.file("run.sh", script));
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ(read->front().unknown.size(), 1U);
+}
+
 std::string repeated(std::string_view text, int times) {
   std::string out;
   for (int i = 0; i < times; ++i) out += text;

@@ -130,9 +130,11 @@ std::string ShellEvaluator::path_named(const ShellText& word) {
 
 // Whether a path leads to where the script stands, so that what lies there is known.
 bool ShellEvaluator::is_beside(const ShellText& word) const {
+  const auto is_own = [](const ShellText& text) { return text.defaults != nullptr && text.defaults->contains("$0"); };
   if (start_.own_file.empty()) return false;
-  const bool placed = !word.unknowns.empty() || (word.defaults != nullptr && word.defaults->contains("$0"));
-  return placed || (!word.text.empty() && word.text.front() != '/' && (!state_.moved || state_.folder));
+  if (!word.unknowns.empty() || is_own(word)) return true;
+  const bool by_name = !word.text.empty() && word.text.front() != '/';
+  return by_name && (!state_.moved || (state_.folder && is_own(*state_.folder)));
 }
 
 // -f and its kin, of files beside the script. One that is not there is told.
