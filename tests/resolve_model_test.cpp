@@ -323,6 +323,7 @@ TEST(Model, MuseSparkComesWithVariables) {
                                 {"SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", "True"},
                                 {"SGLANG_OPT_UNIFIED_CACHE_FREE_OUT_OF_WINDOW_SLOTS", "False"}};
   EXPECT_EQ(variables("MuseSparkForConditionalGeneration", {{"SGLANG_ENABLE_GRAPH_POOL_BORROW", "0"}}), expected);
+  EXPECT_EQ(variables("MuseSparkForConditionalGeneration", {}).at("SGLANG_ENABLE_GRAPH_POOL_BORROW"), "True");
   EXPECT_TRUE(variables("LlamaForCausalLM", {}).empty());
 }
 

@@ -278,6 +278,9 @@ TEST(Serving, CrashDumpsSetWhatCudaReadsAndKeepWhatIsSet) {
       {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
       {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"}};
   EXPECT_EQ(run.launch.env, expected);
+  StepRun bare(kNew, {{Field::crash_dump_folder, "/dumps"}});
+  bare.run({handle_crash_dump_env});
+  EXPECT_EQ(bare.launch.env["CUDA_COREDUMP_SHOW_PROGRESS"], "1");
 }
 
 // The folder holds one a host, by the name that the host gives itself.

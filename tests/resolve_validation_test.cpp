@@ -205,6 +205,20 @@ TEST(Lora, RefusesWhatItCannotLoadOrRunBeside) {
   }
 }
 
+// Only on CUDA does it get as far as combinations; what ends there ends alike, and the words tell which check it was.
+TEST(Watermark, TakesTheSamplingBackendsOfTheRelease) {
+  const auto told = [](const char* backend) {
+    StepRun run(
+        kNew, resolved({{Field::enable_watermark, true}, {Field::sampling_backend, backend}, {Field::device, "cuda"}}));
+    run.run({handle_watermark_config, check_watermark_server_args});
+    return run.refusal ? run.refusal->message : std::string();
+  };
+  for (const char* known : {"flashinfer", "pytorch", "ascend", "intel_xpu"}) {
+    EXPECT_EQ(told(known).find("--sampling-backend"), std::string::npos) << told(known);
+  }
+  EXPECT_NE(told("mine").find("a custom --sampling-backend"), std::string::npos);
+}
+
 TEST(Watermark, AFileOfKeysIsForItsOwnerAlone) {
   const auto warnings = [](std::filesystem::perms others) {
     const auto file = std::filesystem::path(::testing::TempDir()) / "watermark.json";
