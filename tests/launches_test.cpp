@@ -326,6 +326,51 @@ TEST(CheckPaths, OneOfSeveralIsPicked) {
               HasSubstr("2 SGLang launches in this manifest: 1 small"));
 }
 
+// What may hold a launch and cannot be read is no file without one: a gate over its folder does not pass.
+TEST(CheckPaths, WhatCannotBeReadInAFolderCounts) {
+  const std::string broken = "services: [\n  a: " + kServe + "--tp 3\n";
+  const std::string by_far = std::string(1'100'000, '#') + "\n" + kServe + "--tp 3\n";
+  for (const auto& [name, text] : {std::pair{"compose.yaml", broken}, std::pair{"run.sh", by_far}}) {
+    const TemporaryDirectory dir;
+    const std::string path = dir.file(name, text);
+    dir.file("good.sh", kServe + "--tp 2\n");
+    const ToolRun run = run_tool({"check", "--no-kernel", dir.path()});
+    EXPECT_EQ(run.status, 1) << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr(path + ": not readable: "));
+    EXPECT_THAT(
+        run.out,
+        HasSubstr("1 launch checked, 0 of them failed, 0 with something unknown, 1 not readable; 0 files skipped"));
+    EXPECT_THAT(run_tool({"check", "--no-kernel", "-q", dir.path()}).out, HasSubstr("not readable"));
+    const Json all = Json::parse(run_tool({"check", "--no-kernel", dir.path(), "--format", "json"}).out);
+    EXPECT_EQ(all["exit_status"], 1);
+    EXPECT_EQ(all["summary"]["unread"], 1);
+    EXPECT_EQ(all["summary"]["skipped_files"], 0);
+    EXPECT_EQ(all["skipped"][0]["read"], false);
+    const auto told = [&](const char* format) {
+      const ToolRun out = run_tool({"check", "--no-kernel", "--output", format, dir.path()});
+      EXPECT_EQ(out.status, 1) << format;
+      return out.out;
+    };
+    EXPECT_THAT(told("junit"), HasSubstr("errors=\"1\""));
+    EXPECT_THAT(told("github"), HasSubstr("::error file="));
+    EXPECT_THAT(told("markdown"), HasSubstr("1 not readable"));
+    EXPECT_THAT(told("html"), HasSubstr("something fails"));
+    EXPECT_THAT(told("sarif"), HasSubstr("\"level\": \"error\""));
+    EXPECT_THAT(told("gitlab"), HasSubstr(name));
+    EXPECT_EQ(run_tool({"upgrade", "--from", "0.5.22", "--to", "0.5.23", dir.path()}).status, 1);
+  }
+}
+
+// A text that is understood and runs no launch fails nothing.
+TEST(CheckPaths, WhatIsReadAndRunsNoLaunchIsSkipped) {
+  const TemporaryDirectory dir;
+  dir.file("a.sh", "f() { " + kServe + "; }\n");
+  const ToolRun run = run_tool({"check", "--no-kernel", dir.path()});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("a.sh: skipped: "));
+  EXPECT_THAT(run.out, HasSubstr("0 not readable; 1 file skipped"));
+}
+
 // What a comment cuts off is put back, not deleted.
 TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   const TemporaryDirectory dir;

@@ -201,8 +201,8 @@ static void add_items_beside(const CheckRun& run, std::vector<Item>& out) {
   }
   for (const SkippedFile& file : run.skipped) {
     out.push_back({.rule = std::string(kSkippedFile), .message = file.why});
-    if (!file.named) out.back().severity = Severity::kWarning;
-    out.back().failing = file.named;
+    if (!file.counts()) out.back().severity = Severity::kWarning;
+    out.back().failing = file.counts();
     out.back().file = file.file;
   }
 }
@@ -267,6 +267,7 @@ RunCounts counts_of(const CheckRun& run) {
     out.doubtful += verdict == ReportVerdict::kDoubtful ? 1 : 0;
     out.incomplete += verdict == ReportVerdict::kIncomplete ? 1 : 0;
   }
+  for (const SkippedFile& file : run.skipped) ++(file.unread ? out.unread_files : out.skipped_files);
   return out;
 }
 

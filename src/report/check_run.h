@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preflight/report.h"
@@ -30,7 +31,11 @@ struct CheckedGroup {
 struct SkippedFile {
   std::string file;
   std::string why;
-  bool named = false;  // by the user: then it counts
+  bool named = false;   // by the user
+  bool unread = false;  // what it holds nobody knows
+
+  [[nodiscard]] bool counts() const { return named || unread; }
+  [[nodiscard]] std::string_view word() const { return unread ? "not readable" : "skipped"; }
 };
 
 // About what was to be ignored: an entry that is stale, has expired, or cannot be read.
@@ -87,6 +92,8 @@ struct RunCounts {
   std::size_t incomplete = 0;  // of these
   std::size_t unknown = 0;     // not checked: something in them is not known
   std::size_t unread = 0;      // not checked: the command is understood, its model or options cannot be read
+  std::size_t unread_files = 0;
+  std::size_t skipped_files = 0;  // read, and without a launch
 };
 RunCounts counts_of(const CheckRun& run);
 bool something_unknown(const CheckedLaunch& launch);

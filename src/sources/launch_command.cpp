@@ -19,15 +19,16 @@ namespace {
 std::string place_text(LineColumn at) { return fmt::format("{}:{}", at.line, at.column); }
 
 // Why a text gives no launch.
-Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder, bool& unrelated) {
+Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& finder, NoLaunch& none) {
   const auto meant = meant_mentions(text, kind);
   const bool replaced =
       kind == FileKind::kUnit && !meant.empty() && !finder.notes().empty() &&
       std::all_of(meant.begin(), meant.end(), [&](std::size_t at) { return finder.accounts_for(at); });
   if (replaced) {  // another file of the unit starts something else
-    unrelated = true;
+    none = NoLaunch::kUnrelated;
     return {finder.notes().back().message, place_text(finder.place(meant.front()))};
   }
+  if (!meant.empty()) none = NoLaunch::kNamed;
   if (!meant.empty() && kind == FileKind::kWords) {
     return {"a text here names a launch, and what is made of it is not followed: give the command that it runs",
             place_text(finder.place(meant.front()))};
@@ -41,7 +42,7 @@ Error nothing_found(std::string_view text, FileKind kind, const LaunchFinder& fi
   if (kind == FileKind::kWords && python_tokens(text).size() >= limits::kPythonTokens)
     return {
         fmt::format("this text is longer than is followed: {} words and signs of a program", limits::kPythonTokens)};
-  unrelated = true;
+  none = NoLaunch::kUnrelated;
   return {fmt::format("no SGLang launch in this command: {}",
                       mentions_launch(text)
                           ? "it is named only in comments, in prose or for programs like grep and pkill"
@@ -104,7 +105,10 @@ void tell_others(std::string_view text, FileKind kind, const LaunchFinder& finde
 }  // namespace
 
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
-                                                 std::string_view name, bool* unrelated) {
+                                                 std::string_view name, NoLaunch* none) {
+  NoLaunch ignored = {};
+  NoLaunch& why_none = none == nullptr ? ignored : *none;
+  why_none = NoLaunch::kUnread;
   LaunchFinder finder(text, variables);
   const SourceText source{text, variables, name};
   const FileKind kind = kind_of(text, name);
@@ -116,15 +120,14 @@ Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Va
   auto found = finder.take();
   if (found.empty()) {
     if (text.find('\0') != std::string_view::npos) return failure("the command holds a NUL byte", "1:1");
+    why_none = NoLaunch::kNamed;
     if (unknown_program) return failure(unknown_program->message, place_text(finder.place(unknown_program->offset)));
     for (const ShellNote& note : finder.notes()) {
       const bool block = note.message.starts_with("a code block is not understood");
       if (note.rule == "SH004" || block) return failure(note.message, place_text(finder.place(note.offset)));
     }
-    bool is_unrelated = false;
-    Error why = nothing_found(text, kind, finder, is_unrelated);
-    if (unrelated != nullptr) *unrelated = is_unrelated;
-    return tl::make_unexpected(std::move(why));
+    why_none = NoLaunch::kUnread;
+    return tl::make_unexpected(nothing_found(text, kind, finder, why_none));
   }
   tell_others(text, kind, finder, found.back());
   return found;

@@ -59,15 +59,21 @@ struct LaunchCommand {
   std::string mended = {};  // the whole text with options that a comment or a blank cut off put back; may be empty
 };
 
+// What a text without launches is.
+enum class NoLaunch {
+  kUnread,     // what it holds nobody knows: it breaks the rules of its form, or is longer than is followed
+  kNamed,      // it names a launch, and nothing in it runs one
+  kUnrelated,  // it has nothing to do with launches
+};
+
 // The one launch in `text`. Errors: nothing found, more than one found, what follow_shell refuses, or something unknown
 // in the launch's own words or in a variable that SGLang reads.
 Result<LaunchCommand> find_launch(std::string_view text, const Variables& variables);
 // All launches in `text`, in their order; at least one, and nothing unknown in any.
 Result<std::vector<LaunchCommand>> find_launches(std::string_view text, const Variables& variables);
 // All launches in `text`, what is unknown in them told in them; none is an error. `name` is that of the file, which
-// tells what it is where its text does not; may be empty. `unrelated`: set where the error says that the text has
-// nothing to do with launches.
+// tells what it is where its text does not; may be empty. `none`: why there is none, where the error says so.
 Result<std::vector<LaunchCommand>> read_launches(std::string_view text, const Variables& variables,
-                                                 std::string_view name = {}, bool* unrelated = nullptr);
+                                                 std::string_view name = {}, NoLaunch* none = nullptr);
 
 }  // namespace preflight::sources

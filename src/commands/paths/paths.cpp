@@ -139,7 +139,7 @@ Result<bool> take_in(ReadFile& file, const sources::Variables& variables) {
   file.text = std::move(*text);
   const bool input = file.name == "-";
   if (input) file.name = "standard input";
-  auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.unrelated);
+  auto launches = sources::read_launches(file.text, variables, input ? "" : file.name, &file.none);
   if (launches) {
     file.launches = std::move(*launches);
   } else {

@@ -16,11 +16,12 @@ struct ReadFile {
   bool named = false;  // by the user, not found in a directory
   std::string text;
   std::vector<sources::LaunchCommand> launches;
-  std::string why_none;    // where there are none
-  bool unrelated = false;  // and it has nothing to do with launches
+  std::string why_none;                                 // where there are none
+  sources::NoLaunch none = sources::NoLaunch::kUnread;  // and what it is then
 
   // Found in a directory, and none of our business.
-  [[nodiscard]] bool tells_nothing() const { return !named && unrelated; }
+  [[nodiscard]] bool tells_nothing() const { return !named && none == sources::NoLaunch::kUnrelated; }
+  [[nodiscard]] bool unread() const { return launches.empty() && none == sources::NoLaunch::kUnread; }
 };
 
 // Files of directories that cannot hold a launch are left out. Errors: a path that is not there.

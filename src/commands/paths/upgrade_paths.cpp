@@ -53,14 +53,15 @@ int upgrade_paths(const LaunchInput& input, const std::vector<std::string>& path
   if (const auto error = keep_chosen(input.launch_choice, *files)) return refuse(*error);
   report::FleetComparison fleet;
   for (const ReadFile& file : *files) {
-    if (file.launches.empty() && !file.tells_nothing()) fleet.skipped.push_back({file.name, file.why_none, file.named});
+    if (file.launches.empty() && !file.tells_nothing())
+      fleet.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
     for (std::size_t i = 0; i < file.launches.size(); ++i) {
       const ReadLaunch read = shown_launch(file.launches[i], file.name, from.value_or(to));
       fleet.launches.push_back(compared(input_of(input, file, i), read, from, to, rules));
     }
   }
   report::print(output.format == Format::kJson ? report::fleet_json(fleet) : report::fleet_text(fleet, output.colour));
-  const bool unread = std::ranges::any_of(fleet.skipped, &report::SkippedFile::named);
+  const bool unread = std::ranges::any_of(fleet.skipped, &report::SkippedFile::counts);
   return unread || std::ranges::any_of(fleet.launches, counts) ? kFindings : kOk;
 }
 

@@ -66,8 +66,8 @@ std::string counts_line(const CheckRun& run) {
   std::string out = fmt::format(
       "{} file{}: {} launch{} checked, {} of them failed, {} with something unknown, {} not readable; {} file{} "
       "skipped",
-      run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown, n.unread,
-      run.skipped.size(), run.skipped.size() == 1 ? "" : "s");
+      run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown,
+      n.unread + n.unread_files, n.skipped_files, n.skipped_files == 1 ? "" : "s");
   if (n.doubtful > 0) out += fmt::format("; {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format("; {} incomplete", n.incomplete);
   if (run.ignored() > 0) out += fmt::format("; {} finding{} ignored", run.ignored(), run.ignored() == 1 ? "" : "s");
@@ -88,8 +88,8 @@ std::string run_text(const CheckRun& run, const TextOptions& options) {
   const Style style(options.colour);
   std::string out;
   for (const SkippedFile& file : run.skipped) {
-    if (options.quiet && !file.named) continue;
-    out += style.bold(printable(file.file)) + ": skipped: " + printable(file.why) + "\n";
+    if (options.quiet && !file.counts()) continue;
+    out += fmt::format("{}: {}: {}\n", style.bold(printable(file.file)), file.word(), printable(file.why));
   }
   for (const CheckedLaunch& launch : run.launches) {
     out += launch.report ? checked_text(launch, options) : unchecked_text(launch, style);
@@ -125,7 +125,8 @@ std::string run_json(const CheckRun& run) {
                         {"ignored", ignored_json(group.ignored)}});
   }
   Json skipped = Json::array();
-  for (const SkippedFile& file : run.skipped) skipped.push_back({{"file", file.file}, {"why", file.why}});
+  for (const SkippedFile& file : run.skipped)
+    skipped.push_back({{"file", file.file}, {"why", file.why}, {"read", !file.unread}});
   const RunCounts n = counts_of(run);
   const Json out = {{"format_version", kJsonFormatVersion},
                     {"launches", std::move(launches)},
@@ -139,8 +140,8 @@ std::string run_json(const CheckRun& run) {
                       {"doubtful", n.doubtful},
                       {"incomplete", n.incomplete},
                       {"unknown", n.unknown},
-                      {"unread", n.unread},
-                      {"skipped_files", run.skipped.size()},
+                      {"unread", n.unread + n.unread_files},
+                      {"skipped_files", n.skipped_files},
                       {"ignored", run.ignored()}}},
                     {"exit_status", run.exit_status}};
   return json_dump(out) + "\n";

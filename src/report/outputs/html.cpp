@@ -204,7 +204,7 @@ std::string html_report(const CheckRun& run) {
     for (const Ignored& i : group.ignored) out += finding_html(i.finding, {}, i.by + ": " + i.reason);
     out += "</section>\n";
   }
-  for (const SkippedFile& file : run.skipped) out += labelled("skipped", file.file + ": " + file.why);
+  for (const SkippedFile& file : run.skipped) out += labelled(file.word(), file.file + ": " + file.why);
   for (const IgnoreNote& note : run.ignore_notes) out += labelled("ignores", note.place + ": " + note.text);
   return out + fmt::format("<p class=\"soft\">xpu-preflight {}</p>\n</body>\n</html>\n", PREFLIGHT_VERSION);
 }

@@ -24,7 +24,8 @@ std::string run_summary(const CheckRun& run) {
   const std::size_t unchecked = n.unknown + n.unread;
   if (unchecked > 0) out += fmt::format(", {} not checked", unchecked);
   if (run.several) out += "; " + counted(run.files, "file", "files");
-  if (!run.skipped.empty()) out += fmt::format(", {} skipped", run.skipped.size());
+  if (n.unread_files > 0) out += fmt::format(", {} not readable", n.unread_files);
+  if (n.skipped_files > 0) out += fmt::format(", {} skipped", n.skipped_files);
   if (run.ignored() > 0) out += "; " + counted(run.ignored(), "finding", "findings") + " ignored";
   return out;
 }
