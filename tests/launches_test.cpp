@@ -371,6 +371,25 @@ TEST(CheckPaths, WhatIsReadAndRunsNoLaunchIsSkipped) {
   EXPECT_THAT(run.out, HasSubstr("0 not readable; 1 file skipped"));
 }
 
+TEST(CheckPaths, AFolderWithoutLaunchesMeetsNoRequirement) {
+  const TemporaryDirectory dir;
+  dir.file("a.sh", "echo\n");
+  EXPECT_EQ(run_tool({"check", "--no-kernel", dir.path()}).status, 0);
+  for (const std::vector<std::string>& gate :
+       {std::vector<std::string>{"--require", "complete"}, {"--require", "release"}, {"--require-kernel"}}) {
+    std::vector<std::string> words = {"check", dir.path()};
+    words.insert(words.begin() + 1, gate.begin(), gate.end());
+    const ToolRun run = run_tool(words);
+    EXPECT_EQ(run.status, 1) << gate.back() << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr("error[RQ001]: --require: no launch was found in " + dir.path()));
+    words.insert(words.end(), {"--output", "junit"});
+    EXPECT_THAT(run_tool(words).out, HasSubstr("failures=\"1\""));
+  }
+  dir.file("b.sh", kServe);
+  EXPECT_THAT(run_tool({"check", "--no-kernel", "--require", "release", dir.path()}).out,
+              Not(HasSubstr("no launch was found")));
+}
+
 // What a comment cuts off is put back, not deleted.
 TEST(CheckPaths, AFixKeepsOptionsThatWereCutOff) {
   const TemporaryDirectory dir;

@@ -93,6 +93,11 @@ Result<Requirements> read_requirements(const std::vector<std::string>& words) {
   return out;
 }
 
+Diagnostic no_launch(const std::vector<std::string>& paths) {
+  return finding(fmt::format("--require: no launch was found in {}", fmt::join(paths, ", ")),
+                 "the files or folders that hold launches, or no --require");
+}
+
 std::vector<Diagnostic> unmet(const Requirements& wanted, const PreparedLaunch& prepared, const Coverage& coverage) {
   std::vector<Diagnostic> out;
   if (wanted.contains(Requirement::kModel) && prepared.unknown_model) {

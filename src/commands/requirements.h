@@ -35,6 +35,8 @@ inline constexpr std::array kRequirementWords{
 // "model,kernel", or "complete" for all.
 Result<Requirements> read_requirements(const std::vector<std::string>& words);
 
+// No launch is one of which nothing is known.
+Diagnostic no_launch(const std::vector<std::string>& paths);
 // One finding per requirement that does not hold; kernels are judged by the report itself.
 std::vector<Diagnostic> unmet(const Requirements& wanted, const PreparedLaunch& prepared, const Coverage& coverage);
 

@@ -20,7 +20,7 @@ struct CheckedLaunch {
   int exit_status = 0;
 };
 
-// Nodes of one launch, looked at together.
+// Nodes of one launch, looked at together; without launches it is about the paths themselves.
 struct CheckedGroup {
   std::string what;
   std::vector<std::string> launches;  // their titles

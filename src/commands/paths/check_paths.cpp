@@ -51,7 +51,7 @@ class PathCheck {
  public:
   PathCheck(const CheckCommand& command, bool release_given) : command_(command), release_given_(release_given) {}
 
-  Exit run(const std::vector<ReadFile>& files) {
+  Exit run(const std::vector<ReadFile>& files, const std::vector<std::string>& paths) {
     run_.several = true;
     run_.files = files.size();
     for (const ReadFile& file : files) {
@@ -59,6 +59,7 @@ class PathCheck {
       for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);
     }
     together();
+    if (run_.launches.empty()) nothing_found(paths);
     tell_untried(command_);
     run_.exit_status = exit_number(worst_);
     keep_ignores(command_, run_);
@@ -68,8 +69,18 @@ class PathCheck {
  private:
   void skip(const ReadFile& file) {
     if (file.tells_nothing()) return;
-    run_.skipped.push_back({file.name, file.why_none, file.named});
-    if (file.named) worst_ = heavier(worst_, kFindings);
+    run_.skipped.push_back({file.name, file.why_none, file.named, file.unread()});
+    if (run_.skipped.back().counts()) worst_ = heavier(worst_, kFindings);
+  }
+
+  // A gate over a folder that holds none, a mount that failed perhaps, must not pass for what it requires.
+  void nothing_found(const std::vector<std::string>& paths) {
+    if (command_.required.empty() && !command_.kernel.required) return;
+    worst_ = heavier(worst_, kFindings);
+    run_.groups.push_back({.what = fmt::format("{}", fmt::join(paths, ", ")),
+                           .launches = {},
+                           .findings = {no_launch(paths)},
+                           .ignored = {}});
   }
 
   void not_checked(ReadLaunch read, bool is_file, std::string why) {
@@ -203,7 +214,7 @@ int check_paths(const CheckCommand& command, const std::vector<std::string>& pat
   auto files = read_files(paths, command.input.variables);
   if (!files) return refuse(files.error());
   if (const auto error = keep_chosen(command.input.launch_choice, *files)) return refuse(*error);
-  return PathCheck(command, release_given).run(*files);
+  return PathCheck(command, release_given).run(*files, paths);
 }
 
 int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output) {

@@ -54,7 +54,7 @@ std::string groups_text(const CheckRun& run, const TextOptions& options) {
   std::string out;
   for (const CheckedGroup& group : run.groups) {
     for (const Diagnostic& d : group.findings) out += finding_text(d, {}, options) + "\n";
-    if (options.quiet && group.findings.empty()) continue;
+    if (group.launches.empty() || (options.quiet && group.findings.empty())) continue;
     out += fmt::format("together: {} of {}: {}\n", group.launches.size(), printable(group.what),
                        group.findings.empty() ? "they fit" : "see above");
   }

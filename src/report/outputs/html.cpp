@@ -197,9 +197,10 @@ std::string html_report(const CheckRun& run) {
   out += fmt::format("<h1>xpu-preflight: {}</h1>\n<p>{}</p>\n", head, markup_text(run_summary(run)));
   for (const CheckedLaunch& launch : run.launches) out += launch_html(launch);
   for (const CheckedGroup& group : run.groups) {
-    out += fmt::format("<section>\n<h2>Together: {}</h2>\n", markup_text(group.what));
+    out +=
+        fmt::format("<section>\n<h2>{}{}</h2>\n", group.launches.empty() ? "" : "Together: ", markup_text(group.what));
     if (group.findings.empty()) out += "<p class=\"good\">they fit</p>\n";
-    out += labelled("at", fmt::format("{}", fmt::join(group.launches, ", ")));
+    if (!group.launches.empty()) out += labelled("at", fmt::format("{}", fmt::join(group.launches, ", ")));
     for (const Diagnostic& f : group.findings) out += finding_html(f, {}, "");
     for (const Ignored& i : group.ignored) out += finding_html(i.finding, {}, i.by + ": " + i.reason);
     out += "</section>\n";
