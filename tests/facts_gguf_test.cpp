@@ -33,9 +33,8 @@ class Writer {
     for (std::size_t i = 0; i < count; ++i) content += counted("t" + std::to_string(i));
     return entry(key, 9, content);
   }
-  Writer& tensor(const std::string& name) {
-    tensors_ += counted(name) + bytes(std::uint32_t{1}) + bytes(std::uint64_t{8}) + bytes(std::uint32_t{0}) +
-                bytes(std::uint64_t{0});
+  Writer& tensor(const std::string& name, std::uint32_t type = 0, std::uint64_t elements = 8) {
+    tensors_ += counted(name) + bytes(std::uint32_t{1}) + bytes(elements) + bytes(type) + bytes(std::uint64_t{0});
     ++tensor_count_;
     return *this;
   }
@@ -223,6 +222,29 @@ TEST(Gguf, ShapesThatDifferByLayerAreAmbiguousSince0_5_22) {
   const std::string content = Writer("gemma4").sizes().file();
   EXPECT_EQ(refused(outcome_of(content, v0_5(21))), "accepted");
   EXPECT_EQ(refused(outcome_of(content, v0_5(22))), "AmbiguousGlobalPerLayerAttributeError in _derive_model_shapes");
+}
+
+// The package takes a view of each tensor's data while the configuration is read; with a config.json beside the file
+// nobody does before the weights are loaded.
+TEST(Gguf, TensorsThatTheFileDoesNotHoldEndTheLaunch) {
+  const auto with = [](std::uint32_t type, std::uint64_t elements) {
+    return Writer("qwen3").sizes().tensor("output.weight", type, elements).file();
+  };
+  for (const auto& [type, elements] : {std::pair{0U, 1000UL}, {2U, 32UL * 1000}, {0U, 1UL << 62U}, {77U, 1UL}}) {
+    EXPECT_EQ(refused(outcome_of(with(type, elements), v0_5(23))), "ValueError in _try_load_longcat_config") << type;
+    EXPECT_EQ(refused(outcome_of(with(type, elements), v0_5(13))), "ValueError in parse") << type;
+    const testing::TemporaryDirectory root;
+    root.file("config.json",
+              R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 4})");
+    const std::string path = root.file("m.gguf", with(type, elements));
+    const testing::ToolRun run = testing::run_tool({"check", "--no-kernel", "--", "--model-path", path});
+    EXPECT_EQ(run.status, 1) << run.out << run.err;
+    EXPECT_NE(run.out.find("error[MD004]: " + path), std::string::npos) << run.out;
+  }
+  EXPECT_EQ(refused(outcome_of(with(0, 8), v0_5(23))), "accepted");
+  EXPECT_EQ(refused(outcome_of(with(2, 32), v0_5(23))), "accepted");
+  const std::string odd = Writer("qwen3").sizes().number("general.alignment", 24).tensor("output.weight").file();
+  EXPECT_EQ(refused(outcome_of(odd, v0_5(23))), "ValueError in _try_load_longcat_config");
 }
 
 // Whatever a file says of its lengths, reading ends where the file ends.

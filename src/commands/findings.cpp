@@ -118,10 +118,16 @@ bool reads_safetensors(const Value& load_format) {
   return load_format.is_string() && std::ranges::find(kFormats, load_format.as_string()) != kFormats.end();
 }
 
+Diagnostic damage(const std::string& message, Field field, const Launch& launch) {
+  return rules::from_record(*find_rule("MD004"), message, field, launch);
+}
+
 // What the model's own files lack. A model of the built-in table has none here.
 std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
   const Launch& launch = prepared.launch;
   if (prepared.inputs.models == nullptr || !launch.accepted() || launch.resolved.empty()) return std::nullopt;
+  if (const auto gguf = facts::gguf_of(launch, field, *prepared.inputs.models); !gguf)
+    return damage(gguf.error().message, field, launch);
   const Value& path = launch[field];
   if (!path.is_string() || path.as_string().empty() || !reads_safetensors(launch[Field::load_format]))
     return std::nullopt;
@@ -130,8 +136,7 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   const auto files = prepared.inputs.models->weights_in(place->directory);
   if (!files) return std::nullopt;
   if (!files->faults.empty()) {
-    return rules::from_record(*find_rule("MD004"),
-                              fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
+    return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
   }
   if (field != Field::model_path || launch.model == nullptr) return std::nullopt;
   const auto filled = plan::filled_parameters(*launch.model, *files);

@@ -31,12 +31,14 @@ class Converter {
 
   Value convert() {
     const Value* named = file_.metadata.find("general.architecture");
-    if (named == nullptr) raise(RF::kOther, "IndexError", frame_, "the file names no general.architecture");
+    if (named == nullptr) {
+      require_package_reads();
+      raise(RF::kOther, "IndexError", frame_, "the file names no general.architecture");
+    }
     if (!flat(*named).is_string()) raise(RF::kOther, "TypeError", frame_, "general.architecture is no text");
     written_ = flat(*named).as_string();
     if (tables_.release() >= kOwnReader && (written_ == "qwen35" || written_ == "qwen35moe")) return qwen35();
-    if (!file_.repeated.empty())
-      raise(RF::kOther, "KeyError", frame_, "the file has the key " + file_.repeated + " twice");
+    require_package_reads();
     name_architecture();
     const Value* defaults = tables_.setting("gguf_defaults").find(architecture_);
     if (keys_of(written_) == nullptr && keys_of(architecture_) == nullptr) {
@@ -60,6 +62,12 @@ class Converter {
   }
 
  private:
+  // The package takes a view of every tensor's data, wanted or not.
+  void require_package_reads() const {
+    if (!file_.repeated.empty())
+      raise(RF::kOther, "KeyError", frame_, "the file has the key " + file_.repeated + " twice");
+    if (!file_.damage.empty()) raise(RF::kOther, "ValueError", frame_, "the GGUF file is damaged: " + file_.damage);
+  }
   void set(std::string_view key, Value value) { config_ = std::move(config_).with(key, std::move(value)); }
   [[nodiscard]] const Value* keys_of(const std::string& architecture) const {
     return tables_.setting("gguf_keys").find(architecture);
@@ -236,7 +244,7 @@ GgufSource gguf_source(Release release, const std::string& path) {
   const std::string config = directory_of_gguf(path) + "/config.json";
   if (std::filesystem::is_regular_file(config, ignored)) return GgufSource::kBeside;
   const auto file = read_gguf(path, GgufReaders::kPackage);
-  if (!file) return GgufSource::kHeader;
+  if (!file || !file->damage.empty()) return GgufSource::kHeader;
   const Value* architecture = file->metadata.find("general.architecture");
   return architecture != nullptr && *architecture == Value("muse-glimmer") ? GgufSource::kNative : GgufSource::kHeader;
 }

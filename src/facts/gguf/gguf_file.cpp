@@ -27,6 +27,31 @@ namespace {
 enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kText, kArray, kU64, kI64, kF64 };
 constexpr std::array<std::size_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
+// How many bytes a block of so many numbers takes, as gguf/constants.py has it (GGML_QUANT_SIZES).
+struct TensorType {
+  std::uint32_t number;
+  std::string_view name;
+  std::uint64_t block;
+  std::uint64_t bytes;
+};
+constexpr std::array kTensorTypes = std::to_array<TensorType>(
+    {{0, "F32", 1, 4},         {1, "F16", 1, 2},         {2, "Q4_0", 32, 18},      {3, "Q4_1", 32, 20},
+     {6, "Q5_0", 32, 22},      {7, "Q5_1", 32, 24},      {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 40},
+     {10, "Q2_K", 256, 84},    {11, "Q3_K", 256, 110},   {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
+     {14, "Q6_K", 256, 210},   {15, "Q8_K", 256, 292},   {16, "IQ2_XXS", 256, 66}, {17, "IQ2_XS", 256, 74},
+     {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},   {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},
+     {22, "IQ2_S", 256, 82},   {23, "IQ4_XS", 256, 136}, {24, "I8", 1, 1},         {25, "I16", 1, 2},
+     {26, "I32", 1, 4},        {27, "I64", 1, 8},        {28, "F64", 1, 8},        {29, "IQ1_M", 256, 56},
+     {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},   {35, "TQ2_0", 256, 66},   {39, "MXFP4", 32, 17},
+     {40, "NVFP4", 64, 36},    {41, "Q1_0", 128, 18}});
+
+// SGLang multiplies with these as they are (UNQUANTIZED_TYPES).
+bool is_plain(std::string_view type) { return type == "F32" || type == "F16" || type == "BF16"; }
+
+constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
+std::uint64_t times(std::uint64_t a, std::uint64_t b) { return a != 0 && b > kEndless / a ? kEndless : a * b; }
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return b > kEndless - a ? kEndless : a + b; }
+
 // Arrays longer than this are of the vocabulary: nothing in a configuration comes from their entries.
 constexpr std::uint64_t kLongestKept = 4096;
 
@@ -55,6 +80,7 @@ class Reader {
       fail("ValueError", "the file names no general.architecture");
     }
     for (std::uint64_t i = 0; i < tensors; ++i) tensor();
+    if (tensors > 0) look_for_data();
     file_.metadata = Value::dict(std::move(metadata_));
     return std::move(file_);
   }
@@ -189,9 +215,39 @@ class Reader {
     require_text(file_.tensors.back());
     const auto dimensions = number<std::uint32_t>();
     if (dimensions > (size_ - at_) / 8) end_of_file(8);
-    skip(std::uint64_t{8} * dimensions);
-    number<std::uint32_t>();
-    number<std::uint64_t>();
+    std::uint64_t elements = 1;
+    for (std::uint32_t i = 0; i < dimensions; ++i) elements = times(elements, number<std::uint64_t>());
+    const auto type = number<std::uint32_t>();
+    const auto offset = number<std::uint64_t>();
+    const auto known = std::ranges::find(kTensorTypes, type, &TensorType::number);
+    if (known == kTensorTypes.end()) {
+      if (file_.damage.empty())
+        file_.damage = fmt::format("{} has the type {}, which is not known", file_.tensors.back(), type);
+      return;
+    }
+    if (!is_plain(known->name)) file_.quantised.emplace(known->name);
+    data_bytes_ = std::max(data_bytes_, plus(offset, times(elements / known->block, known->bytes)));
+  }
+
+  // The tensors' data follows the header, from the next multiple of the file's alignment on.
+  void look_for_data() {
+    const auto place = places_.find("general.alignment");
+    std::uint64_t alignment = 32;
+    if (place != places_.end()) {
+      const Value& given = metadata_[place->second].second;
+      const std::int64_t wanted = given.is_int() ? given.as_int() : 0;
+      if (wanted <= 0 || (wanted & (wanted - 1)) != 0) {
+        file_.damage = "its alignment is no power of two";
+        return;
+      }
+      alignment = static_cast<std::uint64_t>(wanted);
+    }
+    const std::uint64_t whole = plus((at_ + alignment - 1) / alignment * alignment, data_bytes_);
+    if (whole == kEndless) {
+      file_.damage = "it tells of tensors larger than any file";
+    } else if (whole > size_) {
+      file_.damage = fmt::format("it is cut short: {} of {} bytes", size_, whole);
+    }
   }
 
   std::ifstream in_;
@@ -199,6 +255,7 @@ class Reader {
   bool both_;
   std::uint64_t size_ = 0;
   std::uint64_t at_ = 0;
+  std::uint64_t data_bytes_ = 0;
   Value::Dict metadata_;
   std::unordered_map<std::string, std::size_t> places_;  // in metadata_
   std::unordered_set<std::string> keys_;                 // those of texts, too

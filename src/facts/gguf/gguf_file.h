@@ -1,7 +1,8 @@
-// The header of a GGUF file: its metadata and the names of its tensors. No weights are read.
+// The header of a GGUF file: its metadata, and what its tensors are called and stored in. No weights are read.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct GgufFile {
   Value metadata;  // key -> value, in the file's order; arrays of texts are in `texts` alone
   std::map<std::string, std::uint64_t> texts;  // array of texts -> its length
   std::vector<std::string> tensors;
-  std::string repeated;  // a key that stands there twice, which only the package minds
+  std::set<std::string> quantised;  // the types of tensors that are no plain numbers: "Q4_K"
+  std::string repeated;             // a key that stands there twice, which only the package minds
+  std::string damage;               // so is data that the tensors tell of and the file does not hold
 };
 
 // What Python raises over an unusable file.
