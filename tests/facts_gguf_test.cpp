@@ -247,6 +247,24 @@ TEST(Gguf, TensorsThatTheFileDoesNotHoldEndTheLaunch) {
   EXPECT_EQ(refused(outcome_of(odd, v0_5(23))), "ValueError in _try_load_longcat_config");
 }
 
+// Its tensors' types decide, not the option that names the method, which SGLang sets by itself.
+TEST(Gguf, QuantisedTensorsHaveNoKernelOnXpu) {
+  const testing::TemporaryDirectory root;
+  for (const auto& [type, name] : {std::pair{0U, ""}, {1U, ""}, {30U, ""}, {2U, "Q4_0"}, {8U, "Q8_0"}}) {
+    const std::string path =
+        root.file("m.gguf", Writer("qwen3").sizes().tensor("a").tensor("output.weight", type, 32).file());
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--quantization", "gguf"}}) {
+      std::vector<std::string> words = {"check", "--no-kernel", "--", "--model-path", path};
+      words.insert(words.end(), more.begin(), more.end());
+      const testing::ToolRun run = testing::run_tool(words);
+      const bool told =
+          run.out.find("warning[QN013]: GGUF weights stored as " + std::string(name) + ":") != std::string::npos;
+      EXPECT_EQ(told, *name != '\0') << type << run.out << run.err;
+      EXPECT_EQ(run.out.find("QN013]") != std::string::npos, *name != '\0') << type << run.out;
+    }
+  }
+}
+
 // Whatever a file says of its lengths, reading ends where the file ends.
 TEST(Gguf, LengthsBeyondTheFileAreNoTrap) {
   const std::string good = Writer("llama")

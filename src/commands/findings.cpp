@@ -198,6 +198,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   if (prepared.inputs.models != nullptr) {
     beside.draft = facts::draft_model_of(prepared.launch, *prepared.inputs.models);
     beside.files = facts::weights_of(prepared.launch, *prepared.inputs.models);
+    beside.gguf = facts::gguf_of(prepared.launch, Field::model_path, *prepared.inputs.models).value_or(nullptr);
   }
   CheckResult result = prepared.foreign_release.empty() ? rules::check_beside(prepared.launch, beside, options)
                                                         : nothing_checked(prepared.foreign_release);

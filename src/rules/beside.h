@@ -8,6 +8,7 @@
 #include "src/facts/container_view.h"
 
 namespace preflight::facts {
+struct GgufFile;     // gguf_file.h
 struct WeightFiles;  // weight_files.h
 }  // namespace preflight::facts
 
@@ -18,6 +19,7 @@ struct Beside {
   std::shared_ptr<const ModelFacts> draft = {};          // its weights count beside the model's
   std::shared_ptr<const facts::WeightFiles> files = {};  // of the model's checkpoint
   std::optional<facts::SharingRights> sharing = {};      // of the container it runs in
+  std::shared_ptr<const facts::GgufFile> gguf = {};      // the model is this file
 };
 
 CheckResult check_beside(const Launch& launch, const Beside& beside, const CheckOptions& options);

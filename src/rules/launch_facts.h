@@ -15,6 +15,8 @@ class LaunchFacts : public LaunchView {
   [[nodiscard]] const CheckOptions& options() const { return options_; }
   // Of the checkpoint; null: not on this machine.
   [[nodiscard]] const facts::WeightFiles* weight_files() const { return beside_.files.get(); }
+  // The model's one file; null: it is none, or not on this machine.
+  [[nodiscard]] const facts::GgufFile* gguf_file() const { return beside_.gguf.get(); }
   // Of the container that the launch runs in; nullopt: in none, or nobody knows.
   [[nodiscard]] const std::optional<facts::SharingRights>& sharing() const { return beside_.sharing; }
 

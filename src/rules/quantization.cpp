@@ -4,7 +4,9 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "src/facts/gguf/gguf_file.h"
 #include "src/facts/kinds.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -342,8 +344,12 @@ std::optional<Finding> sparse_index_page(const LaunchFacts& f) {
 }
 
 std::optional<Finding> gguf_weights(const LaunchFacts& f) {
-  if (!has_quantization(f.model(), "gguf")) return std::nullopt;
-  return Finding{.message = "GGUF weights: their kernels exist for CUDA, MUSA and NPU"};
+  if (!has_quantization(f.model(), "gguf") && f[Field::quantization] != Value("gguf")) return std::nullopt;
+  constexpr std::string_view kKernels = "their kernels exist for CUDA, MUSA and NPU";
+  const facts::GgufFile* file = f.gguf_file();
+  if (file == nullptr) return Finding{.message = fmt::format("GGUF weights: {}", kKernels)};
+  if (file->quantised.empty()) return std::nullopt;
+  return Finding{.message = fmt::format("GGUF weights stored as {}: {}", fmt::join(file->quantised, ", "), kKernels)};
 }
 
 const Rule kRules[] = {
