@@ -62,6 +62,25 @@ TEST(WeightFiles, ADirectoryWithoutAnyIsNotDamaged) {
   EXPECT_FALSE(read_weight_files("/nonexistent"));
 }
 
+// Such a folder is told of, and is no fault: the launch may be for another machine.
+TEST(WeightFiles, AnIndexWithoutItsFilesIsANote) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 4})");
+  const auto check = [&] {
+    return testing::run_tool({"check", "--no-kernel", "--details", "--", "--model-path", dir.path()});
+  };
+  EXPECT_EQ(check().out.find("MD007"), std::string::npos);
+  dir.file("model.safetensors.index.json", R"({"weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors"}})");
+  const testing::ToolRun alone = check();
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  const std::string note = "info[MD007]: " + dir.path() + ": none of the 2 weight files that its index names are there";
+  EXPECT_NE(alone.out.find(note), std::string::npos) << alone.out;
+  dir.file("m-1.safetensors", shard(kTwo, 16));
+  const testing::ToolRun one = check();
+  EXPECT_EQ(one.out.find("MD007"), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("MD004"), std::string::npos) << one.out;
+}
+
 // A folder that a download was cut off in; one that holds a configuration alone is another matter.
 TEST(WeightFiles, WhatIsLeftOfADownloadIsAFault) {
   for (const char* left : {"model.safetensors.incomplete", ".cache/huggingface/download/Zm9v.abc.incomplete"}) {

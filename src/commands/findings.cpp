@@ -122,6 +122,16 @@ Diagnostic damage(const std::string& message, Field field, const Launch& launch)
   return rules::from_record(*find_rule("MD004"), message, field, launch);
 }
 
+// An index that was fetched for its sizes is no damaged checkpoint: nobody may mean to start the server here.
+std::optional<Diagnostic> files_elsewhere(const std::string& directory, Field field, const Launch& launch) {
+  const std::size_t named = facts::files_named_by_index(directory);
+  if (named == 0) return std::nullopt;
+  const std::string absent = named == 1
+                                 ? "the weight file that its index names is not there"
+                                 : fmt::format("none of the {} weight files that its index names are there", named);
+  return rules::from_record(*find_rule("MD007"), fmt::format("{}: {}", directory, absent), field, launch);
+}
+
 // What the model's own files lack. A model of the built-in table has none here.
 std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
   const Launch& launch = prepared.launch;
@@ -134,7 +144,7 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   const auto place = prepared.inputs.models->place_of(path.as_string());
   if (!place || place->directory.empty()) return std::nullopt;
   const auto files = prepared.inputs.models->weights_in(place->directory);
-  if (!files) return std::nullopt;
+  if (!files) return files_elsewhere(place->directory, field, launch);
   if (!files->faults.empty()) {
     return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
   }

@@ -301,4 +301,11 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
   return out;
 }
 
+std::size_t files_named_by_index(const std::string& directory) {
+  Faults faults;
+  std::set<std::string> shards;
+  shards_of_index(directory, shards, faults);
+  return shards.size();
+}
+
 }  // namespace preflight::facts

@@ -21,7 +21,10 @@ struct WeightFiles {
   std::vector<std::string> faults;  // one line each: what is missing, cut short or no safetensors file
 };
 
-// nullopt: the directory holds no safetensors and names none.
+// nullopt: the directory holds no safetensors.
 std::optional<WeightFiles> read_weight_files(const std::string& directory);
+
+// How many files the index of such a directory names; 0: it has no index either.
+std::size_t files_named_by_index(const std::string& directory);
 
 }  // namespace preflight::facts

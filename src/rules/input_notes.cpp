@@ -69,6 +69,16 @@ const Rule kRules[] = {
      .fix = "Take config.json and weights from one checkpoint; leave out what --json-model-override-args changes.",
      .source = "srt/models of the class: load_weights",
      .need = RuleNeed::kNothing},
+    {.id = "MD007",
+     .severity = Severity::kInfo,
+     .field = Field::model_path,
+     .summary = "the index of the weight files is here, and none of them",
+     .why =
+         "Sizes are estimated then, and a server that is started here from this folder ends with RuntimeError: Cannot "
+         "find any model weights. A model that is named by its hub's id is downloaded first.",
+     .fix = "Nothing, where the launch is for another machine; else download the files that the index names.",
+     .source = "srt/model_loader/loader.py: DefaultModelLoader._prepare_weights",
+     .need = RuleNeed::kNothing},
     {.id = "SH001",
      .severity = Severity::kWarning,
      .summary = "a backslash that does not continue its line",
