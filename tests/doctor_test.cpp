@@ -72,6 +72,42 @@ TEST(Doctor, IsAskedWithinACheck) {
   EXPECT_THAT(run_tool(words).out, ::testing::Not(::testing::HasSubstr("HO00")));
 }
 
+// Not only the head tells what no launch can work with: `clean` would deny it.
+TEST(Doctor, WhatNoLaunchCanWorkWithIsAWarningOfEveryCheck) {
+  const auto told = [](const Words& packages, const Words& more) {
+    const TemporaryDirectory dir;
+    for (const std::string& name : packages)
+      dir.file("venv/lib/python3.11/site-packages/" + name + ".dist-info/METADATA", "");
+    Words words = {"check", "--no-kernel", "--python", dir.path() + "/venv", "--", "--model-path", "Qwen/Qwen3-0.6B"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_tool(words);
+  };
+  const auto torch = told({"sglang-0.5.19", "sgl_kernel-0.3.0", "torch-2.9.0+cu128"}, {});
+  EXPECT_EQ(torch.status, 0) << torch.err;
+  EXPECT_THAT(torch.out, ::testing::HasSubstr("warning[HO007]: torch 2.9.0+cu128 is no build for Intel GPUs"));
+  EXPECT_THAT(torch.out, ::testing::HasSubstr("\ndoubtful: 0 errors, 1 warning"));
+  const auto kernel = told({"sglang-0.5.19", "torch-2.9.0+xpu"}, {});
+  EXPECT_THAT(kernel.out, ::testing::HasSubstr("warning[HO007]: sglang is installed without sgl-kernel"));
+  const auto fit = told({"sglang-0.5.19", "sgl_kernel-0.3.0", "torch-2.9.0+xpu"}, {});
+  EXPECT_THAT(fit.out, ::testing::Not(::testing::HasSubstr("HO00")));
+  const auto cpu = told({"sglang-0.5.19", "sgl_kernel-0.3.0", "torch-2.9.0+cpu"}, {"--device", "cpu"});
+  EXPECT_THAT(cpu.out, ::testing::Not(::testing::HasSubstr("HO00")));
+}
+
+// A tree of sysfs alone says nothing of who may open what.
+TEST(Doctor, ACardThatThisUserMayNotOpenIsAWarningOfEveryCheck) {
+  const TemporaryDirectory root;
+  add_card(root, false);
+  const Words words = {"check", "--no-kernel", "--sysroot", root.path(), "--", "--model-path", "Qwen/Qwen3-0.6B"};
+  EXPECT_THAT(run_tool(words).out, ::testing::Not(::testing::HasSubstr("HO002")));
+  std::filesystem::create_directories(root.path() + "/dev/dri");
+  std::filesystem::create_symlink("renderD128", root.path() + "/dev/dri/renderD128");  // nobody opens that
+  const auto run = run_tool(words);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::HasSubstr("warning[HO002]: this user may not open renderD128"));
+  EXPECT_THAT(run.out, ::testing::HasSubstr("\ndoubtful: 0 errors, 1 warning"));
+}
+
 TEST(Doctor, APortIsTakenOnlyByWhoListensOnIt) {
   const TemporaryDirectory root;
   const std::string head = "  sl  local_address rem_address   st tx_queue\n";

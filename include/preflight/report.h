@@ -129,7 +129,7 @@ struct Report {
   [[nodiscard]] const DeviceError* device_fault() const;
   [[nodiscard]] DeviceErrorKind fault_kind() const;  // internal where a kernel failed and nothing says how
   [[nodiscard]] ReportVerdict verdict() const;
-  // What makes it doubtful, with how sure the sheet is; "" where nothing does.
+  // What makes it doubtful, with how sure the sheet is where it is that; "" where nothing does.
   [[nodiscard]] std::string doubt() const;
   [[nodiscard]] std::string_view verdict_word() const;  // its name; of a device's fault the kind
   [[nodiscard]] bool has_at_least(Severity severity) const;

@@ -1,6 +1,7 @@
 // `check`: the flow of the whole tool, from arguments to verdict. Tested by tests/check_cli_test.cpp.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -186,10 +187,9 @@ Report make_report(PreparedLaunch prepared, const CheckCommand& command) {
   {
     const log::Stage stage("rules");
     report.findings = findings_of(prepared, command.rules, report.coverage);
-    if (command.host) {
-      for (Diagnostic& d : host_findings(command.input, prepared, report.coverage))
-        report.findings.push_back(std::move(d));
-    }
+    std::vector<Diagnostic> of_host = command.host ? host_findings(command.input, prepared, report.coverage)
+                                                   : told_of_machine(command.input, prepared);
+    std::ranges::move(of_host, std::back_inserter(report.findings));
     std::vector<Diagnostic> unweighed = report.findings;
     report.memory = memory_summary(prepared);
     weigh(report.findings, prepared.launch, report.memory, prepared.machine ? &*prepared.machine : nullptr);

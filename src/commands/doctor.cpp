@@ -307,6 +307,26 @@ std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLa
   return out;
 }
 
+std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const PreparedLaunch& prepared) {
+  std::vector<Diagnostic> out;
+  if (!prepared.machine || !other_device(prepared.launch).empty()) return out;
+  std::vector<Examined> examined;
+  // A container has users and packages of its own.
+  const bool contained = prepared.read && !prepared.read->image.empty();
+  std::error_code ignored;  // a tree of sysfs alone has no nodes to open
+  const bool nodes = std::filesystem::is_directory(input.machine.given.sysroot + "/dev/dri", ignored);
+  if (nodes && prepared.machine->device_origin == Origin::kSystem && !contained)
+    examined.push_back(permission(input.machine.cards, ""));
+  for (std::string& fault : facts::package_faults(prepared.machine->packages))
+    examined.push_back(wrong("HO007", std::move(fault)));
+  for (Examined& one : examined) {
+    if (one.finding != Finding::kFault) continue;
+    out.push_back(rules::from_record(*find_rule(one.rule), std::move(one.message)));
+    out.back().severity = Severity::kWarning;
+  }
+  return out;
+}
+
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   const bool launched = launch_given(flags, arguments);
   if (const auto name = option_of_a_model(flags); !launched && !name.empty()) return refuse(idle_without_launch(name));

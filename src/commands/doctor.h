@@ -13,6 +13,10 @@ namespace preflight::commands {
 // What is wrong with this machine for the launch, and in `coverage` what could not be looked at: `check --host`.
 std::vector<Diagnostic> host_findings(const LaunchInput& input, const PreparedLaunch& prepared, Coverage& coverage);
 
+// Of that, what the head of every report tells: without --host nobody said that the launch is for this machine, so
+// these are warnings.
+std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const PreparedLaunch& prepared);
+
 int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments);
 
 }  // namespace preflight::commands

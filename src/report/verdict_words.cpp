@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "preflight/report.h"
+#include "src/rules/certainty.h"
 
 namespace preflight {
 
@@ -112,6 +113,12 @@ DeviceErrorKind Report::fault_kind() const {
   return fault == nullptr ? DeviceErrorKind::kInternal : fault->kind;
 }
 
+// The first of what keeps a server from starting where this one was looked for; null: nothing.
+static const Diagnostic* start_kept_by(const std::vector<Diagnostic>& findings) {
+  const auto at = std::ranges::find_if(findings, rules::keeps_from_starting, &Diagnostic::rule);
+  return at == findings.end() ? nullptr : &*at;
+}
+
 ReportVerdict Report::verdict() const {
   if (!launch.accepted()) return ReportVerdict::kRefused;
   const KernelOutcome outcome = kernel_outcome();
@@ -123,7 +130,7 @@ ReportVerdict Report::verdict() const {
   if (outcome == KernelOutcome::kMistrusted) return ReportVerdict::kMistrusted;
   if (outcome == KernelOutcome::kNoDevice) return ReportVerdict::kDeviceFailed;
   if (outcome == KernelOutcome::kNotRun) return ReportVerdict::kNotRun;
-  if (memory && memory->serves_nothing()) return ReportVerdict::kDoubtful;
+  if ((memory && memory->serves_nothing()) || start_kept_by(findings) != nullptr) return ReportVerdict::kDoubtful;
   if (incomplete) return ReportVerdict::kIncomplete;
   return outcome == KernelOutcome::kRight ? ReportVerdict::kPass : ReportVerdict::kClean;
 }
@@ -174,7 +181,11 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
   return fmt::format("{} ({})", what, certainty_of_sheet(memory.counted(), machine));
 }
 
-std::string Report::doubt() const { return memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : ""; }
+std::string Report::doubt() const {
+  std::string of_sheet = memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : "";
+  const Diagnostic* kept = launch.accepted() ? start_kept_by(findings) : nullptr;
+  return of_sheet.empty() && kept != nullptr ? kept->message : of_sheet;
+}
 
 std::string_view Report::verdict_word() const {
   const ReportVerdict word = verdict();

@@ -1,6 +1,9 @@
 // Tested by tests/certainty_test.cpp.
 #include "src/rules/certainty.h"
 
+#include <algorithm>
+#include <array>
+
 namespace preflight::rules {
 
 std::string_view certainty_word(Certainty certainty) {
@@ -18,6 +21,11 @@ std::string_view certainty_word(Certainty certainty) {
 bool counts_weights(std::string_view rule_id) {
   const Rule* rule = find_rule(rule_id);
   return rule != nullptr && rule->need == RuleNeed::kWholeModel;
+}
+
+bool keeps_from_starting(std::string_view rule_id) {
+  constexpr std::array<std::string_view, 5> kRules = {"HO001", "HO002", "HO007", "SH005", "SH006"};
+  return std::ranges::find(kRules, rule_id) != kRules.end();
 }
 
 bool counts_cards(std::string_view rule_id) { return rule_id == "PL001"; }

@@ -11,6 +11,8 @@ std::string_view certainty_word(Certainty certainty);
 
 // Whether sizes decide that are counted from the model's shapes.
 bool counts_weights(std::string_view rule_id);
+// Found of the machine, the container or the image: whatever its arguments, no server starts on Intel GPUs there.
+bool keeps_from_starting(std::string_view rule_id);
 
 // Whether the number of cards decides.
 bool counts_cards(std::string_view rule_id);
