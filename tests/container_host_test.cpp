@@ -23,7 +23,7 @@ constexpr const char* kConfig =
     R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
         "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
         "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})";
-constexpr const char* kServer = " lmsysorg/sglang:v0.5.19-xpu python3 -m sglang.launch_server --model-path ";
+const std::string kServer = " lmsysorg/sglang:v0.5.19-xpu python3 -m sglang.launch_server --model-path ";
 
 // "8" where the launch may use all that are assumed.
 std::string cards_of(const TemporaryDirectory& dir, const std::string& name, const std::string& text) {
@@ -85,6 +85,24 @@ TEST(ContainerHost, LimitsOfAPodAndDevicesOfAServiceAre) {
   EXPECT_EQ(service("    devices: [\"/dev/dri/renderD128:/dev/dri/renderD128\"]\n"), "1");
   EXPECT_EQ(service("    devices: [{source: /dev/dri/renderD128}, \"/dev/dri/renderD129\"]\n"), "2");
   EXPECT_EQ(service("    devices: [/dev/dri]\n"), "8");
+}
+
+// A folder of this machine that no mount brings in is another one in the container.
+TEST(ContainerHost, APathThatNoMountHoldsIsNoFolderOfTheHost) {
+  const TemporaryDirectory dir;
+  dir.file("config.json", kConfig);
+  const auto model = [&](const std::string& command) {
+    const ToolRun run = run_tool({"check", "--no-kernel", "--format", "json", "--command", command});
+    const auto report = nlohmann::json::parse(run.out, nullptr, false);
+    return report.is_object() && report.contains("verdict") ? report["verdict"].get<std::string>() : run.out + run.err;
+  };
+  const std::string server = kServer + dir.path();
+  EXPECT_EQ(model("docker run --device /dev/dri" + server), "incomplete");
+  EXPECT_EQ(model("docker run --device /dev/dri -v /srv:/srv" + server), "incomplete");
+  EXPECT_EQ(model("docker run --device /dev/dri -v " + dir.path() + ":" + dir.path() + server), "clean");
+  EXPECT_EQ(model("apptainer exec docker://lmsysorg/sglang:v0.5.19-xpu python -m sglang.launch_server --model-path " +
+                  dir.path()),
+            "clean");
 }
 
 TEST(ContainerHost, MoreRanksThanCardsIsAnErrorWithBothNumbers) {

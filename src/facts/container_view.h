@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace preflight::facts {
@@ -33,6 +34,10 @@ struct ContainerView {
   std::optional<CardLimit> cards = {};        // nullopt: nothing says so
   std::optional<SharingRights> sharing = {};  // nullopt: no container, or what it may is not written out
 };
+
+// Stands for the host's folder of what no mount brings in: nothing can lie below a file.
+inline constexpr std::string_view kContainersOwn = "/dev/null/of the container";
+inline bool is_containers_own(std::string_view host) { return host.starts_with(kContainersOwn); }
 
 // The host's path for one of the container; nullopt: no mount holds it. The innermost mount counts.
 std::optional<std::string> host_path(const std::vector<Mount>& mounts, const std::string& inside);

@@ -147,6 +147,8 @@ std::optional<facts::Mount> mount_of_volume(const ShellText& volume, std::string
   return facts::Mount{*host, inside.text};
 }
 
+void keep_own_files(facts::ContainerView& host) { host.mounts.push_back({std::string(facts::kContainersOwn), "/"}); }
+
 bool has_too_many_mounts(facts::ContainerView& host) {
   if (host.mounts.size() <= limits::kMounts) return false;
   host.mounts.clear();

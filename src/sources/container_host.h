@@ -46,6 +46,13 @@ class ReadRights {
   bool open_ = false;
 };
 
+// A container whose text gives it none of the host's cards: "no --device".
+facts::CardLimit no_cards(std::string_view said_by);
+// Whether a mount holds the host's devices: who may open them then is not written out.
+bool mounts_devices(const std::vector<facts::Mount>& mounts);
+// What no mount brings in is the container's own, and never a folder of this machine.
+void keep_own_files(facts::ContainerView& host);
+
 // The options of `docker run` and its kin in front of words[image].
 facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_t tool, std::size_t image,
                                  std::string_view pasted);

@@ -647,6 +647,10 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
   context.host = host_of_run(words, at, run->image, text_);
   if (has_too_many_mounts(context.host)) note({"SH002", too_many_mounts(), words[at].begin});
+  // One that runs already, or a service, may have more than these words give it.
+  const bool whole = run->own_entrypoint && !run->of_compose;
+  if (!whole && context.host.cards && context.host.cards->count == 0) context.host.cards.reset();
+  if (!run->inherits) keep_own_files(context.host);
   if (run->of_compose) {
     notes_.push_back({"SH002",
                       fmt::format("{} is a service of a compose file: what that sets for it is not known here",

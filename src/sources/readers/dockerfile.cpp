@@ -8,6 +8,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/container_command.h"
+#include "src/sources/container_host.h"
 #include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
@@ -361,6 +362,7 @@ Result<bool> begin_stage(const ShellText& rest, const Values& global, Image& ima
 Result<bool> run_image(Image& image, const SourceText& source, LaunchFinder& finder) {
   RunContext context{
       .env = image.env, .image = image.base, .unknown = image.unknown, .defaults = image.defaults, .elsewhere = true};
+  keep_own_files(context.host);
   std::vector<ShellWord> words;
   for (const auto* part : {&image.entrypoint, &image.command}) {
     if (!*part || (*part)->text.empty()) continue;

@@ -131,6 +131,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   }
   context.host = host_of(node, around, compose);
   if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
+  if (kubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;
