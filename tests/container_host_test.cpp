@@ -87,6 +87,51 @@ TEST(ContainerHost, LimitsOfAPodAndDevicesOfAServiceAre) {
   EXPECT_EQ(service("    devices: [/dev/dri]\n"), "8");
 }
 
+// None of this machine's cards is one of a container that is given none.
+TEST(ContainerHost, AContainerWithoutCardsIsToldAndItsCardsAreAssumed) {
+  const TemporaryDirectory dir;
+  const TemporaryDirectory host;
+  const std::string card = "sys/class/drm/card0/device/";
+  host.file(card + "vendor", "0x8086\n");
+  host.file(card + "device", "0xe211\n");
+  host.file(card + "uevent", "DRIVER=xe\n");
+  host.file(card + "drm/renderD128/dev", "");
+  host.file("dev/dri/renderD128", "");
+  const auto looked = [&](const std::string& name, const std::string& text) {
+    const ToolRun run = run_tool(
+        {"check", "--no-kernel", "--format", "json", "--sysroot", host.path(), "--command-file", dir.file(name, text)});
+    const auto report = nlohmann::json::parse(run.out, nullptr, false);
+    if (!report.is_object() || !report.contains("findings")) return run.out + run.err;
+    std::string out = report["facts"]["device"]["count_origin"].get<std::string>();
+    EXPECT_EQ(report["verdict"] == "doubtful", report["doubt"].dump().find("is given no card") != std::string::npos);
+    for (const auto& finding : report["findings"]) {
+      if (finding["rule"] == "SH005") out += ", " + finding["severity"].get<std::string>();
+    }
+    return out;
+  };
+  const auto docker = [&](const std::string& options, const std::string& more = "") {
+    return looked("run.sh", "docker run " + options + kServer + "Qwen/Qwen3-0.6B" + more + "\n");
+  };
+  for (const char* none : {"", "--device /dev/kfd", "-v /srv:/models -e A=$B", "-v $HOME/x:/x"})
+    EXPECT_EQ(docker(none), "assumed, warning") << none;
+  for (const char* given :
+       {"--device /dev/dri", "--privileged", "--device $CARD", "--device-cgroup-rule 'c 226:* rwm'", "-v /dev:/dev"})
+    EXPECT_EQ(docker(given), "system") << given;
+  EXPECT_EQ(docker("", " --device cpu"), "assumed");
+  const std::string service =
+      "services:\n  a:\n    image: lmsysorg/sglang:v0.5.19-xpu\n"
+      "    command: python3 -m sglang.launch_server --model-path Qwen/Qwen3-0.6B\n";
+  EXPECT_EQ(looked("compose.yaml", service), "assumed, warning");
+  EXPECT_EQ(looked("compose.yaml", service + "    devices: [/dev/dri]\n"), "system");
+  EXPECT_EQ(looked("compose.yaml", service + "    privileged: true\n"), "system");
+  const std::string small = pod("");
+  EXPECT_THAT(looked("p.yaml", small), HasSubstr("assumed, warning"));
+  EXPECT_THAT(looked("p.yaml", pod("    securityContext: {privileged: true}\n")), HasSubstr("system"));
+  EXPECT_THAT(looked("p.yaml", pod("    volumeMounts: [{name: d, mountPath: /dev/dri}]\n",
+                                   "  volumes: [{name: d, hostPath: {path: /dev/dri}}]\n")),
+              HasSubstr("system"));
+}
+
 // A folder of this machine that no mount brings in is another one in the container.
 TEST(ContainerHost, APathThatNoMountHoldsIsNoFolderOfTheHost) {
   const TemporaryDirectory dir;

@@ -17,7 +17,7 @@ struct Mount {
 };
 
 struct CardLimit {
-  int count = 0;                        // cards, each with all of its tiles
+  int count = 0;                        // cards, each with all of its tiles; 0: its text gives it none
   std::vector<std::string> nodes = {};  // that are named: renderD128; none where only their number is
   std::string said_by = {};             // "gpu.intel.com/xe", "--device"
 };

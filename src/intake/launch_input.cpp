@@ -186,6 +186,18 @@ Result<sources::LaunchCommand> launch_in(const LaunchInput& input) {
   return complete(std::move((*all)[*which]));
 }
 
+// Without --device SGLang takes a GPU where there is one.
+bool may_be_xpu(const LaunchInput& input, const Arguments& arguments) {
+  const std::string device = path_given(input.release, arguments.argv, Field::device);
+  return device.empty() || device == "xpu";
+}
+
+std::optional<Diagnostic> container_without_cards(const LaunchInput& input, const Arguments& arguments) {
+  if (!arguments.host.cards || arguments.host.cards->count > 0 || !may_be_xpu(input, arguments)) return std::nullopt;
+  return note("SH005", fmt::format("{}:{}: the container is given no card: {}", input.command_name,
+                                   arguments.read->line, arguments.host.cards->said_by));
+}
+
 Result<Arguments> read_arguments(const LaunchInput& input) {
   Arguments out;
   out.env = input.env;
@@ -219,6 +231,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   }
   if (launch->vllm) read_as_vllm(input, out);
   if (launch->serve) read_as_serve(input.release, out);
+  if (auto none = container_without_cards(input, out)) out.notes.push_back(std::move(*none));
   return out;
 }
 

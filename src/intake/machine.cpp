@@ -328,8 +328,20 @@ void take_limit(const std::optional<facts::CardLimit>& limit, const Environment&
 
 }  // namespace
 
+// A container that is given no card has none of this machine's: that it will have such ones is a guess.
+static MachineFacts machine_for_no_card(const MachineLookup& lookup, const Environment& launch) {
+  MachineFacts out = machine_for(lookup, launch);
+  const bool here = out.device_origin == Origin::kSystem;
+  if (here || out.count_origin == Origin::kSystem) out.count_origin = Origin::kAssumed;
+  for (Origin* origin : {&out.device_origin, &out.memory_origin}) {
+    if (*origin == Origin::kSystem) *origin = Origin::kAssumed;
+  }
+  return out;
+}
+
 MachineFacts machine_for(const MachineLookup& lookup, const Environment& launch,
                          const std::optional<facts::CardLimit>& given) {
+  if (given && given->count == 0) return machine_for_no_card(lookup, launch);
   MachineFacts out = lookup.facts;
   out.notes.insert(out.notes.begin(), lookup.release_notes.begin(), lookup.release_notes.end());
   const bool memory_given = out.memory_origin == Origin::kGiven;

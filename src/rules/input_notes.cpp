@@ -109,6 +109,16 @@ const Rule kRules[] = {
      .fix = "Check that launch by itself: xpu-preflight check -- followed by its arguments.",
      .source = kOwn,
      .need = RuleNeed::kNothing},
+    {.id = "SH005",
+     .severity = Severity::kWarning,
+     .certainty = Certainty::kLikely,
+     .summary = "the launch's container is given no card",
+     .why = "A container opens no device of its host that its text does not give it: torch.xpu finds none, and SGLang "
+            "takes another device or ends. Cards are assumed for the rest of the report.",
+     .fix = "docker run --device /dev/dri; in compose `devices: [/dev/dri]`; of a Pod a limit such as "
+            "gpu.intel.com/xe: 1.",
+     .source = "docker run --device; Compose specification (devices); Intel's device plugin",
+     .need = RuleNeed::kNothing},
     {.id = "VL001",
      .severity = Severity::kWarning,
      .summary = "the command starts vLLM, not SGLang",

@@ -147,6 +147,16 @@ std::optional<facts::Mount> mount_of_volume(const ShellText& volume, std::string
   return facts::Mount{*host, inside.text};
 }
 
+facts::CardLimit no_cards(std::string_view said_by) {
+  return {.count = 0, .nodes = {}, .said_by = std::string(said_by)};
+}
+
+bool mounts_devices(const std::vector<facts::Mount>& mounts) {
+  return std::ranges::any_of(mounts, [](const facts::Mount& mount) {
+    return mount.inside == "/dev" || mount.inside.starts_with("/dev/") || mount.inside == "/";
+  });
+}
+
 void keep_own_files(facts::ContainerView& host) { host.mounts.push_back({std::string(facts::kContainersOwn), "/"}); }
 
 bool has_too_many_mounts(facts::ContainerView& host) {
@@ -167,6 +177,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
   NamedCards cards;
   ReadRights rights;
   bool all = false;
+  bool open = false;  // what else may open devices
   const std::string_view name = base_name(words[tool].text);
   const bool apptainer = name == "apptainer" || name == "singularity";  // every device is there
   for (std::size_t i = tool + 1; i < image; ++i) {
@@ -185,6 +196,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
       rights.take_security(*security);
     } else {
       all = all || words[i].text == "--privileged" || words[i].text == "--privileged=true";
+      open = open || words[i].text.starts_with("--device-cgroup-rule");
     }
     if (mount && out.mounts.size() <= limits::kMounts) out.mounts.push_back(std::move(*mount));
   }
@@ -193,6 +205,7 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
     rights.privileged();
   } else {
     out.cards = cards.limit("--device");
+    if (cards.is_none() && !open && !mounts_devices(out.mounts)) out.cards = no_cards("no --device names one");
   }
   out.sharing = rights.rights(out.mounts);
   return out;
@@ -211,6 +224,25 @@ std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& conta
     if (out.count > 0) return out;
   }
   return std::nullopt;
+}
+
+bool asks_for_no_card(const python::YamlNode& container) {
+  const auto whole = [&](std::initializer_list<std::string_view> path) {
+    const python::YamlNode* part = at_path(&container, path);
+    return part == nullptr || is_map(part);
+  };
+  const python::YamlNode* privileged = at_path(&container, {"securityContext", "privileged"});
+  if (privileged != nullptr || !whole({"resources"}) || at_path(&container, {"resources", "claims"}) != nullptr)
+    return false;
+  for (const char* list : {"limits", "requests"}) {
+    if (!whole({"resources", list})) return false;
+    const python::YamlNode* part = at_path(&container, {"resources", list});
+    if (part == nullptr) continue;
+    for (const auto& [key, value] : part->pairs) {
+      if (key->text.find("intel.com/") != std::string::npos || key->text.find("gpu") != std::string::npos) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace preflight::sources

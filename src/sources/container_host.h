@@ -20,6 +20,8 @@ class NamedCards {
   void take(const ShellText& device);
   // All of /dev/dri, a device that is not known, or none of it: no limit.
   [[nodiscard]] std::optional<facts::CardLimit> limit(std::string_view said_by) const;
+  // Nothing among them is a card, or may be one.
+  [[nodiscard]] bool is_none() const { return !open_ && nodes_.empty() && named_.empty(); }
 
  private:
   bool open_ = false;
@@ -59,6 +61,9 @@ facts::ContainerView host_of_run(const std::vector<ShellWord>& words, std::size_
 
 // `resources` of a container of Kubernetes. A request alone counts, too: what is requested is given.
 std::optional<facts::CardLimit> cards_of_resources(const python::YamlNode& container);
+
+// It asks for no resource that could be a card, and has no other right to one.
+bool asks_for_no_card(const python::YamlNode& container);
 
 // More mounts than are looked through: then none counts, for the innermost may be among those that are left, and what
 // the container may is not known. True where that is so; the caller says it.

@@ -67,6 +67,8 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
   if (!compose) {
     out.cards = cards_of_resources(node);
     if (around.volumes != nullptr) out.mounts = pod_mounts(node, *around.volumes);
+    const bool pod = around.dialect == Dialect::kKubernetes;
+    if (pod && asks_for_no_card(node) && !mounts_devices(out.mounts)) out.cards = no_cards("no gpu.intel.com limit");
     return out;
   }
   if (const YamlNode* volumes = part_of(node, "volumes"); is_list(volumes)) {
@@ -86,6 +88,11 @@ facts::ContainerView ManifestReader::host_of(const YamlNode& node, const Around&
   NamedCards cards;
   each_text(part_of(node, "devices"), [&](const ShellText& device) { cards.take(device); });
   out.cards = cards.limit("devices");
+  // What it extends, or a reservation, may name some.
+  const bool open = part_of(node, "extends") != nullptr || at_path(&node, {"deploy", "resources"}) != nullptr ||
+                    part_of(node, "gpus") != nullptr || part_of(node, "device_cgroup_rules") != nullptr;
+  const bool service = around.dialect == Dialect::kCompose;
+  if (service && cards.is_none() && !open && !mounts_devices(out.mounts)) out.cards = no_cards("no `devices`");
   return out;
 }
 
