@@ -24,7 +24,9 @@ TEST(ImageTag, NamesTheReleaseOrDoesNot) {
       {"FROM lmsysorg/sglang:0.5.20.dev4-xpu", "0.5.20.dev4"},
       {"FROM lmsysorg/sglang:v0.5.20b2", "0.5.20b2"},
       {"FROM lmsysorg/sglang:v0.5.20-b60", "0.5.20"},
-      {"FROM lmsysorg/sglang:v0.5.20-dev", "0.5.20"},
+      {"FROM lmsysorg/sglang:v0.5.20-dev", "0.5.20-dev"},
+      {"FROM lmsysorg/sglang:dev-0.5.20", "0.5.20-dev"},
+      {"FROM lmsysorg/sglang:v0.5.20-devices", "0.5.20"},
       {"FROM lmsysorg/sglang:v0.5.20-rc1x", "0.5.20"},
       {"docker run lmsysorg/sglang:latest python", ""},
       {"docker run lmsysorg/sglang:nightly-xpu-20260101-0a1b python", ""},
@@ -53,7 +55,7 @@ TEST(ImageTag, OfOneImageIsTheSame) {
                                                       {"lmsysorg/sglang", ""},
                                                       {"vllm/vllm-openai:v0.9.1", ""},
                                                       {"lmsysorg/sglang:v0.5", ""},
-                                                      {"lmsysorg/sglang:nightly-v0.5.19", "0.5.19"},
+                                                      {"lmsysorg/sglang:nightly-v0.5.19", "0.5.19-nightly"},
                                                       {"${REGISTRY}/sglang:v0.5.18-xpu", "0.5.18"},
                                                       {"lmsysorg/sglang:v0.5.19@sha256:0123", "0.5.19"}};
   for (const auto& [image, release] : rows) EXPECT_EQ(release_of_image(image), release) << image;

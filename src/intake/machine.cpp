@@ -299,7 +299,10 @@ void take_image(const std::string& image, const std::string& version, MachineLoo
   std::vector<std::string> told;
   SourcedText& release = lookup.facts.release;
   if (version.empty()) {
-    if (ascii_lower(image).find("sglang") != std::string::npos) told.push_back(unnamed(image));
+    const bool by_name = ascii_lower(image).find("sglang") != std::string::npos;
+    if (by_name) told.push_back(unnamed(image));
+    if (!by_name && !image.empty())
+      told.push_back(fmt::format("which release of SGLang the image {} holds is not known", image));
   } else if (const auto named = judged(version, Origin::kImage, image, told)) {
     if (release.origin == Origin::kGiven) {
       differs(*named, release, told);

@@ -35,8 +35,19 @@ std::size_t behind_suffix(std::string_view tag, std::size_t at) {
   return at;
 }
 
-// "v0.5.19-xpu" -> "0.5.19"; "v0.5.12.post1" -> "0.5.12.post1"; "v0.5.20-rc1-xpu" -> "0.5.20-rc1";
-// "latest", "nightly-xpu-20260101" -> "".
+// A build of some day, which is no release, whatever release it says it follows: "-dev", "-nightly"; "" for others.
+std::string unreleased_in(std::string_view tag) {
+  for (std::size_t from = 0; from <= tag.size();) {
+    const std::size_t end = std::min(tag.find_first_of("-_.", from), tag.size());
+    const std::string word = ascii_lower(std::string(tag.substr(from, end - from)));
+    if (word == "dev" || word == "nightly") return "-" + word;
+    from = end + 1;
+  }
+  return "";
+}
+
+// "v0.5.19-xpu" -> "0.5.19"; "dev-0.5.20" -> "0.5.20-dev"; "v0.5.12.post1" -> "0.5.12.post1"; "v0.5.20-rc1-xpu" ->
+// "0.5.20-rc1"; "latest", "nightly-xpu-20260101" -> "".
 std::string version_in(std::string_view tag) {
   for (std::size_t at = 0; at < tag.size(); ++at) {
     const bool starts = at == 0 || tag[at - 1] == 'v' || tag[at - 1] == '-' || tag[at - 1] == '_';
@@ -48,7 +59,9 @@ std::string version_in(std::string_view tag) {
       ++end;
     }
     if (dots != 2 || tag[end - 1] == '.') continue;
-    return std::string(tag.substr(at, behind_suffix(tag, end) - at));
+    const std::size_t behind = behind_suffix(tag, end);
+    const std::string version(tag.substr(at, behind - at));
+    return behind > end ? version : version + unreleased_in(tag);
   }
   return "";
 }
