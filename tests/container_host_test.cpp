@@ -132,6 +132,20 @@ TEST(ContainerHost, AContainerWithoutCardsIsToldAndItsCardsAreAssumed) {
               HasSubstr("system"));
 }
 
+TEST(ContainerHost, AnImageForOtherDevicesIsToldWhereTheLaunchIsForIntels) {
+  const auto told = [](const std::string& tag, const std::string& more) {
+    return run_tool({"check", "--no-kernel", "--command",
+                     "docker run --device /dev/dri lmsysorg/sglang:" + tag +
+                         " python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B" + more})
+        .out;
+  };
+  const std::string warning = "warning[SH006]: --command:1: the image lmsysorg/sglang:v0.5.19-cu126 is built for CUDA";
+  EXPECT_THAT(told("v0.5.19-cu126", ""), HasSubstr(warning));
+  EXPECT_THAT(told("v0.5.19-cu126", " --device xpu"), HasSubstr(warning));
+  for (const auto& [tag, more] : {std::pair{"v0.5.19-cu126", " --device cuda"}, {"v0.5.19-xpu", ""}, {"v0.5.19", ""}})
+    EXPECT_EQ(told(tag, more).find("SH006"), std::string::npos) << tag << more;
+}
+
 // A folder of this machine that no mount brings in is another one in the container.
 TEST(ContainerHost, APathThatNoMountHoldsIsNoFolderOfTheHost) {
   const TemporaryDirectory dir;

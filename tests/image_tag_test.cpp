@@ -61,5 +61,18 @@ TEST(ImageTag, OfOneImageIsTheSame) {
   for (const auto& [image, release] : rows) EXPECT_EQ(release_of_image(image), release) << image;
 }
 
+TEST(ImageTag, SaysWhatTheImageIsBuiltFor) {
+  const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.19-cu126", "CUDA"},
+                                                      {"lmsysorg/sglang:v0.5.19-cu129-amd64", "CUDA"},
+                                                      {"lmsysorg/sglang:v0.5.19-rocm630-mi30x", "ROCm"},
+                                                      {"lmsysorg/sglang:main-cann8.3.rc1-a3", ""},
+                                                      {"lmsysorg/sglang:v0.5.19-npu", "Ascend NPUs"},
+                                                      {"lmsysorg/sglang:v0.5.19-xpu", ""},
+                                                      {"lmsysorg/sglang:v0.5.19-custom", ""},
+                                                      {"reg:5000/cu126/sglang:v0.5.19", ""},
+                                                      {"lmsysorg/sglang", ""}};
+  for (const auto& [image, device] : rows) EXPECT_EQ(other_device_of_image(image), device) << image;
+}
+
 }  // namespace
 }  // namespace preflight::sources

@@ -23,6 +23,7 @@
 #include "src/facts/gguf/gguf_file.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/text_lines.h"
 #include "src/resolve/core/parsed_launch.h"
@@ -192,6 +193,14 @@ bool may_be_xpu(const LaunchInput& input, const Arguments& arguments) {
   return device.empty() || device == "xpu";
 }
 
+std::optional<Diagnostic> image_for_others(const LaunchInput& input, const std::string& image,
+                                           const Arguments& arguments) {
+  const std::string device = sources::other_device_of_image(image);
+  if (device.empty() || !may_be_xpu(input, arguments)) return std::nullopt;
+  return note("SH006", fmt::format("{}:{}: the image {} is built for {}", input.command_name, arguments.read->line,
+                                   image, device));
+}
+
 std::optional<Diagnostic> container_without_cards(const LaunchInput& input, const Arguments& arguments) {
   if (!arguments.host.cards || arguments.host.cards->count > 0 || !may_be_xpu(input, arguments)) return std::nullopt;
   return note("SH005", fmt::format("{}:{}: the container is given no card: {}", input.command_name,
@@ -231,6 +240,7 @@ Result<Arguments> read_arguments(const LaunchInput& input) {
   }
   if (launch->vllm) read_as_vllm(input, out);
   if (launch->serve) read_as_serve(input.release, out);
+  if (auto other = image_for_others(input, launch->image, out)) out.notes.push_back(std::move(*other));
   if (auto none = container_without_cards(input, out)) out.notes.push_back(std::move(*none));
   return out;
 }

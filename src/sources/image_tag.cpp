@@ -122,6 +122,24 @@ std::optional<ImageTag> sglang_image(std::string_view text) {
   return found;
 }
 
+std::string other_device_of_image(std::string_view image) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMarks = {
+      {{"cu", "CUDA"}, {"rocm", "ROCm"}, {"musa", "MUSA"}, {"cann", "Ascend NPUs"}, {"npu", "Ascend NPUs"}}};
+  const std::string tag = ascii_lower(std::string(parts_of(image).tag));
+  for (std::size_t from = 0; from <= tag.size();) {
+    const std::size_t end = std::min(tag.find_first_of("-_", from), tag.size());
+    const std::string_view word = std::string_view(tag).substr(from, end - from);
+    from = end + 1;
+    for (const auto& [mark, device] : kMarks) {
+      if (!word.starts_with(mark)) continue;
+      const std::string_view version = word.substr(mark.size());
+      const bool number = version.find_first_not_of("0123456789.") == std::string_view::npos;
+      if (number && (mark != "cu" || version.size() >= 2)) return std::string(device);
+    }
+  }
+  return "";
+}
+
 std::string release_of_image(std::string_view image) {
   const Image parts = parts_of(image);
   return parts.repository.find("sglang") == std::string_view::npos ? "" : version_in(parts.tag);
