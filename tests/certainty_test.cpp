@@ -174,15 +174,16 @@ TEST(Certainty, OfTheNumberOfGpusDecidesWhetherTooManyRanksAreAnError) {
   };
   const auto assumed = with({"check", "--no-kernel"});
   EXPECT_EQ(assumed.status, 0);
-  EXPECT_THAT(assumed.out, HasSubstr("warning[PL001]: the launch needs GPU 15 but sees 8 (GPU 0 to 7) (the number of "
-                                     "GPUs is assumed)"));
+  EXPECT_THAT(assumed.out,
+              HasSubstr("warning[PL001]: the launch has 16 ranks, up to GPU 15, but sees 8 (GPU 0 to 7) (the number of "
+                        "GPUs is assumed)"));
   EXPECT_THAT(assumed.out, HasSubstr("Fix (resolved and checked again")) << "a fix is looked for all the same";
   EXPECT_EQ(with({"check", "--no-kernel", "--fail-on", "warning"}).status, 1);
   const auto card = with({"check", "--no-kernel", "--device-profile", "b60"});
   EXPECT_THAT(card.out, HasSubstr("warning[PL001]")) << "one card says nothing of how many there are";
   const auto known = with({"check", "--no-kernel", "--device-count", "8"});
   EXPECT_EQ(known.status, 1);
-  EXPECT_THAT(known.out, HasSubstr("error[PL001]: the launch needs GPU 15 but sees 8 (GPU 0 to 7)\n"));
+  EXPECT_THAT(known.out, HasSubstr("error[PL001]: the launch has 16 ranks, up to GPU 15, but sees 8 (GPU 0 to 7)\n"));
   const auto sarif = nlohmann::json::parse(with({"check", "--no-kernel", "--output", "sarif=-"}).out);
   EXPECT_EQ(sarif["runs"][0]["results"][0]["ruleId"], "PL001");
   EXPECT_EQ(sarif["runs"][0]["results"][0]["level"], "warning");

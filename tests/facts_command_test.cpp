@@ -59,7 +59,7 @@ TEST(Facts, ACardThatIsNotInTheTableIsACard) {
   const std::string asked = check({});
   EXPECT_THAT(asked, HasSubstr("1 x Intel GPU 0xdead with 23.9 GiB (card system, memory assumed, number system)"));
   EXPECT_THAT(asked, HasSubstr("give --device-memory"));
-  EXPECT_THAT(asked, HasSubstr("the launch needs GPU 1 but sees 1 (GPU 0)"));
+  EXPECT_THAT(asked, HasSubstr("the launch has 2 ranks, up to GPU 1, but sees 1 (GPU 0)"));
   EXPECT_THAT(asked, Not(HasSubstr("RF001")));
   const std::string given = check({"--device-memory", "16GiB"});
   EXPECT_THAT(given, HasSubstr("1 x Intel GPU 0xdead with 16.0 GiB (card system, memory given, number system)"));
@@ -104,7 +104,7 @@ TEST(Facts, TwoB70WithXe) {
   const ToolRun check = run_tool({"check", "--no-kernel", "--sysroot", root.path(), "--", "--model-path",
                                   "Qwen/Qwen3-8B", "--tp", "4", "--attention-backend", "triton"});
   EXPECT_THAT(check.out, HasSubstr("2 x Intel Arc Pro B70 with 31.9 GiB (system)"));
-  EXPECT_THAT(check.out, HasSubstr("the launch needs GPU 3 but sees 2 (GPU 0 to 1)"));
+  EXPECT_THAT(check.out, HasSubstr("the launch has 4 ranks, up to GPU 3, but sees 2 (GPU 0 to 1)"));
 }
 
 TEST(Facts, EightMax1550HaveSixteenDevices) {

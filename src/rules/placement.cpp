@@ -85,8 +85,13 @@ std::vector<Remedy> fewer_ranks(const LaunchFacts& f, std::int64_t needed) {
   return list;
 }
 
-// The last device that a rank of this node is given.
-std::int64_t highest_gpu(const LaunchFacts& f) {
+// Ranks of this node, and the last device that one of them is given.
+struct RanksHere {
+  std::int64_t count = 0;
+  std::int64_t highest_gpu = 0;
+};
+
+RanksHere ranks_of_node(const LaunchFacts& f) {
   const std::int64_t nodes = std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
   const std::int64_t step = std::max<std::int64_t>(1, f.integer(Field::gpu_id_step, 1));
   const std::int64_t pp_here = std::max<std::int64_t>(1, f.pp() / nodes);
@@ -96,18 +101,20 @@ std::int64_t highest_gpu(const LaunchFacts& f) {
   const auto times = integer::bounded_times;
   const std::int64_t replicas = times(times(times(f.ordinary_dp() - 1, f.tp()), f.pp()), step);
   const std::int64_t stages = add(times(pp_here - 1, tp_here), times(tp_here - 1, step));
-  return add(add(f.integer(Field::base_gpu_id, 0), replicas), stages);
+  return {.count = times(times(f.ordinary_dp(), pp_here), tp_here),
+          .highest_gpu = add(add(f.integer(Field::base_gpu_id, 0), replicas), stages)};
 }
 
 std::optional<Finding> device_count(const LaunchFacts& f) {
   if (!f.is(Field::device, "xpu")) return std::nullopt;  // whose devices are not these cards
-  const std::int64_t highest = highest_gpu(f);
+  const auto [ranks, highest] = ranks_of_node(f);
   if (highest < f.device().count) return std::nullopt;
   const int count = f.device().count;  // after masks, tiles and what its container is given
   const std::string seen = count == 0   ? "no GPU"
                            : count == 1 ? "1 (GPU 0)"
                                         : fmt::format("{} (GPU 0 to {})", count, count - 1);
-  return Finding{.message = fmt::format("the launch needs GPU {} but sees {}", highest, seen),
+  return Finding{.message = fmt::format("the launch has {} rank{}, up to GPU {}, but sees {}", ranks,
+                                        ranks == 1 ? "" : "s", highest, seen),
                  .remedies = fewer_ranks(f, integer::bounded_plus(highest, 1))};
 }
 
@@ -116,7 +123,7 @@ std::optional<Finding> too_few_numa_nodes(const LaunchFacts& f) {
   const Value& nodes = f[Field::numa_node];
   if (!nodes.is_list()) return std::nullopt;
   const auto named = static_cast<std::int64_t>(nodes.as_list().size());
-  const std::int64_t highest = highest_gpu(f);
+  const std::int64_t highest = ranks_of_node(f).highest_gpu;
   if (highest < named) return std::nullopt;
   return Finding{.message = fmt::format("--numa-node names {} node{} and a rank runs on GPU {}", named,
                                         named == 1 ? "" : "s", highest)};
