@@ -52,6 +52,20 @@ TEST(Upgrade, OfACommandAndOfAFolderIsThatOfItsArguments) {
 }
 
 // A fleet on one page: each from the release of its image, and those of which the same is said together.
+// --from wins over the image's tag, and says so where they differ.
+TEST(Upgrade, ReleaseThatIsNotTheImagesIsTold) {
+  const TemporaryDirectory dir;
+  const std::string file =
+      dir.file("a.sh",
+               "docker run lmsysorg/sglang:v0.5.19-xpu python -m sglang.launch_server --model-path "
+               "Qwen/Qwen3-8B --device xpu\n");
+  const auto from = [&](const char* release) {
+    return run_tool({"upgrade", "--from", release, "--to", "0.5.23", file}).out;
+  };
+  EXPECT_THAT(from("0.5.14"), HasSubstr("SGLang 0.5.14 (--from; its image has 0.5.19) → SGLang 0.5.23"));
+  EXPECT_THAT(from("0.5.19"), HasSubstr("SGLang 0.5.19 → SGLang 0.5.23"));
+}
+
 TEST(Upgrade, OfAFolderStandsOnOnePage) {
   const TemporaryDirectory dir;
   const std::string launch = "python -m sglang.launch_server --device xpu --model-path ";

@@ -37,6 +37,8 @@ report::ComparedLaunch compared(const LaunchInput& input, const ReadLaunch& read
     return out;
   }
   out.before = "SGLang " + now->text();
+  if (from && !read.release.empty() && read.release != now->text())
+    out.before += fmt::format(" (--from; its image has {})", read.release);
   out.after = "SGLang " + to.text();
   out.difference = std::move(*difference);
   return out;
