@@ -36,6 +36,32 @@ std::string check(const std::string& config, std::vector<std::string> more, cons
 constexpr const char* kPlain =
     R"({"r": 16, "lora_alpha": 32, "target_modules": ["q_proj", "model.layers.0.mlp.up_proj"]})";
 
+// An absent path is no id of the hub; whatever does not look like a path may be one.
+TEST(NamedFiles, ThatAreNotHereAreTold) {
+  const TemporaryDirectory dir;
+  const std::string there = dir.file("t.jinja", "x");
+  const auto told = [&](const std::string& model, const std::string& option, const std::string& value) {
+    return run_tool({"check", "--no-kernel", "--", "--model-path", model, option, value}).out;
+  };
+  const std::string gone = dir.path() + "/none";
+  const std::string finding = "warning[MD008]: " + gone + ": there is no such file or folder here";
+  for (const auto& [option, value] :
+       {std::pair{"--lora-paths", "a=" + gone}, {"--tokenizer-path", gone}, {"--chat-template", gone}})
+    EXPECT_THAT(told("Qwen/Qwen3-0.6B", option, value), HasSubstr(finding)) << option;
+  for (const auto& [option, value] : {std::pair<std::string, std::string>{"--lora-paths", "a=org/adapter"},
+                                      {"--tokenizer-path", "Qwen/Qwen3-8B"},
+                                      {"--chat-template", "chatml"},
+                                      {"--chat-template", there}})
+    EXPECT_THAT(told("Qwen/Qwen3-0.6B", option, value), Not(HasSubstr("MD008"))) << option;
+  EXPECT_THAT(told(dir.path() + "/model", "--chat-template", gone), Not(HasSubstr("MD008"))) << "all of it elsewhere";
+  const ToolRun contained =
+      run_tool({"check", "--no-kernel", "--command",
+                "docker run --device /dev/dri img python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B "
+                "--chat-template " +
+                    gone});
+  EXPECT_THAT(contained.out, Not(HasSubstr("MD008"))) << "the image may hold it";
+}
+
 TEST(Adapters, WhatFitsIsNotSpokenOf) {
   EXPECT_THAT(check(kPlain, {}), Not(HasSubstr("MD005")));
   EXPECT_THAT(check(kPlain, {"--max-lora-rank", "16"}), Not(HasSubstr("MD005")));

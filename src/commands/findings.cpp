@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "src/commands/adapters.h"
+#include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
@@ -171,6 +175,42 @@ CheckResult nothing_checked(const std::string& release) {
   return out;
 }
 
+// By its form: any other text may be an id of the hub or a template's name.
+bool is_local_path(std::string_view text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
+}
+
+// Paths that the launch names beside its model's, by option.
+std::vector<std::pair<Field, std::string>> paths_beside_model(const Launch& launch) {
+  std::vector<std::pair<Field, std::string>> out;
+  for (const Field field : {Field::tokenizer_path, Field::chat_template}) {
+    const Value& path = launch[field];
+    if (launch.args.last_given(field) != nullptr && path.is_string()) out.emplace_back(field, path.as_string());
+  }
+  const Value& adapters = launch[Field::lora_paths];
+  for (const Value& adapter : adapters.is_list() ? adapters.as_list() : Value::List{}) {
+    const Value* path = adapter.is_dict() ? adapter.find("lora_path") : nullptr;
+    if (path != nullptr && path->is_string()) out.emplace_back(Field::lora_paths, path->as_string());
+  }
+  return out;
+}
+
+// A launch whose model lies elsewhere may have all of it there.
+std::vector<Diagnostic> absent_paths(const PreparedLaunch& prepared) {
+  const Launch& launch = prepared.launch;
+  if (!launch.accepted() || launch.resolved.empty() || prepared.inputs.models == nullptr) return {};
+  if (prepared.unknown_model && is_local_path(prepared.unknown_model->path)) return {};
+  std::vector<Diagnostic> out;
+  for (const auto& [field, path] : paths_beside_model(launch)) {
+    const std::string here = prepared.inputs.models->here(path);
+    std::error_code ignored;
+    if (!is_local_path(path) || facts::is_containers_own(here) || std::filesystem::exists(here, ignored)) continue;
+    out.push_back(rules::from_record(*find_rule("MD008"), fmt::format("{}: there is no such file or folder here", path),
+                                     field, launch));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Diagnostic> own_code_not_run(const PreparedLaunch& prepared) {
@@ -220,6 +260,7 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
     if (auto damage = damaged_weights(prepared, field)) findings.push_back(std::move(*damage));
   }
   for (Diagnostic& d : adapters_that_fail(prepared)) findings.push_back(std::move(d));
+  for (Diagnostic& d : absent_paths(prepared)) findings.push_back(std::move(d));
   count_undecided(prepared, coverage);
   for (auto& d : result.diagnostics) {
     const Rule* rule = find_rule(d.rule);

@@ -79,6 +79,16 @@ const Rule kRules[] = {
      .fix = "Nothing, where the launch is for another machine; else download the files that the index names.",
      .source = "srt/model_loader/loader.py: DefaultModelLoader._prepare_weights",
      .need = RuleNeed::kNothing},
+    {.id = "MD008",
+     .severity = Severity::kWarning,
+     .field = Field::tokenizer_path,
+     .summary = "a file or folder that an option names is not here",
+     .why = "On the machine that starts the server it has to be. An adapter or a tokenizer that is no folder is looked "
+            "for on the hub, where a path is no id (HFValidationError); a chat template that is no file is a "
+            "RuntimeError.",
+     .fix = "The path of a file or folder that is there.",
+     .source = "sglang/srt/parser/template_manager.py, sglang/srt/lora/lora_config.py; transformers: from_pretrained",
+     .need = RuleNeed::kNothing},
     {.id = "SH001",
      .severity = Severity::kWarning,
      .summary = "a backslash that does not continue its line",
