@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "src/facts/absurd_model.h"
 #include "src/report/output_gate.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
@@ -34,6 +35,40 @@ std::vector<Row> rows() {
     rows.push_back({std::stoi(line), line.substr(first + 3, second - first - 3), line.substr(second + 3)});
   }
   return rows;
+}
+
+// What a class divides by or sizes a layer with, in the part that has it; beside each a number that some model has.
+TEST(BadInputs, NumbersThatNoModelHasAreNone) {
+  struct Number {
+    const char* key;
+    std::vector<const char*> absurd;
+    const char* known;
+  };
+  const std::vector<Number> numbers = {{"moe_layer_freq", {"0", "-5"}, "[0, 1, 1]"},
+                                       {"decoder_sparse_step", {"0", "-5"}, "1"},
+                                       {"full_attention_interval", {"0", "-5"}, "4"},
+                                       {"conv_kernel", {"0", "-5"}, "4"},
+                                       {"mamba_d_conv", {"0"}, "4"},
+                                       {"linear_conv_kernel_dim", {"0"}, "4"},
+                                       {"patch_size", {"0", "-5"}, "[2, 14, 14]"},
+                                       {"spatial_merge_size", {"0"}, "2"},
+                                       {"temporal_patch_size", {"0"}, "1"},
+                                       {"depth", {"-5"}, "27"},
+                                       {"n_layer", {"0", "-5"}, "12"},
+                                       {"sliding_window", {"-5"}, "null"},
+                                       {"query_pre_attn_scalar", {"0", "-5"}, "144"},
+                                       {"num_experts_per_token", {"1000000000000"}, "8"},
+                                       {"rope_theta", {"0", "-5"}, "1e11"}};
+  const auto absurd = [](const std::string& text) { return facts::absurd_part(*Value::parse_json(text)); };
+  for (const Number& n : numbers) {
+    EXPECT_EQ(absurd(fmt::format(R"({{"{}": {}}})", n.key, n.known)), std::nullopt) << n.key;
+    for (const char* value : n.absurd) {
+      const auto why = absurd(fmt::format(R"({{"{}": {}}})", n.key, value));
+      EXPECT_EQ(why.value_or("none"), fmt::format("{} is {}: no model has that", n.key, value));
+    }
+  }
+  EXPECT_TRUE(absurd(R"({"vision_config": {"patch_size": 0}})"));
+  EXPECT_TRUE(absurd(R"({"text_config": {"moe_layer_freq": 0}})"));
 }
 
 TEST(BadInputs, EndAsDocumentedInBoundedMemoryWithOneLine) {

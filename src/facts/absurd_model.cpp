@@ -25,13 +25,36 @@ constexpr std::array kOfText = {Range{"num_attention_heads", 1, limits::kHeads},
                                 Range{"num_hidden_layers", 1, limits::kLayers},
                                 Range{"head_dim", 1, 1 << 16},
                                 Range{"vocab_size", 1, limits::kModelTokens},
+                                Range{"num_layers", 1, limits::kLayers},
+                                Range{"n_layers", 1, limits::kLayers},
+                                Range{"n_layer", 1, limits::kLayers},
                                 Range{"max_position_embeddings", 1, limits::kModelTokens}};
+
+// What a class divides by, sizes a convolution or a patch with, or takes a root or a power of, in whatever part it
+// stands. A list of them has one entry a layer, 0 for none.
+constexpr std::array kOfParts = {Range{"moe_layer_freq", 1, limits::kLayers},
+                                 Range{"decoder_sparse_step", 1, limits::kLayers},
+                                 Range{"full_attention_interval", 1, limits::kLayers},
+                                 Range{"conv_kernel", 1, limits::kModelWidth},
+                                 Range{"mamba_d_conv", 1, limits::kModelWidth},
+                                 Range{"linear_conv_kernel_dim", 1, limits::kModelWidth},
+                                 Range{"short_conv_kernel_size", 1, limits::kModelWidth},
+                                 Range{"conv_L_cache", 1, limits::kModelWidth},
+                                 Range{"patch_size", 1, limits::kModelWidth},
+                                 Range{"spatial_patch_size", 1, limits::kModelWidth},
+                                 Range{"temporal_patch_size", 1, limits::kModelWidth},
+                                 Range{"spatial_merge_size", 1, limits::kModelWidth},
+                                 Range{"depth", 0, limits::kLayers},
+                                 Range{"sliding_window", -1, limits::kModelTokens},
+                                 Range{"query_pre_attn_scalar", 1, limits::kModelWidth},
+                                 Range{"rope_theta", 1, std::int64_t{1} << 62}};
 
 // What any part may have, by the ends of its names: configurations spell them in many ways, leave some at 0 or -1, and
 // count layers from the end.
 constexpr std::array kByEnding = {
     Range{"_experts", -1, limits::kExperts},
     Range{"_per_tok", -1, limits::kExperts},
+    Range{"_per_token", -1, limits::kExperts},
     Range{"_heads", -1, limits::kHeads},
     Range{"_head", -1, limits::kHeads},
     Range{"_groups", -1, limits::kHeads},
@@ -62,9 +85,11 @@ bool fits(const Value& value, const Range& range) {
   return number >= static_cast<double>(range.least) && number <= static_cast<double>(range.most);
 }
 
-const Range* range_of(std::string_view key, bool of_text) {
+const Range* range_of(std::string_view key, const Value& value, bool of_text) {
   const auto* exact = std::ranges::find(kOfText, key, &Range::name);
   if (of_text && exact != kOfText.end()) return exact;
+  const auto* part = std::ranges::find(kOfParts, key, &Range::name);
+  if (part != kOfParts.end()) return value.is_list() ? nullptr : part;
   const auto* ending = std::ranges::find_if(kByEnding, [&](const Range& r) { return key.ends_with(r.name); });
   return ending != kByEnding.end() ? ending : nullptr;
 }
@@ -95,7 +120,7 @@ std::optional<std::string> absurd_in(const Value& part, bool of_text, bool quant
     if (is_long_list(key, value, quantization)) {
       return fmt::format("{} has {} entries: no model has that", key, value.as_list().size());
     }
-    const Range* range = range_of(key, of_text);
+    const Range* range = range_of(key, value, of_text);
     if (range != nullptr && !fits(value, *range)) {
       return fmt::format("{} is {}: no model has that", key, culprit(value, *range).repr());
     }
