@@ -53,6 +53,20 @@ TEST(CaseFile, AKeyOfTheWrongTypeIsOneLineThatNamesLineAndKey) {
   }
 }
 
+// Remarks may stand in a case, and so may what its author took for a key of it.
+TEST(CaseFile, KeysThatAreNothingHereAreToldOnce) {
+  const std::string line =
+      R"({"id":"a","args":["--model-path","Qwen/Qwen3-0.6B"],"sglang_version":"0.5.14","environment":{}})";
+  for (const char* command : {"check", "resolve"}) {
+    const ToolRun run = run_tool({command, "--batch", "-"}, line + "\n" + line + "\n");
+    EXPECT_EQ(run.status, 0) << run.err;
+    const std::string told = "count: environment, sglang_version\n";
+    EXPECT_THAT(run.err, HasSubstr(told)) << command;
+    EXPECT_EQ(run.err.find(told), run.err.rfind(told)) << command;
+    EXPECT_EQ(run_tool({command, "--batch", "-"}, R"({"id":"a","args":[]})").err, "") << command;
+  }
+}
+
 TEST(CaseFile, AnIdComesBackAsItWas) {
   const TemporaryDirectory dir;
   dir.file("cases.jsonl", "{\"id\":5,\"args\":[\"--model-path\",\"m\"]}\n{\"id\":\"5\",\"args\":[]}\n");

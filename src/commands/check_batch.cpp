@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/base/limits.h"
 #include "src/commands/commands.h"
@@ -80,16 +81,27 @@ PreparedLaunch prepared_from(const ResolvedCase& c) {
 
 }  // namespace
 
+void tell_left_out(const CaseFile& file, const LeftOutKeys& keys) {
+  if (keys.empty()) return;
+  report::complain(
+      fmt::format("{}: left out of its lines, where only args, config, device, env, id and model count: {}", file.cases,
+                  fmt::join(keys, ", ")));
+}
+
 int check_batch(const CheckCommand& command, const CaseFile& file) {
   Exit worst = kOk;
   command.tries->most = limits::kBatchTries;
   Answers answers(command);
-  const auto stopped = for_each_case(file, [&](const ResolvedCase& c) {
+  LeftOutKeys left_out;
+  const auto each = [&](const ResolvedCase& c) {
     const Report& report = answers.to(c, [&] { return make_report(prepared_from(c), command); });
     report::print(report::batch_line(report, c.id));
     worst = heavier(worst, exit_status(report, command));
-  });
+  };
+  const auto stopped = for_each_case(
+      file, each, [] {}, &left_out);
   tell_untried(command);
+  tell_left_out(file, left_out);
   if (!stopped) return worst;
   report::complain(stopped->text());
   return kBadInput;

@@ -86,6 +86,8 @@ int check_paths(const CheckCommand& command, const std::vector<std::string>& pat
 int list_launches(const LaunchInput& input, const std::vector<std::string>& paths, const OutputOptions& output);
 // On standard error, where the run's tries were used up.
 void tell_untried(const CheckCommand& command);
+// On standard error, where lines of the batch had keys that are nothing here.
+void tell_left_out(const CaseFile& file, const LeftOutKeys& keys);
 int check_batch(const CheckCommand& command, const CaseFile& file);
 // Runs the kernels of the report's plan, or says why not.
 void run_kernel(const KernelOptions& options, Report& report);

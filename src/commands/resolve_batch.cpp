@@ -49,10 +49,12 @@ class Lines {
 
 int resolve_batch(const CaseFile& file) {
   Lines lines;
+  LeftOutKeys left_out;
   const auto stopped = for_each_case(
-      file, [&](const ResolvedCase& c) { lines.add(c); }, [&] { lines.flush(); });
-  if (!stopped) return kOk;
+      file, [&](const ResolvedCase& c) { lines.add(c); }, [&] { lines.flush(); }, &left_out);
   lines.flush();
+  tell_left_out(file, left_out);
+  if (!stopped) return kOk;
   report::complain(stopped->text());
   return kBadInput;
 }

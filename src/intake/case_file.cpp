@@ -27,6 +27,7 @@ namespace preflight::commands {
 namespace {
 
 constexpr std::string_view kConfigName = "{config}";
+constexpr std::array<std::string_view, 6> kCaseKeys = {"id", "args", "model", "device", "env", "config"};
 
 std::string string_of(const Value& item, std::string_view key) {
   const Value* v = item.find(key);
@@ -57,7 +58,7 @@ std::string why_malformed(const Value& item) {
                     kv.second.is_list() || kv.second.is_dict() || (kv.second.is_string() && !is_word(kv.second));
            });
   };
-  static constexpr std::array<Key, 6> kKeys{
+  static constexpr std::array<Key, kCaseKeys.size()> kKeys{
       {{"id", [](const Value& v) { return v.is_string() || v.is_int(); }, "text"},
        {"args", is_words, "a list of texts, none with a NUL byte, 10,000 at most"},
        {"model", is_text, "text"},
@@ -65,12 +66,12 @@ std::string why_malformed(const Value& item) {
        {"env", is_variables, "an object of single values by names that a process can be given, 512 at most"},
        {"config", is_text, "text"}}};
   static constexpr std::array<Key, 5> kDeviceKeys{
-      {{"memory_mib", is_amount, "a whole number"},
+      {{"memory_mib", is_amount, "a whole number, 0 or more"},
        {"count", [](const Value& v) { return v.is_int() && v.as_int() >= 0 && v.as_int() <= 1'000'000; },
-        "a whole number"},
+        "a whole number, 0 to 1,000,000"},
        {"name", is_text, "text"},
        {"has_fp64", [](const Value& v) { return v.is_bool(); }, "true or false"},
-       {"host_memory_mib", is_amount, "a whole number"}}};
+       {"host_memory_mib", is_amount, "a whole number, 0 or more"}}};
   const auto wrong = [](const Value& object, const auto& keys, std::string_view prefix) -> std::string {
     for (const Key& key : keys) {
       const Value* v = object.find(key.name);
@@ -105,6 +106,13 @@ std::string why_malformed(const Value& item) {
     }
   }
   return wrong(*device, kDeviceKeys, "device.");
+}
+
+void keep_left_out(const Value& item, LeftOutKeys& left_out) {
+  constexpr std::size_t kMostTold = 10;
+  for (const auto& [name, value] : item.as_dict()) {
+    if (left_out.size() < kMostTold && std::ranges::find(kCaseKeys, name) == kCaseKeys.end()) left_out.insert(name);
+  }
 }
 
 bool names_a_model_directory(const Value& item) {
@@ -212,9 +220,10 @@ void close_case(const CaseFile& options, ResolvedWords resolved, OpenCase& open)
 
 class CaseReader {
  public:
-  CaseReader(const CaseFile& options, std::istream& in)
+  CaseReader(const CaseFile& options, std::istream& in, LeftOutKeys* left_out)
       : options_(options),
         in_(in),
+        left_out_(left_out),
         models_(std::make_shared<facts::ModelFiles>(options.hub ? facts::KnownModels::kYes : facts::KnownModels::kNo)) {
     open_.reserve(kAbreast);
   }
@@ -270,6 +279,7 @@ class CaseReader {
       if (options_.models.empty() && names_a_model_directory(*item)) {
         return stop(lines_, "{model} and {models} stand for directories below the one that --models names");
       }
+      if (left_out_ != nullptr) keep_left_out(*item, *left_out_);
       OpenCase& open = open_.emplace_back();
       open.line = lines_;
       open_case(options_, *item, models_, open);
@@ -295,6 +305,7 @@ class CaseReader {
 
   const CaseFile& options_;
   std::istream& in_;
+  LeftOutKeys* left_out_;
   std::shared_ptr<facts::ModelFiles> models_;
   std::vector<OpenCase> open_;  // kAbreast at most, in memory that one group leaves to the next
   std::size_t lines_ = 0;       // read so far
@@ -305,7 +316,7 @@ class CaseReader {
 }  // namespace
 
 std::optional<Error> for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
-                                   const std::function<void()>& idle) {
+                                   const std::function<void()>& idle, LeftOutKeys* left_out) {
   std::ifstream file;
   if (options.cases != "-") {
     std::error_code ignored;
@@ -319,7 +330,7 @@ std::optional<Error> for_each_case(const CaseFile& options, const std::function<
     }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
-  return CaseReader(options, in).run(each, idle);
+  return CaseReader(options, in, left_out).run(each, idle);
 }
 
 }  // namespace preflight::commands

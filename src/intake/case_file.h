@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "preflight/launch.h"
@@ -32,11 +33,14 @@ struct ResolvedCase {
   PathNames names;      // how paths are written in outcomes
 };
 
+// Keys of cases that are nothing here, as remarks are: whoever meant one has to hear of it. A few of them.
+using LeftOutKeys = std::set<std::string>;
+
 // Calls `each` for every case in order, and `idle` before it waits for more of them: whoever writes the cases may be
 // waiting for answers. Memory stays flat. Returns why it ended before the last line, with the place; nullopt: it did
 // not.
 std::optional<Error> for_each_case(
     const CaseFile& file, const std::function<void(const ResolvedCase&)>& each,
-    const std::function<void()>& idle = [] {});
+    const std::function<void()>& idle = [] {}, LeftOutKeys* left_out = nullptr);
 
 }  // namespace preflight::commands
