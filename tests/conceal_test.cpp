@@ -432,6 +432,21 @@ TEST(Conceal, NoComplaintHoldsASecret) {
 }
 
 // A batch tells launches by the thousand, and hides what each of them holds.
+// A command in the place of a path, an option that is misspelt: what stands behind it is as secret as behind --.
+TEST(Conceal, NoComplaintShowsWhatAMisspeltOptionHolds) {
+  const std::string command = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --api-keyy m4rker";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"check", command},
+                                             {"upgrade", "--from", "0.5.22", command},
+                                             {"suggest", command},
+                                             {"exec", "--command", command},
+                                             {"check", "--command-file", "--api-keyy m4rker"}}) {
+    const ToolRun run = run_tool(words);
+    EXPECT_THAT(run.out + run.err, HasSubstr("--api-keyy ***")) << words.front() << run.out << run.err;
+    EXPECT_THAT(run.out + run.err, Not(HasSubstr("m4rker"))) << words.front();
+  }
+}
+
 TEST(Conceal, NoLineOfABatchHoldsASecret) {
   const std::string lines =
       R"({"id":"a","args":["--model-path","Qwen/Qwen3-0.6B","--api-key","topsecret","--served-model-name","topsecret"]}

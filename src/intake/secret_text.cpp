@@ -215,6 +215,12 @@ void add_named(std::string_view text, Parts& parts) {
   }
 }
 
+// Of SGLang, or one that nobody knows: --api-keyy.
+bool is_secret_option(std::string_view name) {
+  const std::string plain = plain_name(name);
+  return find_field(plain) ? is_secret_plain(plain) : looks_secret(name);
+}
+
 // A blank, or the one that documents keep words together by.
 std::size_t blanks_at(std::string_view text, std::size_t at) {
   constexpr std::string_view kNoBreak = "\xC2\xA0";
@@ -230,7 +236,7 @@ void add_options(std::string_view text, Parts& parts) {
     std::size_t end = at + 2;
     while (end < text.size() && is_in_name(text[end])) ++end;
     const std::size_t blanks = blanks_at(text, end);
-    if (blanks == 0 || !is_secret_variable(text.substr(at + 2, end - at - 2))) continue;
+    if (blanks == 0 || !is_secret_option(text.substr(at + 2, end - at - 2))) continue;
     const std::size_t begin = end + blanks;
     if (begin == text.size() || text[begin] == '-') continue;
     parts.push_back({begin, std::min(text.find_first_of(" \t\r\n\"'", begin), text.size()) - begin});
