@@ -204,7 +204,7 @@ TEST_F(PolicyTest, CommentsInScriptsAndManifests) {
   dir_.file("pod.yaml",
             "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: x\n    # xpu-preflight: ignore=PL a bench\n"
             "    command:\n    - python3\n    - -m\n    - sglang.launch_server\n    - --model-path=Qwen/Qwen3-8B\n"
-            "    - --tp-size=3\n");
+            "    - --tp-size=3\n    resources: {limits: {gpu.intel.com/xe: 4}}\n");
   const Json report = json("check a.sh pod.yaml");
   ASSERT_EQ(report["launches"].size(), 3U);
   EXPECT_EQ(report["launches"][0]["status"], "clean");
