@@ -64,6 +64,8 @@ TEST(Upgrade, ReleaseThatIsNotTheImagesIsTold) {
   };
   EXPECT_THAT(from("0.5.14"), HasSubstr("SGLang 0.5.14 (--from; its image has 0.5.19) → SGLang 0.5.23"));
   EXPECT_THAT(from("0.5.19"), HasSubstr("SGLang 0.5.19 → SGLang 0.5.23"));
+  const ToolRun pasted = run_tool({"upgrade", "--from", "0.5.14", "--to", "0.5.23", "--command-file", file});
+  EXPECT_THAT(pasted.out, HasSubstr("SGLang 0.5.14 (--from; its image has 0.5.19)"));
 }
 
 TEST(Upgrade, OfAFolderStandsOnOnePage) {

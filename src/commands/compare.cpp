@@ -268,6 +268,11 @@ Result<LaunchInput> input_from(LaunchInput input, const std::string& text) {
 
 }  // namespace
 
+std::string name_beside_image(Release from, const std::string& of_image) {
+  const bool other = !of_image.empty() && of_image != from.text();
+  return name_of(from) + (other ? fmt::format(" (--from; its image has {})", of_image) : "");
+}
+
 Result<Difference> release_difference(const LaunchInput& input, Release from, Release to, const CheckOptions& rules) {
   auto a = side_of(as_of(from, "--from", input), name_of(from), rules);
   if (!a) return tl::make_unexpected(a.error());
@@ -282,7 +287,7 @@ int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptio
             const OutputOptions& output) {
   const auto d = release_difference(input, from, to, rules);
   if (!d) return refuse(d.error());
-  report_difference(*d, name_of(from), name_of(to), output);
+  report_difference(*d, name_beside_image(from, input.machine.image.value), name_of(to), output);
   return d->fails() ? kFindings : kOk;
 }
 

@@ -12,6 +12,9 @@
 
 namespace preflight::commands {
 
+// "SGLang 0.5.14", and what its image holds where --from names another release.
+std::string name_beside_image(Release from, const std::string& of_image);
+
 // What a launch does otherwise in `to`.
 Result<report::Difference> release_difference(const LaunchInput& input, Release from, Release to,
                                               const CheckOptions& rules);

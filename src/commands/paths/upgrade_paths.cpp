@@ -36,9 +36,7 @@ report::ComparedLaunch compared(const LaunchInput& input, const ReadLaunch& read
     out.why = difference.error().text();
     return out;
   }
-  out.before = "SGLang " + now->text();
-  if (from && !read.release.empty() && read.release != now->text())
-    out.before += fmt::format(" (--from; its image has {})", read.release);
+  out.before = name_beside_image(*now, read.release);
   out.after = "SGLang " + to.text();
   out.difference = std::move(*difference);
   return out;
