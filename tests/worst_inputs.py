@@ -30,6 +30,13 @@ CONFIG = {"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "
           "intermediate_size": 2048, "moe_intermediate_size": 512, "num_hidden_layers": 4, "num_experts": 8}
 
 
+WORDS = 9_900  # on a command line, which has 10,000 at most
+
+
+def few(words):
+    return " ".join(words.split(" ")[:WORDS])
+
+
 def fill(part, head="", tail="", size=SIZE):
     """As many parts as fit: a text, or a function of the part's number."""
     out, left, i = [head], size - len(head) - len(tail), 0
@@ -373,7 +380,7 @@ def batches():
         for words in ("check --batch -", "check --batch - --no-fixes", "check --batch - --fixes", "resolve --batch -"):
             case(f"batch: {shape} ({words.replace(' --batch -', '')})", words, given=fill(make))
     line = {"args": ["--model-path", "Qwen/Qwen3-8B"], "id": "a"}
-    for name, text in {"arguments": json.dumps({**line, "args": line["args"] + ["--port", "1"] * 60_000}), "variables":
+    for name, text in {"arguments": json.dumps({**line, "args": line["args"] + ["--port", "1"] * 4_900}), "variables":
                        json.dumps({**line, "env": {f"A{i}": "x" for i in range(500)}}) + "\n", "a long id": json.dumps({**line, "id": "a" * 900_000}),
                        "nested": '{"a":' * 150_000, "a long config": json.dumps({**line, "args": ["--config", "{config}"], "config": "x: 1\n" * 120_000}),
                        "a long override": json.dumps({**line, "args": line["args"] + ["--json-model-override-args", json.dumps({f"k{i}": 1 for i in range(60_000)})]})}.items():
@@ -400,7 +407,7 @@ def options():
                         "sizes": "--tp 1 --dp 16384 --pp 16384", "a large page": "--page-size 999999999", "requests": "--max-running-requests 999999999",
                         "draft": "--speculative-algorithm EAGLE --speculative-num-steps 999999 --speculative-eagle-topk 999999"}.items():
         for command in ("check --no-kernel", "resolve --all", "memory", "pages --no-kernel", "upgrade --from 0.5.11"):
-            case(f"arguments: {name} ({command.split()[0]})", f"{command} -- {MODEL} {words}")
+            case(f"arguments: {name} ({command.split()[0]})", f"{command} -- {MODEL} {few(words)}")
     config = {"lists": "cuda-graph-bs: [" + "1," * 9_000 + "1]\n", "keys": fill(lambda i: f"k{i}: 1\n"), "switches": fill("enable-metrics: true\n"),
               "unknown": fill(lambda i: f"opt{i}: x\n", "", size=60_000), "text": "served-model-name: " + "a" * 900_000, "nested": "[" * 900_000,
               "quotes": fill('a: "b"\n'), "null": fill("port: null\n"), "long list": "cuda-graph-bs: [" + "1," * 200_000 + "1]\n"}
@@ -426,9 +433,9 @@ def options():
                        "warnings": fill("WARNING: Attention backend not specified. Use x.\n"), "nested": "(" * 900_000}.items():
         case(f"explain: {name}", "explain -", given=text)
     case("nodes: files", "nodes $D/a.sh", {"a.sh": fill(lambda i: f"{SERVE} --tp 2 --nnodes 2 --node-rank {i} --dist-init-addr 10.0.0.1:5000\n", size=120_000)})
-    case("suggest: arguments", "suggest Qwen/Qwen3-8B -- " + fill("--port 1 ", size=120_000))
+    case("suggest: arguments", "suggest Qwen/Qwen3-8B -- " + few(fill("--port 1 ", size=120_000)))
     case("suggest: unknown", "suggest " + "a" * 120_000)
-    case("exec: arguments", "exec -- " + fill("--port 1 ", SERVE + " --tp 3 ", size=120_000))
+    case("exec: arguments", "exec -- " + few(fill("--port 1 ", SERVE + " --tp 3 ", size=120_000)))
     case("explain: a long field", "explain " + "a" * 120_000)
     case("completions: long", "completions " + "a" * 120_000)
     case("folders: many files", "check --no-kernel $D/d", {f"d/{i}.sh": f"{SERVE} --tp 3 --port {i}\n" for i in range(900)})

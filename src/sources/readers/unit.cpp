@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/readers.h"
 #include "src/sources/readers/variable_file.h"
@@ -256,6 +257,7 @@ class UnitReader {
   std::optional<ShellText> entrypoint = {};  // of a quadlet
   std::vector<std::string> unset = {};       // NAME, or NAME=VALUE where it has that value
   ShellText overrides = {};                  // a file of variables, which wins over Environment=
+  std::optional<std::size_t> too_long = {};  // where a line begins that is longer than any argument
 
   // `elsewhere`: of another file; what it says is told at the beginning of this one.
   void take(std::string_view text, bool elsewhere) {
@@ -264,6 +266,10 @@ class UnitReader {
       ShellText line = whole_line(text, from, next);
       from = next;
       if (elsewhere) std::fill(line.origin.begin(), line.origin.end(), std::size_t{0});
+      if (line.text.size() > limits::kArgumentBytes) {
+        if (!too_long) too_long = line.origin.front();
+        continue;
+      }
       setting(line, !elsewhere);
     }
   }
@@ -396,6 +402,8 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
     const bool here = same_file(name, source.name);
     unit.take(here ? text : std::string_view(other), !here);
   }
+  if (unit.too_long)
+    return failure("a line of more than 128 KiB", fmt::format("{}:1", finder.place(*unit.too_long).line));
   RunContext& context = unit.context;
   const ShellText& overrides = unit.overrides;
   if (!overrides.text.empty()) {
