@@ -234,6 +234,8 @@ class Reader {
       if (known == nullptr && !trust_)
         raise(RF::kOther, "ValueError", opens_, "the model brings its own code; --trust-remote-code allows it");
       if (runs_own_code(release_, dict_, trust_)) {
+        if (const Value& code = *map.find("AutoConfig"); !code.is_string())
+          raise(RF::kOther, "AttributeError", opens_, "AutoConfig of auto_map is no text: " + code.repr());
         require_own_code();
         // The code's class is not known: what config.json says, without its defaults.
         if (known == nullptr) return make(*tables_.find("PreTrainedConfig"), dict_, opens_);
