@@ -303,7 +303,7 @@ std::string logged(const Launch& launch) {
 std::vector<std::string> steps_of(const Launch& launch) {
   std::vector<std::string> steps;
   std::vector<Change> chain = launch.chain;
-  std::ranges::stable_partition(chain, &Change::assigned);
+  std::stable_partition(chain.begin(), chain.end(), [](const Change& change) { return change.assigned; });
   for (const Change& change : chain) {
     std::string text(change.step);
     bool drawn = change.assigned;
