@@ -1,4 +1,5 @@
 // Tested by tests/memory_sheet_test.cpp.
+#include "src/report/facts_text.h"
 #include "src/report/complaint.h"
 #include "src/commands/memory.h"
 
@@ -148,8 +149,9 @@ int memory(const MemoryCommand& command) {
   MemoryReport sheets{.sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
   if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
   sheets.devices = on_other_devices(prepared->inputs, command.given);
-  report::print(json ? report::memory_json(sheets)
-                     : report::memory_text(sheets, launch, report::Style(command.output.colour)));
+  const report::Style style(command.output.colour);
+  const std::string head = prepared->machine ? report::facts_head(*prepared->machine, style) : "";
+  report::print(json ? report::memory_json(sheets) : head + report::memory_text(sheets, launch, style));
   return sheet->fits() && sheets.errors.empty() ? kOk : kFindings;
 }
 

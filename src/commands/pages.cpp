@@ -1,5 +1,6 @@
 // Tested by tests/pages_test.cpp.
 #include "src/intake/conceal.h"
+#include "src/report/facts_text.h"
 #include "src/report/complaint.h"
 #include "src/commands/pages.h"
 
@@ -261,8 +262,11 @@ int pages(const PagesCommand& command) {
     report.reason = reason(*best, rows);
   }
   if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
-  report::print(command.output.format == Format::kJson ? report::pages_json(report)
-                                                       : report::pages_text(report, text_options(command.output)));
+  const report::Style style(command.output.colour);
+  const std::string head = prepared->machine ? report::facts_head(*prepared->machine, style) : "";
+  report::print(command.output.format == Format::kJson
+                    ? report::pages_json(report)
+                    : head + report::pages_text(report, text_options(command.output)));
   // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
   const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
   if (device_failed) return kernels.worst();
