@@ -16,8 +16,8 @@ namespace preflight::resolve {
 
 struct PythonAnswer {
   Launch launch;
-  std::string release;                      // what the interpreter's package says, e.g. "0.5.24"
-  std::vector<std::string> unknown_fields;  // of the answer, not in our tables
+  std::string release;                                 // what the interpreter's package says, e.g. "0.5.24"
+  std::vector<std::string> unknown_fields;             // of the answer, not in our tables
   std::vector<std::pair<Field, Value>> defaults = {};  // what its launches start from; empty: it does not tell
 };
 
