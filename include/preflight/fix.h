@@ -1,9 +1,8 @@
 // Fixes: corrected argument lists for a launch with errors. Each was resolved and checked again before it is offered.
 //
 // What is given up the least comes first:
-//   1. the remedies of the findings themselves, each as a whole, in the order of the rule's record: another value of
-//   the
-//      option at fault, then another attention backend or less precision, then without a feature
+//   1. the remedies of the findings themselves, each as a whole, in the order of the rule's record: another value at
+//      fault, then another attention backend or less precision, then without a feature
 // then what takes the fewest changes, and among those
 //   2. another value of an option that the error is about
 //   3. without that option
@@ -42,7 +41,7 @@ struct CheckedFix {
 };
 
 struct FixSearch {
-  std::vector<CheckedFix> fixes;         // smallest change first; empty: none found
+  std::vector<CheckedFix> fixes;         // in the order above; empty: none found
   std::vector<std::string> leaves = {};  // rules that still warn where the fixes are carried out, and did not before
   int attempts = 0;                      // resolutions it took
   std::string none_because;              // set when `fixes` is empty

@@ -30,6 +30,7 @@ bool same(const Diagnostic& a, const Diagnostic& b) {
 
 bool is_of_sglang(const Diagnostic& d) { return d.severity == Severity::kError && d.rule != "RQ001"; }
 
+// A change, a warning or an error of which a note alone is left is gone.
 bool is_in(const Diagnostic& d, const std::vector<Diagnostic>& list) {
   return std::ranges::any_of(list, [&](const Diagnostic& other) {
     return same(d, other) && (other.severity >= Severity::kChange || d.severity < Severity::kChange);

@@ -126,10 +126,6 @@ std::vector<Splice> splices_of(const std::string& text, const std::vector<TextSp
   return {{spans[first].begin, spans[last - 1].end, shell_words(c.after)}};
 }
 
-}  // namespace
-
-namespace {
-
 // Whether this argument has its place together with others: all of them are what one word of the text brings, a
 // variable or the name of another file.
 bool is_brought(const std::vector<TextSpan>& spans, std::size_t argument) {

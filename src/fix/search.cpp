@@ -245,8 +245,13 @@ class Search {
       }
       if (less && !key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
+    return without_spare(std::move(s), [](const Group& /*added*/) { return true; });
+  }
+
+  // Takes back what was added and is not needed, of the groups that may go.
+  State without_spare(State s, const auto& may_go) {
     for (std::size_t i = s.groups.size(); i-- > 0;) {
-      if (s.groups[i].origin >= 0) continue;
+      if (s.groups[i].origin >= 0 || !may_go(s.groups[i])) continue;
       auto less = undone(s, i);
       if (!key_same(*less) && is_good(tried(*less))) s = std::move(*less);
     }
@@ -255,14 +260,10 @@ class Search {
 
   // Advice is carried out as it was given, but for a number beside it that the launch can do without.
   State without_spare_numbers(State s) {
-    for (std::size_t i = s.groups.size(); i-- > 0;) {
-      const auto values = s.groups[i].values();
-      const bool is_number = values.size() == 1 && values.front().find_first_not_of("0123456789.") == std::string::npos;
-      if (s.groups[i].origin >= 0 || !is_number) continue;
-      auto less = undone(s, i);
-      if (!key_same(*less) && is_good(tried(*less))) s = std::move(*less);
-    }
-    return s;
+    return without_spare(std::move(s), [](const Group& added) {
+      const auto values = added.values();
+      return values.size() == 1 && values.front().find_first_not_of("0123456789.") == std::string::npos;
+    });
   }
 
   // Advice speaks of the launch it was given for: what a change was to cure is asked again of the launch with all the
