@@ -150,8 +150,8 @@ int memory(const MemoryCommand& command) {
   if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
   sheets.devices = on_other_devices(prepared->inputs, command.given);
   const report::Style style(command.output.colour);
-  const std::string head = prepared->machine ? report::facts_head(*prepared->machine, style) : "";
-  report::print(json ? report::memory_json(sheets) : head + report::memory_text(sheets, launch, style));
+  report::print(json ? report::memory_json(sheets)
+                     : report::facts_head(prepared->machine, style) + report::memory_text(sheets, launch, style));
   return sheet->fits() && sheets.errors.empty() ? kOk : kFindings;
 }
 

@@ -262,8 +262,7 @@ int pages(const PagesCommand& command) {
     report.reason = reason(*best, rows);
   }
   if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
-  const report::Style style(command.output.colour);
-  const std::string head = prepared->machine ? report::facts_head(*prepared->machine, style) : "";
+  const std::string head = report::facts_head(prepared->machine, report::Style(command.output.colour));
   report::print(command.output.format == Format::kJson
                     ? report::pages_json(report)
                     : head + report::pages_text(report, text_options(command.output)));

@@ -328,8 +328,7 @@ Result<bool> resolve_python(const LaunchInput& input, const Arguments& arguments
                                     input.interpreter_seconds);
   if (!answer) return tl::make_unexpected(answer.error());
   const auto theirs = parse_release(answer->release);
-  const auto& ours = supported_releases();
-  const bool is_foreign = !input.ask_builtin && (!theirs || std::ranges::find(ours, *theirs) == ours.end());
+  const bool is_foreign = !input.ask_builtin && !(theirs && is_supported(*theirs));
   if (is_foreign) out.foreign_release = answer->release;
   if (answer->release != input.release.text()) {
     out.notes.push_back(note("RS002", fmt::format("the interpreter holds SGLang {}, {}", answer->release,

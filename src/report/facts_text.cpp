@@ -50,7 +50,9 @@ Json json_of(const SourcedText& fact) {
 
 }  // namespace
 
-std::string facts_head(const MachineFacts& f, const Style& style) {
+std::string facts_head(const std::optional<MachineFacts>& facts, const Style& style) {
+  if (!facts) return "";
+  const MachineFacts& f = *facts;
   std::string out = fmt::format("SGLang {} ({})", f.release.value, name_of(f.release.origin));
   if (!f.model.value.empty()) out += fmt::format(", {} ({})", printable(f.model.value), printable(f.model.place));
   out += fmt::format(", {} x {} with {} ({})", f.device.count, short_name(f.device.name), gib(f.device.memory_mib),

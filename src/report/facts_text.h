@@ -1,6 +1,7 @@
 // The head of every report, and `facts`: what a launch is judged against, and where each fact came from.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,8 +11,8 @@
 
 namespace preflight::report {
 
-// One line, and one for each note.
-std::string facts_head(const MachineFacts& facts, const Style& style);
+// One line, and one for each note; "" where no machine was looked at.
+std::string facts_head(const std::optional<MachineFacts>& facts, const Style& style);
 // Everything, one fact a line.
 std::string facts_text(const MachineFacts& facts, const Style& style);
 // {"release": {"value", "origin", "place"}, "model": …, "device": {…}, "host": …, "packages": […], "notes": […]}

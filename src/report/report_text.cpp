@@ -409,7 +409,7 @@ std::string quiet_text(const Report& report, const TextOptions& options) {
 
 std::string report_text(const Report& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out = report.machine ? facts_head(*report.machine, style) : std::string();
+  std::string out = facts_head(report.machine, style);
   out += listed_findings(report, options.details ? Severity::kInfo : least_told(report, Severity::kChange), options,
                          style);
   for (const auto& line : report.fix_written) out += printable(line) + "\n\n";
