@@ -9,9 +9,12 @@
 #include <regex>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "src/kernels/defects.h"
 #include "src/kernels/sources.h"
 #include "src/sample/case_options.h"
+#include "tests/kernels/kernel_lines.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
 
@@ -58,14 +61,18 @@ TEST(KernelLines, EveryKernelHasThoseOfOtherFiles) {
   const auto is_of = [](std::string_view line, std::string_view kernel) {
     return line.starts_with(kernel) && line.substr(kernel.size()).starts_with(' ');
   };
-  const std::string programs = testing::read_file(testing::source_directory() + "/tests/kernels/intel_programs.txt");
   for (const Kernel& kernel : kernel_table()) {
     EXPECT_TRUE(has_case_options(kernel.name)) << kernel.name << " has no row in src/sample/case_options.cpp";
     EXPECT_TRUE(std::ranges::any_of(defects::defect_table(),
                                     [&](const defects::Defect& d) { return is_of(d.case_line, kernel.name); }))
         << kernel.name << " has no planted defect in src/kernels/defects.cpp";
-    EXPECT_TRUE(programs.find("\n" + std::string(kernel.name) + " ") != programs.npos)
-        << kernel.name << " has no line in tests/kernels/intel_programs.txt";
+    for (const char* purpose : {"intel", "gate", "simulator"}) {
+      const auto cases = parse_cases(testing::kernel_lines(kernel.name, purpose), purpose);
+      ASSERT_TRUE(cases) << cases.error().text();
+      EXPECT_FALSE(cases->empty()) << fmt::format("tests/kernels/lines/{}.txt has no line for {}", kernel.name,
+                                                  purpose);
+      for (const KernelCase& c : *cases) EXPECT_EQ(c.kernel, kernel.name) << purpose;
+    }
   }
 }
 

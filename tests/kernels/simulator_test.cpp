@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "preflight/kernel.h"
+#include "tests/kernels/kernel_lines.h"
 #include "tests/kernels/simulator.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_tool.h"
@@ -64,7 +65,17 @@ std::string said_of_an_overrun() {
       .said;
 }
 
-class Simulated : public ::testing::TestWithParam<std::string_view> {};
+// The lines of every kernel that has some for this purpose.
+std::vector<std::string> lines_for(std::string_view purpose) {
+  std::vector<std::string> all;
+  for (const Kernel& kernel : kernel_table()) {
+    std::string lines = testing::kernel_lines(kernel.name, purpose);
+    if (!lines.empty()) all.push_back(std::move(lines));
+  }
+  return all;
+}
+
+class Simulated : public ::testing::TestWithParam<std::string> {};
 
 // How the kernels are built: as_gpu without an engine is blocks of sums (decode_blocks.clh).
 struct Form {
@@ -97,7 +108,7 @@ TEST_P(Simulated, AccessesNothingThatIsNotItsOwn) {
   expect_silence(GetParam(), {kCpu, kGpu});
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Simulated, ::testing::ValuesIn(kSimulated));
+INSTANTIATE_TEST_SUITE_P(Kernels, Simulated, ::testing::ValuesIn(lines_for("simulator")));
 
 // That the simulator's memory and groups hold the form, and what ran was not another one.
 void expect_tiles(std::string_view lines) {
@@ -116,7 +127,7 @@ void expect_tiles(std::string_view lines) {
   }
 }
 
-class SimulatedTiles : public ::testing::TestWithParam<std::string_view> {};
+class SimulatedTiles : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SimulatedTiles, AccessNothingThatIsNotTheirOwn) {
   PREFLIGHT_NEEDS_SIMULATOR();
@@ -124,7 +135,7 @@ TEST_P(SimulatedTiles, AccessNothingThatIsNotTheirOwn) {
   expect_silence(GetParam(), {kPlainTiles, kSixteenLanes, kEightLanes});
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SimulatedTiles, ::testing::ValuesIn(kSimulatedTiles));
+INSTANTIATE_TEST_SUITE_P(Kernels, SimulatedTiles, ::testing::ValuesIn(lines_for("simulator tiles")));
 
 // Of values nobody wrote. The watcher crashes or sees ghosts where vectors are halved, in private arrays and in large
 // tables: without paged attention and mrope, whose memory starts as NaN everywhere else. What one kernel writes for the

@@ -5,7 +5,6 @@
 // the simulator's lines instead, and what that sees of accesses kills, too.
 // ./dev kernel-mutate starts it once a mutant (tests/mutants/kernel_mutate.py), in a process that may crash or hang.
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -21,45 +20,22 @@
 #include "preflight/kernel_run.h"
 #include "src/plan/planners.h"
 #include "tests/kernels/far_pages.h"
+#include "tests/kernels/kernel_lines.h"
 #include "tests/kernels/simulator.h"
 
 namespace preflight {
 namespace {
 
-// Few heads, as of one rank: what counts are the lengths, splits and regimes of the plan. Every kernel has a shape
-// here.
-constexpr std::array<std::string_view, 16> kLaunches{
-    "mla_decode --heads 6 --latent 128 --rope 32 --cache-seqlens 1,63,64,65,161",
-    "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --cache-seqlens 1,63,64,65,161",
-    "paged_decode --heads 4 --kv-heads 2 --head-dim 64 --window 127 --sinks --kv-dtype fp8_e4m3 --k-scale 0.5 "
-    "--v-scale 0.25 --cache-seqlens 127,128,129,256",
-    "paged_decode --heads 6 --kv-heads 2 --head-dim 64 --v-head-dim 32 --softcap 50 --page 16 --cache-seqlens "
-    "1,15,16,17,41,133",
-    "local_decode --heads 4 --kv-heads 2 --head-dim 64 --chunk 128",
-    "merge_state --heads 3 --head-dim 64",
-    "mrope --heads 4 --kv-heads 1 --head-dim 96 --rotary 64 --sections 12,10,10 --interleaved",
-    "mrope --heads 4 --kv-heads 2 --head-dim 64 --sections 8,12,12",
-    "mrope --heads 4 --kv-heads 2 --head-dim 64 --sections 8,12,12 --adjacent-pairs",
-    "gated_delta_step --heads 2 --v-heads 4 --head-dim 64 --l2norm",
-    "gated_delta_chunk --heads 2 --v-heads 4 --head-dim 64 --l2norm",
-    "causal_conv1d --heads 2 --v-heads 4 --head-dim 32 --window 3",
-    "page_table --page 16",
-    "page_table --page 64",
-    "kv_indices --page 1",
-    "kv_indices --page 64",
-};
-
 std::vector<KernelCase> cases_of_check(std::string_view kernel) {
   std::vector<KernelCase> cases;
-  for (const std::string_view launch : kLaunches) {
-    const auto shape = parse_case(launch);
-    if (!shape || shape->kernel != kernel) continue;
-    const auto some = plan::planned_cases(*shape);
-    cases.insert(cases.end(), some.begin(), some.end());
-  }
-  if (cases.empty()) {
-    std::cout << "broken: no launch here runs " << kernel << '\n';
+  const auto shapes = parse_cases(testing::kernel_lines(kernel, "gate"), "gate");
+  if (!shapes || shapes->empty()) {
+    std::cout << "broken: " << (shapes ? "no line of the gate runs it" : shapes.error().text()) << '\n';
     std::exit(2);
+  }
+  for (const KernelCase& shape : *shapes) {
+    const auto some = plan::planned_cases(shape);
+    cases.insert(cases.end(), some.begin(), some.end());
   }
   return cases;
 }
@@ -122,18 +98,18 @@ bool dies(std::string_view gate, std::vector<KernelCase> cases, const RunOptions
 
 bool dies_of_its_accesses(std::string_view kernel, const RunOptions& options, Hair& hair) {
   const bool tiles = options.plain_tiles || options.emulated_lanes > 0;
-  const std::span<const std::string_view> all = tiles ? std::span<const std::string_view>(kSimulatedTiles) : kSimulated;
-  for (const std::string_view lines : all) {
-    if (!lines.starts_with(std::string(kernel) + " ")) continue;
-    const auto cases = parse_cases(lines, "simulated");
-    for (const KernelCase& c : *cases) {
-      if (dies("simulator", {c}, options, false, hair)) return true;
-      if (const std::string said = simulator_said(); !said.empty()) {
-        const std::size_t first = said.find_first_not_of("\n ");
-        std::cout << "killed simulator " << print_case(c) << ": " << said.substr(first, said.find('\n', first) - first)
-                  << '\n';
-        return true;
-      }
+  const auto cases = parse_cases(testing::kernel_lines(kernel, tiles ? "simulator tiles" : "simulator"), "simulated");
+  if (!cases) {
+    std::cout << "broken: " << cases.error().text() << '\n';
+    std::exit(2);
+  }
+  for (const KernelCase& c : *cases) {
+    if (dies("simulator", {c}, options, false, hair)) return true;
+    if (const std::string said = simulator_said(); !said.empty()) {
+      const std::size_t first = said.find_first_not_of("\n ");
+      std::cout << "killed simulator " << print_case(c) << ": " << said.substr(first, said.find('\n', first) - first)
+                << '\n';
+      return true;
     }
   }
   return false;
