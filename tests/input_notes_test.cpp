@@ -60,7 +60,7 @@ TEST(InputNotes, TellWhereTheInstalledReleaseDiffers) {
   const auto interpreter = [&](const std::string& name, const std::string& release, int page_size) {
     const std::string path = dir.file(
         name, "#!/bin/sh\ncat > /dev/null\necho '{\"release\": \"" + release +
-                  "\", \"outcome\": \"ok\", \"resolved\": {\"page_size\": " + std::to_string(page_size) + "}}'\n");
+                  "\", \"outcome\": \"ok\", \"resolved\": {\"page_size\": " + std::to_string(page_size) + "}}' >&3\n");
     chmod(path.c_str(), 0700);
     return path;
   };
@@ -79,7 +79,7 @@ TEST(InputNotes, TheReleaseIsThatOfTheInterpreterThatIsAsked) {
   dir.file("lib/python3.11/site-packages/sglang-0.5.19.dist-info/METADATA", "Name: sglang\nVersion: 0.5.19\n");
   const std::string path = dir.file("bin/python",
                                     "#!/bin/sh\ncat > /dev/null\necho '{\"release\": \"0.5.19\", \"outcome\": \"ok\", "
-                                    "\"resolved\": {\"page_size\": 128}}'\n");
+                                    "\"resolved\": {\"page_size\": 128}}' >&3\n");
   chmod(path.c_str(), 0700);
   for (const std::string resolver : {"both:", "python:"}) {
     const ToolRun run =
@@ -93,7 +93,7 @@ TEST(InputNotes, SayThatBothResolversAgree) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("same", R"(#!/bin/sh
 cat > /dev/null
-echo '{"release": "0.5.23", "outcome": "usage", "stage": "parse", "message": "argument --page-size: invalid"}'
+echo '{"release": "0.5.23", "outcome": "usage", "stage": "parse", "message": "argument --page-size: invalid"}' >&3
 )");
   chmod(path.c_str(), 0700);
   for (const char* format : {"text", "json"}) {
@@ -108,7 +108,7 @@ TEST(InputNotes, StandInWhatResolvePrints) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("old", R"(#!/bin/sh
 cat > /dev/null
-echo '{"release": "0.5.11", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "of_the_future": 1}}'
+echo '{"release": "0.5.11", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "of_the_future": 1}}' >&3
 )");
   chmod(path.c_str(), 0700);
   const auto shown = [&](const std::string& resolver, const std::string& format) {
@@ -144,7 +144,7 @@ TEST(InputNotes, OfAReleaseThatNobodyKnowsNoRuleIsApplied) {
   const TemporaryDirectory dir;
   const std::string path = dir.file("new", R"(#!/bin/sh
 cat > /dev/null
-echo '{"release": "0.9.99", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "page_size": 32}, "defaults": {"page_size": 16}, "writes": [["_handle_page_size", "page_size", 32]]}'
+echo '{"release": "0.9.99", "outcome": "ok", "resolved": {"model_path": "Qwen/Qwen3-0.6B", "page_size": 32}, "defaults": {"page_size": 16}, "writes": [["_handle_page_size", "page_size", 32]]}' >&3
 )");
   chmod(path.c_str(), 0700);
   const auto run = run_tool({"check", "--no-kernel", "--resolver", "python:" + path, "--", "--model-path",

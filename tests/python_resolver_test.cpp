@@ -40,8 +40,10 @@ class StandIn {
   std::filesystem::path path_;
 };
 
-// A script that reads what it is asked and prints `lines`.
-std::string answering(const std::string& lines) { return "cat > /dev/null\ncat <<'END'\n" + lines + "\nEND"; }
+// A script that reads what it is asked, prints what libraries print, and answers `lines`.
+std::string answering(const std::string& lines) {
+  return "cat > /dev/null\necho a library greets\ncat >&3 <<'END'\n" + lines + "\nEND";
+}
 
 Result<PythonAnswer> ask(const std::string& interpreter, int timeout_seconds = 60,
                          const std::vector<std::string>& argv = {"--model-path", "m"}) {
@@ -52,8 +54,7 @@ std::string why_not(const Result<PythonAnswer>& answer) { return answer ? "it an
 
 TEST(PythonResolver, AnAcceptedLaunchCarriesFieldsWarningsAndItsChain) {
   const StandIn python(answering(
-      R"(a library greets
-{"release": "0.5.24", "outcome": "ok", "warnings": [["WARNING", "step", "text"], ["odd"]], "resolved": {"page_size": 128, "brand_new_field": 1}, "writes": [["step", "page_size", 64], ["short"]], "trace": [["later step", {"page_size": 128, "brand_new_field": 1}]]})"));
+      R"({"release": "0.5.24", "outcome": "ok", "warnings": [["WARNING", "step", "text"], ["odd"]], "resolved": {"page_size": 128, "brand_new_field": 1}, "writes": [["step", "page_size", 64], ["short"]], "trace": [["later step", {"page_size": 128, "brand_new_field": 1}]]})"));
   const auto answer = ask(python.path());
   ASSERT_TRUE(answer) << why_not(answer);
   const Launch& launch = answer->launch;
@@ -117,8 +118,8 @@ TEST(PythonResolver, WhatIsNoAnswerIsSaidInWords) {
       {answering("{}"), "could not be read"},
       {answering("{\"outcome\": \"ok\""), "could not be read"},
       {answering(R"({"error": "no sglang package in /x"})"), "no sglang package in /x"},
-      {"cat > /dev/null", "could not be read"},
-      {"cat > /dev/null; echo oops >&2; exit 3", "status 3"},
+      {"cat > /dev/null", "gave no answer: exit status 0"},
+      {"cat > /dev/null; echo Traceback; echo oops >&2; exit 3", "gave no answer: exit status 3 (oops)"},
       {"exit 127", "cannot run this interpreter"},
       {"kill -SEGV $$", "signal 11"},
       {"exec sleep 600", "did not answer within 1 second"},
@@ -138,7 +139,7 @@ TEST(PythonResolver, AnInterpreterThatIsNotThereIsNamed) {
 }
 
 TEST(PythonResolver, TheLaunchTheDeviceAndTheEnvironmentAreAskedFor) {
-  const StandIn python("cat > \"$(dirname \"$0\")/request\"\necho '{\"outcome\": \"ok\", \"resolved\": {}}'");
+  const StandIn python("cat > \"$(dirname \"$0\")/request\"\necho '{\"outcome\": \"ok\", \"resolved\": {}}' >&3");
   ASSERT_TRUE(ask(python.path(), 60, {"--model-path", "with \"quotes\" and ü"}));
   std::ifstream in(python.file("request"));
   const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -157,7 +158,7 @@ TEST(PythonResolver, NeitherSideWaitsForTheOther) {
   const auto answer = ask(python.path(), 60, {"--model-path", std::string(300000, 'm')});
   ASSERT_TRUE(answer) << why_not(answer);
   EXPECT_EQ(answer->launch[Field::page_size], Value(7));
-  const StandIn deaf(R"(echo '{"outcome": "ok", "resolved": {"page_size": 9}}')");
+  const StandIn deaf(R"(echo '{"outcome": "ok", "resolved": {"page_size": 9}}' >&3)");
   const auto unheard = ask(deaf.path(), 60, {"--model-path", std::string(300000, 'm')});
   ASSERT_TRUE(unheard) << why_not(unheard);
   EXPECT_EQ(unheard->launch[Field::page_size], Value(9));

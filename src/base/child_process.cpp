@@ -99,10 +99,10 @@ Result<ChildProcess> ChildProcess::spawn(const std::string& program, std::vector
   return ChildProcess(pid, answers[0], log[0]);
 }
 
-Result<ChildProcess> ChildProcess::start(const std::string& program, std::string_view argument,
+Result<ChildProcess> ChildProcess::start(const std::string& program, std::vector<std::string> arguments,
                                          std::string_view input) {
   int request = memory_file(input);
-  auto child = spawn(program, {std::string(argument)}, request);
+  auto child = spawn(program, std::move(arguments), request);
   close_if_open(request);
   return child;
 }

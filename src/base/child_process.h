@@ -1,5 +1,5 @@
-// A child process that answers in lines: started with one argument and a text on standard input, read with a deadline,
-// ended for sure. What it prints itself (standard output and error) is kept as its log, the last part of it.
+// A child process that answers in lines: started with a text on standard input, read with a deadline, ended for sure.
+// What it prints itself (standard output and error) is kept as its log, the last part of it.
 //
 // Or it is told line by line what to do: start_talking() and say().
 //
@@ -22,8 +22,10 @@ class ChildProcess {
  public:
   static constexpr int kAnswerDescriptor = 3;  // where the child writes its lines
 
-  static Result<ChildProcess> start(const std::string& program, std::string_view argument, std::string_view input);
-  // Its standard input stays open; a program without a slash in its name is looked for in PATH.
+  // A program without a slash in its name is looked for in PATH.
+  static Result<ChildProcess> start(const std::string& program, std::vector<std::string> arguments,
+                                    std::string_view input);
+  // Its standard input stays open.
   static Result<ChildProcess> start_talking(const std::string& program, std::vector<std::string> arguments);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

@@ -60,8 +60,8 @@ DeviceError no_answer(ChildProcess& child, bool in_time, double seconds, const s
 // the run, if any.
 template <typename Take>
 std::optional<DeviceError> converse(const wire::Request& request, const ProcessLimits& limits, Take take) {
-  auto child = ChildProcess::start(limits.program.empty() ? own_program() : limits.program, kKernelProcess,
-                                   wire::print(request));
+  auto child = ChildProcess::start(limits.program.empty() ? own_program() : limits.program,
+                                   {std::string(kKernelProcess)}, wire::print(request));
   if (!child) return DeviceError{DeviceErrorKind::kInternal, child.error().text()};
   std::string doing = "opening the device";
   std::string line;

@@ -14,6 +14,7 @@ import sys
 # With -c Python looks into the current directory first: a json.py that lies there is none of ours.
 sys.path[:] = [folder for folder in sys.path if folder not in ("", ".")]
 
+import ctypes
 import dataclasses
 import enum
 import importlib.abc
@@ -25,6 +26,7 @@ import json
 import logging
 import os
 import re
+import signal
 import traceback
 import types
 
@@ -268,7 +270,18 @@ def resolve(argv):
     return out
 
 
+def say(answer):
+    """What is asked for, on a descriptor of its own: libraries print what they like."""
+    with os.fdopen(3, "w", encoding="utf-8") as answers:
+        answers.write(json.dumps(answer) + "\n")
+
+
+def end_with_the_asker():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def main():
+    end_with_the_asker()
     request = json.load(sys.stdin)
     for name, value in {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error",
                         "TOKENIZERS_PARALLELISM": "false", **request.get("env", {})}.items():
@@ -276,10 +289,10 @@ def main():
     try:
         release = importlib.metadata.version("sglang")
     except importlib.metadata.PackageNotFoundError:
-        print(json.dumps({"error": f"no sglang package in {sys.executable}"}))
+        say({"error": f"no sglang package in {sys.executable}"})
         return
     if request.get("release_only"):
-        print(json.dumps({"release": release}))
+        say({"release": release})
         return
     if not request.get("real_device"):
         hide_packages()
@@ -292,7 +305,7 @@ def main():
         from sglang.srt.server_args import ServerArgs
 
         answer["defaults"] = defaults_of(ServerArgs)
-    sys.__stdout__.write("\n" + json.dumps(answer) + "\n")
+    say(answer)
 
 
 if __name__ == "__main__":

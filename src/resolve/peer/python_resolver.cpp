@@ -1,22 +1,16 @@
 // Tested by tests/python_resolver_test.cpp with a stand-in interpreter.
 #include "src/resolve/peer/python_resolver.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "src/base/child_process.h"
 #include "src/base/embedded.h"
 #include "src/resolve/core/parsed_launch.h"
 #include "src/resolve/core/refusal_sites.h"
@@ -34,117 +28,28 @@ std::string_view script() {
 
 constexpr std::string_view kOtherUsage = "other";  // what the parser refuses in words of its own
 
-struct Pipe {
-  std::array<int, 2> fd = {-1, -1};
-  Pipe() {
-    if (pipe2(fd.data(), O_CLOEXEC) != 0) fd = {-1, -1};
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  void close_end(std::size_t end) {
-    if (fd[end] >= 0) close(fd[end]);
-    fd[end] = -1;
-  }
-};
-
-// Sends what fits into the pipe; closes it when all is sent, or when nobody reads.
-void send(Pipe& in, std::string_view& input) {
-  while (!input.empty()) {
-    const ssize_t n = write(in.fd[1], input.data(), input.size());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) break;
-    input.remove_prefix(static_cast<std::size_t>(n));
-  }
-  in.close_end(1);
-}
-
-// Feeds `input` and collects what is printed, until the other side closes; false when the time is over. Both at once,
-// since either side may have more to say than a pipe holds.
-bool converse(Pipe& in, Pipe& out, std::string_view input, int timeout_seconds, std::string& text) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_seconds);
-  std::array<char, 65536> buffer{};
-  fcntl(in.fd[1], F_SETFL, O_NONBLOCK);
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    std::array<pollfd, 2> ready = {pollfd{out.fd[0], POLLIN, 0}, pollfd{in.fd[1], POLLOUT, 0}};  // -1 is passed over
-    if (poll(ready.data(), ready.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) return true;
-    if (ready[1].revents != 0) send(in, input);
-    if (ready[0].revents == 0) continue;
-    const ssize_t n = read(out.fd[0], buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
-}
-
-// While it lives, writing to a pipe that nobody reads is an error and not our end.
-class WithoutBrokenPipes {
- public:
-  WithoutBrokenPipes() {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &ignore, &before_);
-  }
-  WithoutBrokenPipes(const WithoutBrokenPipes&) = delete;
-  WithoutBrokenPipes& operator=(const WithoutBrokenPipes&) = delete;
-  ~WithoutBrokenPipes() { sigaction(SIGPIPE, &before_, nullptr); }
-
- private:
-  struct sigaction before_ {};
-};
-
-// Runs `interpreter -c SCRIPT` with `input` on its standard input; standard output, or why there is none.
+// Runs `interpreter -c SCRIPT` with `input` on its standard input: the line it answers, or why there is none.
 Result<std::string> run_script(const std::string& interpreter, const std::string& input, int timeout_seconds) {
-  Pipe in;
-  Pipe out;
-  if (in.fd[0] < 0 || out.fd[0] < 0) return failure("cannot make a pipe for the interpreter", interpreter);
-  const std::string code(script());
-  const pid_t child = fork();
-  if (child < 0) return failure("cannot start the interpreter", interpreter);
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads what it would say
-    dup2(in.fd[0], STDIN_FILENO);
-    dup2(out.fd[1], STDOUT_FILENO);
-    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (null >= 0) dup2(null, STDERR_FILENO);
-    execlp(interpreter.c_str(), interpreter.c_str(), "-c", code.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  in.close_end(0);
-  out.close_end(1);
-  const WithoutBrokenPipes quiet;
-  std::string text;
-  const bool late = !converse(in, out, input, timeout_seconds, text);
-  if (late) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (late) {
+  auto child = ChildProcess::start(interpreter, {"-c", std::string(script())}, input);
+  if (!child) return failure("cannot run this interpreter", interpreter);
+  std::string line;
+  const auto next = child->next_line(line, std::chrono::seconds(timeout_seconds));
+  if (next == ChildProcess::Next::kTimeout) {
     return failure(
         fmt::format("SGLang did not answer within {} second{}", timeout_seconds, timeout_seconds == 1 ? "" : "s"),
         interpreter);
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && text.empty())
+  const int status = child->finish();
+  if (next == ChildProcess::Next::kLine) return line;
+  if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return failure("cannot run this interpreter", interpreter);
-  if (WIFSIGNALED(status))
-    return failure(fmt::format("the interpreter ended with signal {}", WTERMSIG(status)), interpreter);
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && text.empty())
-    return failure(fmt::format("the interpreter ended with status {} and no answer", WEXITSTATUS(status)), interpreter);
-  return text;
+  const std::string& log = child->log();
+  const std::string last = log.empty() ? log : fmt::format(" ({})", log.substr(log.rfind('\n') + 1));
+  return failure(fmt::format("the interpreter gave no answer: {}{}", describe_end(status), last), interpreter);
 }
 
-// The answer is the last line; libraries print what they like before it.
-Result<Value> last_json_line(const std::string& interpreter, std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  const auto newline = text.rfind('\n');
-  auto value = Value::parse_json(newline == std::string::npos ? std::string_view(text)
-                                                              : std::string_view(text).substr(newline + 1));
+Result<Value> read_answer(const std::string& interpreter, std::string_view line) {
+  auto value = Value::parse_json(line);
   if (!value || !value->is_dict()) return failure("SGLang's answer could not be read", interpreter);
   if (const Value* error = value->find("error"); error != nullptr && error->is_string()) {
     return failure(error->as_string(), interpreter);
@@ -323,7 +228,7 @@ Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, c
                                 const DeviceFacts& device, const Environment& env, int timeout_seconds) {
   auto text = run_script(interpreter, request(argv, device, env).json(), timeout_seconds);
   if (!text) return tl::make_unexpected(text.error());
-  const auto answer = last_json_line(interpreter, std::move(*text));
+  const auto answer = read_answer(interpreter, std::move(*text));
   if (!answer) return tl::make_unexpected(answer.error());
   const std::string outcome = text_of(*answer, "outcome");
   if (outcome != "ok" && outcome != "usage" && outcome != "error")
@@ -342,7 +247,7 @@ Result<PythonAnswer> ask_python(const std::string& interpreter, Release known, c
 Result<std::string> python_release(const std::string& interpreter) {
   auto text = run_script(interpreter, R"({"release_only": true})", 60);
   if (!text) return tl::make_unexpected(text.error());
-  const auto answer = last_json_line(interpreter, std::move(*text));
+  const auto answer = read_answer(interpreter, std::move(*text));
   if (!answer) return tl::make_unexpected(answer.error());
   return text_of(*answer, "release");
 }
