@@ -108,13 +108,30 @@ void look_for_a_form(Answer& a, const std::string& model) {
 }
 
 void look_for_cards(Answer& a) {
-  if (facts::is_integrated(a.search.inputs.device)) return;
-  for (int cards = 1; cards <= kMostCards; cards *= 2) {
-    if (cards <= a.search.inputs.device.count) continue;
-    Search other = a.search;
+  const Search& s = a.search;
+  if (facts::is_integrated(s.inputs.device)) return;
+  const bool width_given = s.given.contains(Field::tp_size) || s.given.contains(Field::pp_size);
+  for (int cards = s.inputs.device.count + 1; cards <= kMostCards; ++cards) {
+    Search other = s;
     other.inputs.device.count = cards;
+    if (!width_given) other.more_cards_than = cards - 1;
     if (first_of(a, std::move(other), fmt::format("{} such card{}", cards, cards == 1 ? "" : "s"))) return;
   }
+}
+
+// The host's memory is an integrated GPU's already.
+void look_for_host_memory(Answer& a) {
+  if (facts::is_integrated(a.search.inputs.device)) return;
+  Search other = a.search;
+  other.tried.clear();
+  other.attempts = 0;
+  const auto found = with_host_memory(other);
+  a.search.attempts += other.attempts;
+  if (!found) return;
+  a.remedies.push_back({fmt::format("{} GiB of each card's weights in host memory, read for every token (slow)",
+                                    found->arguments.back()) +
+                            a.condition,
+                        found->arguments, found->tokens()});
 }
 
 // They were tried with their secrets, and are shown without.
@@ -246,6 +263,7 @@ int run_suggest(const SuggestFlags& flags, std::vector<std::string> arguments) {
     }
     look_for_a_form(answer, flags.model);
     look_for_cards(answer);
+    look_for_host_memory(answer);
   }
   std::ranges::stable_sort(s.found, [&](const Suggestion& a, const Suggestion& b) { return better(flags.goal, a, b); });
   answer.holding = s.found.size();

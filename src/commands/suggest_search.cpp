@@ -30,10 +30,13 @@ enum class Outcome {
 constexpr std::int64_t kNotAccepted = -2;
 constexpr std::int64_t kHoldsNothing = -1;
 
+bool would_be_nearest(const Search& s, const Suggestion& c, std::int64_t tokens) {
+  return !s.nearest || std::pair(tokens, c.cards) > std::pair(s.nearest->tokens, s.nearest->cards);
+}
+
 void note_miss(Search& s, const Suggestion& c, std::string why, std::int64_t tokens = kNotAccepted) {
-  const auto rank = [](const Miss& m) { return std::pair(m.tokens, m.cards); };
-  Miss miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .cards = c.cards};
-  if (!s.nearest || rank(miss) > rank(*s.nearest)) s.nearest = std::move(miss);
+  if (!would_be_nearest(s, c, tokens)) return;
+  s.nearest = Miss{.why = std::move(why), .tokens = tokens, .arguments = c.arguments, .cards = c.cards};
 }
 
 // What the search decides itself, or would make another launch of it.
@@ -117,30 +120,36 @@ Outcome weighed(Search& s, Suggestion& c, const PreparedLaunch& prepared) {
   if (memory->least >= kLargestShare) {
     note_miss(
         s, c,
-        fmt::format("{}{:.1f} GiB of weights per GPU; of {:.1f} GiB at most {:.1f} can be taken",
-                    memory->exact ? "" : "about ", memory->weights, memory->device, memory->device * kLargestShare),
+        fmt::format("{}{:.1f} GiB of weights per GPU; {:.1f} GiB is the largest share of {:.1f} that is tried ({})",
+                    memory->exact ? "" : "about ", memory->weights, memory->device * kLargestShare, memory->device,
+                    kLargestShare),
         kHoldsNothing);
     return Outcome::kTooHeavy;
   }
   // Of data-parallel replicas each serves its part of the requests.
   const std::int64_t each = (s.wish.concurrency + c.replicas - 1) / c.replicas;
   const std::int64_t context = s.wish.context > 0 ? s.wish.context : memory->context;
-  if (memory->tokens >= context * each && memory->requests >= each) return Outcome::kFound;
-  note_miss(s, c,
-            fmt::format("it holds {} tokens for {} requests; {} of {} tokens are asked for", c.tokens(), c.requests(),
-                        s.wish.concurrency, context),
-            c.tokens());
+  if (memory->tokens < context * each) return Outcome::kMissed;
+  if (memory->requests >= each) return Outcome::kFound;
+  s.short_of_requests = true;
   return Outcome::kMissed;
 }
 
-// Where SGLang changes what the search itself gave, the launch that runs is another one, and found as such.
-const Diagnostic* change_of_ours(const Search& s, const std::vector<Diagnostic>& findings) {
-  constexpr std::array kOurs{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
-  const auto change = std::ranges::find_if(findings, [&](const Diagnostic& d) {
-    return d.severity == Severity::kChange && d.field && std::ranges::find(kOurs, *d.field) != kOurs.end() &&
-           !s.given.contains(*d.field);
+std::string too_little(const Search& s, const Suggestion& c) {
+  return fmt::format("it holds {} tokens for {} requests; {} of {} tokens are asked for", c.tokens(), c.requests(),
+                     s.wish.concurrency, s.wish.context > 0 ? s.wish.context : c.memory.context);
+}
+
+// Where SGLang changes what the search itself gave, the launch that runs is another one, and found as such. Where a
+// class does not know attention's replicas, its text is most likely wrong.
+const Diagnostic* against_ours(const Search& s, const std::vector<Diagnostic>& findings) {
+  constexpr std::array kChanged{Field::attention_backend, Field::page_size, Field::kv_cache_dtype};
+  const auto found = std::ranges::find_if(findings, [&](const Diagnostic& d) {
+    if (!d.field || s.given.contains(*d.field)) return false;
+    if (d.severity == Severity::kWarning) return *d.field == Field::enable_dp_attention;
+    return d.severity == Severity::kChange && std::ranges::find(kChanged, *d.field) != kChanged.end();
   });
-  return change == findings.end() ? nullptr : &*change;
+  return found == findings.end() ? nullptr : &*found;
 }
 
 // A launch that works but for a warning: with what the warning's remedy gives it may have none.
@@ -171,17 +180,25 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
     return refused(s, c, findings_of(prepared, s.rules, coverage), demands);
   }
   const auto width = [&](Field f) { return prepared.launch[f].is_int() ? prepared.launch[f].as_int() : 1; };
-  c.replicas = LaunchView(prepared.launch).ordinary_dp();
-  c.cards = width(Field::tp_size) * width(Field::pp_size) * c.replicas;
-  if (const Outcome room = weighed(s, c, prepared); room != Outcome::kFound) return room;
+  const LaunchView view(prepared.launch);
+  c.replicas = view.ordinary_dp() * view.attention_dp();
+  c.cards = width(Field::tp_size) * width(Field::pp_size) * view.ordinary_dp();
+  const Outcome room = weighed(s, c, prepared);
+  // What is told as the nearest works but for the room it has.
+  const bool is_nearest = room == Outcome::kMissed && would_be_nearest(s, c, c.tokens());
+  if (room != Outcome::kFound && !is_nearest) return room;
   const std::vector<Diagnostic> findings = findings_of(prepared, s.rules, coverage);
   const auto count = [&](Severity severity) {
     return std::ranges::count_if(findings, [&](const Diagnostic& d) { return d.severity == severity; });
   };
   if (count(Severity::kError) > 0) return refused(s, c, findings, demands);
-  if (const Diagnostic* change = change_of_ours(s, findings)) {
-    note_miss(s, c, change->message);
+  if (const Diagnostic* against = against_ours(s, findings)) {
+    note_miss(s, c, against->message);
     return Outcome::kRefused;
+  }
+  if (is_nearest) {
+    note_miss(s, c, too_little(s, c), c.tokens());
+    return room;
   }
   c.intel_kernels = LaunchView(prepared.launch).uses_xpu();
   c.warnings = static_cast<int>(count(Severity::kWarning));
@@ -190,15 +207,17 @@ Outcome attempt(Search& s, Suggestion& c, int demands) {
 }
 
 struct Part {
-  Words words;
+  Words words;  // options and their values in turn; a switch has the value ""
   const char* gives_up = "";
 };
 
-// How the cards are shared: tensor parallel, pipeline stages, replicas.
+// How the cards are shared: tensor parallel, pipeline stages, replicas, and attention's own replicas among the ranks of
+// tensor parallelism.
 struct Split {
   std::int64_t tp = 1;
   std::int64_t pp = 1;
   std::int64_t dp = 1;
+  std::int64_t attention_dp = 1;
 };
 
 bool is_given(const Search& s, Field field) { return s.given.contains(field); }
@@ -218,7 +237,9 @@ bool is_left_away(const Search& s, const std::string& option) {
 void add(const Search& s, Suggestion& c, const Part& part) {
   if (part.words.empty() || is_left_away(s, part.words.front())) return;
   for (std::size_t i = 0; i + 1 < part.words.size(); i += 2) {
-    if (!is_left_away(s, part.words[i])) c.arguments.insert(c.arguments.end(), {part.words[i], part.words[i + 1]});
+    if (is_left_away(s, part.words[i])) continue;
+    c.arguments.push_back(part.words[i]);
+    if (!part.words[i + 1].empty()) c.arguments.push_back(part.words[i + 1]);
   }
   if (part.gives_up[0] != '\0') c.gives_up.emplace_back(part.gives_up);
 }
@@ -231,6 +252,11 @@ Suggestion split_of(const Search& s, const Split& split) {
   give("--tp-size", split.tp);
   give("--pp-size", split.pp);
   give("--dp-size", split.dp);
+  if (split.attention_dp > 1) {
+    // A size of its own from 0.5.22; before, the number of replicas.
+    const char* size = s.inputs.release >= v0_5(22) ? "--attn-dp-size" : "--dp-size";
+    add(s, c, {{"--enable-dp-attention", "", size, std::to_string(split.attention_dp)}});
+  }
   return c;
 }
 
@@ -255,10 +281,27 @@ const std::array<Part, 2>& caches() {
   return parts;
 }
 
-Suggestion made_of(const Search& s, const Split& split, const Part& attention, const Part& cache, const Part& share) {
+// Where a launch takes fewer at once than it has tokens for: recurrent states are made for a part of the requests, and
+// without a prefix cache none is kept for what it holds.
+std::array<Part, 3> batches(const Search& s, const Split& split) {
+  const std::int64_t each = (s.wish.concurrency + split.dp - 1) / split.dp;
+  const std::string requests = std::to_string(each);
+  return {Part{}, Part{{"--max-running-requests", requests}},
+          Part{{"--max-running-requests", requests, "--disable-radix-cache", ""},
+               "--disable-radix-cache: what requests have in common is computed for each of them"}};
+}
+
+struct Choice {
+  const Part& attention;
+  const Part& cache;
+  const Part& share;
+  const Part& batch;
+};
+
+Suggestion made_of(const Search& s, const Split& split, const Choice& choice) {
   Suggestion c = split_of(s, split);
-  c.half_cache = &cache != &caches().front();
-  for (const Part* part : {&attention, &cache, &share}) add(s, c, *part);
+  c.half_cache = &choice.cache != &caches().front();
+  for (const Part* part : {&choice.attention, &choice.cache, &choice.share, &choice.batch}) add(s, c, *part);
   if (s.wish.context_given) add(s, c, {{"--context-length", std::to_string(s.wish.context)}});
   return c;
 }
@@ -266,32 +309,48 @@ Suggestion made_of(const Search& s, const Split& split, const Part& attention, c
 // With all the room there is: what is too little here is too little in every other form. Nor does anything mend it
 // where every form of it is refused.
 bool never_fits(Search& s, const Split& split) {
+  const auto all = batches(s, split);
   for (const Part* attention : {&attentions().back(), &attentions().front()}) {
     for (const Part* cache : {&caches().back(), &caches().front()}) {
-      Suggestion roomiest = made_of(s, split, *attention, *cache, shares().back());
-      auto tried = s.tried;
-      const Outcome outcome = attempt(s, roomiest);
-      s.tried = std::move(tried);  // the search comes to it in its turn
-      if (outcome != Outcome::kRefused) return outcome != Outcome::kFound;
+      for (const Part* batch : {&all.front(), &all.back()}) {
+        s.short_of_requests = false;
+        Suggestion roomiest = made_of(s, split, {*attention, *cache, shares().back(), *batch});
+        auto tried = s.tried;
+        const Outcome outcome = attempt(s, roomiest);
+        s.tried = std::move(tried);  // the search comes to it in its turn
+        if (outcome == Outcome::kRefused) break;
+        const bool batch_may_help = outcome == Outcome::kMissed && s.short_of_requests && batch == &all.front();
+        if (!batch_may_help) return outcome != Outcome::kFound;
+      }
     }
   }
   return true;
 }
 
-// Attention, cache and share of memory on these cards. A wider share or a narrower cache is only looked for where the
-// plain launch does not hold what is asked, or where the most tokens are.
+// Attention and share of memory with this cache and batch. A wider share is only looked for where the plain launch does
+// not hold what is asked, or where the most tokens are.
+void search_shares(Search& s, const Split& split, const Part& cache, const Part& batch) {
+  const std::size_t before = s.found.size();
+  for (const Part& share : shares()) {
+    for (const Part& attention : attentions()) {
+      Suggestion c = made_of(s, split, {attention, cache, share, batch});
+      if (attempt(s, c) == Outcome::kFound) s.found.push_back(std::move(c));
+    }
+    if (s.found.size() > before && s.wish.goal != "throughput") return;
+  }
+}
+
+// A bound on requests or a narrower cache only where nothing else holds what is asked.
 void search_split(Search& s, const Split& split) {
   if (never_fits(s, split)) return;
   const std::size_t before = s.found.size();
   for (const Part& cache : caches()) {
-    for (const Part& share : shares()) {
-      for (const Part& attention : attentions()) {
-        Suggestion c = made_of(s, split, attention, cache, share);
-        if (attempt(s, c) == Outcome::kFound) s.found.push_back(std::move(c));
-      }
-      if (s.found.size() > before && s.wish.goal != "throughput") return;
+    s.short_of_requests = false;
+    for (const Part& batch : batches(s, split)) {
+      if (!batch.words.empty() && !s.short_of_requests) break;
+      search_shares(s, split, cache, batch);
+      if (s.found.size() > before) return;
     }
-    if (s.found.size() > before) return;
   }
 }
 
@@ -307,24 +366,65 @@ std::set<Field> fields_given(const Search& s) {
 
 }  // namespace
 
+namespace {
+
+// All ways to share so many cards by widths and stages, the widest first: stages cost time for every token.
+void search_cards(Search& s, std::int64_t cards, bool any_tp, bool any_pp) {
+  for (std::int64_t tp = any_tp ? cards : 1; tp >= 1; --tp) {
+    if (cards % tp != 0 || (!any_pp && tp != cards)) continue;
+    search_split(s, {.tp = tp, .pp = cards / tp});
+  }
+}
+
+}  // namespace
+
 void search(Search& s) {
   const std::int64_t cards = std::max(1, s.inputs.device.count);
   s.given = fields_given(s);
-  const bool fixed_tp = is_given(s, Field::tp_size);
-  const bool fixed_pp = is_given(s, Field::pp_size);
-  const bool fixed_dp = is_given(s, Field::dp_size);
-  const bool replicates = s.wish.goal == "throughput" && !fixed_tp && !fixed_pp && !fixed_dp;
-  const std::int64_t widest = fixed_tp ? 1 : cards;
-  for (std::int64_t tp = 1; tp <= widest; tp = s.only_the_least ? tp * 2 : tp + 1) {
+  const bool any_tp = !is_given(s, Field::tp_size);
+  const bool any_pp = !is_given(s, Field::pp_size);
+  if (s.only_the_least) {
+    for (std::int64_t n = s.more_cards_than + 1; n <= cards && s.found.empty(); ++n) search_cards(s, n, any_tp, any_pp);
+    return;
+  }
+  const bool replicates = s.wish.goal == "throughput" && any_tp && any_pp && !is_given(s, Field::dp_size) &&
+                          !is_given(s, Field::attn_dp_size);
+  for (std::int64_t tp = 1; tp <= (any_tp ? cards : 1); ++tp) {
     search_split(s, {.tp = tp});
-    if (s.only_the_least && !s.found.empty()) return;
-    if (replicates && cards / tp > 1 && !s.found.empty()) search_split(s, {.tp = tp, .dp = cards / tp});
+    if (!replicates) continue;
+    if (cards / tp > 1) search_split(s, {.tp = tp, .dp = cards / tp});
+    if (tp > 1) search_split(s, {.tp = tp, .attention_dp = tp});
   }
-  // Stages cost time for every token: only where no width alone will do.
-  if (!s.found.empty() || fixed_pp) return;
-  for (std::int64_t pp = 2; pp <= cards && s.found.empty(); pp *= 2) {
-    for (std::int64_t tp = 1; tp <= widest && tp * pp <= cards; tp *= 2) search_split(s, {.tp = tp, .pp = pp});
+  // Only where no width alone will do.
+  if (!s.found.empty() || !any_pp) return;
+  for (std::int64_t n = 2; n <= cards; ++n) search_cards(s, n, any_tp, any_pp);
+}
+
+std::optional<Suggestion> with_host_memory(Search& s) {
+  constexpr std::int64_t kMostGib = 256;  // a card
+  s.given = fields_given(s);
+  const Part plain;
+  const auto holds = [&](std::int64_t tp, std::int64_t gib) -> std::optional<Suggestion> {
+    for (const Part& share : shares()) {
+      Suggestion c = made_of(s, {.tp = tp}, {attentions().back(), caches().front(), share, plain});
+      c.arguments.insert(c.arguments.end(), {"--cpu-offload-gb", std::to_string(gib)});
+      if (attempt(s, c) == Outcome::kFound) return c;
+    }
+    return std::nullopt;
+  };
+  for (std::int64_t tp = is_given(s, Field::tp_size) ? 1 : std::max(1, s.inputs.device.count); tp >= 1; --tp) {
+    std::int64_t enough = 1;
+    auto least = holds(tp, enough);
+    while (!least && enough < kMostGib) least = holds(tp, enough *= 2);
+    for (std::int64_t too_little = enough / 2; least && enough - too_little > 1;) {
+      const std::int64_t middle = (enough + too_little) / 2;
+      auto less = holds(tp, middle);
+      (less ? enough : too_little) = middle;
+      if (less) least = std::move(less);
+    }
+    if (least) return least;
   }
+  return std::nullopt;
 }
 
 // A token costs the time to read a card's weights; below this the ranks wait for each other instead.

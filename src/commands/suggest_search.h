@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 struct Suggestion {
   Words arguments;
   std::int64_t cards = 1;
-  std::int64_t replicas = 1;   // data-parallel: each holds the tokens of `memory`
+  std::int64_t replicas = 1;   // data-parallel, or ranks of DP attention: each holds the tokens of `memory`
   bool intel_kernels = false;  // attention runs on intel_xpu
   bool half_cache = false;     // keys and values in fp8
   MemorySummary memory;
@@ -55,17 +55,24 @@ struct Search {
   Wish wish;
   const CheckOptions& rules;
   LaunchInputs inputs;
-  Words base;                   // the model, and what the user fixed
-  bool only_the_least = false;  // the fewest cards, in powers of two, and no more than those
-  std::set<Field> given = {};   // by `base`
+  Words base;                        // the model, and what the user fixed
+  std::int64_t more_cards_than = 0;  // so many are known not to do
+  bool only_the_least = false;       // the fewest cards, and no more than those
+  std::set<Field> given = {};        // by `base`
   std::vector<Suggestion> found = {};
   std::optional<Miss> nearest = {};
+  bool short_of_requests = false;  // a launch had tokens for more than it takes at once
   std::set<Words> tried = {};
   int attempts = 0;
 };
 
-// Widths, attention, the cache's width and the share of memory, and what the release or a rule demands beside them.
+// Widths, attention, the cache's width, the share of memory and the batch, and what the release or a rule demands
+// beside them.
 void search(Search& s);
+
+// With a part of the weights in host memory, read again for every token: the launch on all cards that keeps the least
+// there, to a GiB a card. No search() takes to it.
+std::optional<Suggestion> with_host_memory(Search& s);
 
 // Best first by the goal.
 bool better(const std::string& goal, const Suggestion& a, const Suggestion& b);

@@ -27,8 +27,8 @@ std::string nothing_text(const Suggestions& s) {
   if (!s.remedies.empty()) return out;
   if (s.most_cards <= 1) return out + "No shorter context and no other form of it that is known was found to do.\n";
   return out + fmt::format(
-                   "No shorter context, no other form of it that is known and no count of up to {} such cards "
-                   "was found to do.\n",
+                   "No shorter context, no other form of it that is known, no count of up to {} such cards and no "
+                   "host memory beside them was found to do.\n",
                    s.most_cards);
 }
 
@@ -45,13 +45,13 @@ std::string left_out_text(const LeftOut& l) {
 }
 
 std::string launch_text(const SuggestedLaunch& c, std::int64_t context) {
-  const char* each = c.replicas > 1 ? " each" : "";
   std::string out = fmt::format(
       "   {} card{}; weights {:.2f} of {:.2f} GiB{}; fraction {:.3f}; {} tokens, {} requests at once, {} of {} "
       "tokens\n",
       c.cards, c.cards == 1 ? "" : "s", c.memory.weights, c.memory.device, c.memory.exact ? "" : " (about)",
       c.memory.fraction, c.tokens, c.requests, c.held, context);
-  if (c.replicas > 1) out += fmt::format("   {} replicas with {} tokens{}\n", c.replicas, c.memory.tokens, each);
+  if (c.replicas > 1)
+    out += fmt::format("   {} data-parallel ranks with {} tokens each\n", c.replicas, c.memory.tokens);
   if (c.warnings > 0) out += fmt::format("   {} warning{}: `check` tells\n", c.warnings, c.warnings == 1 ? "" : "s");
   if (c.kernel) out += kernel_text(*c.kernel);
   for (const std::string& cost : c.gives_up) out += fmt::format("   gives up: {}\n", printable(cost));

@@ -24,7 +24,7 @@ struct SuggestedKernel {
 struct SuggestedLaunch {
   std::vector<std::string> arguments;
   std::int64_t cards = 1;
-  std::int64_t replicas = 1;  // data-parallel: each holds the tokens of `memory`
+  std::int64_t replicas = 1;  // data-parallel, DP attention's ranks included: each holds the tokens of `memory`
   std::int64_t tokens = 0;    // of all replicas
   std::int64_t requests = 0;  // at once
   std::int64_t held = 0;      // of the context asked for
