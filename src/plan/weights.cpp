@@ -575,85 +575,118 @@ TableBytes table_bytes(const ModelFacts& model, const WeightSplit& split) {
   return {.table = over(ranks_of_table(model, split)), .head = head * over(ranks_of_head(model, split))};
 }
 
+namespace {
+
+// Layers of a shape that is not modelled here.
+bool is_of_another_shape(const ModelFacts& m) {
+  return any_architecture(
+             m, {"Lfm2Moe", "Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
+         (any_architecture(m, {"Gemma4"}) && integer(m.hf_text_config, {"hidden_size_per_layer_input"}) > 0);
+}
+
+double at_least_one_rank(std::int64_t ranks) { return static_cast<double>(std::max<std::int64_t>(1, ranks)); }
+
+// What is counted of a model, and of it on a rank of each pipeline stage.
+class Tally {
+ public:
+  explicit Tally(std::size_t stages) : stages_(stages, 0.0) {}
+
+  // So many parameters of so many bytes each, cut over the ranks of one stage.
+  void add(std::size_t stage, double count, double size, double ranks) {
+    add_to_model(count, count * size);
+    stages_[stage] += count * size / ranks;
+  }
+  void add_to_model(double count, double bytes) {
+    parameters_ += count;
+    bytes_ += bytes;
+  }
+  void add_to_stage(std::size_t stage, double bytes) { stages_[stage] += bytes; }
+  [[nodiscard]] std::size_t stages() const { return stages_.size(); }
+  [[nodiscard]] double stage(std::size_t i) const { return stages_[i]; }
+  [[nodiscard]] double bytes() const { return bytes_; }
+  [[nodiscard]] double parameters() const { return parameters_; }
+  [[nodiscard]] double largest_stage() const { return *std::ranges::max_element(stages_); }
+
+ private:
+  std::vector<double> stages_;
+  double bytes_ = 0;
+  double parameters_ = 0;
+};
+
+// The table stands on the first stage, the head on the last; one stage alone can share a tied table.
+void add_tables(Tally& tally, const ModelFacts& model, const WeightSplit& split) {
+  const double table = rows_of_table(model) * static_cast<double>(model.hidden_size);
+  const double size = table * element_sizes(model).plain;
+  const TableBytes on_rank = table_bytes(model, split);
+  const std::size_t last = tally.stages() - 1;
+  tally.add_to_model(table, size);
+  for (std::size_t stage = 0; stage == 0 || (table_on_every_stage(model) && stage <= last); ++stage) {
+    tally.add_to_stage(stage, on_rank.table);
+  }
+  if (has_no_own_head(model, split)) return;
+  // One matrix of the model, however often it is built.
+  tally.add_to_model(is_tied(model) ? 0.0 : table, size);
+  const bool everywhere = !shares_head(model) && head_on_every_stage(model);
+  for (std::size_t stage = everywhere ? 0 : last; stage <= last; ++stage) tally.add_to_stage(stage, on_rank.head);
+}
+
+// The bytes of the last layer on a rank.
+double add_layers(Tally& tally, const Shape& s, const WeightSplit& split, const std::vector<std::int64_t>& counts) {
+  const ElementSizes bytes = element_sizes(s.m);
+  Layers all(s, s.m.num_hidden_layers, split);
+  double of_last = 0;
+  std::int64_t index = 0;
+  for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+    for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
+      const double before = tally.stage(stage);
+      const Layer& l = all.at(index);
+      tally.add(stage, l.attention, bytes.linear, at_least_one_rank(s.attention_ranks));
+      tally.add(stage, l.copied, bytes.linear, 1);
+      tally.add(stage, l.plain, bytes.plain, 1);
+      const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(s.m) > 0;
+      tally.add(stage, l.dense, bytes.linear, uncut ? 1 : at_least_one_rank(split.tp));
+      tally.add(stage, l.experts, bytes.experts, at_least_one_rank(split.moe_tp) * at_least_one_rank(split.ep));
+      of_last = tally.stage(stage) - before;
+    }
+  }
+  return of_last;
+}
+
+// What a multimodal model has beside its language part, on every stage; its bytes.
+double add_encoders(Tally& tally, const ModelFacts& model, const WeightSplit& split) {
+  const VisionWeights vision = vision_weights(model);
+  const double count = vision.cut + vision.whole + vision.over_all;
+  if (count <= 0) return 0;
+  const double plain = element_sizes(model).plain;
+  const double rank = vision.whole + vision.cut / (split.whole_encoder ? 1 : at_least_one_rank(split.attention_tp)) +
+                      vision.over_all / (split.whole_encoder ? 1 : at_least_one_rank(split.tp));
+  tally.add_to_model(count, count * plain);
+  for (std::size_t stage = 0; stage < tally.stages(); ++stage) tally.add_to_stage(stage, rank * plain);
+  return count * plain;
+}
+
+}  // namespace
+
 std::optional<WeightEstimate> estimate_weights(const ModelFacts& model, const WeightSplit& split) {
   Shape s{.m = model,
           .text = model.hf_text_config,
           .hidden = static_cast<double>(model.hidden_size),
           .attention_ranks = ranks_of_attention(model, split)};
-  const std::int64_t layers = model.num_hidden_layers;
-  if (model.hidden_size <= 0 || layers <= 0 || model.num_attention_heads <= 0 || !model.hf_text_config.is_dict()) {
+  if (model.hidden_size <= 0 || model.num_hidden_layers <= 0 || model.num_attention_heads <= 0 ||
+      !model.hf_text_config.is_dict() || is_of_another_shape(model) || width_untold(s)) {
     return std::nullopt;
   }
-  if (any_architecture(model,
-                       {"Lfm2Moe", "Lfm2Vl", "Mamba", "FalconMamba", "Zaya", "BailingMoe", "MiniMaxM1", "Gemma3n"}) ||
-      (any_architecture(model, {"Gemma4"}) && integer(model.hf_text_config, {"hidden_size_per_layer_input"}) > 0)) {
-    return std::nullopt;  // layers of a shape not modelled here
-  }
-  if (width_untold(s)) return std::nullopt;
-  const ElementSizes bytes = element_sizes(model);
-  s.exact = bytes.exact && is_counted(model) && (routed_experts(model) > 0 || dense_width(s) > 0);
-
+  s.exact = element_sizes(model).exact && is_counted(model) && (routed_experts(model) > 0 || dense_width(s) > 0);
+  const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
+  Tally tally(counts.size());
+  add_tables(tally, model, split);
   WeightEstimate e;
-  double total = 0;
-  double parameters = 0;
-  const std::vector<std::int64_t> counts = layers_of_stages(layers, split);
-  std::vector<double> stages(counts.size(), 0.0);
-  const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
-  const auto add = [&](std::size_t stage, double count, double size, double ranks) {
-    parameters += count;
-    total += count * size;
-    stages[stage] += count * size / ranks;
-  };
-
-  // The table stands on the first stage, the head on the last; one stage alone can share a tied table.
-  const double table = rows_of_table(model) * s.hidden;
-  const TableBytes on_rank = table_bytes(model, split);
-  const auto add_table = [&](std::size_t stage, double rank) {
-    parameters += table;
-    total += table * bytes.plain;
-    stages[stage] += rank;
-  };
-  add_table(0, on_rank.table);
-  for (std::size_t stage = 1; table_on_every_stage(model) && stage < stages.size(); ++stage) {
-    stages[stage] += on_rank.table;
-  }
-  if (!has_no_own_head(model, split)) {
-    add_table(stages.size() - 1, on_rank.head);
-    if (is_tied(model)) parameters -= table;  // one matrix of the model, however often it is built
-    for (std::size_t stage = 0; !shares_head(model) && head_on_every_stage(model) && stage + 1 < stages.size();
-         ++stage) {
-      stages[stage] += on_rank.head;
-    }
-  }
-
-  Layers all(s, layers, split);
-  std::int64_t index = 0;
-  for (std::size_t stage = 0; stage < counts.size(); ++stage) {
-    for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
-      const double before = stages[stage];
-      const Layer& l = all.at(index);
-      add(stage, l.attention, bytes.linear, d(s.attention_ranks));
-      add(stage, l.copied, bytes.linear, 1);
-      add(stage, l.plain, bytes.plain, 1);
-      const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(model) > 0;
-      add(stage, l.dense, bytes.linear, uncut ? 1 : d(split.tp));
-      add(stage, l.experts, bytes.experts, d(split.moe_tp) * d(split.ep));
-      e.layer_bytes = whole(stages[stage] - before);
-    }
-  }
-  if (const VisionWeights vision = vision_weights(model); vision.cut + vision.whole + vision.over_all > 0) {
-    const double size = vision.cut + vision.whole + vision.over_all;
-    const double rank = vision.whole + vision.cut / d(split.whole_encoder ? 1 : split.attention_tp) +
-                        vision.over_all / d(split.whole_encoder ? 1 : split.tp);
-    parameters += size;
-    total += size * bytes.plain;
-    for (double& stage : stages) stage += rank * bytes.plain;  // every stage builds it
-    s.exact = s.exact && size * bytes.plain < 0.05 * total;
-  }
-  e.parameters = whole(parameters);
-  e.total_bytes = whole(total);
-  e.per_rank_bytes = whole(*std::max_element(stages.begin(), stages.end()));
-  e.exact = s.exact;
+  e.layer_bytes = whole(add_layers(tally, s, split, counts));
+  const double encoders = add_encoders(tally, model, split);
+  e.parameters = whole(tally.parameters());
+  e.total_bytes = whole(tally.bytes());
+  e.per_rank_bytes = whole(tally.largest_stage());
+  e.exact = s.exact && (encoders <= 0 || encoders < 0.05 * tally.bytes());
   return e;
 }
 
