@@ -62,6 +62,8 @@ const Row kRows[] = {
     {"ML002", 20, 21, "minicpm3-4b", "--device xpu --decode-attention-backend intel_xpu", nothing},
     {"ML004", 20, 19, "deepseek-v2-lite-chat", kXpu, [](Launch&, ModelFacts& m) { m.attn_logit_softcapping = 30; }},
     {"ML005", 21, 22, "deepseek-v2-lite-chat", kXpu, nothing},
+    {"PL014", 23, 0, "qwen3-8b", "--device xpu --cpu-offload-gb 4",
+     [](Launch& l, ModelFacts&) { l.device.host_memory_mib = 1024; }},
     {"AT004", 23, 0, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.has_attention_sinks = true; }},
     {"AT006", 19, 20, "qwen3-0.6b", kXpu, [](Launch&, ModelFacts& m) { m.v_head_dim = 64; }},
     {"LC001", 12, 13, "llama-4-scout-17b-16e", "--device xpu --tp-size 8", nothing},
@@ -451,6 +453,32 @@ TEST(RulesByHand, BeginAtTheirBounds) {
   for (const Bound& b : kBounds) {
     EXPECT_EQ(fires({b.rule, b.release, 0, b.model, b.args, b.edit, b.kernel}, b.release), b.told)
         << b.rule << " in line " << &b - kBounds;
+  }
+}
+
+// Each rank has its own part in host memory, and no more than its weights.
+TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
+  struct Host {
+    const char* args;
+    std::optional<std::int64_t> mib;
+    bool told;
+  };
+  const Host rows[] = {{"--device xpu --cpu-offload-gb 4", 4095, true},
+                       {"--device xpu --cpu-offload-gb 4", 4096, false},
+                       {"--device xpu --cpu-offload-gb 4", std::nullopt, false},
+                       {"--device xpu --cpu-offload-gb 0", 1, false},
+                       {"--device cpu --cpu-offload-gb 4", 1, false},
+                       {"--device xpu --tp-size 2 --cpu-offload-gb 4", 8191, true},
+                       {"--device xpu --tp-size 2 --cpu-offload-gb 4", 8192, false},
+                       {"--device xpu --dp-size 2 --cpu-offload-gb 4", 8191, true},
+                       {"--device xpu --pp-size 2 --cpu-offload-gb 4", 8191, true},
+                       // Qwen3-8B has 15.3 GiB.
+                       {"--device xpu --cpu-offload-gb 64", 16 * 1024, false},
+                       {"--device xpu --cpu-offload-gb 64", 15 * 1024, true}};
+  for (const Host& row : rows) {
+    const Edit edit = [&](Launch& l, ModelFacts&) { l.device.host_memory_mib = row.mib; };
+    EXPECT_EQ(fires({"PL014", 23, 0, "qwen3-8b", row.args, edit}, 23), row.told)
+        << row.args << ' ' << row.mib.value_or(0);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/python/integer.h"
+#include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -57,11 +58,6 @@ std::optional<Finding> several_cards(const LaunchFacts& f) {
   return Finding{.message = fmt::format("{} ranks over oneCCL: with torch 2.13 (oneCCL 2022) the first all-reduce was "
                                         "reported to hang on Battlemage",
                                         f.tp() * f.pp())};
-}
-
-// Ranks of this launch on one machine.
-std::int64_t ranks_here(const LaunchFacts& f) {
-  return integer::bounded_times(f.tp(), f.pp()) / std::max<std::int64_t>(1, f.integer(Field::nnodes, 1));
 }
 
 // What the container's own text says of the way that memory handles take.

@@ -336,6 +336,20 @@ std::optional<Finding> offloaded_mla(const LaunchFacts& f) {
                                         f.integer(Field::cpu_offload_gb, 0))};
 }
 
+// Each rank keeps its own part there, and no more than it has.
+std::optional<Finding> offloaded_beyond_the_host(const LaunchFacts& f) {
+  const auto asked = static_cast<double>(f.integer(Field::cpu_offload_gb, 0));
+  const auto weights = asked > 0 && f.is(Field::device, "xpu") ? loaded_on_rank(f) : std::nullopt;
+  if (!weights || !f.device().host_memory_mib) return std::nullopt;
+  const double each = std::min(asked * kGib, weights->model);
+  const double all = each * static_cast<double>(ranks_here(f));
+  const double host = static_cast<double>(*f.device().host_memory_mib) * 1024 * 1024;
+  if (all <= host) return std::nullopt;
+  return Finding{.message = fmt::format("--cpu-offload-gb {:.0f} keeps {:.1f} GiB of weights in host memory ({} rank{} "
+                                        "here); the host has {:.1f} GiB",
+                                        asked, all / kGib, ranks_here(f), ranks_here(f) == 1 ? "" : "s", host / kGib)};
+}
+
 // FP8 made from an unquantised checkpoint: every layer is created as it is stored, filled, and only then quantised.
 std::optional<Finding> unquantised_while_loading(const LaunchFacts& f) {
   const ModelFacts& m = f.model();
@@ -538,6 +552,16 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2 --cpu-offload-gb 4"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"},
                    {.model = "deepseek-v2-lite-chat", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "PL014",
+     .field = Field::cpu_offload_gb,
+     .summary = "more weights offloaded than the host has memory",
+     .why = "Offloaded weights stay in host memory, pinned where SGLang can, for each rank by itself: the system ends "
+            "the process while it loads them.",
+     .remedies = {lower("--cpu-offload-gb"), raise("--tp-size"), stored_as("fp8"), words("a host with more memory")},
+     .source = "sglang/srt/utils/offloader.py: OffloaderV1",
+     .need = RuleNeed::kWholeModel,
+     .check = offloaded_beyond_the_host,
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"}}}},
     {.id = "PL003",
      .refs = {"TP-1"},
      .field = Field::tp_size,
