@@ -325,6 +325,32 @@ TEST(RemediesTold, AreTheFixWhereNoChangeOfArgumentsIs) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("none found")));
 }
 
+// Where everything brings a warning, the finding's own advice that brings the fewest is what --fix writes.
+TEST(RemediesTold, AreTheFixWhereEveryFixBringsAWarning) {
+  const auto run = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "12", "--host-memory",
+                             "30GiB", "--", "--model-path", "Qwen/Qwen3-32B", "--tp", "1"});
+  EXPECT_THAT(run.out,
+              ::testing::HasSubstr("Fix (resolved and checked again: no errors, but a warning: KI010)\n  - --tp 1\n"
+                                   "  + --tp 4\n  + --mem-fraction-static 0.71\n"));
+}
+
+// Of contexts that are short enough, the longest.
+TEST(RemediesTold, LowerANumberToTheLimitThatTheFindingTells) {
+  const auto run = run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "1", "--",
+                             "--model-path", "Qwen/Qwen3-0.6B", "--context-length", "100000"});
+  EXPECT_THAT(run.out, ::testing::HasSubstr("fix: drop --context-length, or --context-length 40960,"));
+}
+
+TEST(RemediesTold, OffloadNoMoreThanTheHostHolds) {
+  const auto on = [](const char* host) {
+    return run_tool({"check", "--no-kernel", "--device-profile", "b60", "--device-count", "1", "--host-memory", host,
+                     "--", "--model-path", "Qwen/Qwen3-32B"})
+        .out;
+  };
+  EXPECT_THAT(on("64GiB"), ::testing::HasSubstr("--cpu-offload-gb"));
+  EXPECT_THAT(on("16GiB"), ::testing::Not(::testing::HasSubstr("--cpu-offload-gb")));
+}
+
 TEST(RemediesTold, CorrectAPathThatNoModelHas) {
   for (const char* path : {"https://huggingface.co/Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B@main"}) {
     const std::string text = text_of({}, {"--model-path", path});

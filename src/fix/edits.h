@@ -70,6 +70,9 @@ std::vector<ArgumentChange> changes_to(const Arranged& now, const std::vector<Gr
 // free text (paths, names): only the user knows those.
 std::vector<std::string> other_values(const Situation& s, const args::Option& option, const std::string& now);
 
+// Whole numbers above 0 in the text of a finding.
+std::vector<std::int64_t> numbers_told(const Diagnostic& finding);
+
 // What no fix of that error may touch: it would be another launch. The option at fault itself may get another value.
 bool is_protected(const args::Option& option, const Diagnostic& error);
 

@@ -169,14 +169,21 @@ class Maker {
       }
       return list;
     }
-    auto n = static_cast<std::int64_t>(*now);
+    const auto present_number = static_cast<std::int64_t>(*now);
     const std::int64_t least = option.field == Field::base_gpu_id ? 0 : 1;
+    // The limit that was passed stands in the finding, where it has one.
+    std::vector<std::int64_t> tries = numbers_told(s_.error);
+    std::erase_if(tries, [&](std::int64_t n) { return less ? n >= present_number : n <= present_number; });
+    std::int64_t n = present_number;
     for (int i = 0; i < kTries; ++i) {
       n = less ? n / 2 : n * 2;
       if (n < least || (!less && n <= 0)) break;
-      list.push_back(std::to_string(n));
+      tries.push_back(n);
       if (n == 0) break;
     }
+    std::ranges::sort(tries);
+    if (less) std::ranges::reverse(tries);
+    for (const std::int64_t number : tries) list.push_back(std::to_string(number));
     return list;
   }
 

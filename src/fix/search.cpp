@@ -119,7 +119,7 @@ class Search {
         }
         warnings_count_ = t.launch.accepted();
       }
-      if (t.errors.empty() && !doubtful_ && !t.doubts.empty()) doubtful_ = s;
+      if (t.errors.empty() && !t.doubts.empty()) keep_doubtful(s, t);
       if (is_good(t)) {
         const State least = s.advice ? without_spare_numbers(std::move(s)) : minimal(refreshed(minimal(std::move(s))));
         if (best_ < 0.0) first_cost_ = least.cost;
@@ -130,8 +130,8 @@ class Search {
       }
     }
     if (found_.empty() && doubtful_) {  // better than none; the report says what is doubtful about it
-      take_doubts_ = true;
-      const State least = minimal(*doubtful_);
+      allowed_doubts_ = doubts_;
+      const State least = doubtful_->advice ? without_spare_numbers(*doubtful_) : minimal(*doubtful_);
       for (const Diagnostic& d : tried(least).doubts) result_.leaves.push_back(d.rule);
       keep(least);
     }
@@ -178,7 +178,26 @@ class Search {
   }
 
   // A change that trades an error for what is an error elsewhere, or for a warning, has cured nothing.
-  [[nodiscard]] bool is_good(const Trial& t) const { return t.errors.empty() && (take_doubts_ || t.doubts.empty()); }
+  [[nodiscard]] bool is_good(const Trial& t) const {
+    return t.errors.empty() && std::ranges::includes(allowed_doubts_, rules_of(t.doubts));
+  }
+
+  static std::set<std::string> rules_of(const std::vector<Diagnostic>& findings) {
+    std::set<std::string> rules;
+    for (const Diagnostic& d : findings) rules.insert(d.rule);
+    return rules;
+  }
+
+  // Of those without errors the one that brings the fewest doubts, the finding's own advice before others.
+  void keep_doubtful(const State& s, const Trial& t) {
+    std::set<std::string> doubts = rules_of(t.doubts);
+    const auto rank = [](const State& state, const std::set<std::string>& rules) {
+      return std::pair(rules.size(), !state.advice.has_value());
+    };
+    if (doubtful_ && rank(s, doubts) >= rank(*doubtful_, doubts_)) return;
+    doubtful_ = s;
+    doubts_ = std::move(doubts);
+  }
 
   void expand(const State& s, const Trial& t) {
     if (s.depth >= kDeepest) {
@@ -330,11 +349,12 @@ class Search {
   std::vector<Group> given_;
   std::priority_queue<State, std::vector<State>, Later> open_;
   std::set<std::string> seen_;
-  std::set<std::string> known_doubts_;  // rules that doubt the given launch, or warn of it, too
-  bool warnings_count_ = false;         // those of a launch that is refused are hidden, and no change brings them
-  std::optional<State> nearest_;        // with the fewest errors
-  std::optional<State> doubtful_;       // the first without errors that brings a doubt
-  bool take_doubts_ = false;
+  std::set<std::string> known_doubts_;    // rules that doubt the given launch, or warn of it, too
+  bool warnings_count_ = false;           // those of a launch that is refused are hidden, and no change brings them
+  std::optional<State> nearest_;          // with the fewest errors
+  std::optional<State> doubtful_;         // without errors, with the fewest rules that doubt it:
+  std::set<std::string> doubts_;          // these
+  std::set<std::string> allowed_doubts_;  // none while a launch without any is looked for
   FixSearch result_;
   std::size_t number_ = 0;
   std::size_t kept_bytes_ = 0;  // what the lists in open_ and seen_ take, about

@@ -136,6 +136,9 @@ void whole_numbers(const Situation& s, const Option& option, const std::string& 
   for (const Field field : s.error.concerns) {
     if (!s.launch.resolved.empty() && s.launch[field].is_int()) out.add(s.launch[field].as_int());
   }
+  if (!now.empty()) {
+    for (const std::int64_t number : numbers_told(s.error)) out.add(number);
+  }
   // Numbers of remedies and of what was compared fit; among them and the neighbours the nearest is the smallest change.
   if (n > 0) out.nearest(n);
   // Any number may be right for an option whose number is wrong; one that nobody gave takes those alone.
@@ -163,6 +166,18 @@ std::vector<std::string> other_values(const Situation& s, const Option& option, 
     for (const char* b : {"disabled", "full"}) out.add(std::string(b));
   }
   return out.take();
+}
+
+std::vector<std::int64_t> numbers_told(const Diagnostic& error) {
+  std::vector<std::int64_t> numbers;
+  std::string_view text = error.message;
+  for (std::size_t at = 0; (at = text.find_first_of("0123456789")) != text.npos;) {
+    text.remove_prefix(at);
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (const std::int64_t n = whole(text.substr(0, digits), 0); n > 0) numbers.push_back(n);
+    text.remove_prefix(digits);
+  }
+  return numbers;
 }
 
 bool is_protected(const Option& option, const Diagnostic& error) {
