@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "preflight/rule.h"
 #include "tests/support/example_launch.h"
@@ -10,8 +13,10 @@
 namespace preflight {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::launch_of;
+using ::testing::Not;
 using testing::split_words;
 
 std::string message_of(std::string_view rule, Release release, std::string_view model, std::string_view args,
@@ -46,6 +51,34 @@ TEST(RulesOfDevices, VisionFollowsTheVariableAsTheReleaseReadsIt) {
   EXPECT_NE(told("1"), "");
   EXPECT_EQ(told("on"), "");
   EXPECT_EQ(told("0"), "");
+}
+
+// Of every rule's own launches, on a CPU: only what says that a backend, a card or a variable is another device's
+// speaks of XPU.
+TEST(RulesOfDevices, WhatIsSaidOfXpuIsSaidOfNoOtherDevice) {
+  const std::set<std::string_view> of_devices{"BK001", "BK007", "EN002", "VA004", "VA007"};
+  int asked = 0;
+  for (const Rule& rule : all_rules()) {
+    for (const RuleExample& example : rule.fires_on) {
+      const std::size_t device = example.args.find("--device xpu");
+      if (example.model.empty() || device == example.args.npos) continue;
+      std::string args(example.args);
+      args.replace(device, 12, "--device cpu");
+      for (const Release release : {std::max(rule.since, example.since), v0_5(23)}) {
+        const Launch launch = testing::launch_of(
+            release, {.model = example.model, .args = args, .device = example.device, .env = example.env});
+        if (!launch.accepted()) continue;
+        ++asked;
+        for (const Diagnostic& d : check(launch, {.changes = false, .log_lines = false}).diagnostics) {
+          if (of_devices.contains(d.rule)) continue;
+          EXPECT_THAT(d.message + ' ' + std::string(d.why),
+                      Not(AnyOf(HasSubstr("XPU"), HasSubstr("Intel GPU"), HasSubstr("intel_xpu"), HasSubstr("oneCCL"))))
+              << d.rule << ": " << example.model << ' ' << args;
+        }
+      }
+    }
+  }
+  EXPECT_GT(asked, 100);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ struct Rule {
   std::string_view fix = {};                        // the way out in words, where `remedies` do not say it
   remedy::Records remedies = {};                    // the way out as data
   std::string_view source;                          // SGLang file (or kernel file) it was read in
+  std::string_view device = {};                     // the --device that it is about; empty: any
   Release since = v0_5(11);                         // first release where it holds
   Release until = kNotFixed;                        // first release where it no longer holds
   RuleNeed need = RuleNeed::kModel;                 //
@@ -94,7 +95,7 @@ struct NotChecked {
 
 struct Coverage {
   int applied = 0;         // the predicate ran
-  int not_applicable = 0;  // the release is outside the rule's range
+  int not_applicable = 0;  // the release is outside the rule's range, or the device another
   std::vector<NotChecked> not_checked;
 };
 

@@ -83,6 +83,10 @@ CheckResult rules::check_beside(const Launch& launch, const Beside& beside, cons
       result.coverage.not_checked.push_back({&rule, std::move(reason)});
       continue;
     }
+    if (!rule.device.empty() && !facts.is(Field::device, rule.device)) {
+      ++result.coverage.not_applicable;
+      continue;
+    }
     ++result.coverage.applied;
     if (auto finding = rule.check(facts)) {
       result.diagnostics.push_back(diagnostic_of(rule, std::move(*finding), facts));

@@ -174,6 +174,7 @@ const Rule kRules[] = {
          "class is passed over when the server starts: transformers' class stands in for it, or ValueError.",
      .remedies = {in_release("0.5.15.post1")},
      .source = "sglang/jit_kernel/dsa/__init__.py; srt/models/registry.py",
+     .device = "xpu",
      .since = v0_5(15),
      .until = v0_5(15, 1),
      .check = class_not_imported,

@@ -49,6 +49,7 @@ const Rule kRules[] = {
      .why = "NotImplementedError with the first image. It is the default from 0.5.19.",
      .remedies = {give("--mm-attention-backend", "triton_attn"), remedy::on_another_card()},
      .source = "sglang/srt/layers/attention/vision.py; sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
+     .device = "xpu",
      .since = v0_5(13),
      .check = device_without_varlen,
      .fires_on =
@@ -67,6 +68,7 @@ const Rule kRules[] = {
      .why = "An exception while the vision tower is built.",
      .remedies = {give("--mm-attention-backend", "xpu_attn", "triton_attn", "sdpa")},
      .source = kVision,
+     .device = "xpu",
      .check = foreign_vision_backend,
      .fires_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend fa3"}}},
      .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend triton_attn"},
@@ -78,6 +80,7 @@ const Rule kRules[] = {
      .why = "The kernel refuses the first image; nothing pads the heads.",
      .remedies = {give("--mm-attention-backend", "triton_attn")},
      .source = "sgl-kernel-xpu src/sycl/flash_attention.cpp",
+     .device = "xpu",
      .since = v0_5(13),
      .check = vision_head_size,
      .quiet_on = {{{.model = "qwen3-vl-8b-instruct", .args = "--device xpu --mm-attention-backend xpu_attn"}}}},
