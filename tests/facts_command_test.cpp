@@ -59,6 +59,11 @@ TEST(Facts, ACardThatIsNotInTheTableIsACard) {
   const std::string asked = check({});
   EXPECT_THAT(asked, HasSubstr("1 x Intel GPU 0xdead with 23.9 GiB (card system, memory assumed, number system)"));
   EXPECT_THAT(asked, HasSubstr("give --device-memory"));
+  constexpr const char* kAssumed = "Intel GPU 0xdead is a card that nobody knows here: that it has fp64";
+  EXPECT_THAT(asked, HasSubstr(kAssumed));
+  EXPECT_THAT(check({"--require", "device", "--device-memory", "16GiB"}),
+              HasSubstr("--require device: nobody knows here what Intel GPU 0xdead has"));
+  EXPECT_THAT(check({"--device-profile", "b60"}), Not(HasSubstr(kAssumed)));
   EXPECT_THAT(asked, HasSubstr("the launch has 2 ranks, up to GPU 1, but sees 1 (GPU 0)"));
   EXPECT_THAT(asked, Not(HasSubstr("RF001")));
   const std::string given = check({"--device-memory", "16GiB"});

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "src/commands/findings.h"
+#include "src/facts/cards.h"
 #include "src/intake/model_options.h"
 #include "preflight/rule.h"
 
@@ -56,6 +57,10 @@ std::optional<Diagnostic> unknown_device(const MachineFacts& machine, const Prep
   if (assumed(machine.device_origin)) {
     return finding(fmt::format("--require device: {} was assumed, not given", prepared.inputs.device.name),
                    "--device-profile of the card that will run it, or --facts of its machine");
+  }
+  if (facts::is_unknown_card(prepared.inputs.device)) {
+    return finding(fmt::format("--require device: nobody knows here what {} has", prepared.inputs.device.name),
+                   "--device-profile of a card like it");
   }
   if (assumed(machine.memory_origin)) {
     return finding(fmt::format("--require device: the memory of {} is not known", prepared.inputs.device.name),

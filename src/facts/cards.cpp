@@ -136,6 +136,8 @@ std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
   return card;
 }
 
+constexpr std::string_view kUnknownCard = "Intel GPU 0x";
+
 // What torch reports of one of its tiles, or of the whole card. No memory: nobody tells it.
 DeviceFacts device_of(const Card& card, bool whole) {
   DeviceFacts out;
@@ -145,7 +147,7 @@ DeviceFacts device_of(const Card& card, bool whole) {
     const bool known = out.memory_mib > 0;
     if (card.driver_mib && (!known || *card.driver_mib < out.memory_mib)) out.memory_mib = *card.driver_mib;
   } else {
-    out.name = fmt::format("Intel GPU 0x{:04x}", card.pci_id);
+    out.name = fmt::format("{}{:04x}", kUnknownCard, card.pci_id);
     out.memory_mib = card.driver_mib.value_or(0);
   }
   if (whole) out.memory_mib *= card.tiles;
@@ -349,6 +351,8 @@ std::vector<const Card*> cards_within(const Machine& machine, const CardLimit* l
 bool composite(const Environment& env) { return variable(env, "ZE_FLAT_DEVICE_HIERARCHY") == "COMPOSITE"; }
 
 }  // namespace
+
+bool is_unknown_card(const DeviceFacts& device) { return device.name.starts_with(kUnknownCard); }
 
 Machine read_cards(const fs::path& sysroot) {
   Machine out;

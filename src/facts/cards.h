@@ -51,6 +51,9 @@ VisibleDevices visible_devices(const Machine& machine, const Environment& env, c
 // As how many devices so many cards like this one show.
 int devices_of_cards(int cards, const DeviceFacts& device, const Environment& env);
 
+// One whose PCI id nobody knows here: what it has is assumed.
+bool is_unknown_card(const DeviceFacts& device);
+
 // How many of `count` alike devices the variables leave; nullopt: they do not restrict, or are not understood.
 std::optional<int> devices_left(int count, const Environment& env, std::vector<std::string>& notes);
 

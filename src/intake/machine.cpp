@@ -14,6 +14,7 @@
 
 #include "preflight/release.h"
 #include "src/base/ascii_case.h"
+#include "src/facts/cards.h"
 #include "src/facts/host_memory.h"
 #include "src/intake/facts_file.h"
 #include "src/sources/image_tag.h"
@@ -162,6 +163,13 @@ void tell_of(const facts::VisibleDevices& visible, bool memory_given, std::vecto
   if (visible.devices.empty()) return;
   const Counted card = counted(visible.devices);
   if (!card.alike) notes.push_back(fmt::format("the cards differ; the smallest, {}, counts for all", card.device.name));
+  if (const auto other = std::ranges::find_if(visible.devices, facts::is_unknown_card);
+      other != visible.devices.end()) {
+    notes.push_back(
+        fmt::format("{} is a card that nobody knows here: that it has fp64 and that kernels are built for it "
+                    "is assumed; --device-profile names one like it",
+                    other->name));
+  }
   if (card.known || memory_given) return;
   const DeviceFacts& unknown = *std::ranges::find_if_not(visible.devices, memory_known);
   notes.push_back(
