@@ -1,5 +1,7 @@
 // `facts`, the head of a report, and what decides between an option, an image, a file, this machine and a guess.
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -45,6 +47,106 @@ TEST(Facts, WhatNobodySaidIsAssumedAndSaidToBe) {
   EXPECT_TRUE(facts["host"]["memory_mib"].is_null());
   EXPECT_TRUE(facts["host"]["origin"].is_null());  // what is not known comes from nowhere
   EXPECT_THAT(run_tool({"facts", "--sysroot", bare.path()}).out, HasSubstr("host        not known\n"));
+}
+
+// What nobody said on this launch: the release and the cards.
+constexpr const char* kCards = "8 x Intel Arc Pro B60 with 23.9 GiB (assumed)";
+
+ToolRun run_bare(const TemporaryDirectory& bare, Words words, const Words& launch = {}) {
+  words.insert(words.begin() + 1, {"--sysroot", bare.path()});
+  words.insert(words.end(), launch.begin(), launch.end());
+  return run_tool(words, {}, {"VIRTUAL_ENV=", "CONDA_PREFIX=", "COLUMNS=200"});
+}
+
+TEST(Facts, EveryReportSaysWhatItIsJudgedAgainst) {
+  const TemporaryDirectory bare;
+  const std::string serve = "python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B ";
+  const std::string one = bare.file("one.sh", serve + "\n");
+  const std::string node0 =
+      bare.file("n0.sh", serve + "--tp 2 --nnodes 2 --node-rank 0 --dist-init-addr 10.0.0.1:5000\n");
+  const std::string node1 =
+      bare.file("n1.sh", serve + "--tp 2 --nnodes 2 --node-rank 1 --dist-init-addr 10.0.0.1:5000\n");
+  const Words launch = {"--", "--model-path", "Qwen/Qwen3-0.6B"};
+  const std::vector<std::pair<Words, Words>> reports = {{{"check", "--no-kernel"}, launch},
+                                                        {{"check", one}, {}},
+                                                        {{"memory"}, launch},
+                                                        {{"resolve"}, launch},
+                                                        {{"pages", "--no-kernel"}, launch},
+                                                        {{"nodes", node0, node1}, {}},
+                                                        {{"doctor"}, launch},
+                                                        {{"suggest", "Qwen/Qwen3-0.6B"}, {}},
+                                                        {{"upgrade", "--from", "0.5.20"}, launch},
+                                                        {{"upgrade", one, "--from", "0.5.20"}, {}},
+                                                        {{"resolve", "--diff", one, node0}, {}}};
+  for (const auto& [words, behind] : reports) {
+    const std::string told = run_bare(bare, words, behind).out;
+    const std::size_t at = told.find(kCards);
+    EXPECT_NE(at, std::string::npos) << words[0] << ": " << told;
+    EXPECT_EQ(told.find(kCards, at + 1), std::string::npos) << words[0] << " says it twice: " << told;
+    Words json = words;
+    json.insert(json.end(), {"--format", "json"});
+    EXPECT_THAT(run_bare(bare, json, behind).out, HasSubstr("\"facts\":")) << words[0];
+  }
+}
+
+TEST(Facts, OnAProcessorTheHostCountsAndTheLackOfAmxIsAssumed) {
+  const TemporaryDirectory bare;
+  const Words launch = {"--", "--model-path", "Qwen/Qwen3-0.6B", "--device", "cpu"};
+  const std::string told = run_bare(bare, {"check", "--no-kernel", "--details"}, launch).out;
+  EXPECT_THAT(told, HasSubstr("a processor without AMX (assumed), host memory not known\n"));
+  EXPECT_THAT(told, Not(HasSubstr(kCards)));
+  EXPECT_THAT(told, HasSubstr("a processor without AMX is assumed"));
+  EXPECT_THAT(run_bare(bare, {"resolve", "--host-memory", "64GiB"}, launch).out,
+              HasSubstr("host memory 64.0 GiB (given)"));
+}
+
+TEST(Facts, LaunchesOfOneRunShareTheHeadAndHaveTheRestThemselves) {
+  const TemporaryDirectory bare;
+  const auto serve = [](const std::string& model) {
+    return "python -m sglang.launch_server --model-path " + model + "\n";
+  };
+  bare.file("all/a.sh", serve("Qwen/Qwen3-0.6B"));
+  bare.file("all/b.sh", serve("Qwen/Qwen3-8B"));
+  const Words words = {"check", bare.path() + "/all"};
+  const std::string told = run_bare(bare, words).out;
+  EXPECT_THAT(told, ::testing::StartsWith("SGLang 0.5.23 (assumed), " + std::string(kCards) + "\n\n"));
+  EXPECT_THAT(told, HasSubstr("\n  Qwen/Qwen3-0.6B (built-in table)\n"));
+  EXPECT_THAT(told, HasSubstr("\n  Qwen/Qwen3-8B (built-in table)\n"));
+  Words quiet = words;
+  quiet.push_back("-q");
+  EXPECT_THAT(run_bare(bare, quiet).out, Not(HasSubstr(kCards)));
+  for (const char* format : {"markdown", "html", "github", "junit", "sarif"}) {
+    Words other = words;
+    other.insert(other.end(), {"--output", format});
+    const std::string report = run_bare(bare, other).out;
+    EXPECT_THAT(report, HasSubstr(format == std::string("sarif") ? "\"memory_origin\": \"assumed\"" : "B60")) << format;
+    EXPECT_THAT(report, HasSubstr("built")) << format;
+  }
+}
+
+TEST(Facts, ALineOfABatchIsJudgedByItsOwnDeviceElseByAnAssumedOne) {
+  const TemporaryDirectory bare;
+  const std::string cases = bare.file(
+      "cases.jsonl",
+      "{\"args\": [\"--model-path\", \"Qwen/Qwen3-32B\"]}\n"
+      "{\"args\": [\"--model-path\", \"Qwen/Qwen3-32B\"], \"device\": {\"memory_mib\": 24480, \"count\": 8}}\n");
+  const ToolRun run = run_bare(bare, {"check", "--batch", cases});
+  std::istringstream lines(run.out);
+  std::vector<nlohmann::json> told;
+  for (std::string line; std::getline(lines, line);) told.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(told.size(), 2U) << run.err;
+  EXPECT_EQ(told[0]["facts"]["device"]["memory_origin"], "assumed");
+  EXPECT_EQ(told[1]["facts"]["device"]["memory_origin"], "command");
+  EXPECT_EQ(told[1]["facts"]["device"]["origin"], "assumed");
+  EXPECT_EQ(told[0]["facts"]["model"]["place"], "built-in table");
+  const auto severity = [&](std::size_t line) {
+    for (const auto& finding : told[line]["findings"]) {
+      if (finding["rule"] == "PL002") return finding["severity"].get<std::string>();
+    }
+    return std::string("no PL002");
+  };
+  EXPECT_EQ(severity(0), "warning");
+  EXPECT_EQ(severity(1), "error");
 }
 
 TEST(Facts, ACardThatIsNotInTheTableIsACard) {

@@ -38,8 +38,9 @@ struct InstalledPackage {
 
 struct MachineFacts {
   SourcedText release;
-  SourcedText model;   // where its configuration was found; empty when the command has no launch
-  DeviceFacts device;  // what the launch sees
+  SourcedText model;          // where its configuration was found; empty when the command has no launch
+  DeviceFacts device;         // what the launch sees
+  bool on_processor = false;  // the launch runs on --device cpu: its cards do not count
   Origin device_origin = Origin::kAssumed;
   Origin memory_origin = Origin::kAssumed;
   Origin count_origin = Origin::kAssumed;

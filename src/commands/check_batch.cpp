@@ -35,6 +35,7 @@ std::string question_of(const ResolvedCase& c) {
   add(fmt::format("{} {} {} {} {}", c.inputs.release.text(), device.memory_mib, device.count, device.has_fp64,
                   device.host_memory_mib.value_or(-1)));
   add(device.name);
+  add(fmt::format("{} {} {} {}", c.own.card, c.own.memory, c.own.count, c.own.host));
   report::JsonText outcome(std::size_t{4} << 10U);
   report::append_outcome_line(outcome, c.launch, Value(std::string()), c.names, {});
   add(outcome.view());
@@ -70,8 +71,23 @@ class Answers {
   std::unordered_map<std::string, Report> known_;
 };
 
-PreparedLaunch prepared_from(const ResolvedCase& c) {
+// What a line is judged against: its own words, else what is so of every line.
+MachineFacts machine_of(const ResolvedCase& c, const MachineFacts& usual) {
+  MachineFacts out = usual;
+  out.device = c.inputs.device;
+  for (auto [own, origin] : {std::pair{c.own.card, &out.device_origin}, std::pair{c.own.memory, &out.memory_origin},
+                             std::pair{c.own.count, &out.count_origin}, std::pair{c.own.host, &out.host_origin}}) {
+    if (own) *origin = Origin::kCommand;
+  }
+  if (c.own.host) out.host_memory_mib = c.inputs.device.host_memory_mib;
+  out.model = model_fact(c.launch, *c.inputs.models, false);
+  out.on_processor = runs_on_processor(c.launch);
+  return out;
+}
+
+PreparedLaunch prepared_from(const ResolvedCase& c, const MachineFacts& usual) {
   PreparedLaunch prepared;
+  prepared.machine = machine_of(c, usual);
   prepared.launch = c.launch;
   prepared.inputs = c.inputs;
   prepared.unknown_model = c.unknown_model ? c.unknown_model : absurd_model(c.inputs, c.launch);
@@ -94,7 +110,8 @@ int check_batch(const CheckCommand& command, const CaseFile& file) {
   Answers answers(command);
   LeftOutKeys left_out;
   const auto each = [&](const ResolvedCase& c) {
-    const Report& report = answers.to(c, [&] { return make_report(prepared_from(c), command); });
+    const Report& report =
+        answers.to(c, [&] { return make_report(prepared_from(c, command.input.machine.facts), command); });
     report::print(report::batch_line(report, c.id));
     worst = heavier(worst, exit_status(report, command));
   };

@@ -213,6 +213,8 @@ Difference difference(const Side& a, const Side& b) {
     const std::string_view step = last_common_step(before, after);
     const auto x = until(a, step);
     const auto y = until(b, step);
+  d.facts_before = a.prepared.machine;
+  d.facts_after = b.prepared.machine;
     d.compared_until = x && y ? step : "resolution";
     if (x && y) {
       compare_fields(*x, *y);
@@ -280,7 +282,9 @@ Result<Difference> release_difference(const LaunchInput& input, Release from, Re
   if (!b) return tl::make_unexpected(b.error());
   Tries tries;
   try_remedies(b->prepared, rules, b->findings, tries);
-  return difference(*a, *b);
+  Difference d = difference(*a, *b);
+  d.between_releases = true;
+  return d;
 }
 
 int upgrade(const LaunchInput& input, Release from, Release to, const CheckOptions& rules,

@@ -340,12 +340,9 @@ int run_doctor(const LaunchFlags& flags, std::vector<std::string> arguments) {
   }
   const auto examined = examine(*input, prepared ? &*prepared : nullptr, flags.sysroot.empty() ? "/" : flags.sysroot);
   const OutputOptions output = output_options(flags);
-  if (output.format == Format::kJson) {
-    const MachineFacts facts = prepared ? *prepared->machine : machine_for(input->machine, input->env);
-    report::print(report::doctor_json(examined, facts));
-  } else {
-    report::print(report::doctor_text(examined, report::Style(output.colour)));
-  }
+  const MachineFacts facts = prepared ? *prepared->machine : machine_for(input->machine, input->env);
+  report::print(output.format == Format::kJson ? report::doctor_json(examined, facts)
+                                               : report::doctor_text(examined, facts, report::Style(output.colour)));
   const bool fails = std::ranges::any_of(examined, [](const Examined& e) {
     return e.finding == Finding::kFault && find_rule(e.rule)->severity == Severity::kError;
   });

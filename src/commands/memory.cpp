@@ -1,5 +1,4 @@
 // Tested by tests/memory_sheet_test.cpp.
-#include "src/report/facts_text.h"
 #include "src/report/complaint.h"
 #include "src/commands/memory.h"
 
@@ -137,7 +136,7 @@ int memory(const MemoryCommand& command) {
   const bool json = command.output.format == Format::kJson;
   const auto refuse = [&](const std::string& why) {
     report::complain(fmt::format("no memory sheet: {}", why));
-    if (json) report::print(report::no_memory_json(why));
+    if (json) report::print(report::no_memory_json(why, prepared->machine));
     return kFindings;
   };
   if (prepared->unknown_model) return refuse("nothing is known about the model " + prepared->unknown_model->path);
@@ -146,12 +145,12 @@ int memory(const MemoryCommand& command) {
   std::string why;
   const auto sheet = sheet_of(prepared->inputs, prepared->inputs.argv, command.given, why);
   if (!sheet) return refuse(why);
-  MemoryReport sheets{.sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
+  MemoryReport sheets{
+      .machine = prepared->machine, .sheet = *sheet, .errors = errors_of(*prepared, prepared->inputs.argv, true)};
   if (!sheet->fits()) sheets.changes = changes_that_fit(*prepared, command.given, *sheet);
   sheets.devices = on_other_devices(prepared->inputs, command.given);
-  const report::Style style(command.output.colour);
   report::print(json ? report::memory_json(sheets)
-                     : report::facts_head(prepared->machine, style) + report::memory_text(sheets, launch, style));
+                     : report::memory_text(sheets, launch, report::Style(command.output.colour)));
   return sheet->fits() && sheets.errors.empty() ? kOk : kFindings;
 }
 

@@ -1,6 +1,5 @@
 // Tested by tests/pages_test.cpp.
 #include "src/intake/conceal.h"
-#include "src/report/facts_text.h"
 #include "src/report/complaint.h"
 #include "src/commands/pages.h"
 
@@ -256,16 +255,18 @@ int pages(const PagesCommand& command) {
     }
   }
   const Row* best = recommended(rows);
-  report::PagesReport report{.rows = rows, .best = {}, .reason = {}, .drawing = drawn(*prepared, command.rules, best)};
+  report::PagesReport report{.machine = prepared->machine,
+                             .rows = rows,
+                             .best = {},
+                             .reason = {},
+                             .drawing = drawn(*prepared, command.rules, best)};
   if (best != nullptr) {
     report.best = static_cast<std::size_t>(best - rows.data());
     report.reason = reason(*best, rows);
   }
   if (!command.svg.empty() && !write_picture(command.svg, report.drawing)) return kBadInput;
-  const std::string head = report::facts_head(prepared->machine, report::Style(command.output.colour));
-  report::print(command.output.format == Format::kJson
-                    ? report::pages_json(report)
-                    : head + report::pages_text(report, text_options(command.output)));
+  report::print(command.output.format == Format::kJson ? report::pages_json(report)
+                                                       : report::pages_text(report, text_options(command.output)));
   // A device that fails has shown nothing of any row; a wrong kernel is one row's affair while another works.
   const bool device_failed = kernels.worst() != kOk && kernels.worst() != kKernelWrong;
   if (device_failed) return kernels.worst();

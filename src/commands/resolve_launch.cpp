@@ -14,6 +14,7 @@ namespace {
 report::OutcomeRemarks remarks_on(const PreparedLaunch& prepared) {
   report::OutcomeRemarks remarks;
   if (prepared.unknown_model) remarks.unknown_model = prepared.unknown_model->path;
+  remarks.machine = prepared.machine;
   for (const Diagnostic& note : prepared.notes) remarks.notes.push_back(fmt::format("{}: {}", note.rule, note.message));
   return remarks;
 }
@@ -30,8 +31,9 @@ int resolve_launch(const LaunchInput& input, const OutputOptions& output, bool a
   if (output.format == Format::kJson) {
     report::print(report::outcome_line(launch, "launch", remarks_on(*prepared)));
   } else {
+    const report::Style style(output.colour);
     const std::string open = prepared->unknown_model ? left_open_by(*prepared->unknown_model) : "";
-    report::print(report::resolve_text(launch, prepared->notes, open, all, report::Style(output.colour)));
+    report::print(report::resolve_text(launch, prepared->machine, prepared->notes, open, all, style));
   }
   return launch.accepted() ? kOk : kFindings;
 }

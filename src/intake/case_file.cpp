@@ -124,14 +124,26 @@ bool names_a_model_directory(const Value& item) {
   return std::ranges::any_of(item.find("args")->as_list(), names) || (config != nullptr && names(*config));
 }
 
-DeviceFacts device_of(const Value& item, DeviceFacts device) {
+DeviceFacts device_of(const Value& item, DeviceFacts device, OwnDevice& own) {
   const Value* d = item.find("device");
   if (d == nullptr || !d->is_dict()) return device;
-  if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) device.memory_mib = v->as_int();
-  if (const Value* v = d->find("count"); v != nullptr && v->is_int()) device.count = static_cast<int>(v->as_int());
-  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) device.name = v->as_string();
+  if (const Value* v = d->find("memory_mib"); v != nullptr && v->is_int()) {
+    device.memory_mib = v->as_int();
+    own.memory = true;
+  }
+  if (const Value* v = d->find("count"); v != nullptr && v->is_int()) {
+    device.count = static_cast<int>(v->as_int());
+    own.count = true;
+  }
+  if (const Value* v = d->find("name"); v != nullptr && v->is_string()) {
+    device.name = v->as_string();
+    own.card = true;
+  }
   if (const Value* v = d->find("has_fp64"); v != nullptr && v->is_bool()) device.has_fp64 = v->as_bool();
-  if (const Value* v = d->find("host_memory_mib"); v != nullptr && v->is_int()) device.host_memory_mib = v->as_int();
+  if (const Value* v = d->find("host_memory_mib"); v != nullptr && v->is_int()) {
+    device.host_memory_mib = v->as_int();
+    own.host = true;
+  }
   return device;
 }
 
@@ -192,7 +204,7 @@ void open_case(const CaseFile& options, const Value& item, const std::shared_ptr
   if (const Value* e = item.find("env"); e != nullptr && e->is_dict()) {
     for (const auto& [k, v] : e->as_dict()) out.inputs.env[k] = v.is_string() ? v.as_string() : v.repr();
   }
-  out.inputs.device = device_of(item, options.device);
+  out.inputs.device = device_of(item, options.device, out.own);
   if (!options.stored_as.empty()) {
     const std::string path = path_given(options.release, open.argv, Field::model_path);
     // A launch without a model, or with one that nobody knows, ends the same in any form.

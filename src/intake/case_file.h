@@ -25,12 +25,21 @@ struct CaseFile {
   std::string stored_as = {};  // form of every case's checkpoint, where its model is known; "" as it is
 };
 
+// What of the device a case says itself.
+struct OwnDevice {
+  bool card = false;
+  bool memory = false;
+  bool count = false;
+  bool host = false;
+};
+
 struct ResolvedCase {
   Value id;  // text or a whole number, as the case has it
   Launch launch;
   std::optional<UnknownModel> unknown_model = {};  // with a hub
   LaunchInputs inputs;  // its --config file, if any, is gone after the call: options stand in inputs.argv
   PathNames names;      // how paths are written in outcomes
+  OwnDevice own = {};
 };
 
 // Keys of cases that are nothing here, as remarks are: whoever meant one has to hear of it. A few of them.

@@ -542,19 +542,21 @@ bool model_is_known(facts::ModelFiles& models, const std::string& path) {
   return facts::is_gguf_file(path);
 }
 
-namespace {
+bool runs_on_processor(const Launch& launch) {
+  if (launch.args.raw.empty()) return false;  // refused by the parser: no value was read
+  return (launch.resolved.empty() ? launch.args[Field::device] : launch[Field::device]) == Value("cpu");
+}
 
-// Where the model's configuration was found, for the head of the report.
-void tell_model(PreparedLaunch& out) {
-  if (out.launch.args.raw.empty()) return;  // refused by the parser: no value was read
-  const std::string path = path_in(out.launch.args, Field::model_path);
-  const auto place = out.inputs.models->place_of(path);
-  if (path.empty() || !place) return;
-  SourcedText& model = out.machine->model;
+SourcedText model_fact(const Launch& launch, facts::ModelFiles& models, bool by_option) {
+  SourcedText model;
+  if (launch.args.raw.empty()) return model;  // refused by the parser: no value was read
+  const std::string path = path_in(launch.args, Field::model_path);
+  const auto place = models.place_of(path);
+  if (path.empty() || !place) return model;
   model.value = path;
   model.place = place->kind.empty() ? "not known" : place->kind;
   if (place->kind == "directory" && place->directory != path) model.place += " " + place->directory;
-  if (out.facts_by_option || place->kind == "given by option") {
+  if (by_option || place->kind == "given by option") {
     model.origin = Origin::kGiven;
     model.place = "given by option";
   } else if (place->kind == "directory" || place->record != nullptr || place->kind == "--models-dir") {
@@ -562,7 +564,10 @@ void tell_model(PreparedLaunch& out) {
   } else if (!place->kind.empty()) {
     model.origin = Origin::kCache;
   }
+  return model;
 }
+
+namespace {
 
 // ~ of a mount is the home of who starts the container.
 std::vector<facts::Mount> mounts_here(std::vector<facts::Mount> mounts, const Environment& variables) {
@@ -652,7 +657,8 @@ Result<PreparedLaunch> prepare(const LaunchInput& input) {
     if (auto done = resolve_python(input, *arguments, *source, out); !done) return tl::make_unexpected(done.error());
   }
   add_config_text(out);
-  tell_model(out);
+  out.machine->model = model_fact(out.launch, *out.inputs.models, out.facts_by_option);
+  out.machine->on_processor = runs_on_processor(out.launch);
   return out;
 }
 

@@ -113,6 +113,10 @@ ReadLaunch shown_launch(const sources::LaunchCommand& launch, const std::string&
 // overrides it, that no model has. Nothing can be judged by them.
 std::optional<UnknownModel> absurd_model(const LaunchInputs& inputs, const Launch& launch);
 
+// --device cpu.
+bool runs_on_processor(const Launch& launch);
+// Where the model's configuration was found, for the head of a report; empty where no value was read.
+SourcedText model_fact(const Launch& launch, facts::ModelFiles& models, bool by_option);
 // What the launch's model path means here.
 bool model_is_known(facts::ModelFiles& models, const std::string& path);
 

@@ -178,6 +178,19 @@ std::size_t CheckRun::ignored() const {
   return count;
 }
 
+SharedFacts shared_facts(const CheckRun& run) {
+  std::vector<const MachineFacts*> all;
+  for (const CheckedLaunch& launch : run.launches) {
+    if (launch.report && launch.report->machine) all.push_back(&*launch.report->machine);
+  }
+  return SharedFacts(all);
+}
+
+std::string own_words(const SharedFacts& shared, const Report& report) {
+  const std::string own = report.machine ? one_line(shared.own(*report.machine)) : "";
+  return own.empty() ? own : "; " + own;
+}
+
 std::vector<Item> items_of(const CheckedLaunch& launch) {
   std::vector<Item> out;
   add_items(launch, out);

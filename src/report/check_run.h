@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "preflight/report.h"
+#include "src/report/facts_text.h"
 
 namespace preflight::report {
 
@@ -101,6 +102,11 @@ bool something_unknown(const CheckedLaunch& launch);
 // The message with how sure it is, where that is not certain.
 std::string told(const Item& item);
 std::string told(const Diagnostic& finding);
+
+// What the launches that were checked are judged against.
+SharedFacts shared_facts(const CheckRun& run);
+// "; " and what of it is this launch's own, "" where nothing is.
+std::string own_words(const SharedFacts& shared, const Report& report);
 
 // In the order of the launches; what was ignored behind what was found.
 std::vector<Item> items_of(const CheckRun& run);

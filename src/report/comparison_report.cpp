@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
@@ -80,9 +81,25 @@ Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
 
 Json difference_json(const Difference& d, const std::string& before, const std::string& after) {
   return {{"before", before},
+// What a side is judged against, as text says it.
+std::optional<MachineFacts> told_facts(const Difference& d, std::optional<MachineFacts> facts) {
+  if (facts && d.between_releases) facts->release = {};
+  return facts;
+}
+
+// Facts of every side that has some, for as long as `sides` lives.
+SharedFacts shared_of(const std::vector<std::optional<MachineFacts>>& sides) {
+  std::vector<const MachineFacts*> known;
+  for (const auto& side : sides) {
+    if (side) known.push_back(&*side);
+  }
+  return SharedFacts(known);
+}
+
           {"after", after},
           {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
           {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
+          {"facts", {{"before", facts_json(d.facts_before)}, {"after", facts_json(d.facts_after)}}},
           {"fields", d.fields_compared ? pairs_json(d.fields) : Json(nullptr)},
           {"defaults", d.fields_compared ? pairs_json(d.defaults) : Json(nullptr)},
           {"findings_gone", findings_json(d.gone)},
@@ -155,16 +172,21 @@ std::string fleet_text(const FleetComparison& fleet, bool colour) {
   const std::vector<Difference::FieldPair> shared = shared_fields(fleet.launches);
   std::vector<std::pair<std::string, std::string>> entries;  // what is said, and of which launches
   std::map<std::string, std::size_t> defaults;               // and of how many launches
-  for (const ComparedLaunch& launch : fleet.launches) {
+  for (std::size_t i = 0; i < fleet.launches.size(); ++i) {
+    const ComparedLaunch& launch = fleet.launches[i];
+  std::vector<std::optional<MachineFacts>> facts;
+  for (const ComparedLaunch& launch : fleet.launches)
+    facts.push_back(launch.difference ? told_facts(*launch.difference, launch.difference->facts_after) : std::nullopt);
+  const SharedFacts shared_facts = shared_of(facts);
     const std::string said = fleet_entry(launch, shared, style);
     const auto known = std::ranges::find(entries, said, &std::pair<std::string, std::string>::first);
     std::string& titles = known == entries.end() ? entries.emplace_back(said, "").second : known->second;
-    titles += style.bold(printable(launch.title)) + "\n";
+    titles += style.bold(printable(launch.title)) + "\n" + own_text(shared_facts, facts[i], style);
     if (!launch.difference) continue;
     for (const auto& f : launch.difference->defaults)
       ++defaults[fmt::format("{} {} → {}", f.name, printable(f.before), printable(f.after))];
   }
-  std::string out;
+  std::string out = head_text(shared_facts.head(), style);
   for (const auto& [said, titles] : entries) out += titles + said;
   if (!shared.empty()) out += style.bold("Fields") + style.dim(" (the same in all of them)") + "\n";
   for (const auto& f : shared) out += fmt::format("  {} {} → {}\n", f.name, printable(f.before), printable(f.after));
@@ -198,8 +220,11 @@ std::string fleet_json(const FleetComparison& fleet) {
 
 std::string comparison_text(const Difference& d, const std::string& before, const std::string& after, bool colour) {
   const Style style(colour);
-  std::string out = fmt::format("{}  {}\n{}  {}\n", style.bold(before), printable(d.outcome_before), style.bold(after),
-                                printable(d.outcome_after));
+  const std::vector<std::optional<MachineFacts>> sides = {told_facts(d, d.facts_before), told_facts(d, d.facts_after)};
+  const SharedFacts shared = shared_of(sides);
+  std::string out = head_text(shared.head(), style);
+  out += fmt::format("{}  {}\n{}", style.bold(before), printable(d.outcome_before), own_text(shared, sides[0], style));
+  out += fmt::format("{}  {}\n{}", style.bold(after), printable(d.outcome_after), own_text(shared, sides[1], style));
   out += fields_list(d, until_of(d), style);
   out += findings_list("Findings that are gone", d.gone, style) + findings_list("New findings", d.added, style);
   return out + verdict_of(d, style) + ": " + counts_of(d) + "\n";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "preflight/diagnostic.h"
+#include "preflight/machine_facts.h"
 #include "preflight/read_launch.h"
 #include "src/report/check_run.h"
 
@@ -31,6 +32,9 @@ struct Difference {
   std::vector<Diagnostic> gone;     // findings of the first launch only
   std::vector<Diagnostic> added;    // of the second only
   [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
+  std::optional<MachineFacts> facts_before = {};
+  std::optional<MachineFacts> facts_after = {};
+  bool between_releases = false;  // which name the sides: the facts do not say them again
   // What an upgrade is not to bring.
   [[nodiscard]] bool fails() const { return worse || still_fails; }
 };

@@ -23,8 +23,8 @@ std::string word_of(const Examined& e, const Rule& rule, const Style& style) {
 
 }  // namespace
 
-std::string doctor_text(const std::vector<Examined>& examined, const Style& style) {
-  std::string out;
+std::string doctor_text(const std::vector<Examined>& examined, const MachineFacts& facts, const Style& style) {
+  std::string out = facts_head(facts, style);
   for (const Examined& e : examined) {
     const Rule& rule = *find_rule(e.rule);
     out += fmt::format("{}[{}]: {}\n", word_of(e, rule, style), e.rule, printable(e.message));

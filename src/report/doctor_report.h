@@ -19,7 +19,7 @@ struct Examined {
   std::string message;  // what was seen, what is wrong, or why nothing could be said
 };
 
-std::string doctor_text(const std::vector<Examined>& examined, const Style& style);
+std::string doctor_text(const std::vector<Examined>& examined, const MachineFacts& facts, const Style& style);
 std::string doctor_json(const std::vector<Examined>& examined, const MachineFacts& facts);
 
 }  // namespace preflight::report

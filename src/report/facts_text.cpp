@@ -1,6 +1,7 @@
 // Tested by tests/facts_command_test.cpp.
 #include "src/report/facts_text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "src/report/json_dump.h"
@@ -25,7 +27,7 @@ std::string short_name(std::string name) {
   for (const std::string_view mark : {"(R)", "(TM)", " Graphics"}) {
     for (std::size_t at = 0; (at = name.find(mark)) != std::string::npos;) name.erase(at, mark.size());
   }
-  return printable(name);
+  return name;
 }
 
 // What weakens a device's line: a part that was assumed, or where all of it is from.
@@ -42,6 +44,44 @@ std::string origin_text(const SourcedText& fact) {
   return fact.place.empty() ? origin : fmt::format("{}: {}", origin, printable(fact.place));
 }
 
+// Release, model and cards, each with where it is known from.
+std::vector<std::string> parts_of(const MachineFacts& f) {
+  std::vector<std::string> out;
+  if (!f.release.value.empty())
+    out.push_back(fmt::format("SGLang {} ({})", f.release.value, name_of(f.release.origin)));
+  if (!f.model.value.empty()) out.push_back(fmt::format("{} ({})", f.model.value, f.model.place));
+  if (f.on_processor) {
+    out.push_back(f.host_memory_mib ? fmt::format("a processor without AMX (assumed), host memory {} ({})",
+                                                  gib(*f.host_memory_mib), name_of(f.host_origin))
+                                    : "a processor without AMX (assumed), host memory not known");
+    return out;
+  }
+  out.push_back(fmt::format("{} x {} with {} ({})", f.device.count, short_name(f.device.name), gib(f.device.memory_mib),
+                            device_origin(f)));
+  return out;
+}
+
+bool is_in(const std::vector<std::string>& list, const std::string& one) {
+  return std::ranges::find(list, one) != list.end();
+}
+
+std::vector<std::string> in_both(std::vector<std::string> these, const std::vector<std::string>& those) {
+  std::erase_if(these, [&](const std::string& one) { return !is_in(those, one); });
+  return these;
+}
+
+std::vector<std::string> without(std::vector<std::string> these, const std::vector<std::string>& those) {
+  std::erase_if(these, [&](const std::string& one) { return is_in(those, one); });
+  return these;
+}
+
+std::vector<std::string> lines_of(const std::vector<std::string>& parts, const std::vector<std::string>& notes) {
+  std::vector<std::string> out;
+  if (!parts.empty()) out.push_back(fmt::format("{}", fmt::join(parts, ", ")));
+  out.insert(out.end(), notes.begin(), notes.end());
+  return out;
+}
+
 Json json_of(const SourcedText& fact) {
   return {{"value", fact.value.empty() ? Json(nullptr) : Json(fact.value)},
           {"origin", fact.value.empty() ? Json(nullptr) : Json(name_of(fact.origin))},
@@ -50,16 +90,43 @@ Json json_of(const SourcedText& fact) {
 
 }  // namespace
 
+SharedFacts::SharedFacts(const std::vector<const MachineFacts*>& launches) {
+  bool first = true;
+  for (const MachineFacts* facts : launches) {
+    if (first) {
+      parts_ = parts_of(*facts);
+      notes_ = facts->notes;
+    } else {
+      parts_ = in_both(parts_, parts_of(*facts));
+      notes_ = in_both(notes_, facts->notes);
+    }
+    first = false;
+  }
+}
+
+std::vector<std::string> SharedFacts::head() const { return lines_of(parts_, notes_); }
+
+std::vector<std::string> SharedFacts::own(const MachineFacts& launch) const {
+  return lines_of(without(parts_of(launch), parts_), without(launch.notes, notes_));
+}
+
+std::string one_line(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "; ")); }
+
+std::string head_text(const std::vector<std::string>& lines, const Style& style) {
+  std::string out;
+  for (const std::string& line : lines) out += style.dim((out.empty() ? "" : "  ") + printable(line)) + "\n";
+  return out.empty() ? out : out + "\n";
+}
+
+std::string own_text(const SharedFacts& shared, const std::optional<MachineFacts>& launch, const Style& style) {
+  std::string out;
+  if (!launch) return out;
+  for (const std::string& line : shared.own(*launch)) out += "  " + style.dim(printable(line)) + "\n";
+  return out;
+}
+
 std::string facts_head(const std::optional<MachineFacts>& facts, const Style& style) {
-  if (!facts) return "";
-  const MachineFacts& f = *facts;
-  std::string out = fmt::format("SGLang {} ({})", f.release.value, name_of(f.release.origin));
-  if (!f.model.value.empty()) out += fmt::format(", {} ({})", printable(f.model.value), printable(f.model.place));
-  out += fmt::format(", {} x {} with {} ({})", f.device.count, short_name(f.device.name), gib(f.device.memory_mib),
-                     device_origin(f));
-  out = style.dim(out) + "\n";
-  for (const std::string& note : f.notes) out += style.dim("  " + printable(note)) + "\n";
-  return out + "\n";
+  return facts ? head_text(SharedFacts({&*facts}).head(), style) : "";
 }
 
 std::string facts_text(const MachineFacts& f, const Style& style) {
@@ -69,7 +136,7 @@ std::string facts_text(const MachineFacts& f, const Style& style) {
   };
   line("release", "SGLang " + f.release.value, origin_text(f.release));
   if (!f.model.value.empty()) line("model", printable(f.model.value), origin_text(f.model));
-  line("card", short_name(f.device.name), std::string(name_of(f.device_origin)));
+  line("card", printable(short_name(f.device.name)), std::string(name_of(f.device_origin)));
   line("memory", fmt::format("{} MiB each ({})", f.device.memory_mib, gib(f.device.memory_mib)),
        std::string(name_of(f.memory_origin)));
   line("cards", std::to_string(f.device.count), std::string(name_of(f.count_origin)));
@@ -116,6 +183,10 @@ nlohmann::ordered_json facts_json(const MachineFacts& f) {
               {"environment", json_of(f.environment)},
               {"notes", f.notes}};
   return out;
+}
+
+nlohmann::ordered_json facts_json(const std::optional<MachineFacts>& facts) {
+  return facts ? facts_json(*facts) : Json(nullptr);
 }
 
 std::string facts_document(const MachineFacts& f) { return json_dump(facts_json(f)) + "\n"; }

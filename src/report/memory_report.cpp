@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/launch/launch_view.h"
+#include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/printable.h"
@@ -131,7 +132,7 @@ Json rows_json(const std::vector<MemoryRow>& rows) {
 
 std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style) {
   const MemorySheet& s = report.sheet;
-  std::string out;
+  std::string out = facts_head(report.machine, style);
   for (const Diagnostic& d : report.errors) {
     out += style.red("fails whatever the memory: ") +
            fmt::format("{} {}; check tells more\n", d.rule, printable(d.message));
@@ -199,12 +200,14 @@ std::string memory_text(const MemoryReport& report, const Launch& launch, const 
   return out;
 }
 
-std::string no_memory_json(const std::string& why) {
-  return json_dump(Json{{"format_version", kJsonFormatVersion}, {"sheet", nullptr}, {"why", why}}) + "\n";
+std::string no_memory_json(const std::string& why, const std::optional<MachineFacts>& machine) {
+  const Json out = {
+      {"format_version", kJsonFormatVersion}, {"facts", facts_json(machine)}, {"sheet", nullptr}, {"why", why}};
+  return json_dump(out) + "\n";
 }
 
 std::string memory_json(const MemoryReport& report) {
-  Json out = {{"format_version", kJsonFormatVersion}};
+  Json out = {{"format_version", kJsonFormatVersion}, {"facts", facts_json(report.machine)}};
   out.update(sheet_json(report.sheet));
   out["other_errors"] = findings_json(report.errors);
   out["changes_that_fit"] = rows_json(report.changes);

@@ -1,11 +1,13 @@
 // The memory sheet of one launch with what the command compares it to, and how it is told.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "preflight/diagnostic.h"
 #include "preflight/launch.h"
+#include "preflight/machine_facts.h"
 #include "src/plan/memory_sheet.h"
 #include "src/report/style.h"
 
@@ -17,6 +19,7 @@ struct MemoryRow {
 };
 
 struct MemoryReport {
+  std::optional<MachineFacts> machine;
   plan::MemorySheet sheet;
   std::vector<Diagnostic> errors;  // of rules, beside those about memory: it does not start whatever fits
   std::vector<MemoryRow> changes;  // single changes after which it fits, none with an error of its own
@@ -26,6 +29,6 @@ struct MemoryReport {
 std::string memory_text(const MemoryReport& report, const Launch& launch, const Style& style);
 std::string memory_json(const MemoryReport& report);
 // In place of a sheet: why there is none.
-std::string no_memory_json(const std::string& why);
+std::string no_memory_json(const std::string& why, const std::optional<MachineFacts>& machine);
 
 }  // namespace preflight::report

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/printable.h"
@@ -36,6 +37,14 @@ std::string last_line(const NodesReport& report, const Style& style) {
          fmt::format(": {} node{}, SGLang {}\n", count, count == 1 ? "" : "s", report.release);
 }
 
+SharedFacts facts_of(const NodesReport& report) {
+  std::vector<const MachineFacts*> all;
+  for (const NodeReport& node : report.nodes) {
+    if (node.machine) all.push_back(&*node.machine);
+  }
+  return SharedFacts(all);
+}
+
 }  // namespace
 
 bool NodesReport::good() const {
@@ -45,12 +54,14 @@ bool NodesReport::good() const {
 
 std::string nodes_text(const NodesReport& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out;
+  const SharedFacts shared = facts_of(report);
+  std::string out = head_text(shared.head(), style);
   for (const Diagnostic& d : report.together) out += finding_text(d, {}, options) + "\n";
   for (const NodeReport& node : report.nodes) {
     out += fmt::format("{}: {}, node rank {}\n", style.bold(printable(node.name)),
                        node.accepted ? style.green("accepted") : style.red("refused"),
                        node.rank ? std::to_string(*node.rank) : "not read");
+    out += own_text(shared, node.machine, style);
     for (const Diagnostic& d : node.findings) {
       // The same fault on every node is told once.
       if (&node != &report.nodes.front() && has(report.nodes.front().findings, d)) continue;
@@ -66,6 +77,7 @@ std::string nodes_json(const NodesReport& report) {
     nodes.push_back({{"node", node.name},
                      {"accepted", node.accepted},
                      {"node_rank", node.rank.value_or(0)},
+                     {"facts", facts_json(node.machine)},
                      {"findings", findings_json(node.findings)}});
   }
   const Json out = {{"format_version", kJsonFormatVersion},

@@ -17,6 +17,7 @@ struct NodeReport {
   std::optional<std::int64_t> rank;  // none: its arguments were not read
   std::vector<Diagnostic> findings;
   ArgumentSource source;
+  std::optional<MachineFacts> machine = {};
 };
 
 struct NodesReport {

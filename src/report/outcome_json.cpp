@@ -5,6 +5,8 @@
 
 #include "src/python/integer.h"
 #include "src/base/replaced.h"
+#include "src/report/facts_text.h"
+#include "src/report/json_dump.h"
 
 namespace preflight::report {
 namespace {
@@ -227,14 +229,18 @@ void append_remarks(Writer& w, const OutcomeRemarks& remarks) {
     w.out.raw(",\"unknown_model\":");
     w.text(remarks.unknown_model);
   }
-  if (remarks.notes.empty()) return;
-  w.out.raw(",\"notes\":[");
-  Writer::Separator comma(w.out);
-  for (const std::string& note : remarks.notes) {
-    comma.next();
-    w.text(note);
+  if (!remarks.notes.empty()) {
+    w.out.raw(",\"notes\":[");
+    Writer::Separator comma(w.out);
+    for (const std::string& note : remarks.notes) {
+      comma.next();
+      w.text(note);
+    }
+    w.out.raw(']');
   }
-  w.out.raw(']');
+  if (!remarks.machine) return;
+  w.out.raw(",\"facts\":");
+  w.out.raw(json_dump(facts_json(*remarks.machine), -1));
 }
 
 void append_outcome(JsonText& out, const Launch& launch, const Value& id, const PathNames& names,

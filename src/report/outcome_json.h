@@ -1,11 +1,13 @@
 // A launch's outcome as one JSON line, in the format of recorded outcomes (see docs/outcomes.md).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "preflight/launch.h"
+#include "preflight/machine_facts.h"
 #include "src/base/replaced.h"
 #include "src/report/json_text.h"
 
@@ -15,6 +17,7 @@ namespace preflight::report {
 struct OutcomeRemarks {
   std::string unknown_model;       // nobody knows it: values that depend on it are not resolved
   std::vector<std::string> notes;  // "IN003: …"
+  std::optional<MachineFacts> machine = {};
 };
 
 // `id` first; fields as the recorder writes them: outcome, stage, kind+flag or exception+function, message, warnings,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/report/display_width.h"
+#include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/printable.h"
@@ -123,7 +124,7 @@ std::string title_of(const DrawnPages& d) {
 
 std::string pages_text(const PagesReport& report, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out = table_text(report, options, style);
+  std::string out = facts_head(report.machine, style) + table_text(report, options, style);
   if (!report.best) {
     out += style.red("none of these works") + ": see `check` for the launch as it is\n\n";
   } else {
@@ -150,7 +151,7 @@ std::string pages_json(const PagesReport& report) {
                     {"padded_columns", r.padded},
                     {"kernel", r.kernel}});
   }
-  Json out = {{"format_version", kJsonFormatVersion}, {"rows", std::move(list)}};
+  Json out = {{"format_version", kJsonFormatVersion}, {"facts", facts_json(report.machine)}, {"rows", std::move(list)}};
   out["recommended"] = nullptr;
   if (report.best) {
     const PageRow& best = report.rows[*report.best];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "preflight/diagnostic.h"
+#include "preflight/machine_facts.h"
 #include "src/report/page_picture.h"
 #include "src/report/report_text.h"
 
@@ -52,6 +53,7 @@ struct DrawnPages {
 };
 
 struct PagesReport {
+  std::optional<MachineFacts> machine = {};
   std::vector<PageRow> rows;
   std::optional<std::size_t> best;  // of the rows; none where none works
   std::string reason;               // why it is the best

@@ -293,7 +293,7 @@ Json report_object(const Report& report, int exit_status) {
   Json out = {{"format_version", kJsonFormatVersion},
               {"tool", {{"name", "xpu-preflight"}, {"version", PREFLIGHT_VERSION}}},
               {"sglang_version", report.launch.release().text()},
-              {"facts", report.machine ? facts_json(*report.machine) : Json(nullptr)},
+              {"facts", facts_json(report.machine)},
               {"verdict", report.verdict_word()},
               {"doubt", report.doubt()},
               {"exit_status", exit_status},
@@ -343,6 +343,7 @@ std::string error_report(std::string_view message, int exit_status) {
 
 std::string batch_line(const Report& report, const Value& id) {
   Json out = {{"id", json_of(id)}, {"verdict", report.verdict_word()}, {"outcome", outcome_word(report.launch)}};
+  out["facts"] = facts_json(report.machine);
   out["findings"] = findings_of(report);
   if (!report.ignored.empty()) out["ignored"] = ignored_json(report.ignored);
   if (report.fixes.attempts > 0) {

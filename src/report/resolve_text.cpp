@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/report/facts_text.h"
 #include "src/report/printable.h"
 #include "src/report/report_text.h"
 
@@ -44,9 +45,10 @@ std::string lines_text(const Launch& launch, std::span<const Diagnostic> notes, 
 
 }  // namespace
 
-std::string resolve_text(const Launch& launch, std::span<const Diagnostic> notes, std::string_view left_open, bool all,
-                         const Style& style) {
-  std::string out = launch.resolved.empty() ? "" : values_text(launch, all, style);
+std::string resolve_text(const Launch& launch, const std::optional<MachineFacts>& machine,
+                         std::span<const Diagnostic> notes, std::string_view left_open, bool all, const Style& style) {
+  std::string out = facts_head(machine, style);
+  if (!launch.resolved.empty()) out += values_text(launch, all, style);
   out += lines_text(launch, notes, style);
   if (!left_open.empty()) out += fmt::format("\n{} {}.\n", style.yellow("incomplete:"), printable(left_open));
   if (launch.usage) {

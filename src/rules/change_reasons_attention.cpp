@@ -70,7 +70,7 @@ constexpr ChangeReason kReasons[] = {
      }},
     {{kFallback, kHandler},
      Field::attention_backend,
-     "intel_amx needs a processor with AMX, which is not assumed here.",
+     "intel_amx needs a processor with AMX; one without it is assumed here.",
      [](const FieldChange& c) { return is_text(c.before, "intel_amx") && is_text(c.now, "torch_native"); }},
     {{"attention_backend_fa3_fp8_fallback", kHandler},
      Field::attention_backend,

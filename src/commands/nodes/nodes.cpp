@@ -47,6 +47,7 @@ report::NodeReport report_of(const Node& node, const PreparedLaunch& prepared, c
   std::erase_if(out.findings, [](const Diagnostic& d) { return d.severity < Severity::kWarning; });
   try_remedies(prepared, rules, out.findings, tries);
   out.source = prepared.source;
+  out.machine = prepared.machine;
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/report/facts_text.h"
 #include "src/report/finding_json.h"
 #include "src/report/json_dump.h"
 #include "src/report/launches_report.h"
@@ -27,7 +28,7 @@ std::string unchecked_text(const CheckedLaunch& launch, const Style& style) {
   return out;
 }
 
-std::string checked_text(const CheckedLaunch& launch, const TextOptions& options) {
+std::string checked_text(const CheckedLaunch& launch, const SharedFacts& shared, const TextOptions& options) {
   const Style style(options.colour);
   const Report& report = *launch.report;
   const bool good = is_good(report);
@@ -35,7 +36,8 @@ std::string checked_text(const CheckedLaunch& launch, const TextOptions& options
   std::string out;
   if (!options.quiet || !good) {
     out = style.bold(printable(launch.title)) + ": " + (good ? style.green(word) : style.red(word)) +
-          fmt::format(" (SGLang {}): {}\n", report.launch.release().text(), counts_of_findings(report));
+          fmt::format(" (SGLang {}): {}\n", report.launch.release().text(), counts_of_findings(report)) +
+          own_text(shared, report.machine, style);
     if (launch.read && !launch.read->defaults.empty()) out += "  " + defaults_text(*launch.read) + "\n";
   }
   const Severity least = options.details ? Severity::kInfo : least_told(report, Severity::kWarning);
@@ -86,13 +88,14 @@ std::string ignore_notes_text(const CheckRun& run) {
 
 std::string run_text(const CheckRun& run, const TextOptions& options) {
   const Style style(options.colour);
-  std::string out;
+  const SharedFacts shared = shared_facts(run);
+  std::string out = options.quiet ? "" : head_text(shared.head(), style);
   for (const SkippedFile& file : run.skipped) {
     if (options.quiet && !file.counts()) continue;
     out += fmt::format("{}: {}: {}\n", style.bold(printable(file.file)), file.word(), printable(file.why));
   }
   for (const CheckedLaunch& launch : run.launches) {
-    out += launch.report ? checked_text(launch, options) : unchecked_text(launch, style);
+    out += launch.report ? checked_text(launch, shared, options) : unchecked_text(launch, style);
   }
   out += groups_text(run, options) + ignore_notes_text(run);
   return options.quiet ? out : out + counts_line(run);

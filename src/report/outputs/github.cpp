@@ -41,9 +41,14 @@ std::string github_text(const CheckRun& run) {
     out += fmt::format("::notice title=ignored::{}\n", command_data(note.place + ": " + note.text));
   }
   // A line that begins so is a command wherever it stands: these are none.
+  const SharedFacts shared = shared_facts(run);
+  if (const std::string head = one_line(shared.head()); !head.empty())
+    out += "xpu-preflight: " + command_data(head) + "\n";
   for (const CheckedLaunch& launch : run.launches) {
     if (!launch.report) continue;
-    out += "xpu-preflight: " + command_data(launch.title + ": " + counts_text(*launch.report)) + "\n";
+    const Report& report = *launch.report;
+    out +=
+        "xpu-preflight: " + command_data(launch.title + ": " + counts_text(report) + own_words(shared, report)) + "\n";
   }
   return out + "xpu-preflight: " + command_data(run_summary(run)) + "\n";
 }

@@ -156,7 +156,7 @@ std::string picture_html(const Launch& launch, const Plan& plan) {
   return "<h3>Page table</h3>\n<figure>" + page_picture_svg(picture, title) + "</figure>\n";
 }
 
-std::string launch_html(const CheckedLaunch& launch) {
+std::string launch_html(const CheckedLaunch& launch, const SharedFacts& shared) {
   std::string out = fmt::format("<section>\n<h2>{}</h2>\n", markup_text(launch.title));
   if (!launch.report) {
     out += "<p class=\"bad\">not checked</p>\n";
@@ -164,9 +164,9 @@ std::string launch_html(const CheckedLaunch& launch) {
     return out + "</section>\n";
   }
   const Report& report = *launch.report;
-  out +=
-      fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}</p>\n", is_good(report) ? "good" : "bad",
-                  markup_text(counts_text(report)), report.launch.release().text(), markup_text(kernel_words(report)));
+  out += fmt::format("<p class=\"{}\">{}</p>\n<p>SGLang {}; {}{}</p>\n", is_good(report) ? "good" : "bad",
+                     markup_text(counts_text(report)), report.launch.release().text(),
+                     markup_text(kernel_words(report)), markup_text(own_words(shared, report)));
   std::string notes;
   for (const Diagnostic& f : report.findings) {
     (f.severity == Severity::kInfo ? notes : out) += finding_html(f, report.source, "");
@@ -195,7 +195,9 @@ std::string html_report(const CheckRun& run) {
                          ? "nothing that fails was found, and not everything is well or known"
                          : "nothing that fails was found";
   out += fmt::format("<h1>xpu-preflight: {}</h1>\n<p>{}</p>\n", head, markup_text(run_summary(run)));
-  for (const CheckedLaunch& launch : run.launches) out += launch_html(launch);
+  const SharedFacts shared = shared_facts(run);
+  out += labelled("judged against", one_line(shared.head()));
+  for (const CheckedLaunch& launch : run.launches) out += launch_html(launch, shared);
   for (const CheckedGroup& group : run.groups) {
     out +=
         fmt::format("<section>\n<h2>{}{}</h2>\n", group.launches.empty() ? "" : "Together: ", markup_text(group.what));

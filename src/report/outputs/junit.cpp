@@ -87,8 +87,10 @@ Suite suite_of(const CheckedLaunch& launch) {
   }
   if (!launch.report) return suite;
   if (!failed) add_verdict(suite, *launch.report, launch.title);
-  const std::array<std::pair<std::string_view, std::string>, 3> words{
-      {{"verdict", std::string(launch.report->verdict_word())},
+  const auto& machine = launch.report->machine;
+  const std::array<std::pair<std::string_view, std::string>, 4> words{
+      {{"facts", machine ? one_line(SharedFacts({&*machine}).head()) : ""},
+       {"verdict", std::string(launch.report->verdict_word())},
        {"counts", counts_of_findings(*launch.report)},
        {"doubt", launch.report->doubt()}}};
   for (const auto& [name, value] : words) {

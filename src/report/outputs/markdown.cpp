@@ -38,13 +38,15 @@ std::string ignored_list(const std::vector<Item>& items) {
 
 std::string markdown_report(const CheckRun& run) {
   std::string out = "## xpu-preflight\n\n";
+  const SharedFacts shared = shared_facts(run);
+  if (const std::string head = one_line(shared.head()); !head.empty()) out += markdown_text(head) + "\n\n";
   const std::vector<Item> items = items_of(run);
   out += table(items);
   for (const CheckedLaunch& launch : run.launches) {
     if (!launch.report) continue;
-    out += fmt::format("- {}: {} (SGLang {}); {}\n", markdown_code(launch.title),
+    out += fmt::format("- {}: {} (SGLang {}); {}{}\n", markdown_code(launch.title),
                        markdown_text(counts_text(*launch.report)), launch.report->launch.release().text(),
-                       markdown_text(kernel_words(*launch.report)));
+                       markdown_text(kernel_words(*launch.report)), markdown_text(own_words(shared, *launch.report)));
   }
   out += "\n" + ignored_list(items);
   for (const IgnoreNote& note : run.ignore_notes) {

@@ -57,6 +57,7 @@ Json launches_json(const CheckRun& run) {
   for (const CheckedLaunch& launch : run.launches) {
     Json one = {{"launch", launch.title}, {"exitStatus", launch.exit_status}};
     one["verdict"] = launch.report ? std::string(launch.report->verdict_word()) : std::string(kNotChecked);
+    if (launch.report) one["facts"] = facts_json(launch.report->machine);
     if (launch.report) one["counts"] = counts_of_findings(*launch.report);
     if (launch.report && !launch.report->doubt().empty()) one["doubt"] = launch.report->doubt();
     out.push_back(std::move(one));

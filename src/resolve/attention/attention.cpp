@@ -86,8 +86,8 @@ void shrink_memory_for_aiter(Resolution& r) {
 void fall_back_where_the_device_lacks_units(Resolution& r) {
   const bool passes = r.since(v0_5(15));
   const std::string_view step = passes ? "_attention_backend_platform_fallbacks" : kSource;
-  if (attention_is(r, "intel_amx") && r.is(Field::device, "cpu")) {  // no AMX is assumed
-    r.warn(step, "this processor has no AMX, so attention runs on torch_native");
+  if (attention_is(r, "intel_amx") && r.is(Field::device, "cpu")) {
+    r.warn(step, "attention runs on torch_native: a processor without AMX is assumed, with AMX intel_amx stays");
     r.change(step, Field::attention_backend, "torch_native");
   } else if (attention_is(r, "intel_xpu") && r.is(Field::device, "xpu") && !r.device().has_fp64) {
     r.warn(step, "this GPU has no XMX that intel_xpu could use, so attention runs on triton");
