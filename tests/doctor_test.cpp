@@ -54,7 +54,11 @@ TEST(Doctor, ACardAndItsNodeAreThereOrNot) {
   EXPECT_FALSE(examined(root, "HO002").second);
   const TemporaryDirectory closed;
   add_card(closed, false);  // in sysfs, and not in the container's /dev
-  EXPECT_TRUE(examined(closed, "HO002").second);
+  EXPECT_THAT(examined(closed, "HO002").first, ::testing::HasSubstr("not known"));  // the tree has no /dev
+  EXPECT_THAT(run_tool({"facts", "--sysroot", closed.path()}).out,
+              ::testing::Not(::testing::HasSubstr("may not open")));
+  closed.file("dev/dri/by-path/x", "");
+  EXPECT_THAT(examined(closed, "HO002").first, ::testing::HasSubstr("no render node"));
 }
 
 // `check --host` tells the same as findings; what cannot be seen is not checked.
@@ -188,13 +192,17 @@ TEST(Doctor, NumaNodesAreThereAndNumactlIsInstalled) {
   root.file("sys/devices/system/node/node1/cpulist", "4-7");
   root.file("sys/devices/system/node/online", "0-1");
   EXPECT_TRUE(on({"0", "2"}).second);
-  EXPECT_THAT(on({"0", "2"}).first, ::testing::HasSubstr("names node 2; this host has 0, 1"));
+  root.file("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:       65536000 kB\nNode 0 MemFree: 1 kB\n");
+  EXPECT_THAT(on({"0", "2"}).first, ::testing::HasSubstr("names node 2; this host has 0 (62.5 GiB), 1"));
   EXPECT_THAT(on({"1"}).first, ::testing::HasSubstr("not known"));
   root.file("usr/bin/env", "");
   EXPECT_TRUE(on({"0", "1"}).second);
   root.file("usr/bin/numactl", "");
   EXPECT_FALSE(on({"0", "1"}).second);
   EXPECT_EQ(examined(root, "HO021").first, "");
+  EXPECT_EQ(examined(root, "HO021", {"--model-path", "Qwen/Qwen3-0.6B"}).first, "nodes 0 (62.5 GiB), 1");
+  root.file("sys/devices/system/node/node1/meminfo", "Node 1 MemTotal:       0 kB\n");
+  EXPECT_EQ(on({"0", "1"}), (std::pair<std::string, bool>{"--numa-node names node 1, which has no memory", true}));
 }
 
 // Two cards on two nodes: what the variables leave counts from 0 again.

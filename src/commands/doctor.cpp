@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,19 +83,19 @@ Examined cards(const facts::Machine& machine, const Environment& variables, cons
   return lacking.empty() ? fine("HO001", usable) : wrong("HO001", usable + ": " + lacking);
 }
 
-Examined permission(const facts::Machine& machine, const std::string& other) {
+Examined permission(const facts::Machine& machine, const std::string& other, const std::string& elsewhere) {
   if (!other.empty()) return fine("HO002", fmt::format("the launch runs on {} and opens no render node", other));
   std::string closed;
   std::size_t open = 0;
+  bool untold = false;
   for (const facts::Card& card : machine.cards) {
     if (card.render_node.empty()) continue;
-    if (card.may_open) {
-      ++open;
-    } else {
-      closed += (closed.empty() ? "" : ", ") + card.render_node;
-    }
+    untold = untold || !card.may_open;
+    if (card.may_open.value_or(false)) ++open;
+    if (!card.may_open.value_or(true)) closed += (closed.empty() ? "" : ", ") + card.render_node;
   }
   if (!closed.empty()) return wrong("HO002", "this user may not open " + closed);
+  if (untold) return not_checked("HO002", "whether this user may open /dev/dri is not known" + elsewhere);
   if (open == 0) return not_checked("HO002", "there is no render node to open");
   return fine("HO002", fmt::format("{} may be opened", open));
 }
@@ -174,20 +175,35 @@ Examined runtime(const std::string& path, const std::string& sysroot, const std:
                                     first.directory, first.release, own->version));
 }
 
-// --numa-node, which SGLang hands to numactl.
+// "0 (62.5 GiB), 1 (62.5 GiB)".
+std::string nodes_text(const std::map<std::int64_t, std::optional<std::uint64_t>>& nodes) {
+  std::string out;
+  for (const auto& [node, memory] : nodes) {
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", node);
+    if (memory) out += fmt::format(" ({:.1f} GiB)", static_cast<double>(*memory) / kGib);
+  }
+  return out;
+}
+
+// --numa-node, which SGLang hands to numactl; without it what a rank has when it is bound.
 std::optional<Examined> numa(const facts::HostState& host, const Launch& launch, const std::string& elsewhere) {
   if (launch.args.raw.empty()) return std::nullopt;
   const Value& given = launch.args[Field::numa_node];
-  if (!given.is_list() || given.as_list().empty()) return std::nullopt;
+  const std::string nodes = nodes_text(host.numa_nodes);
+  if (!given.is_list() || given.as_list().empty())
+    return host.numa_nodes.size() < 2 ? std::nullopt : std::optional(fine("HO021", "nodes " + nodes));
   if (host.numa_nodes.empty()) return not_checked("HO021", "which NUMA nodes there are is not known" + elsewhere);
   for (const Value& node : given.as_list()) {
-    if (!node.is_int() || host.numa_nodes.contains(node.as_int())) continue;
-    return wrong("HO021", fmt::format("--numa-node names node {}; this host has {}", node.as_int(),
-                                      fmt::join(host.numa_nodes, ", ")));
+    if (!node.is_int()) continue;
+    const auto known = host.numa_nodes.find(node.as_int());
+    if (known == host.numa_nodes.end())
+      return wrong("HO021", fmt::format("--numa-node names node {}; this host has {}", node.as_int(), nodes));
+    if (known->second == std::uint64_t{0})
+      return wrong("HO021", fmt::format("--numa-node names node {}, which has no memory", node.as_int()));
   }
   if (!host.has_numactl) return not_checked("HO021", "whether numactl is installed is not known" + elsewhere);
   if (!*host.has_numactl) return wrong("HO021", "--numa-node needs numactl, which is not installed");
-  return fine("HO021", fmt::format("nodes {}", fmt::join(host.numa_nodes, ", ")));
+  return fine("HO021", "nodes " + nodes);
 }
 
 // Ranks that --numa-node binds to another node than their card's.
@@ -270,7 +286,7 @@ std::vector<Examined> examine(const LaunchInput& input, const PreparedLaunch* pr
   const facts::Machine machine = input.machine.cards.cards.empty() ? facts::read_cards(sysroot) : input.machine.cards;
   const std::string elsewhere = sysroot == "/" ? "" : fmt::format(": {} does not hold it", sysroot);
   std::vector<Examined> out = {cards(machine, input.machine.variables, prepared),
-                               permission(machine, other_device(launch)), open_files(host, elsewhere),
+                               permission(machine, other_device(launch), elsewhere), open_files(host, elsewhere),
                                port(host, number, elsewhere)};
   if (prepared != nullptr) {
     out.push_back(shared_memory(host, launch, elsewhere));
@@ -316,7 +332,7 @@ std::vector<Diagnostic> told_of_machine(const LaunchInput& input, const Prepared
   std::error_code ignored;  // a tree of sysfs alone has no nodes to open
   const bool nodes = std::filesystem::is_directory(input.machine.given.sysroot + "/dev/dri", ignored);
   if (nodes && prepared.machine->device_origin == Origin::kSystem && !contained)
-    examined.push_back(permission(input.machine.cards, ""));
+    examined.push_back(permission(input.machine.cards, "", ""));
   for (std::string& fault : facts::package_faults(prepared.machine->packages))
     examined.push_back(wrong("HO007", std::move(fault)));
   for (Examined& one : examined) {

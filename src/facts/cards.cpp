@@ -129,7 +129,7 @@ std::optional<Card> read_card(const fs::path& root, const fs::path& directory) {
     const bool told = root == "/" || fs::is_directory(root / "dev/dri", error);
     const bool absent = told && access(node.c_str(), F_OK) != 0 && errno == ENOENT;
     if (!absent) card.render_node = renders.front();
-    card.may_open = !absent && access(node.c_str(), R_OK | W_OK) == 0;
+    if (told) card.may_open = !absent && access(node.c_str(), R_OK | W_OK) == 0;
   }
   // A processor's own graphics sits at 00:02.0, whatever its id.
   if (profile == nullptr) card.integrated = card.address.ends_with(":00:02.0") && !card.driver_mib;
@@ -371,7 +371,7 @@ Machine read_cards(const fs::path& sysroot) {
       const auto nodes = names_in(drm / name / "device/drm", "renderD");
       const std::string lacks = nodes.empty() ? "has no render node" : "has no /dev/dri/" + nodes.front() + " here";
       out.notes.push_back(fmt::format("{}: {} {}, and does not count", card->node, shown, lacks));
-    } else if (!card->may_open) {
+    } else if (!card->may_open.value_or(true)) {
       out.notes.push_back(
           fmt::format("{}: this user may not open /dev/dri/{} (group render)", card->node, card->render_node));
     }

@@ -28,7 +28,7 @@ struct Card {
   std::optional<std::int64_t> driver_mib;   // of one tile, where the driver tells it
   std::optional<DeviceFacts> profile = {};  // what torch reports of this card
   std::string render_node = {};             // "renderD128"
-  bool may_open = false;                    // this user may open the render node
+  std::optional<bool> may_open = {};        // whether this user may open the render node; nullopt: not known
   int numa_node = -1;                       // that its slot hangs on; -1: the kernel tells none
 };
 

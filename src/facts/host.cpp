@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include <system_error>
 
 #include "src/base/read_text.h"
+#include "src/facts/host_memory.h"
 #include "src/facts/packages.h"
 
 namespace preflight::facts {
@@ -43,8 +45,8 @@ fs::path existing(fs::path path) {
 }  // namespace
 
 // /sys/devices/system/node/node0
-static std::set<std::int64_t> nodes_of(const fs::path& sysroot) {
-  std::set<std::int64_t> out;
+static std::map<std::int64_t, std::optional<std::uint64_t>> nodes_of(const fs::path& sysroot) {
+  std::map<std::int64_t, std::optional<std::uint64_t>> out;
   std::error_code error;
   for (fs::directory_iterator it(sysroot / "sys/devices/system/node", error), end; !error && it != end;
        it.increment(error)) {
@@ -52,7 +54,8 @@ static std::set<std::int64_t> nodes_of(const fs::path& sysroot) {
     std::int64_t number = 0;
     if (!name.starts_with("node")) continue;
     const auto [stop, bad] = std::from_chars(name.data() + 4, name.data() + name.size(), number);
-    if (bad == std::errc{} && stop == name.data() + name.size()) out.insert(number);
+    if (bad == std::errc{} && stop == name.data() + name.size())
+      out.emplace(number, memory_total_bytes(it->path() / "meminfo"));
   }
   return out;
 }

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace preflight::facts {
@@ -20,7 +20,8 @@ struct HostState {
   std::optional<bool> port_taken;                    // nullopt: not known
   std::optional<std::uint64_t> free_disk_bytes;      // where the model would be downloaded to
   std::string disk;                                  // that place
-  std::set<std::int64_t> numa_nodes;                 // empty: not known
+  // Their memory in bytes, nullopt where the kernel does not tell it. Empty: which there are is not known.
+  std::map<std::int64_t, std::optional<std::uint64_t>> numa_nodes;
   std::optional<bool> has_numactl;                   // nullopt: not known
   std::optional<std::uint64_t> locked_memory_bytes;  // the soft limit; UINT64_MAX: none
   std::optional<std::uint64_t> capabilities;         // of this process, a bit each (capabilities(7))

@@ -13,16 +13,7 @@
 namespace preflight::facts {
 namespace {
 
-// /proc/meminfo, or a node's meminfo, where "Node 0" stands before each name.
-std::uint64_t total_bytes(const std::filesystem::path& meminfo) {
-  std::istringstream file(system_text(meminfo));
-  std::string word;
-  while (file >> word) {
-    std::uint64_t kib = 0;
-    if (word == "MemTotal:" && file >> kib) return kib * 1024;
-  }
-  return 0;
-}
+std::uint64_t total_bytes(const std::filesystem::path& meminfo) { return memory_total_bytes(meminfo).value_or(0); }
 
 // "max", or no such file: no limit.
 std::uint64_t container_limit(const std::filesystem::path& root) {
@@ -68,6 +59,16 @@ std::int64_t as_counted_by(Release release, const NodeMemory& node) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> memory_total_bytes(const std::filesystem::path& meminfo) {
+  std::istringstream file(system_text(meminfo));
+  std::string word;
+  while (file >> word) {
+    std::uint64_t kib = 0;
+    if (word == "MemTotal:" && file >> kib) return kib * 1024;
+  }
+  return std::nullopt;
+}
 
 std::int64_t read_host_memory_mib(Release release, const std::filesystem::path& root) {
   return as_counted_by(release, read_nodes(root));

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "preflight/facts.h"
 #include "preflight/release.h"
 
 namespace preflight::facts {
+
+// MemTotal of /proc/meminfo, or of a node's meminfo, where "Node 0" stands before each name; nullopt: not told.
+std::optional<std::uint64_t> memory_total_bytes(const std::filesystem::path& meminfo);
 
 // MiB of one NUMA node, as SGLang counts it. Since 0.5.23 that is the machine's total, or the container's limit where
 // that is lower, shared evenly among the nodes; before, the smallest node's own figure. 0 where the system does not
