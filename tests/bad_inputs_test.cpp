@@ -69,6 +69,10 @@ TEST(BadInputs, NumbersThatNoModelHasAreNone) {
   }
   EXPECT_TRUE(absurd(R"({"vision_config": {"patch_size": 0}})"));
   EXPECT_TRUE(absurd(R"({"text_config": {"moe_layer_freq": 0}})"));
+  EXPECT_FALSE(absurd(R"({"num_experts": 0, "num_experts_per_tok": 0})"));  // a class of both kinds, without experts
+  EXPECT_FALSE(absurd(R"({"num_experts": 8, "num_experts_per_tok": 8})"));
+  EXPECT_TRUE(absurd(R"({"num_experts": 8, "num_experts_per_tok": 9})"));
+  EXPECT_TRUE(absurd(R"({"text_config": {"n_routed_experts": 8, "num_experts_per_tok": 0}})"));
 }
 
 // A quarter of the rows each, side by side; CI runs one of them under sanitizers, ./dev nightly all.

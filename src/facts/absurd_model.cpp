@@ -94,6 +94,32 @@ const Range* range_of(std::string_view key, const Value& value, bool of_text) {
   return ending != kByEnding.end() ? ending : nullptr;
 }
 
+// A number of things that are chosen from others of the same part: at least one of them, at most all.
+struct Choice {
+  std::string_view name;
+  std::string_view of;
+};
+constexpr std::array kChoices = {Choice{"num_experts_per_tok", "num_experts"},
+                                 Choice{"num_experts_per_tok", "n_routed_experts"},
+                                 Choice{"num_experts_per_tok", "num_local_experts"},
+                                 Choice{"num_experts_per_token", "num_experts"},
+                                 Choice{"top_k_experts", "num_experts"},
+                                 Choice{"moe_topk", "num_experts"},
+                                 Choice{"moe_k", "moe_num_experts"},
+                                 Choice{"topk_group", "n_group"}};
+
+std::optional<std::string> absurd_choice(const Value& part) {
+  for (const Choice& choice : kChoices) {
+    const Value* all = part.find(choice.of);
+    const Value* some = part.find(choice.name);
+    if (all == nullptr || some == nullptr || !all->is_int() || !some->is_int()) continue;
+    if (all->is_long_int() || some->is_long_int() || all->as_int() < 1) continue;
+    if (some->as_int() < 1 || some->as_int() > all->as_int())
+      return fmt::format("{} is {} beside {} {}: no model has that", choice.name, some->repr(), choice.of, all->repr());
+  }
+  return std::nullopt;
+}
+
 // The number itself of a list of them.
 const Value& culprit(const Value& value, const Range& range) {
   if (!value.is_list()) return value;
@@ -111,6 +137,7 @@ std::optional<std::string> absurd_in(const Value& part, bool of_text, bool quant
   if (part.as_dict().size() > limits::kModelSettings) {
     return fmt::format("{} settings in one object: no model has that", part.as_dict().size());
   }
+  if (auto why = absurd_choice(part)) return why;
   for (const auto& [key, value] : part.as_dict()) {
     if (value.is_dict()) {
       if (auto why = absurd_in(value, of_text && is_text_part(key), quantization || key == "quantization_config"))
