@@ -247,6 +247,28 @@ TEST(Gguf, TensorsThatTheFileDoesNotHoldEndTheLaunch) {
   EXPECT_EQ(refused(outcome_of(odd, v0_5(23))), "ValueError in _try_load_longcat_config");
 }
 
+// The loader fills what it finds by name and says nothing of the rest.
+TEST(Gguf, TensorsOfTheClassThatTheFileLacksAreTold) {
+  const testing::TemporaryDirectory root;
+  Writer file = Writer("qwen3").sizes().tensor("token_embd.weight").tensor("output_norm.weight");
+  for (int layer = 0; layer < 8; ++layer) {
+    for (const char* part :
+         {"attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight", "attn_output.weight",
+          "ffn_norm.weight", "attn_q_norm.weight", "attn_k_norm.weight", "ffn_gate.weight", "ffn_up.weight"}) {
+      file.tensor("blk." + std::to_string(layer) + "." + part);
+    }
+    if (layer < 7) file.tensor("blk." + std::to_string(layer) + ".ffn_down.weight");
+  }
+  const auto check = [&](const Writer& writer) {
+    return testing::run_tool({"check", "--no-kernel", "--", "--model-path", root.file("m.gguf", writer.file())}).out;
+  };
+  const std::string lacking = "1 of the 90 tensors of its class are not in it: blk.7.ffn_down.weight";
+  EXPECT_NE(check(file).find(lacking), std::string::npos) << check(file);
+  file.tensor("blk.7.ffn_down.weight");
+  EXPECT_EQ(check(file).find("MD006"), std::string::npos) << check(file);
+  EXPECT_EQ(check(Writer("gemma2").sizes()).find("MD006"), std::string::npos);  // whose tensors nobody knows here
+}
+
 // Its tensors' types decide, not the option that names the method, which SGLang sets by itself.
 TEST(Gguf, QuantisedTensorsHaveNoKernelOnXpu) {
   const testing::TemporaryDirectory root;

@@ -81,6 +81,27 @@ TEST(WeightFiles, AnIndexWithoutItsFilesIsANote) {
   EXPECT_NE(one.out.find("MD004"), std::string::npos) << one.out;
 }
 
+// The loader asks no shard for what the index puts there: another shard's tensor is found, one of none is not.
+TEST(WeightFiles, WhatTheIndexNamesAndNoFileHoldsIsTold) {
+  const TemporaryDirectory dir;
+  const auto unstored = [&](const std::string& map) {
+    dir.file("model.safetensors.index.json", R"({"weight_map": {)" + map + "}}");
+    return read_weight_files(dir.path())->unstored;
+  };
+  dir.file("m-1.safetensors", shard(kTwo, 16));
+  dir.file("m-2.safetensors", shard(R"({"c":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4));
+  const std::string both = R"("a.weight": "m-1.safetensors", "b.bias": "m-2.safetensors", "c": "m-2.safetensors")";
+  EXPECT_EQ(unstored(both), "");
+  EXPECT_EQ(unstored(both + R"(, "d": "m-1.safetensors")"), "d, which it puts into m-1.safetensors");
+  EXPECT_EQ(unstored(both + R"(, "d": "m-1.safetensors", "e": "m-1.safetensors")"),
+            "d, which it puts into m-1.safetensors, and 1 more");
+  dir.file("config.json",
+           R"({"architectures": ["GlmForCausalLM"], "model_type": "glm", "num_hidden_layers": 4, "head_dim": 64,
+               "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4})");
+  const auto run = testing::run_tool({"check", "--no-kernel", "--", "--model-path", dir.path()});
+  EXPECT_THAT(run.out, HasSubstr("warning[MD006]: " + dir.path() + ": no file holds what the index names: d, "));
+}
+
 // A folder that a download was cut off in; one that holds a configuration alone is another matter.
 TEST(WeightFiles, WhatIsLeftOfADownloadIsAFault) {
   for (const char* left : {"model.safetensors.incomplete", ".cache/huggingface/download/Zm9v.abc.incomplete"}) {

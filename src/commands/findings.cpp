@@ -19,6 +19,7 @@
 #include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/model_weights.h"
+#include "src/facts/gguf/gguf_tensors.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
 #include "src/plan/stored_weights.h"
@@ -136,26 +137,47 @@ std::optional<Diagnostic> files_elsewhere(const std::string& directory, Field fi
   return rules::from_record(*find_rule("MD007"), fmt::format("{}: {}", directory, absent), field, launch);
 }
 
-// What the model's own files lack. A model of the built-in table has none here.
-std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
-  const Launch& launch = prepared.launch;
-  if (prepared.inputs.models == nullptr || !launch.accepted() || launch.resolved.empty()) return std::nullopt;
-  if (const auto gguf = facts::gguf_of(launch, field, *prepared.inputs.models); !gguf)
-    return damage(gguf.error().message, field, launch);
-  const Value& path = launch[field];
-  if (!path.is_string() || path.as_string().empty() || !reads_safetensors(launch[Field::load_format]))
-    return std::nullopt;
-  const auto place = prepared.inputs.models->place_of(path.as_string());
-  if (!place || place->directory.empty()) return std::nullopt;
+// Whether the class wants what the index names is not known: it may be left over.
+Diagnostic not_in_files(const std::string& directory, const std::string& unstored, Field field, const Launch& launch) {
+  Diagnostic out =
+      rules::from_record(*find_rule("MD006"),
+                         fmt::format("{}: no file holds what the index names: {}", directory, unstored), field, launch);
+  out.severity = Severity::kWarning;
+  return out;
+}
+
+std::optional<Diagnostic> incomplete_gguf(const facts::GgufFile& file, Field field, const Launch& launch) {
+  const facts::LackingTensors lacking = facts::lacking_tensors(file);
+  if (lacking.names.empty()) return std::nullopt;
+  const std::string named = lacking.names.size() == 1 ? lacking.names.front() : lacking.names.front() + " and others";
+  return rules::from_record(*find_rule("MD006"),
+                            fmt::format("{}: {} of the {} tensors of its class are not in it: {}",
+                                        launch[field].as_string(), lacking.names.size(), lacking.of, named),
+                            field, launch);
+}
+
   const auto files = prepared.inputs.models->weights_in(place->directory);
   if (!files) return files_elsewhere(place->directory, field, launch);
   if (!files->faults.empty()) {
     return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
   }
-  if (field != Field::model_path || launch.model == nullptr) return std::nullopt;
-  const auto filled = plan::filled_parameters(*launch.model, *files);
+  const bool counts = field == Field::model_path && launch.model != nullptr;
+  const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
+  if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);
   if (!filled || !filled->falls_short()) return std::nullopt;
   constexpr double kMib = 1024.0 * 1024;
+// What the model's own files lack. A model of the built-in table has none here.
+std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
+  const Launch& launch = prepared.launch;
+  if (prepared.inputs.models == nullptr || !launch.accepted() || launch.resolved.empty()) return std::nullopt;
+  const auto gguf = facts::gguf_of(launch, field, *prepared.inputs.models);
+  if (!gguf) return damage(gguf.error().message, field, launch);
+  if (*gguf != nullptr) return incomplete_gguf(**gguf, field, launch);
+  const Value& path = launch[field];
+  if (!path.is_string() || path.as_string().empty() || !reads_safetensors(launch[Field::load_format]))
+    return std::nullopt;
+  const auto place = prepared.inputs.models->place_of(path.as_string());
+  if (!place || place->directory.empty()) return std::nullopt;
   return rules::from_record(
       *find_rule("MD006"),
       fmt::format("{}: of {:.1f} MiB that {} allocates, the files hold {:.1f}: tensors are missing, smaller or named "

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
@@ -87,7 +89,38 @@ class Tensors {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-std::string fault_of(const fs::path& file, WeightFiles& out, Tensors& tensors) {
+// Names of an index that no shard holds. The loader takes what the shards hold, and does not ask.
+class Unstored {
+ public:
+  void add(const std::string& shard, const std::vector<std::string>& promised, const std::vector<StoredTensor>& held) {
+    std::unordered_set<std::string_view> names;
+    for (const StoredTensor& tensor : held) {
+      if (!promised.empty()) names.insert(tensor.name);
+      held_.insert(std::hash<std::string_view>()(tensor.name));
+    }
+    for (const std::string& name : promised) {
+      if (!names.contains(name)) elsewhere_.emplace_back(name, shard);
+    }
+  }
+
+  // "" where each of them is in a shard, be it another one.
+  std::string text() {
+    std::erase_if(elsewhere_,
+                  [&](const auto& one) { return held_.contains(std::hash<std::string_view>()(one.first)); });
+    if (elsewhere_.empty()) return "";
+    const auto& [name, shard] = elsewhere_.front();
+    const std::string first = fmt::format("{}, which it puts into {}", name, shard);
+    return elsewhere_.size() == 1 ? first : fmt::format("{}, and {} more", first, elsewhere_.size() - 1);
+  }
+
+ private:
+  std::unordered_set<std::size_t> held_;
+  std::vector<std::pair<std::string, std::string>> elsewhere_;
+};
+
+// `promised`: names that the index puts here.
+std::string fault_of(const fs::path& file, const std::vector<std::string>& promised, WeightFiles& out, Tensors& tensors,
+                     Unstored& unstored) {
   std::error_code error;
   const auto status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) {
@@ -113,6 +146,7 @@ std::string fault_of(const fs::path& file, WeightFiles& out, Tensors& tensors) {
   if (!in.read(header.data(), static_cast<std::streamsize>(length))) return "cannot be read";
   auto read = read_safetensors_header(header);
   if (!read) return std::move(read.error());
+  unstored.add(file.filename().string(), promised, read->tensors);
   for (StoredTensor& tensor : read->tensors) {
     out.bytes += tensor.bytes;
     tensors.add(std::move(tensor));
@@ -125,6 +159,9 @@ std::string fault_of(const fs::path& file, WeightFiles& out, Tensors& tensors) {
 
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 
+// Each with the tensors that an index puts there.
+using Shards = std::map<std::string, std::vector<std::string>>;
+
 // A shard lies beside its index or in a folder below; a name that leads elsewhere is not followed.
 bool leads_outside(const fs::path& name) {
   return name.empty() || name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
@@ -133,7 +170,7 @@ bool leads_outside(const fs::path& name) {
 // The index has an entry for every tensor, of which a checkpoint may have a million: read as it comes, without a tree.
 class IndexReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  IndexReader(std::set<std::string>& shards, Faults& faults) : shards_(shards), faults_(faults) {}
+  IndexReader(Shards& shards, Faults& faults) : shards_(shards), faults_(faults) {}
 
   [[nodiscard]] bool found() const { return found_; }
 
@@ -148,7 +185,7 @@ class IndexReader : public nlohmann::json_sax<nlohmann::json> {
     if (leads_outside(shard)) {
       faults_.add(fmt::format("{} puts {} into a file outside of the folder: {}", kIndex, key_, shard));
     } else {
-      shards_.insert(shard);
+      shards_[shard].push_back(key_);
     }
     return true;
   }
@@ -190,7 +227,7 @@ class IndexReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   static constexpr int kMostNesting = 100;
-  std::set<std::string>& shards_;
+  Shards& shards_;
   Faults& faults_;
   std::string key_;
   int depth_ = 0;
@@ -199,7 +236,7 @@ class IndexReader : public nlohmann::json_sax<nlohmann::json> {
 };
 
 // The shards that the index names. False: there is no index.
-bool shards_of_index(const fs::path& directory, std::set<std::string>& shards, Faults& faults) {
+bool shards_of_index(const fs::path& directory, Shards& shards, Faults& faults) {
   const fs::path index = directory / kIndex;
   std::error_code error;
   if (!fs::is_regular_file(index, error)) return false;
@@ -211,12 +248,12 @@ bool shards_of_index(const fs::path& directory, std::set<std::string>& shards, F
 }
 
 // What the loader takes without an index: every *.safetensors that no dot hides.
-std::set<std::string> shards_in(const fs::path& directory) {
-  std::set<std::string> out;
+Shards shards_in(const fs::path& directory) {
+  Shards out;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.ends_with(".safetensors") && !name.starts_with("consolidated") && !name.starts_with('.')) out.insert(name);
+    if (name.ends_with(".safetensors") && !name.starts_with("consolidated") && !name.starts_with('.')) out[name];
   }
   return out;
 }
@@ -252,17 +289,17 @@ std::optional<Numbered> numbered(std::string_view name) {
 }
 
 // The shards that must be there by the names of those that are.
-void add_numbered(std::set<std::string>& shards) {
+void add_numbered(Shards& shards) {
   if (shards.contains("model.safetensors")) return;  // whole, beside what is left of another download
-  std::set<std::string> expected;
+  Shards expected;
   std::set<std::string> done;
-  for (const std::string& name : shards) {  // sorted: the first one of a set of shards comes first
+  for (const auto& [name, promised] : shards) {  // sorted: the first one of a set of shards comes first
     const auto first = numbered(name);
     if (!first || !done.insert(first->stem + first->total).second) continue;
     const int total = std::stoi(first->total);
     const int begin = first->number == 0 ? 0 : 1;
     for (int n = begin; n < begin + std::min(total, kMostShards); ++n) {
-      expected.insert(fmt::format("{}{:0{}}-of-{}.safetensors", first->stem, n, first->digits, first->total));
+      expected[fmt::format("{}{:0{}}-of-{}.safetensors", first->stem, n, first->digits, first->total)];
     }
   }
   shards.merge(expected);
@@ -273,12 +310,12 @@ void add_numbered(std::set<std::string>& shards) {
 std::optional<WeightFiles> read_weight_files(const std::string& directory) {
   WeightFiles out;
   Faults faults;
-  std::set<std::string> shards;
+  Shards shards;
   const bool indexed = shards_of_index(directory, shards, faults);
-  const std::set<std::string> there = shards_in(directory);
-  const auto stands = [&](const std::string& shard) {
+  const Shards there = shards_in(directory);
+  const auto stands = [&](const auto& shard) {
     std::error_code error;
-    return fs::symlink_status(fs::path(directory) / shard, error).type() != fs::file_type::not_found;
+    return fs::symlink_status(fs::path(directory) / shard.first, error).type() != fs::file_type::not_found;
   };
   // An index alone, fetched for its sizes, is no damaged checkpoint.
   if (there.empty() && faults.empty() && std::ranges::none_of(shards, stands)) {
@@ -292,18 +329,20 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
     add_numbered(shards);
   }
   Tensors tensors(out.tensors, !indexed && shards.size() > 1);
-  for (const std::string& shard : shards) {
-    std::string fault = fault_of(fs::path(directory) / shard, out, tensors);
+  Unstored unstored;
+  for (const auto& [shard, promised] : shards) {
+    std::string fault = fault_of(fs::path(directory) / shard, promised, out, tensors, unstored);
     ++out.files;
     if (!fault.empty()) faults.add(shard + " " + fault);
   }
+  out.unstored = unstored.text();
   out.faults = faults.take();
   return out;
 }
 
 std::size_t files_named_by_index(const std::string& directory) {
   Faults faults;
-  std::set<std::string> shards;
+  Shards shards;
   shards_of_index(directory, shards, faults);
   return shards.size();
 }

@@ -18,6 +18,7 @@ struct WeightFiles {
   std::vector<StoredTensor> tensors;
   std::int64_t bytes = 0;
   std::size_t files = 0;
+  std::string unstored;             // what the index names and no shard holds; "" = nothing
   std::vector<std::string> faults;  // one line each: what is missing, cut short or no safetensors file
 };
 

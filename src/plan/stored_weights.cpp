@@ -185,7 +185,8 @@ std::optional<FilledParameters> filled_parameters(const ModelFacts& model, const
 std::optional<CountedWeights> count_weights(const ModelFacts& model, const WeightSplit& split,
                                             const facts::WeightFiles* files) {
   const auto filled = files == nullptr ? std::nullopt : filled_parameters(model, *files);
-  const bool others = files == nullptr || (filled && filled->falls_short());
+  const bool lack = files != nullptr && (filled ? filled->falls_short() : !files->unstored.empty());
+  const bool others = files == nullptr || lack;
   if (const auto stored = others ? std::nullopt : stored_weights(model, split, *files))
     return CountedWeights{*stored, true};
   const auto shapes = estimate_weights(model, split);

@@ -62,7 +62,7 @@ const Rule kRules[] = {
      .need = RuleNeed::kNothing},
     {.id = "MD006",
      .field = Field::model_path,
-     .summary = "the weight files do not hold what the model's class allocates",
+     .summary = "the weight files do not hold what the model's class allocates, or what their index names",
      .why = "The class allocates its parameters after config.json and fills them by name. A tensor of another shape "
             "ends loading; a parameter that no file fills keeps what memory held, and the server answers fluent "
             "garbage.",
