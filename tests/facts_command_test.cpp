@@ -458,7 +458,10 @@ TEST(Facts, EachLaunchOfAFileHasTheReleaseOfItsOwnImage) {
 TEST(Facts, AnIdNobodyKnowsIsToldItsNeighbourAndHowToFetchItsFile) {
   const ToolRun run = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8b"});
   EXPECT_THAT(run.out, HasSubstr("Did you mean Qwen/Qwen3-8B? If not, `hf download"));
-  EXPECT_THAT(run.out, HasSubstr("hf download Qwen/Qwen3-8b config.json"));
+  EXPECT_THAT(run.out, HasSubstr("hf download Qwen/Qwen3-8b config.json`"));
+  const ToolRun pinned = run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-8b", "--revision", "v2"},
+                                  {}, {"COLUMNS=200"});
+  EXPECT_THAT(pinned.out, HasSubstr("hf download Qwen/Qwen3-8b config.json --revision v2`"));
   const ToolRun path = run_tool({"check", "--no-kernel", "--", "--model-path", "/no/such/folder"});
   EXPECT_THAT(path.out, Not(HasSubstr("hf download")));
 }

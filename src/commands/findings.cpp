@@ -15,11 +15,12 @@
 
 #include <fmt/format.h>
 
+#include "src/base/shell_words.h"
 #include "src/commands/adapters.h"
 #include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
-#include "src/facts/model_weights.h"
 #include "src/facts/gguf/gguf_tensors.h"
+#include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
 #include "src/plan/stored_weights.h"
@@ -58,9 +59,17 @@ bool is_hub_id(std::string_view path) {
          });
 }
 
+// A revision that was given is another snapshot of the cache.
+std::string revision_words(const Launch& launch, bool draft) {
+  const Field field = draft ? Field::speculative_draft_model_revision : Field::revision;
+  if (launch.args.raw.empty() || !field_exists(field, launch.release())) return "";
+  const Value& given = launch.args[field];
+  return given.is_string() && !given.as_string().empty() ? " --revision " + shell_words({given.as_string()}) : "";
+}
+
 // What may have been meant, else one small file that settles it: the caches are looked into, so that the launch itself
 // stays as it is.
-std::string how_to_know(const std::string& path, bool draft) {
+std::string how_to_know(const std::string& path, const Launch& launch, bool draft) {
   const auto nearest = facts::nearest_models(path);
   const auto sizes = facts::other_sizes(path);
   std::string out;
@@ -71,8 +80,9 @@ std::string how_to_know(const std::string& path, bool draft) {
   }
   if (!is_hub_id(path)) return out;
   return out +
-         fmt::format("{}`hf download {} config.json` fetches {} configuration alone, and the next check finds it. ",
-                     nearest.empty() ? "" : "If not, ", path, draft ? "the draft's" : "its");
+         fmt::format("{}`hf download {} config.json{}` fetches {} configuration alone, and the next check finds it. ",
+                     nearest.empty() ? "" : "If not, ", path, revision_words(launch, draft),
+                     draft ? "the draft's" : "its");
 }
 
 Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
@@ -96,7 +106,7 @@ Diagnostic unknown_model(const UnknownModel& model, const Launch& launch) {
           .why = draft ? "It is neither a directory with a config.json nor an id this build knows. SGLang reads its "
                          "configuration in the middle of the resolution: what comes behind that is not checked."
                        : std::string(rule->why),
-          .fix = how_to_know(path, draft) +
+          .fix = how_to_know(path, launch, draft) +
                  (draft ? "Give --draft-model-config FILE with its config.json." : std::string(rule->fix)),
           .where = given != nullptr ? given->where : SourceRange{}};
 }
@@ -156,16 +166,6 @@ std::optional<Diagnostic> incomplete_gguf(const facts::GgufFile& file, Field fie
                             field, launch);
 }
 
-  const auto files = prepared.inputs.models->weights_in(place->directory);
-  if (!files) return files_elsewhere(place->directory, field, launch);
-  if (!files->faults.empty()) {
-    return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
-  }
-  const bool counts = field == Field::model_path && launch.model != nullptr;
-  const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
-  if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);
-  if (!filled || !filled->falls_short()) return std::nullopt;
-  constexpr double kMib = 1024.0 * 1024;
 // What the model's own files lack. A model of the built-in table has none here.
 std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field field) {
   const Launch& launch = prepared.launch;
@@ -178,6 +178,16 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
     return std::nullopt;
   const auto place = prepared.inputs.models->place_of(path.as_string());
   if (!place || place->directory.empty()) return std::nullopt;
+  const auto files = prepared.inputs.models->weights_in(place->directory);
+  if (!files) return files_elsewhere(place->directory, field, launch);
+  if (!files->faults.empty()) {
+    return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
+  }
+  const bool counts = field == Field::model_path && launch.model != nullptr;
+  const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
+  if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);
+  if (!filled || !filled->falls_short()) return std::nullopt;
+  constexpr double kMib = 1024.0 * 1024;
   return rules::from_record(
       *find_rule("MD006"),
       fmt::format("{}: of {:.1f} MiB that {} allocates, the files hold {:.1f}: tensors are missing, smaller or named "
