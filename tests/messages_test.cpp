@@ -48,6 +48,8 @@ TEST(PastedMessage, LeadsToItsPlaceAndRule) {
            Case{"error: argument --page-size: invalid int value: 'x'", "", "US004"},
            Case{"launch_server.py: error: argument --context-length: Invalid integer value: '2K'.", "", "US004"},
            Case{"intel_xpu only supports page_sizes of", "_intel_xpu_page_constraint", "CH001"},
+           Case{"The current platform does not support Intel XMX, will fallback to triton backend.",
+                "_attention_backend_platform_fallbacks", "CH001"},
        }) {
     const auto places = places_of(read_message(c.text));
     ASSERT_FALSE(places.empty()) << c.text;

@@ -245,6 +245,12 @@ std::string message_page(const ExplainedMessage& explained, const TextOptions& o
   for (const auto& [name, note] : explained.options) line("names", fmt::format("{}: {}", name, note));
   for (const Rule* other : places.front().others) line("may be", fmt::format("{}: {}", other->id, other->summary));
   if (const Rule* rule = explained.rule()) return out + "\n" + rule_page(*rule, options);
+  if (places.front().kind == "warning") {
+    line("way out",
+         "none is needed: SGLang logs it and goes on; `xpu-preflight check --details -- …` with the launch's arguments "
+         "shows what it changes");
+    return out;
+  }
   line("way out",
        "no rule of its own (RF001 tells such refusals with the launch's values): `xpu-preflight check -- …` with "
        "the launch's arguments names the cause and looks for a change that helps");

@@ -123,6 +123,8 @@ constexpr LateMessage kTable[] = {
     {"no module named torch_memory_saver", "", "", "", {"SA006"}},
     // The kernel package and SGLang are of different times.
     {"cannot import name flash_mla_decode_get_workspace_size", "", "", "", {"KR004"}},
+    {"cannot import name flash_mla_decode", "", "", "", {"KR004", "HO007"}},
+    {"cannot import name flash_mla_prefill", "", "", "", {"KR004", "HO007"}},
     {"_opnamespace sgl_kernel object has no attribute", "AttributeError", "", "", {"KR005", "KR007"}},
     {"cannot import name store_cache_xpu", "", "", "", {"KR005"}},
     {"cannot import name min_p_sampling_from_probs", "", "", "", {"KR005"}},
@@ -134,6 +136,8 @@ constexpr LateMessage kTable[] = {
     {"cannot import name causal_conv1d_fn_xpu", "", "", "", {"KR007"}},
     {"cannot import name causal_conv1d_update_xpu", "", "", "", {"KR007"}},
     {"cannot import name gdn_attention", "", "", "", {"KR007"}},
+    {"from sgl_kernel", "ImportError", "", "", {"HO007", "KR004", "KR005"}},
+    {"no module named sgl_kernel", "", "", "", {"HO007"}},
     {"unexpected keyword argument out", "TypeError", "", "", {"KR003"}},
     {"flash_mla_get_workspace_size", "TypeError", "", "", {"KR002", "KR001"}},
     // Another vendor's device.

@@ -72,6 +72,9 @@ constexpr ParserWords kParsers[] = {
 constexpr Known kRules[] = {
     {"", "warning", "intel_xpu_page_constraint", "CH001"},
     {"", "warning", "handle_xpu_backends", "CH001"},
+    {"", "warning", "attention_backend_platform_fallbacks", "CH001"},
+    {"fallback to triton", "warning", "handle_attention_backend_compatibility", "CH001"},
+    {"fallback to torch_native", "warning", "handle_attention_backend_compatibility", "CH001"},
 };
 
 std::string_view bare(std::string_view function) {
