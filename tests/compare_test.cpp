@@ -205,6 +205,28 @@ TEST(ResolveDiff, ComparesWhatBothReachedWhenASideIsRefused) {
   EXPECT_THAT(said.out, HasSubstr("fields not compared"));
 }
 
+// A side that is refused later than the other came past what refuses that; of the rest nobody knows.
+TEST(ResolveDiff, ARefusalThatTheOtherSideCamePastIsGone) {
+  const std::string plain = "--model-path Qwen/Qwen3-0.6B --device xpu";
+  const std::string parser = plain + " --page-size many";
+  const std::string later = plain + " --tp 4 --dcp-size 2 --attention-backend triton";
+  const auto compared = [](const std::string& a, const std::string& b) {
+    return nlohmann::json::parse(run_tool({"resolve", "--format", "json", "--diff", a, b}).out);
+  };
+  const auto on = compared(parser, later);
+  ASSERT_EQ(on["findings_gone"].size(), 1U) << on["findings_gone"];
+  EXPECT_EQ(on["findings_gone"][0]["rule"], "US004");
+  EXPECT_EQ(on["findings_gone_known"], false);
+  EXPECT_FALSE(on["findings_new"].empty());
+  const auto back = compared(later, parser);
+  EXPECT_TRUE(back["findings_gone"].empty()) << back["findings_gone"];
+  EXPECT_EQ(back["findings_gone_known"], false);
+  EXPECT_THAT(run_tool({"resolve", "--diff", later, parser}).out,
+              HasSubstr("which findings are gone is not known, 1 new"));
+  EXPECT_EQ(compared(later, later)["findings_gone_known"], true);
+  EXPECT_EQ(compared(later, plain)["findings_gone_known"], true);
+}
+
 TEST(ResolveDiff, TellsRefusedArgumentsApart) {
   const std::string plain = "--model-path Qwen/Qwen3-0.6B --device xpu";
   const auto json = nlohmann::json::parse(

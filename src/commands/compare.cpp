@@ -172,6 +172,20 @@ std::string_view last_common_step(const Launch& a, const Launch& b) {
   return {};
 }
 
+// Whether a launch that is refused came past what refuses the other one.
+bool came_past(const Launch& other, const Launch& launch) {
+  if (other.accepted() || launch.accepted()) return false;
+  if (other.stage != launch.stage) return other.stage < launch.stage;
+  for (const auto steps : {resolve::pipeline(launch.release()), resolve::check_pipeline(launch.release())}) {
+    const auto place = [&](std::string_view step) {
+      return std::ranges::find(steps, step, [](const auto& s) { return s.name; });
+    };
+    const auto reached = place(launch.refused_by_step);
+    if (reached != steps.end()) return place(other.refused_by_step) < reached;
+  }
+  return false;
+}
+
 // That side as it stands before the step runs; none when it never comes there.
 std::optional<Launch> until(const Side& side, std::string_view step) {
   const LaunchInputs& inputs = side.prepared.inputs;
@@ -199,6 +213,8 @@ Difference difference(const Side& a, const Side& b) {
   Difference d;
   d.outcome_before = outcome_of(a.prepared);
   d.outcome_after = outcome_of(b.prepared);
+  d.facts_before = a.prepared.machine;
+  d.facts_after = b.prepared.machine;
   const auto compare_fields = [&d](const Launch& x, const Launch& y) {
     for (std::size_t i = 0; i < kFieldCount; ++i) compare_field(static_cast<Field>(i), x, y, d);
   };
@@ -213,8 +229,6 @@ Difference difference(const Side& a, const Side& b) {
     const std::string_view step = last_common_step(before, after);
     const auto x = until(a, step);
     const auto y = until(b, step);
-  d.facts_before = a.prepared.machine;
-  d.facts_after = b.prepared.machine;
     d.compared_until = x && y ? step : "resolution";
     if (x && y) {
       compare_fields(*x, *y);
@@ -224,7 +238,8 @@ Difference difference(const Side& a, const Side& b) {
   }
   // A launch that is refused has no findings but those about its refusal: others are not gone, nobody looked. What
   // stands in the way afterwards is new to whoever was refused before.
-  if (after.accepted()) d.gone = only_in(a.findings, b.findings);
+  if (after.accepted() || came_past(before, after)) d.gone = only_in(a.findings, b.findings);
+  d.gone_known = after.accepted() || !d.outcome_differs();
   forget_remedies(d.gone);
   d.added = only_in(b.findings, a.findings);
   const auto is_error = [](const Diagnostic& x) { return x.severity == Severity::kError; };

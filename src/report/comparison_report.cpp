@@ -69,8 +69,10 @@ std::string counts_of(const Difference& d) {
   const std::string compared =
       d.fields_compared ? fmt::format("{} field{}{}", fields, fields == 1 ? " differs" : "s differ", until_of(d))
                         : std::string("fields not compared");
-  return fmt::format("{}, {} finding{} gone, {} new", compared, d.gone.size(), d.gone.size() == 1 ? "" : "s",
-                     d.added.size());
+  std::string gone = fmt::format("{} finding{} gone", d.gone.size(), d.gone.size() == 1 ? "" : "s");
+  if (!d.gone_known)
+    gone = d.gone.empty() ? "which findings are gone is not known" : gone + ", of others it is not known";
+  return fmt::format("{}, {}, {} new", compared, gone, d.added.size());
 }
 
 Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
@@ -79,8 +81,6 @@ Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
   return out;
 }
 
-Json difference_json(const Difference& d, const std::string& before, const std::string& after) {
-  return {{"before", before},
 // What a side is judged against, as text says it.
 std::optional<MachineFacts> told_facts(const Difference& d, std::optional<MachineFacts> facts) {
   if (facts && d.between_releases) facts->release = {};
@@ -96,13 +96,16 @@ SharedFacts shared_of(const std::vector<std::optional<MachineFacts>>& sides) {
   return SharedFacts(known);
 }
 
+Json difference_json(const Difference& d, const std::string& before, const std::string& after) {
+  return {{"before", before},
           {"after", after},
+          {"facts", {{"before", facts_json(d.facts_before)}, {"after", facts_json(d.facts_after)}}},
           {"outcome", {{"before", d.outcome_before}, {"after", d.outcome_after}, {"differs", d.outcome_differs()}}},
           {"compared_until", d.compared_until.empty() ? Json(nullptr) : Json(d.compared_until)},
-          {"facts", {{"before", facts_json(d.facts_before)}, {"after", facts_json(d.facts_after)}}},
           {"fields", d.fields_compared ? pairs_json(d.fields) : Json(nullptr)},
           {"defaults", d.fields_compared ? pairs_json(d.defaults) : Json(nullptr)},
           {"findings_gone", findings_json(d.gone)},
+          {"findings_gone_known", d.gone_known},
           {"findings_new", findings_json(d.added)},
           {"worse", d.worse},
           {"still_fails", d.still_fails}};
@@ -170,14 +173,14 @@ std::string fleet_summary(const FleetComparison& fleet) {
 std::string fleet_text(const FleetComparison& fleet, bool colour) {
   const Style style(colour);
   const std::vector<Difference::FieldPair> shared = shared_fields(fleet.launches);
-  std::vector<std::pair<std::string, std::string>> entries;  // what is said, and of which launches
-  std::map<std::string, std::size_t> defaults;               // and of how many launches
-  for (std::size_t i = 0; i < fleet.launches.size(); ++i) {
-    const ComparedLaunch& launch = fleet.launches[i];
   std::vector<std::optional<MachineFacts>> facts;
   for (const ComparedLaunch& launch : fleet.launches)
     facts.push_back(launch.difference ? told_facts(*launch.difference, launch.difference->facts_after) : std::nullopt);
   const SharedFacts shared_facts = shared_of(facts);
+  std::vector<std::pair<std::string, std::string>> entries;  // what is said, and of which launches
+  std::map<std::string, std::size_t> defaults;               // and of how many launches
+  for (std::size_t i = 0; i < fleet.launches.size(); ++i) {
+    const ComparedLaunch& launch = fleet.launches[i];
     const std::string said = fleet_entry(launch, shared, style);
     const auto known = std::ranges::find(entries, said, &std::pair<std::string, std::string>::first);
     std::string& titles = known == entries.end() ? entries.emplace_back(said, "").second : known->second;

@@ -30,11 +30,12 @@ struct Difference {
   std::vector<FieldPair> fields;
   std::vector<FieldPair> defaults;  // neither given nor set by any step, and another default in each release
   std::vector<Diagnostic> gone;     // findings of the first launch only
+  bool gone_known = true;           // not where the second is refused before most of them could show
   std::vector<Diagnostic> added;    // of the second only
-  [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
   std::optional<MachineFacts> facts_before = {};
   std::optional<MachineFacts> facts_after = {};
   bool between_releases = false;  // which name the sides: the facts do not say them again
+  [[nodiscard]] bool outcome_differs() const { return outcome_before != outcome_after; }
   // What an upgrade is not to bring.
   [[nodiscard]] bool fails() const { return worse || still_fails; }
 };
