@@ -212,7 +212,24 @@ TEST(Proving, AContextThatIsTooLongBecomesTheModelsOwn) {
                              "--device", "xpu", "--tp", "2", "--context-length", "200000"});
   const auto finding = nlohmann::json::parse(run.out)["findings"][0];
   EXPECT_EQ(finding["rule"], "RF014");
-  EXPECT_EQ(finding["remedies"][0]["steps"].dump(), R"([{"do":"drop","name":"--context-length","values":[]}])");
+  EXPECT_EQ(finding["remedies"][0]["steps"].dump(), R"([{"do":"give","name":"--context-length","values":["40960"]}])");
+  const auto near =
+      run_tool({"check", "--no-kernel", "--", "--model-path", "Qwen/Qwen3-0.6B", "--context-length", "50000"});
+  EXPECT_THAT(near.out, ::testing::HasSubstr("fix: --context-length 40960, or drop --context-length, or rope scaling"));
+  EXPECT_THAT(near.out, ::testing::Not(::testing::HasSubstr("25000")));
+}
+
+// A guess at a value is advice only where the word that stands there is near to it.
+TEST(Proving, AChoiceThatNobodyCanGuessIsDropped) {
+  const auto fix = [](const std::string& value) {
+    const auto run = run_tool({"check", "--no-kernel", "--format", "json", "--", "--model-path", "Qwen/Qwen3-0.6B",
+                               "--kv-cache-dtype", value});
+    const auto finding = nlohmann::json::parse(run.out)["findings"][0];
+    EXPECT_EQ(finding["rule"], "US003");
+    return finding["fix"].get<std::string>();
+  };
+  EXPECT_THAT(fix("qqqqqqqq"), ::testing::StartsWith("drop --kv-cache-dtype"));
+  EXPECT_THAT(fix("fp8_e5m3"), ::testing::StartsWith("--kv-cache-dtype fp8_e5m2"));
 }
 
 TEST(RemedySteps, WhatOnlyTheUserCanDoIsNotTried) {

@@ -2,6 +2,10 @@
 // _derive_hybrid_model. Tested by tests/facts_model_test.cpp.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -378,6 +382,14 @@ bool has_sinks(const ModelBuilder& b) {
   return b.since(v0_5(20)) && b.text->get("learnable_sink").truthy();
 }
 
+[[noreturn]] void raise_longer_context(const std::string& text, std::string_view function, std::int64_t longest) {
+  Refusal refusal{"ValueError", std::string(function),
+                  text + "; set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 to run it anyway",
+                  std::string(id_of(RF::kLongerContext))};
+  if (longest > 0) refusal.remedies = {{.steps = {{.name = "--context-length", .values = {std::to_string(longest)}}}}};
+  throw Raised{std::move(refusal)};
+}
+
 }  // namespace
 
 void derive_context_length(ModelBuilder& b) {
@@ -393,8 +405,7 @@ void derive_context_length(ModelBuilder& b) {
       const std::string text = fmt::format("context length {} is longer than the model's {}", asked, derived);
       if (!python::environment_bool(b.request.env, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") &&
           !python::environment_bool(b.request.env, "SGLANG_IS_IN_CI")) {
-        raise(RF::kLongerContext, "ValueError", kFunction,
-              text + "; set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 to run it anyway");
+        raise_longer_context(text, kFunction, derived);
       }
       b.warn(kFunction, text);
       if (b.request.is_draft) {

@@ -306,8 +306,7 @@ const Rule kRules[] = {
      .summary = "a context longer than the model's own",
      .why = "Positions beyond the model's range give wrong output; the environment variable "
             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 allows it.",
-     .remedies = {drop("--context-length"), lower("--context-length"),
-                  words("rope scaling in --json-model-override-args")},
+     .remedies = {drop("--context-length"), words("rope scaling in --json-model-override-args")},
      .source = "sglang/srt/configs/model_config.py",
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 1000000"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --context-length 8192"}}}},

@@ -76,6 +76,9 @@ Diagnostic usage_diagnostic(const UsageError& usage, Release release) {
       if (const std::string_view meant = args::closest_choice(value, option->row->choices); !meant.empty()) {
         d.remedies = {to_give(flag, {std::string(meant)})};
         d.fix = fmt::format("did you mean {}?", meant);
+      } else {  // what was meant nobody knows: without it SGLang chooses, as it does for everybody
+        d.remedies = {to_drop(flag)};
+        d.fix = fmt::format("drop {}, or give one of its choices", flag);
       }
     }
   }
