@@ -21,6 +21,26 @@ bool is_opened_for_us(const std::string& path) {
          path.starts_with("/proc/self/fd/");
 }
 
+int open_pipe(const std::string& path) {
+  constexpr int kTries = 80;
+  constexpr useconds_t kBetween = 10'000;
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  std::array<int, 2> copy{};
+  if (file < 0) return -1;
+  if (pipe2(copy.data(), O_CLOEXEC | O_NONBLOCK) != 0) return close(file), -1;
+  bool written = false;
+  for (int i = 0; i < kTries && !written; ++i) {
+    if (i > 0) usleep(kBetween);
+    const ssize_t copied = tee(file, copy[1], 1, SPLICE_F_NONBLOCK);  // what is there stays there
+    written = copied > 0 || (copied < 0 && errno == EAGAIN);          // 0: nobody has the other end
+  }
+  close(copy[0]);
+  close(copy[1]);
+  if (written) fcntl(file, F_SETFL, O_RDONLY);
+  if (!written) close(file);
+  return written ? file : -1;
+}
+
 Result<std::string> read_whole(std::istream& in, const std::string& name) {
   std::string text;
   std::array<char, 1U << 12U> block{};

@@ -13,6 +13,8 @@ namespace preflight {
 // Standard input and process substitution, `<(command)`, by their names. Other pipes and devices are not read: nobody
 // may ever write to a pipe that has a name, and a device never ends.
 bool is_opened_for_us(const std::string& path);
+// A named pipe, open for reading, that somebody writes to; -1 where nobody does within a moment.
+int open_pipe(const std::string& path);
 
 // Of the system's own small files, or of a tree that stands in for them: "" for a pipe, a device or what is not there,
 // and no more than anything there ever holds.

@@ -18,6 +18,7 @@
 
 #include "src/base/ascii_case.h"
 #include "src/commands/check_outputs.h"
+#include "src/commands/paths/paths.h"
 #include "src/commands/policy/finding_filter.h"
 #include "src/intake/model_options.h"
 #include "src/facts/device_profiles.h"
@@ -136,8 +137,11 @@ std::optional<Error> not_for_a_batch(const LaunchFlags& flags, const std::vector
     return Error{
         fmt::format("{} describes one launch and cannot be given with --batch: each case says it itself", name)};
   // A line holds all that was found, whoever reads it.
-  if (flags.details || flags.quiet)
-    return Error{fmt::format("{} has no say in the lines of --batch", flags.details ? "--details" : "--quiet")};
+  const std::string_view idle = first_given({{flags.details, "--details"},
+                                             {flags.quiet, "--quiet"},
+                                             {flags.format == "text", "--format text"},
+                                             {!flags.models_dir.empty(), "--models-dir"}});
+  if (!idle.empty()) return Error{fmt::format("{} has no say in the lines of --batch", idle)};
   return std::nullopt;
 }
 
@@ -217,6 +221,7 @@ Result<LaunchInput> launch_input(const LaunchFlags& flags, std::vector<std::stri
     if (!setting) return tl::make_unexpected(setting.error());
     input.variables.insert_or_assign(std::move(setting->first), std::move(setting->second));
   }
+  if (input.command) tell_unnamed(input.variables, {*input.command});
   if (words_given) {  // a shell has read them already
     for (const auto& [given, name] :
          {std::pair(!flags.launch.empty(), "--launch"), std::pair(!flags.variables.empty(), "--set")}) {

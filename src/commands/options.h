@@ -46,7 +46,7 @@ struct LaunchFlags {
   int resolver_timeout = 300;
   std::string models;
   std::string batch;
-  std::string format = "text";
+  std::string format;  // "" = not given: text
   std::string colour = "auto";
   bool details = false;
   bool quiet = false;

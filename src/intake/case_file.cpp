@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <ext/stdio_filebuf.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -330,8 +331,16 @@ class CaseReader {
 std::optional<Error> for_each_case(const CaseFile& options, const std::function<void(const ResolvedCase&)>& each,
                                    const std::function<void()>& idle, LeftOutKeys* left_out) {
   std::ifstream file;
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(options.cases, ignored) && !is_opened_for_us(options.cases)) {
+    const int written = open_pipe(options.cases);
+    if (written < 0)
+      return Error{fmt::format("cannot read cases from {}: a pipe that nobody writes to", options.cases)};
+    __gnu_cxx::stdio_filebuf<char> buffer(written, std::ios::in | std::ios::binary);
+    std::istream in(&buffer);
+    return CaseReader(options, in, left_out).run(each, idle);
+  }
   if (options.cases != "-") {
-    std::error_code ignored;
     // A pipe with a name is a way to hand cases over; a device never ends.
     if (std::filesystem::is_character_file(options.cases, ignored) && !is_opened_for_us(options.cases))
       return Error{fmt::format("cannot read cases from {}: a device", options.cases)};

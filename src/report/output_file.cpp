@@ -29,8 +29,21 @@ tl::unexpected<Error> system_failure(const std::string& path) {
   return failure(std::string("cannot be written: ") + std::strerror(errno), path);
 }
 
-Result<bool> write_in_place(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+// A named pipe that nobody reads would be waited for without end; whoever is about to read it comes within a moment.
+int open_pipe(const std::string& path) {
+  constexpr int kTries = 80;
+  constexpr useconds_t kBetween = 10'000;
+  for (int i = 1;; ++i) {
+    const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) fcntl(fd, F_SETFL, O_WRONLY);
+    if (fd >= 0 || errno != ENXIO || i == kTries) return fd;
+    usleep(kBetween);
+  }
+}
+
+Result<bool> write_in_place(const std::string& path, std::string_view text, bool is_pipe) {
+  const int fd = is_pipe ? open_pipe(path) : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0 && is_pipe && errno == ENXIO) return failure("cannot be written: a pipe that nobody reads", path);
   if (fd < 0) return system_failure(path);
   const bool written = write_all(fd, text);
   auto why = system_failure(path);
@@ -51,10 +64,10 @@ Result<bool> write_output(const std::string& path, std::string_view text) {
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return failure("cannot be written: it is a directory", path);
-  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, shown);
+  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, shown, S_ISFIFO(status.st_mode));
   // A link stays a link: its target is replaced, or made.
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
-  if (!real && lstat(path.c_str(), &status) == 0) return write_in_place(path, shown);
+  if (!real && lstat(path.c_str(), &status) == 0) return write_in_place(path, shown, false);
   const std::string target = real ? real.get() : path;
   std::string temporary = target + ".XXXXXX";
   const int fd = mkstemp(temporary.data());

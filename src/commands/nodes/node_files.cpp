@@ -8,6 +8,7 @@
 #include "src/commands/nodes/nodes.h"
 #include "src/base/read_text.h"
 #include "src/base/shell_words.h"
+#include "src/commands/paths/paths.h"
 #include "src/sources/container_host.h"
 #include "src/sources/yaml_tree.h"
 
@@ -153,13 +154,16 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
 
 Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, const sources::Variables& variables) {
   std::vector<Node> nodes;
+  std::vector<std::string> texts;
   for (const std::string& file : files) {
-    const auto text = read_text(file);
+    auto text = read_text(file);
     if (!text) return tl::make_unexpected(text.error());
     auto found = nodes_in(file, *text, variables);
     if (!found) return found;
     nodes.insert(nodes.end(), found->begin(), found->end());
+    texts.push_back(std::move(*text));
   }
+  tell_unnamed(variables, {texts.begin(), texts.end()});
   return nodes;
 }
 

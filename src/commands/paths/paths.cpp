@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +17,7 @@
 
 #include "src/base/limits.h"
 #include "src/base/read_text.h"
+#include "src/report/complaint.h"
 
 namespace preflight::commands {
 namespace {
@@ -185,6 +187,27 @@ void leave_out_included(std::vector<ReadFile>& files) {
 
 }  // namespace
 
+namespace {
+
+bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// As a word of its own.
+bool names(std::string_view text, std::string_view name) {
+  for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_name_letter(text[at - 1])) && (end == text.size() || !is_name_letter(text[end]))) return true;
+  }
+  return false;
+}
+
+std::vector<std::string_view> texts_of(const std::vector<ReadFile>& files) {
+  std::vector<std::string_view> out;
+  for (const ReadFile& file : files) out.emplace_back(file.text);
+  return out;
+}
+
+}  // namespace
+
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const sources::Variables& variables) {
   std::vector<ReadFile> files;
   for (const std::string& path : paths) {
@@ -201,7 +224,20 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     if (*taken) out.push_back(std::move(file));
   }
   leave_out_included(out);
+  tell_unnamed(variables, texts_of(out));
   return out;
+}
+
+void tell_unnamed(const sources::Variables& variables, const std::vector<std::string_view>& texts) {
+  std::string unnamed;
+  for (const auto& [name, value] : variables) {
+    // Other keys are substitutions as reports show them; ~ is the home directory.
+    const bool plain = std::ranges::all_of(name, is_name_letter) && name != "HOME";
+    const bool named = std::ranges::any_of(texts, [&](std::string_view text) { return names(text, name); });
+    if (plain && !named) unnamed += (unnamed.empty() ? "" : ", ") + name;
+  }
+  if (!texts.empty() && !unnamed.empty())
+    report::complain(fmt::format("--set {}: nothing that was read names it", unnamed));
 }
 
 std::optional<Error> keep_chosen(const std::string& choice, std::vector<ReadFile>& files) {
