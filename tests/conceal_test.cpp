@@ -447,6 +447,24 @@ TEST(Conceal, NoComplaintShowsWhatAMisspeltOptionHolds) {
   }
 }
 
+TEST(Conceal, ThePasswordOfALogInIsHidden) {
+  for (const auto& [text, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"docker login -u me -p m4rker reg.io && x -p 1", "docker login -u me -p *** reg.io && x -p 1"},
+           {"podman login -p'm4|rker' reg", "podman login -p'***' reg"},
+           {"helm registry login -p=m4rker", "helm registry login -p=***"},
+           {"docker login \\\n  -p m4rker reg", "docker login \\\n  -p *** reg"},
+           {"sshpass -p m4rker ssh -p 22 host", "sshpass -p *** ssh -p 22 host"},
+           {"docker run -p 30000:30000 img /x/login", "docker run -p 30000:30000 img /x/login"},
+           {"mkdir -p login", "mkdir -p login"}}) {
+    std::string hidden = text;
+    commands::hide_parts(hidden);
+    EXPECT_EQ(hidden, shown);
+  }
+  const ToolRun run = run_tool({"exec", "--command", "docker login -p m4rker"});
+  EXPECT_THAT(run.err, HasSubstr("docker login -p ***"));
+  EXPECT_THAT(run.out + run.err, Not(HasSubstr("m4rker")));
+}
+
 TEST(Conceal, NoLineOfABatchHoldsASecret) {
   const std::string lines =
       R"({"id":"a","args":["--model-path","Qwen/Qwen3-0.6B","--api-key","topsecret","--served-model-name","topsecret"]}

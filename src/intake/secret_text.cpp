@@ -243,6 +243,49 @@ void add_options(std::string_view text, Parts& parts) {
   }
 }
 
+// Where a word stands by itself; npos where it does not.
+std::size_t find_word(std::string_view text, std::string_view word) {
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_in_name(text[at - 1])) && (end == text.size() || !is_in_name(text[end]))) return at;
+  }
+  return text.npos;
+}
+
+// Behind what a command's -p is a password: sshpass, and the log-in to a registry; npos where it is none.
+std::size_t log_in(std::string_view command) {
+  constexpr std::array<std::string_view, 9> kPrograms = {"docker", "podman", "nerdctl", "buildah", "skopeo",
+                                                         "helm",   "oras",   "crane",   "az"};
+  if (const auto at = find_word(command, "sshpass"); at != command.npos) return at;
+  const auto at = find_word(command, "login");
+  const auto names = [&](std::string_view program) {
+    return find_word(command.substr(0, at), program) != command.npos;
+  };
+  return at != command.npos && std::ranges::any_of(kPrograms, names) ? at : command.npos;
+}
+
+// "docker login -p SECRET", -p=SECRET and -pSECRET.
+void add_logins(std::string_view text, Parts& parts) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = std::min(text.find_first_of(";|&\n", begin), text.size());
+    while (end < text.size() && end > begin && text[end - 1] == '\\')
+      end = std::min(text.find('\n', end + 1), text.size());
+    const std::size_t from = log_in(text.substr(begin, end - begin));
+    const std::size_t option = from == text.npos ? from : text.find(" -p", begin + from);
+    if (option < end) {
+      std::size_t value = option + 3;
+      if (value < text.size() && text[value] == '=') ++value;
+      value += blanks_at(text, value);
+      const bool quoted = value < text.size() && is_quote(text[value]);
+      const std::string ends = quoted ? std::string(1, text[value]) : " \t\r\n;|&\"'";
+      if (quoted) ++value;
+      const std::size_t stop = std::min(text.find_first_of(ends, value), text.size());
+      if (stop > value) parts.push_back({value, stop - value});
+    }
+    begin = end + 1;
+  }
+}
+
 // Keys that whoever gives them out marks by how they begin.
 void add_marked(std::string_view text, Parts& parts) {
   struct Mark {
@@ -381,6 +424,7 @@ Parts parts_by_form(std::string_view text) {
   if (text.find("://") != text.npos) add_webhooks(text, parts);
   if (text.find_first_of("=:") != text.npos) add_named(text, parts);
   if (text.find("--") != text.npos) add_options(text, parts);
+  if (text.find(" -p") != text.npos) add_logins(text, parts);
   add_schemes(text, parts);
   add_marked(text, parts);
   return parts;
