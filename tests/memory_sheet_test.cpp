@@ -303,6 +303,7 @@ TEST(MemoryCommand, TheWorkspaceIsThatOfAllRequestsAtOnce) {
   };
   const auto old = sheet("0.5.13", "intel_xpu");
   EXPECT_EQ(old["requests"], 2048);            // as SGLang caps them
+  EXPECT_EQ(old["requests_at_once"], 1468);    // as the text says it
   EXPECT_EQ(old["workspace_requests"], 1468);  // pages of 128 tokens, one a request
   EXPECT_NEAR(old["workspace_gib"].get<double>(), 1.4448, 0.005);
   EXPECT_EQ(sheet("0.5.13", "triton")["workspace_gib"], 0.0);

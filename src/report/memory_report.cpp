@@ -118,6 +118,7 @@ Json sheet_json(const MemorySheet& s) {
           {"window_tokens", s.window_tokens},
           {"context_tokens", s.context},
           {"requests", s.requests},
+          {"requests_at_once", s.at_once},
           {"requests_at_full_context", s.full_requests},
           {"fits", s.fits()}};
 }
