@@ -159,6 +159,12 @@ inline constexpr std::uintmax_t kVariableFileBytes = std::uintmax_t{64} << 10U;
 inline constexpr int kNomadDepth = 40;
 inline constexpr std::size_t kNomadParts = 50'000;
 
+// Modules that a quantised checkpoint leaves plain: letters and alternatives of a pattern, names that are looked for as
+// parts of others, and steps over all layers.
+inline constexpr std::size_t kNamePattern = 256;
+inline constexpr std::size_t kPartNames = 64;
+inline constexpr std::size_t kPlainSteps = 4'000'000;
+
 // Folders around one.
 inline constexpr std::size_t kPathParents = 64;
 

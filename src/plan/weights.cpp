@@ -15,6 +15,7 @@
 #include "src/base/limits.h"
 #include "src/facts/kinds.h"
 #include "src/plan/output_head.h"
+#include "src/plan/plain_modules.h"
 #include "src/python/integer.h"
 
 namespace preflight::plan {
@@ -103,9 +104,11 @@ std::int64_t whole(double count) {
 
 struct Layer {
   double attention = 0;  // parameters that attention tensor parallelism cuts
+  double output = 0;     // of these the output projection, where the rest are queries, keys and values
   double copied = 0;     // parameters every rank holds
   double plain = 0;      // those that every rank holds and that no quantiser touches
   double dense = 0;      // cut by tensor parallelism
+  double down = 0;       // of these the last matrix, where the rest stand before it
   double experts = 0;    // cut by expert and expert-tensor parallelism
 };
 
@@ -137,6 +140,7 @@ void add_ordinary_attention(const Shape& s, Layer& l, std::int64_t index) {
   // Qwen3-Next and Qwen3.5 gate the output unless the configuration says no.
   const Value* gate = s.text.find("attn_output_gate");
   const bool gated = gate != nullptr ? gate->truthy() : any_architecture(s.m, {"Qwen3Next", "Qwen3_5"});
+  l.output += heads * value * s.hidden;
   l.attention += s.hidden * heads * key * (gated ? 2 : 1) + heads * value * s.hidden;
   // Fewer key/value heads than ranks: each rank holds one, whole.
   const double ranks = static_cast<double>(s.attention_ranks);
@@ -254,7 +258,25 @@ bool width_untold(const Shape& s) {
   return routed_experts(s.m) == 0 && dense_width(s) <= 0;
 }
 
-void add_dense(const Shape& s, Layer& l, double width, bool gated) { l.dense += (gated ? 3 : 2) * s.hidden * width; }
+void add_dense(const Shape& s, Layer& l, double width, bool gated) {
+  l.dense += (gated ? 3 : 2) * s.hidden * width;
+  l.down += s.hidden * width;
+}
+
+// Of a layer's parameters those that the checkpoint leaves as they are, of the ones that a quantiser would touch.
+struct LeftPlain {
+  double attention = 0;
+  double dense = 0;
+  double experts = 0;
+};
+
+LeftPlain left_plain(const Layer& l, const PlainParts& parts) {
+  LeftPlain out;
+  if (l.output > 0) out.attention = (parts.queries ? l.attention - l.output : 0) + (parts.output ? l.output : 0);
+  if (l.down > 0) out.dense = (parts.gate_and_up ? l.dense - l.down : 0) + (parts.down ? l.down : 0);
+  if (parts.experts) out.experts = l.experts;
+  return out;
+}
 
 void add_experts(const Shape& s, Layer& l, bool gated, const WeightSplit& split) {
   const double count = static_cast<double>(routed_experts(s.m) + split.extra_experts);
@@ -630,9 +652,13 @@ void add_tables(Tally& tally, const ModelFacts& model, const WeightSplit& split)
   for (std::size_t stage = everywhere ? 0 : last; stage <= last; ++stage) tally.add_to_stage(stage, on_rank.head);
 }
 
-// The bytes of the last layer on a rank.
-double add_layers(Tally& tally, const Shape& s, const WeightSplit& split, const std::vector<std::int64_t>& counts) {
+// The bytes of the last layer on a rank. Modules that the configuration leaves plain are counted so, no longer exactly.
+double add_layers(Tally& tally, Shape& s, const WeightSplit& split, const std::vector<std::int64_t>& counts) {
   const ElementSizes bytes = element_sizes(s.m);
+  // The names are those of a class whose layers are "model.layers".
+  const PlainModules modules(s.m);
+  const bool named = modules.any() && !s.m.architectures.empty() && s.m.architectures.front().ends_with("ForCausalLM");
+  s.exact = s.exact && modules.understood();
   Layers all(s, s.m.num_hidden_layers, split);
   double of_last = 0;
   std::int64_t index = 0;
@@ -640,12 +666,21 @@ double add_layers(Tally& tally, const Shape& s, const WeightSplit& split, const 
     for (const std::int64_t end = index + counts[stage]; index < end; ++index) {
       const double before = tally.stage(stage);
       const Layer& l = all.at(index);
-      tally.add(stage, l.attention, bytes.linear, at_least_one_rank(s.attention_ranks));
+      const PlainParts parts = named ? modules.in_layer(index) : PlainParts{};
+      const LeftPlain plain = left_plain(l, parts);
+      s.exact = s.exact && !parts.any();
+      const double attention = at_least_one_rank(s.attention_ranks);
+      tally.add(stage, plain.attention, bytes.plain, attention);
+      tally.add(stage, l.attention - plain.attention, bytes.linear, attention);
       tally.add(stage, l.copied, bytes.linear, 1);
       tally.add(stage, l.plain, bytes.plain, 1);
       const bool uncut = split.whole_dense && l.experts == 0 && routed_experts(s.m) > 0;
-      tally.add(stage, l.dense, bytes.linear, uncut ? 1 : at_least_one_rank(split.tp));
-      tally.add(stage, l.experts, bytes.experts, at_least_one_rank(split.moe_tp) * at_least_one_rank(split.ep));
+      const double dense = uncut ? 1 : at_least_one_rank(split.tp);
+      tally.add(stage, plain.dense, bytes.plain, dense);
+      tally.add(stage, l.dense - plain.dense, bytes.linear, dense);
+      const double experts = at_least_one_rank(split.moe_tp) * at_least_one_rank(split.ep);
+      tally.add(stage, plain.experts, bytes.plain, experts);
+      tally.add(stage, l.experts - plain.experts, bytes.experts, experts);
       of_last = tally.stage(stage) - before;
     }
   }

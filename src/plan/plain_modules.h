@@ -1,0 +1,79 @@
+// Which modules a quantised checkpoint leaves as they are, by the names in its configuration.
+//
+// Sources: srt/layers/quantization/utils.py (is_layer_skipped, get_dynamic_override), awq/awq.py
+// (is_layer_skipped_awq), compressed_tensors/utils.py (should_ignore_layer), 0.5.23. Patterns are Python's; those that
+// hold more than letters, classes, repetitions and alternatives are not read. Tested by tests/plain_modules_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "preflight/facts.h"
+
+namespace preflight::plan {
+
+// A pattern as Python's re.match takes it, in time that grows with its length and the text's alone.
+class NamePattern {
+ public:
+  explicit NamePattern(std::string_view pattern);
+  [[nodiscard]] bool understood() const { return understood_; }
+  [[nodiscard]] bool matches(std::string_view name) const;
+  [[nodiscard]] std::size_t size() const;  // letters of all its alternatives
+
+ private:
+  struct Item {
+    std::string letters;  // that may stand here, or may not
+    bool but = false;
+    bool optional = false;
+    bool repeated = false;
+  };
+  struct Way {
+    std::vector<Item> items;
+    bool to_the_end = false;
+  };
+  bool read(std::string_view pattern);
+  static bool read_item(std::string_view& rest, Item& item);
+  static bool matches(const Way& way, std::string_view name);
+
+  std::vector<Way> ways_;
+  bool understood_ = false;
+};
+
+// Of one layer, the parts that stay plain.
+struct PlainParts {
+  bool queries = false;  // queries, keys and values
+  bool output = false;
+  bool gate_and_up = false;
+  bool down = false;
+  bool experts = false;
+  [[nodiscard]] bool any() const { return queries || output || gate_and_up || down || experts; }
+};
+
+class PlainModules {
+ public:
+  explicit PlainModules(const ModelFacts& model);
+  // Some are named, and each name is understood.
+  [[nodiscard]] bool any() const { return understood_ && (!names_.empty() || !patterns_.empty()); }
+  [[nodiscard]] bool understood() const { return understood_; }
+  [[nodiscard]] PlainParts in_layer(std::int64_t layer) const;
+
+ private:
+  enum class Match { kPart, kPath, kEnding };  // anywhere in a name, along its dots, its last parts
+
+  void read(const ModelFacts& model);
+  void add(std::string_view name);
+  // `fused`: one module of SGLang's; `part`: one of the checkpoint's that it is made of.
+  [[nodiscard]] bool leaves(const std::string& fused, const std::string& part) const;
+  [[nodiscard]] bool names(const std::string& module) const;
+
+  Match match_ = Match::kPart;
+  std::unordered_set<std::string> names_;
+  std::vector<NamePattern> patterns_;
+  bool understood_ = true;
+};
+
+}  // namespace preflight::plan
