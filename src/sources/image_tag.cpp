@@ -85,6 +85,16 @@ Image parts_of(std::string_view word) {
   return out;
 }
 
+// Images with SGLang in their names whose tags count another program's releases: lmsysorg/sglang-router, and
+// nvcr.io/nvidia/ai-dynamo/sglang-runtime.
+bool is_of_another_program(std::string_view repository) {
+  constexpr std::array<std::string_view, 4> kOthers = {"router", "gateway", "operator", "kernel"};
+  const std::string lower = ascii_lower(std::string(repository));
+  const std::string_view name = std::string_view(lower).substr(lower.rfind('/') + 1);
+  return name == "sglang-runtime" || lower.find("dynamo") != std::string::npos ||
+         std::ranges::any_of(kOthers, [&](std::string_view other) { return name.find(other) != name.npos; });
+}
+
 // One word of the text as an image; nullopt where it is none of SGLang's.
 std::optional<ImageTag> image_in(std::string_view word) {
   const Image image = parts_of(word);
@@ -94,6 +104,7 @@ std::optional<ImageTag> image_in(std::string_view word) {
   if (!image.is_pinned) return std::nullopt;
   const std::string lower = ascii_lower(std::string(name));
   if (lower.find("sglang") == std::string::npos || lower.find("sglang.") != std::string::npos) return std::nullopt;
+  if (is_of_another_program(image.repository)) return std::nullopt;
   if (word.front() == '/' || word.front() == '.') return std::nullopt;  // of a volume, HOST:CONTAINER
   if (word.find("//") != std::string_view::npos) return std::nullopt;   // of a URL
   if (image.tag.find('/') != std::string_view::npos) return std::nullopt;
@@ -142,7 +153,8 @@ std::string other_device_of_image(std::string_view image) {
 
 std::string release_of_image(std::string_view image) {
   const Image parts = parts_of(image);
-  return parts.repository.find("sglang") == std::string_view::npos ? "" : version_in(parts.tag);
+  const bool ours = parts.repository.find("sglang") != std::string_view::npos;
+  return ours && !is_of_another_program(parts.repository) ? version_in(parts.tag) : "";
 }
 
 }  // namespace preflight::sources
