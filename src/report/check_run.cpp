@@ -281,6 +281,11 @@ RunCounts counts_of(const CheckRun& run) {
     out.incomplete += verdict == ReportVerdict::kIncomplete ? 1 : 0;
   }
   for (const SkippedFile& file : run.skipped) ++(file.unread ? out.unread_files : out.skipped_files);
+  for (const CheckedGroup& group : run.groups) {
+    const bool fails =
+        std::ranges::any_of(group.findings, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+    out.failed_groups += fails && !group.launches.empty() ? 1 : 0;
+  }
   return out;
 }
 

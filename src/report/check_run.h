@@ -95,6 +95,7 @@ struct RunCounts {
   std::size_t unread = 0;      // not checked: the command is understood, its model or options cannot be read
   std::size_t unread_files = 0;
   std::size_t skipped_files = 0;  // read, and without a launch
+  std::size_t failed_groups = 0;  // launches that do not fit together
 };
 RunCounts counts_of(const CheckRun& run);
 bool something_unknown(const CheckedLaunch& launch);

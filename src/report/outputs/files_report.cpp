@@ -70,6 +70,8 @@ std::string counts_line(const CheckRun& run) {
       "skipped",
       run.files, run.files == 1 ? "" : "s", n.checked, n.checked == 1 ? "" : "es", n.failed, n.unknown,
       n.unread + n.unread_files, n.skipped_files, n.skipped_files == 1 ? "" : "s");
+  if (n.failed_groups > 0)
+    out += fmt::format("; {} group{} of launches failed", n.failed_groups, n.failed_groups == 1 ? "" : "s");
   if (n.doubtful > 0) out += fmt::format("; {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format("; {} incomplete", n.incomplete);
   if (run.ignored() > 0) out += fmt::format("; {} finding{} ignored", run.ignored(), run.ignored() == 1 ? "" : "s");
@@ -145,6 +147,7 @@ std::string run_json(const CheckRun& run) {
                       {"unknown", n.unknown},
                       {"unread", n.unread + n.unread_files},
                       {"skipped_files", n.skipped_files},
+                      {"failed_groups", n.failed_groups},
                       {"ignored", run.ignored()}}},
                     {"exit_status", run.exit_status}};
   return json_dump(out) + "\n";

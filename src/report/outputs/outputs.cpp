@@ -18,6 +18,7 @@ std::string counted(std::size_t n, std::string_view one, std::string_view many) 
 std::string run_summary(const CheckRun& run) {
   const RunCounts n = counts_of(run);
   std::string out = fmt::format("{} checked, {} failed", counted(n.checked, "launch", "launches"), n.failed);
+  if (n.failed_groups > 0) out += fmt::format(", {} failed together", counted(n.failed_groups, "group", "groups"));
   if (n.refused > 0) out += fmt::format(", {} that SGLang refuses", n.refused);
   if (n.doubtful > 0) out += fmt::format(", {} doubtful", n.doubtful);
   if (n.incomplete > 0) out += fmt::format(", {} incomplete", n.incomplete);
