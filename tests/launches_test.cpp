@@ -165,6 +165,25 @@ TEST(Launches, OfAComposeProjectAreReadWithItsOtherFiles) {
             "s 4 2 1;t 8 3 0;");
 }
 
+// A file that another one of the folder is read in front of is no whole launch.
+TEST(Launches, OfAComposeFileThatChangesAnotherAskForTheWhole) {
+  const TemporaryDirectory dir;
+  const auto unknown = [&](const std::string& name, const std::string& text) {
+    const std::string path = dir.file(name, text);
+    const Json all = Json::parse(run_tool({"launches", path, "--format", "json"}).out);
+    return all[0]["unknown"].empty() ? std::string() : all[0]["unknown"][0]["what"].get<std::string>();
+  };
+  const std::string more = "services:\n  s: {command: " + kServe + "--tp 4}\n";
+  EXPECT_THAT(unknown("compose.override.yaml", more), HasSubstr("another file, which is not beside this one"));
+  EXPECT_EQ(unknown("other.yaml", more), "");
+  dir.file("compose.yaml", "services:\n  s: {image: 'lmsysorg/sglang:v0.5.16-xpu', command: " + kServe + "--tp 2}\n");
+  const char* kOfBase = "this changes the service of compose.yaml beside this file: give what `docker compose config`";
+  EXPECT_THAT(unknown("compose.override.yaml", more), HasSubstr(kOfBase));
+  EXPECT_THAT(unknown("compose.xpu.yaml", more), HasSubstr(kOfBase));
+  EXPECT_EQ(unknown("compose.whole.yaml", "services:\n  s: {image: x, command: " + kServe + "--tp 8}\n"), "");
+  EXPECT_EQ(unknown("compose.else.yaml", "services:\n  t: {command: " + kServe + "--tp 8}\n"), "");
+}
+
 // A file that another one includes is told by itself where both are read.
 TEST(Launches, OfAnIncludedFileAreToldOnce) {
   const TemporaryDirectory dir;

@@ -60,7 +60,9 @@ constexpr auto kUsual = std::to_array<std::string_view>(
      "default", "localhost", "workflow", "dispatch", "event", "system", "production", "staging", "develop",
      // of the sentences that say when a launch runs
      "line", "loop", "turn", "where", "what", "stands", "front", "fails", "unless", "script", "ends", "another",
-     "program", "takes", "place", "function", "returns", "holds"});
+     "program", "takes", "place", "function", "returns", "holds", "leader",
+     // of the sentences that ask for what another tool makes
+     "kustomize", "helm", "build", "config"});
 
 // Words that options, their choices and known models are called by.
 bool is_of_names(std::string_view part) {

@@ -185,6 +185,19 @@ void LaunchFinder::stands_in(const std::string& file, std::size_t from) {
   }
 }
 
+void LaunchFinder::runs_in(const RunContext& place, std::size_t from) {
+  for (std::size_t i = from; i < found_.size(); ++i) {
+    LaunchCommand& launch = found_[i];
+    if (launch.name.empty()) launch.name = place.name;
+    launch.image = place.image;
+    launch.release = release_of_image(place.image);
+    launch.host = place.host;
+    launch.elsewhere = launch.elsewhere || place.elsewhere || !place.image.empty();
+    for (const LaunchUnknown& unknown : place.unknown) add_unknown(unknown.what, unknown.offset, launch);
+  }
+  under(place.when, from);
+}
+
 void LaunchFinder::adopt(LaunchFinder& inner, const std::function<std::size_t(std::size_t)>& place_of,
                          const std::function<std::string(std::size_t)>& name_of) {
   const auto offset_of = [&](LineColumn at) {
@@ -288,11 +301,12 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .arguments_known = context.arguments_known,
                    .sure_arguments = context.sure_arguments};
   start.input = context.input;
+  start.files = context.files;
   start.trail = &trail_;
   if (depth == 0) start.own_file = place_of_file(context.file);
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
     start.file_beside = [&](const std::string& path) { return file_beside(context.file, path); };
-  start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1; };
+  start.wants_environment = [](const ShellCommand& c) { return c.words.size() > 1 || c.file; };
   std::optional<Error> nested;
   std::string activated = context.activated;
   start.on_command = [&](const ShellCommand& c, const Values& environment, const std::string& when) {
@@ -643,6 +657,7 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   if (!run->inherits) context.env.clear();
   context.elsewhere = true;
   context.activated.clear();
+  context.files.reset();
   container_environment(words, at, run->image, host, given_, context.env);
   for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
   context.host = host_of_run(words, at, run->image, text_);
@@ -765,14 +780,15 @@ bool LaunchFinder::cut_off(const ShellCommand& c) {
   for (const ShellWord& w : c.words) options += (options.empty() ? "" : " ") + w.text;
   if (options.size() > 80) options = options.substr(0, 77) + "…";
   std::replace(options.begin(), options.end(), kHole, '?');
-  notes_.push_back({"SH003",
-                    fmt::format("the launch ends at line {}, {}: {} is no part of it, and a shell takes {} for a "
-                                "command",
-                                line,
-                                comment ? "where a comment stands behind its backslash"
-                                        : "whose backslash is missing or is not its last character",
-                                options, c.words.front().text),
-                    from});
+  found_.back().notes.push_back(
+      {"SH003",
+       fmt::format("the launch ends at line {}, {}: {} is no part of it, and a shell takes {} for a "
+                   "command",
+                   line,
+                   comment ? "where a comment stands behind its backslash"
+                           : "whose backslash is missing or is not its last character",
+                   options, c.words.front().text),
+       from});
   put_back(last_->begin, last_->end, from);
   last_->end = c.end;
   return true;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ struct RunContext {
   std::string activated = {};                      // bin/ of the environment whose bin/activate was sourced
   bool elsewhere = false;                          // another machine, or a container
   std::string file = {};                           // of the script: what it sources may stand beside it
+  std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
 };
 
 class LaunchFinder {
@@ -66,6 +68,8 @@ class LaunchFinder {
   void under(const std::string& when, std::size_t from);
   // What was found from the `from`th on stands in another file.
   void stands_in(const std::string& file, std::size_t from);
+  // What was found from the `from`th on runs in this place: its image, what it sees of its host, when it runs.
+  void runs_in(const RunContext& place, std::size_t from);
   // For a finder of a text inside this one, of so many bytes; false when there are too many of them.
   bool descend(LaunchFinder& inner, std::size_t bytes);
   [[nodiscard]] LineColumn place(std::size_t offset) const;

@@ -31,9 +31,8 @@ Result<bool> ManifestReader::run() {
     document(*root);
     if (error_) return tl::make_unexpected(*error_);
   }
-  for (const auto& [key, script] : scripts_) {
-    if (used_.contains(key) || !speaks(script)) continue;
-    run_script(script, {.name = key});
+  for (const auto& one : scripts_) {
+    if (!used_.contains(one.first) && speaks(one.second)) run_mounted(one, {.name = one.first.second});
   }
   if (error_) return tl::make_unexpected(*error_);
   for (const YamlNode* root : tree_.documents()) {
@@ -145,7 +144,7 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   for (const auto& [key, value] : data->pairs) {
     if (!is_scalar(key) || !is_scalar(value)) continue;
     maps_[name].insert_or_assign(key->text, tree_.word(*value));
-    if (value->text.find('\n') != std::string::npos) scripts_.insert_or_assign(key->text, tree_.word(*value));
+    if (value->text.find('\n') != std::string::npos) scripts_.insert_or_assign({name, key->text}, tree_.word(*value));
   }
 }
 
@@ -167,6 +166,7 @@ void ManifestReader::document(const YamlNode& root) {
     name_all(*services_);
     read_dotenv();
     overridden();
+    find_base();
     included(root);
     return walk(*services_, around, 1, "services");
   }
@@ -219,6 +219,8 @@ void ManifestReader::walk(const YamlNode& node, Around around, int depth, const 
     return;
   }
   if (node.kind != YamlNode::kMapping) return;
+  if (!patches_.empty() && patches_.contains(&node))
+    return walk_map(*patches_.at(&node), std::move(around), depth, key);
   const YamlNode* vars = tasks_ ? value_of(node, "vars") : nullptr;
   if (is_map(vars)) scopes_.push_back(vars);
   walk_map(node, std::move(around), depth, key);
@@ -253,9 +255,14 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     if (const YamlNode* value = value_of(node, part)) environment(*value, around, around.env, part);
   }
   if (around.dialect == Dialect::kWorkflow) job_settings(node, around);
+  const auto group =
+      around.dialect == Dialect::kKubernetes && !given_.contains("LWS_WORKER_INDEX") ? group_of(node) : std::nullopt;
+  if (group) walk_group(*group, node, around, depth);
   for (const auto& [name, value] : node.pairs) {
     const std::string own_key = is_scalar(name) ? name->text : "";
     if (own_key == "env" || own_key == "environment") continue;
+    const bool of_group = own_key == "leaderWorkerTemplate" || own_key == "leaderWorkerSet" || own_key == "template";
+    if (group && of_group) continue;
     const bool lines = is_scalar(value) || (is_list(value) && !value->items.empty() && is_scalar(value->items.front()));
     const bool lifecycle = is_scalar(value) && (is_lifecycle(own_key) || is_lifecycle(key));
     if (lifecycle || (lines && is_step(own_key, around)))
@@ -265,8 +272,15 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     else if (is_scalar(value))
       text_that_starts(*value, around, own_key);
     else
-      walk(*value, around, depth + 1, own_key);
+      walk(*value, inside_of(around, key, own_key), depth + 1, own_key);
   }
+}
+
+// A service of Dynamo has its key for a name.
+ManifestReader::Around ManifestReader::inside_of(const Around& around, std::string_view key, const std::string& own) {
+  Around out = around;
+  if (around.dialect == Dialect::kKubernetes && key == "services" && !around.name.empty()) out.name += "/" + own;
+  return out;
 }
 
 // Keys whose text, or whose list of lines, a shell runs.

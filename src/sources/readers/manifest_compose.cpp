@@ -19,6 +19,17 @@ namespace {
 
 std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
+// What docker compose reads where no -f names other files.
+constexpr std::array<std::string_view, 4> kBases = {"compose.yaml", "compose.yml", "docker-compose.yml",
+                                                    "docker-compose.yaml"};
+
+bool is_base(std::string_view name) { return std::ranges::find(kBases, name) != kBases.end(); }
+
+constexpr std::array<std::string_view, 4> kOverrides = {"compose.override.yaml", "compose.override.yml",
+                                                        "docker-compose.override.yml", "docker-compose.override.yaml"};
+
+bool is_override(std::string_view name) { return std::ranges::find(kOverrides, name) != kOverrides.end(); }
+
 }  // namespace
 
 // A path that a node of this file, or of another one, names: as seen from this file.
@@ -81,8 +92,9 @@ const YamlNode* ManifestReader::in_other_file(const YamlNode& node, const YamlNo
   return nullptr;
 }
 
-// The service that a compose service extends; nullptr where there is none.
+// The service that a compose service extends, or the container that a patch is laid over; nullptr where there is none.
 const YamlNode* ManifestReader::extended(const YamlNode& node) {
+  if (const auto base = beneath_.find(&node); base != beneath_.end()) return base->second;
   const YamlNode* extends = services_ == nullptr ? nullptr : value_of(node, "extends");
   if (extends == nullptr) return nullptr;
   const bool elsewhere = from_elsewhere_.contains(&node);
@@ -128,14 +140,10 @@ void ManifestReader::included(const YamlNode& root) {
 
 // docker compose reads compose.override.yaml with compose.yaml, where no -f names other files.
 void ManifestReader::overridden() {
-  constexpr std::array<std::string_view, 4> kNames = {"compose.yaml", "compose.yml", "docker-compose.yml",
-                                                      "docker-compose.yaml"};
   constexpr std::array<std::string_view, 7> kKeys = {"command", "entrypoint", "environment", "env_file",
                                                      "image",   "extends",    "build"};
-  const std::string_view name = base_name(source_.name);
-  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return;
-  for (const char* file : {"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml",
-                           "docker-compose.override.yaml"}) {
+  if (!is_base(base_name(source_.name))) return;
+  for (const std::string_view file : kOverrides) {
     const auto text = file_beside(source_.name, file);
     const auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure(unread_beside(source_.name, file)));
     if (!tree && !tree.error().message.empty()) {
@@ -155,6 +163,37 @@ void ManifestReader::overridden() {
       if (is_scalar(service) && changes) overridden_.insert(service->text);
     }
   }
+}
+
+// The file that this one may be a part of: docker compose reads it first.
+void ManifestReader::find_base() {
+  if (is_base(base_name(source_.name))) return;
+  for (const std::string_view name : kBases) {
+    const auto text = file_beside(source_.name, name);
+    const auto tree = text ? YamlTree::read(*text) : Result<YamlTree>(failure("not read"));
+    const YamlNode* root = tree && !tree->documents().empty() ? tree->documents().front() : nullptr;
+    const YamlNode* services = is_map(root) ? value_of(*root, "services") : nullptr;
+    if (!is_map(services)) continue;
+    base_ = name;
+    for (const auto& [service, value] : pairs_of(*services)) base_services_.insert(service->text);
+    return;
+  }
+}
+
+// A service of which another file holds a part.
+void ManifestReader::ask_for_whole(const YamlNode& node, const Around& around, RunContext& context) {
+  constexpr std::string_view kGive = "give what `docker compose config` prints";
+  const auto ask = [&](std::string what) {
+    context.unknown.push_back({fmt::format("{}: {}", what, kGive), tree_.offset(node), {}});
+  };
+  if (overridden_.contains(around.name)) ask("the override file beside this one changes this service");
+  const bool has_image = part_of(node, "image") != nullptr || part_of(node, "build") != nullptr;
+  const bool may_be_part = is_override(base_name(source_.name)) || (!has_image && value_of(node, "extends") == nullptr);
+  if (!may_be_part) return;
+  if (base_services_.contains(around.name))
+    ask(fmt::format("this changes the service of {} beside this file", base_));
+  else if (base_.empty() && !has_image && is_override(base_name(source_.name)))
+    ask("this changes a service of another file, which is not beside this one");
 }
 
 }  // namespace preflight::sources

@@ -9,7 +9,9 @@
 #include "src/sources/container_host.h"
 #include "src/sources/container_command.h"
 #include "src/sources/image_tag.h"
+#include "src/sources/mentions.h"
 #include "src/sources/programs.h"
+#include "src/sources/readers/compose_words.h"
 #include "src/sources/readers/manifest_reader.h"
 #include "src/sources/readers/variable_file.h"
 
@@ -73,6 +75,7 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
     const ShellWord name{tail(word, kDocker.size()), word.begin, word.end};
     return set_image(name.text, name, around);
   }
+  if (is_map(image) && chart_values_) return image_in_parts(*image, around);
   if (!is_scalar(image)) return;
   const ShellWord word = tree_.word(*image);
   if (around.dialect == Dialect::kWorkflow)
@@ -82,9 +85,121 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
   set_image(image->text, filled ? static_cast<const ShellText&>(*filled) : word, around);
 }
 
+namespace {
+
+// As the YAML of Go reads it: of YAML 1.1's words for true and false, compose takes true and false alone for such.
+bool is_no_text(const YamlNode& node, bool old_words) {
+  if (!is_scalar(&node)) return false;
+  if (node.tag == "bool") return old_words || node.text == "true" || node.text == "false";
+  const bool sexagesimal = node.text.find(':') != std::string::npos;
+  return (node.tag == "int" || node.tag == "float") && !sexagesimal;
+}
+
+// What compose drops is a part of the launch: a value that its own character cuts in two, or options behind a
+// redirection. Another command behind && or | is none.
+bool drops_options(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at + 1);
+  const bool inside_word = at > 0 && text[at - 1] > ' ' && !rest.empty() && rest[0] > ' ' && rest[0] != text[at];
+  const bool redirects = text[at] == '<' || text[at] == '>';
+  return (inside_word || redirects) && rest.find(" --") != std::string_view::npos;
+}
+
+}  // namespace
+
+// A number or a truth value where only a text may stand: the object, or the file, is refused as a whole.
+void ManifestReader::find_no_texts(const YamlNode& list, const Around& around, RunContext& context) {
+  const bool kubernetes = around.dialect == Dialect::kKubernetes;
+  if (!is_list(&list) || (!kubernetes && around.dialect != Dialect::kCompose)) return;
+  const auto item = std::ranges::find_if(list.items, [&](const YamlNode* one) { return is_no_text(*one, kubernetes); });
+  if (item == list.items.end()) return;
+  context.unknown.push_back(
+      {fmt::format("{}: a word of a command is a text; write \"{}\"",
+                   kubernetes ? "Kubernetes refuses this object" : "docker compose refuses this file", (*item)->text),
+       tree_.offset(**item),
+       {}});
+}
+
+// A text of compose as its words; `said`: what a reader of it would take otherwise.
+std::vector<ShellWord> ManifestReader::words_of_text(const ShellWord& text, std::vector<ShellNote>& said,
+                                                     RunContext& context) const {
+  ComposeWords read = compose_words(text);
+  const auto place = [&](std::size_t i) { return text.origin.empty() ? i : text.origin[i]; };
+  if (!read.refused.empty()) {
+    context.unknown.push_back(
+        {fmt::format("docker compose refuses this file: {} in this text", read.refused), place(read.refused_at), {}});
+    return plain_words(text);
+  }
+  if (!read.stray_breaks.empty()) {
+    said.push_back({"SH001",
+                    "docker compose continues no line: a backslash takes the blank or the line break behind it into a "
+                    "word; leave the backslashes out",
+                    place(read.stray_breaks.front())});
+  }
+  if (read.dropped && drops_options(text.text, *read.dropped)) {
+    said.push_back({"SH003",
+                    fmt::format("docker compose runs no shell and reads no farther than {}: the options behind it are "
+                                "no part of the launch; put quotes around it",
+                                text.text[*read.dropped]),
+                    place(*read.dropped)});
+  }
+  return std::move(read.words);
+}
+
+// A comment of its own line in a folded text (`>`): the shell gets one line, and the comment takes the options of the
+// lines behind it.
+void ManifestReader::tell_joined_comment(const ShellText& text, std::vector<ShellNote>& said) const {
+  const auto starts_line = [&](std::size_t offset) {
+    const auto line = offset == 0 ? std::string_view::npos : source_.text.rfind('\n', offset - 1);
+    const std::size_t from = line == std::string_view::npos ? 0 : line + 1;
+    return source_.text.find_first_not_of(" \t", from) == offset;
+  };
+  if (text.origin.empty() || !speaks(text)) return;
+  for (auto at = text.text.find(" #"); at != std::string::npos; at = text.text.find(" #", at + 1)) {
+    const std::size_t end = std::min(text.text.find('\n', at), text.text.size());
+    const auto option = text.text.find(" --", at + 2);
+    if (!starts_line(text.origin[at + 1]) || option == std::string::npos || option + 1 >= end) continue;
+    for (std::size_t i = option + 1; i < end; ++i) {
+      const bool begins = text.text[i] == '-' && text.text[i - 1] == ' ' && starts_line(text.origin[i]);
+      if (!begins) continue;
+      said.push_back(
+          {"SH003",
+           fmt::format("`>` makes one line of these, and the comment goes on to its end: {} is no part of the "
+                       "launch; write `|` with a backslash at the end of each line, or put the comment above",
+                       text.text.substr(i, text.text.find(' ', i) - i)),
+           text.origin[at + 1]});
+      return;
+    }
+  }
+}
+
+// {registry, repository, tag} of a chart's values.
+void ManifestReader::image_in_parts(const YamlNode& image, Around& around) {
+  std::string name = text_of(image, "repository");
+  if (const std::string registry = text_of(image, "registry"); !registry.empty()) name.insert(0, registry + "/");
+  if (const std::string tag = text_of(image, "tag"); !tag.empty()) name += ":" + tag;
+  set_image(name, ShellText{name}, around);
+}
+
+// What Kubernetes refuses, and objects that another tool makes of what stands here.
+void ManifestReader::ask_for_object(const YamlNode& node, const Around& around, RunContext& context) const {
+  const auto ask = [&](std::string what, const YamlNode& at) {
+    context.unknown.push_back({std::move(what), tree_.offset(at), {}});
+  };
+  if (no_text_ != nullptr) {
+    ask(fmt::format("Kubernetes refuses this object: the value of a variable is a text; write \"{}\"", no_text_->text),
+        *no_text_);
+  }
+  if (around.dialect == Dialect::kKubernetes && kustomized_)
+    ask("the kustomization.yaml beside this file changes what it names: give what `kustomize build` prints", node);
+  if (chart_values_) ask("a chart decides what becomes of these values: give what `helm template` prints", node);
+}
+
 void ManifestReader::container(const YamlNode& node, const Around& around) {
   if (started_by_editor(node, around)) return;
   std::vector<ShellWord> all;
+  std::vector<ShellNote> said;  // of these words, where they are a launch
+  const Mounted mounted = mounted_in(node, around);
+  std::vector<KeyOfMap> named;  // scripts that a text for a shell names
   bool ours = false;
   bool scalar = false;
   bool list = false;
@@ -102,7 +217,8 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
                value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
   }
   RunContext context = context_of(around);
-  if (!is_scalar(part_of(node, "image"))) {  // of what stands around it
+  if (const YamlNode* image = part_of(node, "image"); !is_scalar(image) && !(chart_values_ && is_map(image))) {
+    // of what stands around it
     context.image.clear();
     context.unknown.clear();
     context.defaults.reset();
@@ -110,36 +226,23 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
     context.env.clear();
   }
   plain_object_ = kubernetes && is_plain_object(kind_);
+  no_text_ = nullptr;
   other_variables(node, context);
   environments(node, around, context.env, 0);
-  if (kubernetes && kustomized_) {
-    context.unknown.push_back(
-        {"the kustomization.yaml beside this file changes what it names: give what `kustomize build` prints",
-         tree_.offset(node),
-         {}});
-  }
-  if (chart_values_) {
-    context.unknown.push_back(
-        {"a chart decides what becomes of these values: give what `helm template` prints", tree_.offset(node), {}});
-  }
+  ask_for_object(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
-  if (around.dialect == Dialect::kCompose && overridden_.contains(around.name)) {
-    context.unknown.push_back(
-        {"the override file beside this one changes this service: give what `docker compose config` prints",
-         tree_.offset(node),
-         {}});
-  }
+  if (around.dialect == Dialect::kCompose) ask_for_whole(node, around, context);
   context.host = host_of(node, around, compose);
   if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
   if (kubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
   for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
     const YamlNode* value = part_of(node, key);
     if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;
+    find_no_texts(*value, around, context);
     for (const ShellWord& word : words_of(*value)) {
       ours = ours || speaks(word);
-      const std::string name(base_name(word.text));
-      if (const auto it = scripts_.find(name); it != scripts_.end() && all.size() < 4)
-        ours = ours || speaks(it->second);
+      const auto* script = all.size() < 4 ? script_of(word, mounted, node) : nullptr;
+      ours = ours || (script != nullptr && speaks(script->second)) || named_scripts(word, mounted, named);
       const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
       const bool by_compose = compose || (doubled && !kubernetes);
       auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
@@ -149,11 +252,12 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
         return;
       }
       fill_names(*done);
+      tell_joined_comment(*done, said);
       if (!is_scalar(value)) {
         list = true;
         all.push_back(std::move(*done));
       } else if (compose) {
-        for (ShellWord& one : plain_words(*done)) all.push_back(std::move(one));
+        for (ShellWord& one : words_of_text(*done, said, context)) all.push_back(std::move(one));
       } else {
         scalar = true;
         script_ = std::move(*done);
@@ -168,23 +272,76 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   const bool by_image =
       all.size() > 0 && all.front().text.starts_with("--") &&
       std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
-  if (!ours && !by_image) return built_image(node);
-  if (scalar && !list) return run_script(script_, context);
+  if (!ours && !by_image) {
+    tell_missing(all, mounted, around);
+    return built_image(node);
+  }
+  for (ShellNote& note : said) finder_.note(std::move(note));
+  if (!named.empty()) context.files = files_of(mounted);
+  const std::size_t launches = finder_.found_so_far();
+  run_container(node, scalar && !list ? std::vector<ShellWord>{} : all, by_image, mounted, context);
+  if (finder_.found_so_far() > launches) {
+    for (const KeyOfMap& key : named) finder_.account(scripts_.at(key));
+    used_.insert(named.begin(), named.end());
+  }
+}
+
+// What a container starts: `words`, or its text where there are none.
+void ManifestReader::run_container(const YamlNode& node, const std::vector<ShellWord>& all, bool by_image,
+                                   const Mounted& mounted, RunContext& context) {
+  if (all.empty()) return run_script(script_, context);
   if (by_image) {
-    context.unknown.push_back(
-        {"the image's own entry point takes these words, and nobody knows here what it is", all.front().begin, {}});
+    const bool part = plain_object_ && part_of(node, "image") == nullptr;
+    context.unknown.push_back({part ? "neither an image nor a command stands here, as in a patch: give what `kustomize "
+                                      "build` prints"
+                                    : "the image's own entry point takes these words, and nobody knows here what it is",
+                               all.front().begin,
+                               {}});
     return finder_.arguments(all, context);
   }
   // A script that a ConfigMap of this file holds.
   for (std::size_t i = 0; i < all.size() && i < 4; ++i) {
-    const auto it = scripts_.find(std::string(base_name(all[i].text)));
-    if (it == scripts_.end() || all[i].text.starts_with('-')) continue;
-    used_.insert(it->first);
+    const auto* script = script_of(all[i], mounted, node);
+    if (script == nullptr) continue;
     context.arguments.assign(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
     context.arguments_known = true;
-    return run_script(it->second, context);
+    return run_mounted(*script, context);
   }
-  finder_.words(all, context);
+  run_words(all, context);
+}
+
+namespace {
+
+// Why a list of words that names a server starts none.
+std::string why_nothing_starts(const std::vector<ShellWord>& words) {
+  const auto has_blank = [](const ShellWord& word) { return word.text.find_first_of(" \n\t") != std::string::npos; };
+  const std::string first = words.front().text;
+  const auto text = is_shell(first) ? shell_script(words, 0) : std::nullopt;
+  if (text && *text + 1 < words.size()) {
+    return fmt::format("{} -c runs the word behind it alone, {}: join it and those behind it into one text",
+                       base_name(first), words[*text].text);
+  }
+  if (has_blank(words.front()))
+    return fmt::format("\"{}\" is one word, and no program has that name: no shell splits it", first);
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i].text == "-m" && has_blank(words[i + 1]))
+      return fmt::format("\"{}\" is one word, and no module has that name: no shell splits it", words[i + 1].text);
+  }
+  return "these words name a launch, and nothing that is followed runs it";
+}
+
+}  // namespace
+
+// Words that name a server and start none are told.
+void ManifestReader::run_words(const std::vector<ShellWord>& words, const RunContext& context) {
+  const std::size_t launches = finder_.found_so_far();
+  const std::size_t notes = finder_.notes().size();
+  finder_.words(words, context);
+  if (finder_.found_so_far() != launches || finder_.notes().size() != notes) return;
+  if (std::ranges::any_of(words, [](const ShellWord& word) { return !word.unknowns.empty(); })) return;
+  std::string all;
+  for (const ShellWord& word : words) all += (all.empty() ? "" : " ") + word.text;
+  if (names_server(all)) finder_.note({"SH004", why_nothing_starts(words), words.front().begin});
 }
 
 // A service whose image is built here from a Dockerfile that names a launch: its command is for that image.
@@ -276,7 +433,7 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
 
 // envFrom: variables by the file.
 void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
-  const YamlNode* from = value_of(node, "envFrom");
+  const YamlNode* from = part_of(node, "envFrom");
   open_variables_ = false;
   if (!is_list(from)) return;
   for (const YamlNode* item : from->items) {
@@ -387,6 +544,7 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
     } else if (item->kind == YamlNode::kMapping && is_scalar(value_of(*item, "name"))) {
       const std::string name = text_of(*item, "name");
       if (const YamlNode* value = value_of(*item, "value"); is_scalar(value)) {
+        if (around.dialect == Dialect::kKubernetes && is_no_text(*value, true)) no_text_ = value;
         set(name, tree_.word(*value));
       } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
         value_from(*from, name, *item, env);

@@ -13,36 +13,41 @@ namespace preflight::sources {
 
 using python::YamlNode;
 
-// The folders of its host that a Pod names.
-void ManifestReader::take_volumes(const YamlNode& node, Around& around) {
+// Folders of its host that a Pod names, and files of ConfigMaps.
+void ManifestReader::take_volumes(const YamlNode& node, Around& around) const {
   const YamlNode* list = around.dialect == Dialect::kKubernetes ? value_of(node, "volumes") : nullptr;
   if (!is_list(list)) return;
-  std::map<std::string, std::string> volumes;
+  Volumes volumes;
   for (const YamlNode* item : list->items) {
-    const YamlNode* host = is_map(item) ? value_of(*item, "hostPath") : nullptr;
-    if (is_map(host)) volumes[text_of(*item, "name")] = text_of(*host, "path");
+    if (!is_map(item)) continue;
+    Volume& volume = volumes[text_of(*item, "name")];
+    if (const YamlNode* host = value_of(*item, "hostPath"); is_map(host)) volume.host = text_of(*host, "path");
+    if (const YamlNode* map = value_of(*item, "configMap"); is_map(map)) take_files(*map, volume);
+    const YamlNode* sources = at_path(item, {"projected", "sources"});
+    if (!is_list(sources)) continue;
+    for (const YamlNode* source : sources->items) {
+      const YamlNode* map = is_map(source) ? value_of(*source, "configMap") : nullptr;
+      if (is_map(map)) take_files(*map, volume);
+    }
   }
-  around.volumes = std::make_shared<const std::map<std::string, std::string>>(std::move(volumes));
+  around.volumes = std::make_shared<const Volumes>(std::move(volumes));
 }
 
-namespace {
-
-// Where a container has the folders of its Pod.
-std::vector<facts::Mount> pod_mounts(const YamlNode& container, const std::map<std::string, std::string>& volumes) {
+// Where a container has the folders of its Pod's host.
+std::vector<facts::Mount> ManifestReader::pod_mounts(const YamlNode& container, const Volumes& volumes) {
   std::vector<facts::Mount> out;
-  const YamlNode* list = value_of(container, "volumeMounts");
+  const YamlNode* list = part_of(container, "volumeMounts");
   if (!is_list(list)) return out;
   for (const YamlNode* item : list->items) {
     if (!is_map(item) || out.size() > limits::kMounts) continue;
     const auto volume = volumes.find(text_of(*item, "name"));
-    if (volume == volumes.end() || value_of(*item, "subPathExpr") != nullptr) continue;
+    if (volume == volumes.end() || volume->second.host.empty() || value_of(*item, "subPathExpr") != nullptr) continue;
+    const std::string& host = volume->second.host;
     const std::string part = text_of(*item, "subPath");
-    out.push_back({part.empty() ? volume->second : volume->second + "/" + part, text_of(*item, "mountPath")});
+    out.push_back({part.empty() ? host : host + "/" + part, text_of(*item, "mountPath")});
   }
   return out;
 }
-
-}  // namespace
 
 // An entry of compose's `volumes`, short or long. A relative folder is one beside the file.
 std::optional<facts::Mount> ManifestReader::compose_mount(const YamlNode& item) {

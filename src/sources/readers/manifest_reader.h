@@ -28,15 +28,37 @@ class ManifestReader {
   using YamlNode = python::YamlNode;
 
   enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow, kGitlab };
+  using KeyOfMap = std::pair<std::string, std::string>;  // a ConfigMap's name, and a key of its data
+  // What a Pod has to mount.
+  struct Volume {
+    std::string host = {};                       // a folder of its host
+    std::map<std::string, KeyOfMap> files = {};  // of ConfigMaps of this file, by their paths
+    std::string missing = {};                    // a ConfigMap that is not in this file
+  };
+  using Volumes = std::map<std::string, Volume>;
+  // Pods that start together: of a LeaderWorkerSet, or of a RoleBasedGroup's role that is one.
+  struct Group {
+    const python::YamlNode* leader;
+    const python::YamlNode* worker;
+    const python::YamlNode* leader_patch = nullptr;  // that is laid over the template
+    const python::YamlNode* worker_patch = nullptr;
+    int size = 1;
+  };
+  // What a container finds in its file system of these.
+  struct Mounted {
+    bool any = false;  // it says what it mounts
+    std::map<std::string, KeyOfMap> files = {};
+    std::map<std::string, std::string> missing = {};  // ConfigMaps by the folders, or files, that they stand in
+  };
   struct Around {
     Dialect dialect = Dialect::kPiece;
     std::string name;
     Values env;
     std::string image = {};
-    std::shared_ptr<const std::map<std::string, std::string>> volumes = {};  // of a Pod: folders of its host
-    std::vector<LaunchUnknown> unknown = {};                                 // that the image's release needs
-    TakenDefaults defaults = {};                                             // that the image has
-    std::string shell = {};                                                  // of a workflow's steps
+    std::shared_ptr<const Volumes> volumes = {};                // of a Pod, by their names
+    std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
+    TakenDefaults defaults = {};                                // that the image has
+    std::string shell = {};                                     // of a workflow's steps
     std::vector<std::map<std::string, ShellWord>> matrix = {};  // rows of a workflow's job: plain values alone
     std::string when = {};                                      // what a step or a job asks for before it runs
   };
@@ -47,6 +69,7 @@ class ManifestReader {
   void account_for_prose(const YamlNode& node, int depth, bool prose);
   void walk(const YamlNode& node, Around around, int depth, const std::string& key);
   void walk_map(const YamlNode& node, Around around, int depth, const std::string& key);
+  static Around inside_of(const Around& around, std::string_view key, const std::string& own);
   void find_open_names(const YamlNode& node, int depth);
   [[nodiscard]] std::optional<ShellText> of_play(const std::string& expression, std::size_t offset) const;
   [[nodiscard]] ShellText given_or_unknown(const std::string& expression, std::size_t offset,
@@ -93,6 +116,11 @@ class ManifestReader {
                                                      std::size_t offset) const;
   void numbers_of_group(const YamlNode& node, Around& around);
 
+  // Pods that start together.
+  [[nodiscard]] static std::optional<Group> group_of(const YamlNode& node);
+  void walk_group(const Group& group, const YamlNode& node, const Around& around, int depth);
+  void lay_over(const YamlNode& pod, const YamlNode* patch);
+
   // Jobs of GitLab.
   static bool is_gitlab(const YamlNode& root);
   void gitlab_pipeline(const YamlNode& root, const Around& around);
@@ -110,9 +138,22 @@ class ManifestReader {
   // Containers and their variables.
   static RunContext context_of(const Around& around, const std::string& name = {});
   void take_image(const YamlNode& node, Around& around);
+  void tell_joined_comment(const ShellText& text, std::vector<ShellNote>& said) const;
+  static void image_in_parts(const YamlNode& image, Around& around);
   static void set_image(const std::string& written, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
-  static void take_volumes(const YamlNode& node, Around& around);
+  void take_volumes(const YamlNode& node, Around& around) const;
+  void take_files(const YamlNode& map, Volume& volume) const;
+  [[nodiscard]] Mounted mounted_in(const YamlNode& node, const Around& around);
+  [[nodiscard]] const std::pair<const KeyOfMap, ShellText>* script_of(const ShellWord& word, const Mounted& mounted,
+                                                                      const YamlNode& node) const;
+  bool named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) const;
+  [[nodiscard]] std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted) const;
+  void run_container(const YamlNode& node, const std::vector<ShellWord>& all, bool by_image, const Mounted& mounted,
+                     RunContext& context);
+  void tell_missing(const std::vector<ShellWord>& words, const Mounted& mounted, const Around& around);
+  void run_mounted(const std::pair<const KeyOfMap, ShellText>& script, const RunContext& context);
+  std::vector<facts::Mount> pod_mounts(const YamlNode& container, const Volumes& volumes);
   facts::ContainerView host_of(const YamlNode& node, const Around& around, bool compose);
   void each_text(const YamlNode* list, const std::function<void(const ShellText&)>& take);
   std::optional<facts::Mount> compose_mount(const YamlNode& item);
@@ -123,6 +164,8 @@ class ManifestReader {
   const YamlNode* in_other_file(const YamlNode& node, const YamlNode& extends);
   void included(const YamlNode& root);
   void overridden();
+  void find_base();
+  void ask_for_whole(const YamlNode& node, const Around& around, RunContext& context);
   [[nodiscard]] std::string beside(const YamlNode& node, const std::string& path) const;
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
@@ -134,6 +177,10 @@ class ManifestReader {
   [[nodiscard]] Values named_in(const ShellText& text, const Values& env) const;
   bool too_many(const Values& env);
   std::vector<ShellWord> words_of(const YamlNode& list);
+  void find_no_texts(const YamlNode& list, const Around& around, RunContext& context);
+  void ask_for_object(const YamlNode& node, const Around& around, RunContext& context) const;
+  void run_words(const std::vector<ShellWord>& words, const RunContext& context);
+  std::vector<ShellWord> words_of_text(const ShellWord& text, std::vector<ShellNote>& said, RunContext& context) const;
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
   void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
@@ -147,11 +194,11 @@ class ManifestReader {
   std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
   ShellText script_;
-  std::map<std::string, Values> maps_;        // ConfigMaps by name
-  std::map<std::string, Values> secrets_;     // Secrets that are written as plain text
-  bool kustomized_ = false;                   // a kustomization beside this file changes its objects
-  std::map<std::string, ShellText> scripts_;  // their scripts by file name
-  std::set<std::string> used_;
+  std::map<std::string, Values> maps_;     // ConfigMaps by name
+  std::map<std::string, Values> secrets_;  // Secrets that are written as plain text
+  bool kustomized_ = false;                // a kustomization beside this file changes its objects
+  std::map<KeyOfMap, ShellText> scripts_;  // their scripts
+  std::set<KeyOfMap> used_;
   struct Runtime {
     const YamlNode* root;
     bool used;
@@ -165,6 +212,7 @@ class ManifestReader {
   bool chart_values_ = false;                   // what a chart makes of them stands in its templates
   std::string kind_ = {};                       // of the object at hand
   bool plain_object_ = false;                   // of Kubernetes itself: nobody adds variables to its containers
+  const YamlNode* no_text_ = nullptr;           // a variable of the container at hand, whose value is no text
   bool open_variables_ = false;                 // an envFrom of the container at hand is not known
   std::vector<const YamlNode*> scopes_ = {};    // `vars` of Ansible around what is at hand
   std::set<std::string> open_names_ = {};       // that something else in the file sets
@@ -185,7 +233,11 @@ class ManifestReader {
   const OtherFile& other_file(const std::string& path, std::size_t at);
   std::map<std::string, OtherFile> other_files_;                // by their paths
   std::map<const YamlNode*, const OtherFile*> from_elsewhere_;  // their services
+  std::map<const YamlNode*, const YamlNode*> patches_;          // of containers, while their Pod is walked
+  std::map<const YamlNode*, const YamlNode*> beneath_;          // the container that a patch is laid over
   std::set<std::string> overridden_;                            // services that compose.override.yaml changes
+  std::string base_ = {};                                       // the compose.yaml beside this file
+  std::set<std::string> base_services_ = {};                    // and its services
   std::set<std::size_t> told_;
   std::optional<Error> error_;
   [[nodiscard]] bool stopped() const { return error_ || finder_.error(); }

@@ -452,8 +452,9 @@ void ManifestReader::numbers_of_group(const YamlNode& node, Around& around) {
     const bool plain = !text.text.empty() && text.text.find_first_not_of("0123456789") == std::string::npos;
     if (plain && !given_.contains(name)) around.env.insert_or_assign(name, text);
   };
-  if (const YamlNode* group = value_of(node, "leaderWorkerTemplate"); is_map(group)) {
-    if (const YamlNode* size = value_of(*group, "size"); is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));
+  for (const char* key : {"leaderWorkerTemplate", "leaderWorkerSet"}) {
+    const YamlNode* size = at_path(&node, {key, "size"});
+    if (is_scalar(size)) number("LWS_GROUP_SIZE", tree_.word(*size));
   }
   const YamlNode* resources = value_of(node, "resources");
   if (const YamlNode* gpu = is_map(resources) ? value_of(*resources, "gpu") : nullptr; is_scalar(gpu)) {

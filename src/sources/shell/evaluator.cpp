@@ -36,6 +36,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   state_.arguments = start.arguments;
   state_.arguments_known = start.arguments_known;
   state_.sure_arguments = start.sure_arguments;
+  if (start.files) state_.files = *start.files;
   if (start.input) input_ = Input{*start.input, 0};
 }
 
@@ -1018,8 +1019,28 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     state_.files.insert_or_assign(plain_path(target), command.input.front());
     return;
   }
+  if (program == "cp" && copy_file(command, first)) return;
   use_file(command, first);
   run_file(command, first);
+}
+
+// `cp FILE TO` of a file whose text is known.
+bool ShellEvaluator::copy_file(const ShellCommand& command, std::size_t first) {
+  std::vector<std::string> names;
+  for (std::size_t i = first + 1; i < command.words.size(); ++i) {
+    const ShellWord& word = command.words[i];
+    if (!word.unknowns.empty() || word.text == "-t") return false;
+    if (!word.text.starts_with('-')) names.push_back(plain_path(word.text));
+  }
+  const auto file = names.size() == 2 ? state_.files.find(names[0]) : state_.files.end();
+  if (file == state_.files.end()) return false;
+  const bool into_folder = names[1].ends_with('/') || names[1] == "." || names[1] == "/tmp";
+  const ShellText text = file->second;
+  state_.files.insert_or_assign(
+      into_folder ? plain_path(names[1] + (names[1].ends_with('/') ? "" : "/")) + std::string(base_name(names[0]))
+                  : names[1],
+      text);
+  return true;
 }
 
 // The script or program among the words of a command; what else names such a file may change it.

@@ -132,6 +132,7 @@ class ShellEvaluator {
   void here_document(const Redirection& r, ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
   void follow_files(ShellCommand& command, const Node& node);
+  bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
   void use_file(ShellCommand& command, std::size_t program);
   [[nodiscard]] ShellText slice_placed(std::size_t from, std::size_t to) const;  // of this text, with places

@@ -158,7 +158,7 @@ Status ShellEvaluator::file_test(char letter, const ShellText& word) {
 
 // cd, pushd, popd.
 Status ShellEvaluator::change_folder(const std::vector<ShellWord>& words) {
-  state_.files.clear();
+  std::erase_if(state_.files, [](const auto& file) { return !file.first.starts_with('/'); });
   const std::string& name = words.front().text;
   if (name == "popd") {
     const bool known = !state_.pushed.empty() && words.size() == 1;

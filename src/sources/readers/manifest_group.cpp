@@ -1,0 +1,98 @@
+// Pods that start together: of a LeaderWorkerSet, and of a RoleBasedGroup's role that is one. Each runs the launch
+// under a number of its own. Tested by tests/sources_test.cpp.
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "src/base/limits.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+constexpr std::string_view kIndex = "LWS_WORKER_INDEX";
+constexpr std::string_view kLeader = "LWS_LEADER_ADDRESS";
+constexpr int kMostPods = 64;  // of a group, each read by itself
+
+int size_of(const YamlNode& group) {
+  const std::string text = text_of(group, "size");
+  int size = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  return error == std::errc{} && end == text.data() + text.size() && size <= kMostPods ? size : 0;
+}
+
+// Whether any text of the template has to do with its Pod's number.
+bool asks_for_index(const YamlNode* node, int depth) {
+  if (node == nullptr || depth > limits::kManifestDepth) return false;
+  if (is_scalar(node)) return node->text.find(kIndex) != std::string::npos;
+  return std::ranges::any_of(node->items, [&](const YamlNode* item) { return asks_for_index(item, depth + 1); }) ||
+         std::ranges::any_of(node->pairs, [&](const auto& pair) { return asks_for_index(pair.second, depth + 1); });
+}
+
+}  // namespace
+
+std::optional<ManifestReader::Group> ManifestReader::group_of(const YamlNode& node) {
+  Group out{};
+  if (const YamlNode* set = value_of(node, "leaderWorkerTemplate"); is_map(set)) {
+    out.worker = value_of(*set, "workerTemplate");
+    out.leader = value_of(*set, "leaderTemplate");
+    if (out.leader == nullptr) out.leader = out.worker;
+    out.size = size_of(*set);
+    return is_map(out.worker) && out.size > 0 ? std::optional(out) : std::nullopt;
+  }
+  const YamlNode* set = value_of(node, "leaderWorkerSet");
+  out.leader = out.worker = value_of(node, "template");
+  if (!is_map(set) || !is_map(out.leader)) return std::nullopt;
+  out.leader_patch = value_of(*set, "patchLeaderTemplate");
+  out.worker_patch = value_of(*set, "patchWorkerTemplate");
+  out.size = size_of(*set);
+  return out.size > 0 ? std::optional(out) : std::nullopt;
+}
+
+// Containers are patched by their names.
+void ManifestReader::lay_over(const YamlNode& pod, const YamlNode* patch) {
+  patches_.clear();
+  beneath_.clear();
+  const YamlNode* own = at_path(&pod, {"spec", "containers"});
+  const YamlNode* others = at_path(patch, {"spec", "containers"});
+  if (patch == nullptr || !is_list(own) || !is_list(others)) return;
+  for (const YamlNode* container : own->items) {
+    for (const YamlNode* other : others->items) {
+      if (!is_map(container) || !is_map(other) || text_of(*container, "name") != text_of(*other, "name")) continue;
+      patches_[container] = other;
+      beneath_[other] = container;
+    }
+  }
+}
+
+// The leader, and each worker; workers whose template does not ask for their number are all alike. The controller puts
+// its variables into every container: the address is that of the first of such groups in the namespace.
+void ManifestReader::walk_group(const Group& group, const YamlNode& node, const Around& around, int depth) {
+  std::string set = around.name;
+  std::ranges::replace(set, '/', '-');
+  const std::size_t offset = tree_.offset(node);
+  const auto told = [&](const std::string& text) {
+    return ShellText{text, std::vector<std::size_t>(text.size(), offset), {}};
+  };
+  const bool alike = !asks_for_index(group.worker, 0) && !asks_for_index(group.worker_patch, 0);
+  for (int i = 0; i < group.size && !stopped(); ++i) {
+    Around inside = around;
+    const bool leads = i == 0;
+    if (alike && i > 1) break;
+    inside.env.insert_or_assign(std::string(kIndex), told(std::to_string(i)));
+    if (!set.empty() && !given_.contains(std::string(kLeader))) {
+      inside.env.insert_or_assign(
+          std::string(kLeader), standing_in(told(fmt::format("{0}-0.{0}.default", set)), std::string(kLeader), offset));
+    }
+    if (group.size > 1) inside.when = leads ? "as the leader" : alike ? "as a worker" : fmt::format("as worker {}", i);
+    lay_over(leads ? *group.leader : *group.worker, leads ? group.leader_patch : group.worker_patch);
+    walk(leads ? *group.leader : *group.worker, inside, depth + 1, "template");
+  }
+  lay_over(node, nullptr);
+}
+
+}  // namespace preflight::sources

@@ -1,0 +1,138 @@
+// Scripts that ConfigMaps hold: which of them a container mounts, under which path, and what runs it. Tested by
+// tests/sources_test.cpp.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "src/sources/container_command.h"
+#include "src/sources/readers/manifest_reader.h"
+
+namespace preflight::sources {
+
+using python::YamlNode;
+
+namespace {
+
+std::string joined(const std::string& folder, const std::string& path) {
+  std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+// The keys of a ConfigMap as files: all by their own names, or those of `items` by theirs.
+void ManifestReader::take_files(const YamlNode& map, Volume& volume) const {
+  const std::string name = text_of(map, "name");
+  const auto known = maps_.find(name);
+  if (known == maps_.end()) {
+    volume.missing = name;
+    return;
+  }
+  const YamlNode* items = value_of(map, "items");
+  if (!is_list(items)) {
+    for (const auto& [key, value] : known->second) volume.files.insert_or_assign(key, KeyOfMap{name, key});
+    return;
+  }
+  for (const YamlNode* item : items->items) {
+    if (!is_map(item)) continue;
+    const std::string key = text_of(*item, "key");
+    if (known->second.contains(key)) volume.files.insert_or_assign(text_of(*item, "path"), KeyOfMap{name, key});
+  }
+}
+
+ManifestReader::Mounted ManifestReader::mounted_in(const YamlNode& node, const Around& around) {
+  Mounted out;
+  const YamlNode* list = part_of(node, "volumeMounts");
+  if (!is_list(list) || around.dialect != Dialect::kKubernetes) return out;
+  out.any = true;
+  for (const YamlNode* item : list->items) {
+    if (!is_map(item) || around.volumes == nullptr) continue;
+    const auto volume = around.volumes->find(text_of(*item, "name"));
+    if (volume == around.volumes->end()) continue;
+    const std::string at = joined(text_of(*item, "mountPath"), "");
+    const std::string part = text_of(*item, "subPath");
+    if (!volume->second.missing.empty()) out.missing.insert_or_assign(at, volume->second.missing);
+    for (const auto& [path, key] : volume->second.files) {
+      if (part.empty())
+        out.files.insert_or_assign(joined(at, path), key);
+      else if (path == part)
+        out.files.insert_or_assign(at, key);
+    }
+  }
+  return out;
+}
+
+// The script that a word names: of those that the container mounts; where it does not say what it mounts, of a script
+// of that name.
+const std::pair<const ManifestReader::KeyOfMap, ShellText>* ManifestReader::script_of(const ShellWord& word,
+                                                                                      const Mounted& mounted,
+                                                                                      const YamlNode& node) const {
+  if (word.text.empty() || word.text[0] == '-' || !word.unknowns.empty()) return nullptr;
+  if (!mounted.any) {
+    const auto it =
+        std::ranges::find_if(scripts_, [&](const auto& one) { return one.first.second == base_name(word.text); });
+    return it == scripts_.end() ? nullptr : &*it;
+  }
+  const std::string folder = text_of(node, "workingDir");
+  const auto file = mounted.files.find(joined(folder.empty() ? "/" : folder, word.text));
+  const auto script = file == mounted.files.end() ? scripts_.end() : scripts_.find(file->second);
+  return script == scripts_.end() ? nullptr : &*script;
+}
+
+// Whether a text for a shell names a mounted script that names a launch; `out` gets them.
+bool ManifestReader::named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) const {
+  const std::size_t before = out.size();
+  for (const auto& [path, key] : mounted.files) {
+    const auto script = scripts_.find(key);
+    if (script == scripts_.end() || !speaks(script->second)) continue;
+    if (text.text.find(base_name(path)) != std::string::npos) out.push_back(key);
+  }
+  return out.size() > before;
+}
+
+// The scripts among what a container mounts, by their paths.
+std::shared_ptr<const std::map<std::string, ShellText>> ManifestReader::files_of(const Mounted& mounted) const {
+  std::map<std::string, ShellText> out;
+  for (const auto& [path, key] : mounted.files) {
+    if (const auto script = scripts_.find(key); script != scripts_.end()) out.emplace(path, script->second);
+  }
+  return std::make_shared<const std::map<std::string, ShellText>>(std::move(out));
+}
+
+// A file of a ConfigMap that nobody has here is run: told where it may be a launch.
+void ManifestReader::tell_missing(const std::vector<ShellWord>& words, const Mounted& mounted, const Around& around) {
+  for (std::size_t i = 0; i < words.size() && i < 4; ++i) {
+    for (const auto& [folder, name] : mounted.missing) {
+      const std::string& path = words[i].text;
+      if (path != folder && !path.starts_with(folder + "/")) continue;
+      const bool known_name = std::ranges::any_of(
+          scripts_, [&](const auto& one) { return one.first.second == base_name(path) && speaks(one.second); });
+      if (!known_name && around.image.find("sglang") == std::string::npos) continue;
+      finder_.note(
+          {"SH004",
+           fmt::format("this container runs {} of the ConfigMap {}, which is not in this file: what that starts "
+                       "is not known",
+                       path, name),
+           words[i].begin});
+      return;
+    }
+  }
+}
+
+void ManifestReader::run_mounted(const std::pair<const KeyOfMap, ShellText>& script, const RunContext& context) {
+  used_.insert(script.first);
+  if (kind_of(script.second.text, script.first.second) != FileKind::kWords) return run_script(script.second, context);
+  const SourceText inside{source_.text, given_, {}, &context.env};
+  const std::size_t before = finder_.found_so_far();
+  auto done = read_part(script.second, FileKind::kWords, context.name, inside, finder_);
+  finder_.runs_in(context, before);
+  if (!done) {
+    finder_.note({"SH004", fmt::format("{} is not understood: {}", script.first.second, done.error().text()),
+                  script.second.origin.empty() ? 0 : script.second.origin.front()});
+  }
+}
+
+}  // namespace preflight::sources
