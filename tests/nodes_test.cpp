@@ -102,6 +102,100 @@ spec:
   EXPECT_EQ(run_tool({"nodes", dir.path() + "/none.sh"}).status, 2);
 }
 
+std::string worker_set(const std::string& name, const std::string& leader_image, const std::string& worker_image,
+                       const std::string& rest) {
+  return fmt::format(R"(apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: {0}}}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      spec:
+        containers:
+          - name: sglang
+            image: {1}
+            command: [python3, -m, sglang.launch_server]
+            args: &args [--model-path, Qwen/Qwen3-8B, --nnodes, $(LWS_GROUP_SIZE), --node-rank, $(LWS_WORKER_INDEX),
+                         --dist-init-addr, $(LWS_LEADER_ADDRESS):20000, {3}]
+    workerTemplate:
+      spec:
+        containers:
+          - name: sglang
+            image: {2}
+            command: [python3, -m, sglang.launch_server]
+            args: *args
+)",
+                     name, leader_image, worker_image, rest);
+}
+
+constexpr const char* kOldImage = "lmsysorg/sglang:v0.5.16-xpu";
+constexpr const char* kImage = "lmsysorg/sglang:v0.5.19-xpu";
+
+// --help: the release of the image, where --sglang-version gives none.
+TEST(Nodes, HaveTheReleaseOfTheirImages) {
+  const TemporaryDirectory dir;
+  const std::string one = dir.file("one.yaml", worker_set("a", kImage, kImage, "--tp, '8'"));
+  const std::string two = dir.file("two.yaml", worker_set("a", kImage, kOldImage, "--tp, '8'"));
+  const auto run = [](const std::string& file, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"nodes", "--device-count", "4", file};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_tool(words);
+  };
+  EXPECT_THAT(run(one).out, HasSubstr("the nodes fit together: 2 nodes, SGLang 0.5.19\n"));
+  EXPECT_THAT(run(one, {"--sglang-version", "0.5.20"}).out, HasSubstr("2 nodes, SGLang 0.5.20\n"));
+  const ToolRun apart = run(two);
+  EXPECT_EQ(apart.status, 1);
+  EXPECT_THAT(apart.out, HasSubstr("error[ND001]: SGLang's release differs: '0.5.19' on leader; '0.5.16' on worker 1"));
+  EXPECT_THAT(apart.out, HasSubstr("2 nodes, SGLang 0.5.19 and 0.5.16\n"));
+}
+
+// Two sets of one file, scripts that meet at two addresses, and two models of which one runs at a time.
+TEST(Nodes, OfSeveralLaunchesAreComparedWithinTheirOwn) {
+  const TemporaryDirectory dir;
+  const std::string sets = dir.file("sets.yaml", worker_set("a", kImage, kImage, "--tp, '8'") + "---\n" +
+                                                     worker_set("b", kOldImage, kOldImage, "--tp, '4'"));
+  const ToolRun two = run_tool({"nodes", "--device-count", "4", sets});
+  EXPECT_EQ(two.status, 0) << two.out << two.err;
+  EXPECT_THAT(two.out, HasSubstr("a/worker 1: accepted"));
+  EXPECT_THAT(two.out, HasSubstr("the nodes fit together: 4 nodes of 2 launches"));
+  const auto file = [&](const std::string& name, const std::string& rest) {
+    return dir.file("s/" + name, command("--nnodes 2 " + rest));
+  };
+  const std::vector<std::string> files = {file("a0.sh", "--tp 8 --node-rank 0 --dist-init-addr n0:5000"),
+                                          file("a1.sh", "--tp 8 --node-rank 1 --dist-init-addr n0:5000"),
+                                          file("b0.sh", "--tp 4 --node-rank 0 --dist-init-addr n2:5000"),
+                                          file("b1.sh", "--tp 4 --node-rank 1 --dist-init-addr n2:5000")};
+  const ToolRun addresses = run_tool({"nodes", "--device-count", "4", files[0], files[1], files[2], files[3]});
+  EXPECT_EQ(addresses.status, 0) << addresses.out;
+  const std::string other = "--model-path Qwen/Qwen3-0.6B --tp 8 --dist-init-addr n0:5000 ";
+  file("b0.sh", other + "--node-rank 0");
+  file("b1.sh", other + "--node-rank 1");
+  const ToolRun models = run_tool({"check", "--no-kernel", "--device-count", "4", dir.path() + "/s"});
+  EXPECT_EQ(models.status, 0) << models.out;
+  EXPECT_THAT(models.out, HasSubstr("together: 2 of 2 nodes at n0:5000, Qwen/Qwen3-0.6B: they fit"));
+  file("b1.sh", other + "--node-rank 0");
+  EXPECT_EQ(run_tool({"check", "--no-kernel", "--device-count", "4", dir.path() + "/s"}).status, 1)
+      << "two of one model have one rank";
+}
+
+// `check` reads a set as its nodes, and looks at them together.
+TEST(Nodes, OfASetAreCheckedWithoutBeingAskedFor) {
+  const TemporaryDirectory dir;
+  const std::string good = dir.file("good.yaml", worker_set("a", kImage, kImage, "--tp, '8'"));
+  const ToolRun run = run_tool({"check", "--no-kernel", "--device-count", "4", good});
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("1 file: 2 launches checked, 0 of them failed, 0 with something unknown"));
+  EXPECT_THAT(run.out, HasSubstr("together: 2 of 2 nodes at a-0.a.default:20000: they fit"));
+  EXPECT_THAT(run.out, HasSubstr("not set, default taken: LWS_LEADER_ADDRESS=a-0.a.default"));
+  const std::string bad = dir.file("bad.yaml", worker_set("a", kImage, kOldImage, "--tp, '8'"));
+  const ToolRun apart = run_tool({"check", "--no-kernel", "--device-count", "4", bad});
+  EXPECT_EQ(apart.status, 1);
+  EXPECT_THAT(apart.out,
+              HasSubstr("0 of them failed, 0 with something unknown, 0 not readable; 0 files skipped; 1 group "
+                        "of launches failed"));
+}
+
 // One template for all, a shell around the launch, variables of the container and of the controller, a quoted kind.
 TEST(Nodes, AManifestAsOperatorsWriteItIsRead) {
   const auto manifest = [](const std::string& command) {

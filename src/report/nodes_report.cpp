@@ -34,7 +34,8 @@ std::string last_line(const NodesReport& report, const Style& style) {
            : (report.any_together ? "the nodes do not work together" : "not every server is good");
   const std::size_t count = report.nodes.size();
   return (good ? style.green(words) : style.red(words)) +
-         fmt::format(": {} node{}, SGLang {}\n", count, count == 1 ? "" : "s", report.release);
+         fmt::format(": {} node{}{}, SGLang {}\n", count, count == 1 ? "" : "s",
+                     report.groups > 1 ? fmt::format(" of {} launches", report.groups) : "", report.release);
 }
 
 SharedFacts facts_of(const NodesReport& report) {

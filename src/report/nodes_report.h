@@ -24,6 +24,7 @@ struct NodesReport {
   std::vector<NodeReport> nodes;
   std::vector<Diagnostic> together;
   bool any_together = false;  // else each is a server of its own
+  std::size_t groups = 1;     // launches over several nodes
   std::string release;
 
   [[nodiscard]] bool good() const;  // no error anywhere

@@ -10,6 +10,7 @@
 #include "src/base/shell_words.h"
 #include "src/commands/paths/paths.h"
 #include "src/sources/container_host.h"
+#include "src/sources/image_tag.h"
 #include "src/sources/yaml_tree.h"
 
 namespace preflight::commands {
@@ -62,7 +63,7 @@ int whole_number(const YamlNode& node) {
 }
 
 // The container that launches SGLang.
-std::optional<Node> node_of(const YamlNode* pod, std::string name) {
+std::optional<Node> node_of(const YamlNode* pod, std::string name, std::string& image) {
   const YamlNode* containers = at_path(pod, {"spec", "containers"});
   if (!is_list(containers)) return std::nullopt;
   for (const YamlNode* container : containers->items) {
@@ -75,6 +76,7 @@ std::optional<Node> node_of(const YamlNode* pod, std::string name) {
       if (!is_scalar(at_path(e, {"name"})) || !is_scalar(at_path(e, {"value"}))) continue;
       node.variables[text_of(*e, "name")] = node.env[text_of(*e, "name")] = text_of(*e, "value");
     }
+    image = text_of(*container, "image");
     return node;
   }
   return std::nullopt;
@@ -95,8 +97,22 @@ std::vector<const YamlNode*> worker_sets(const sources::YamlTree& tree) {
   return sets;
 }
 
+// The launch of a node with its container's image, which may name its release. Where it cannot be read, that is told
+// when it is read again.
+void take_launch(Node& node, const std::string& image, const sources::Variables& given) {
+  sources::Variables variables = given;
+  for (const auto& [name, value] : node.variables) variables.insert_or_assign(name, value);
+  auto launch = sources::find_launch(*node.command, variables);
+  if (!launch || image.empty()) return;
+  launch->image = image;
+  launch->release = sources::release_of_image(image);
+  launch->elsewhere = true;
+  node.found = std::make_shared<const sources::LaunchCommand>(std::move(*launch));
+}
+
 // Leader and workers of a LeaderWorkerSet, with the variables its controller sets.
-Result<std::vector<Node>> nodes_of(const YamlNode& document, const std::string& file) {
+Result<std::vector<Node>> nodes_of(const YamlNode& document, const std::string& file,
+                                   const sources::Variables& variables) {
   const YamlNode* set = at_path(&document, {"spec", "leaderWorkerTemplate"});
   if (!is_map(set)) return failure("a LeaderWorkerSet has spec.leaderWorkerTemplate", file);
   const YamlNode* given = at_path(set, {"size"});
@@ -107,12 +123,14 @@ Result<std::vector<Node>> nodes_of(const YamlNode& document, const std::string& 
   std::vector<Node> nodes;
   const YamlNode* leader = at_path(set, {"leaderTemplate"});
   for (int i = 0; i < size; ++i) {
+    std::string image;
     auto node = node_of(i == 0 && leader != nullptr ? leader : at_path(set, {"workerTemplate"}),
-                        i == 0 ? std::string("leader") : fmt::format("worker {}", i));
+                        i == 0 ? std::string("leader") : fmt::format("worker {}", i), image);
     if (!node) return failure("no container of this template launches SGLang", file);
     node->variables["LWS_GROUP_SIZE"] = std::to_string(size);
     node->variables["LWS_WORKER_INDEX"] = std::to_string(i);
     node->variables.try_emplace("LWS_LEADER_ADDRESS", "leader");
+    take_launch(*node, image, variables);
     nodes.push_back(std::move(*node));
   }
   return nodes;
@@ -128,9 +146,15 @@ Result<std::vector<Node>> nodes_in(const std::string& file, const std::string& t
     if (!tree) {
       return failure(tree.error().message, tree.error().where.empty() ? file : file + ":" + tree.error().where);
     }
-    for (const YamlNode* document : worker_sets(*tree)) {
-      auto set = nodes_of(*document, file);
+    const auto sets = worker_sets(*tree);
+    for (const YamlNode* document : sets) {
+      auto set = nodes_of(*document, file, variables);
       if (!set) return set;
+      const YamlNode* name = at_path(document, {"metadata", "name"});
+      for (Node& node : *set) {
+        node.set = fmt::format("{}:{}", file, nodes.size());  // those in front of it
+        if (sets.size() > 1 && is_scalar(name)) node.name = name->text + "/" + node.name;
+      }
       nodes.insert(nodes.end(), set->begin(), set->end());
     }
     if (!nodes.empty()) return nodes;

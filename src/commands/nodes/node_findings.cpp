@@ -95,6 +95,21 @@ std::string difference(const std::vector<Node>& nodes, const std::vector<Prepare
   return first_entry(graph_settings(a, b), graph_settings(b, a), on_a, on_b);
 }
 
+// Nodes speak with each other in the protocol of their release.
+void releases(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
+              std::vector<Diagnostic>& out) {
+  Said said;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Value release(launches[n].inputs.release.text());
+    const auto at = std::ranges::find_if(said, [&](const auto& one) { return one.first == release; });
+    if (at == said.end())
+      said.push_back({release, {nodes[n].name}});
+    else
+      at->second.push_back(nodes[n].name);
+  }
+  if (said.size() > 1) out.push_back(finding("ND001", "SGLang's release differs: " + told(said)));
+}
+
 void disagreements(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches,
                    std::vector<Diagnostic>& out) {
   for (const Field f : fields_that_must_agree()) {
@@ -339,6 +354,7 @@ std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std:
   ranks(nodes, launches, out);
   if (is_read(launches.front().launch)) sizes(nodes, launches, out);
   meeting_point(nodes, launches, out);
+  releases(nodes, launches, out);
   disagreements(nodes, launches, out);
   models(nodes, launches, out);
   return out;

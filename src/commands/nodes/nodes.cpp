@@ -1,6 +1,11 @@
 // Tested by tests/nodes_test.cpp.
 #include "src/commands/nodes/nodes.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
 #include "src/commands/certainty.h"
 #include "src/commands/findings.h"
 #include "src/commands/fixing.h"
@@ -62,7 +67,28 @@ void look_at_all(const std::vector<Node>& nodes, const std::vector<PreparedLaunc
     joined.push_back(launches[i]);
   }
   report.any_together = !several.empty();
-  if (report.any_together) report.together = node_findings(several, joined);
+  if (!report.any_together) return;
+  const auto groups = node_groups(several, joined);
+  report.groups = groups.size();
+  for (const std::vector<std::size_t>& group : groups) {
+    std::vector<Node> members;
+    std::vector<PreparedLaunch> of_members;
+    for (const std::size_t i : group) {
+      members.push_back(several[i]);
+      of_members.push_back(joined[i]);
+    }
+    std::ranges::move(node_findings(members, of_members), std::back_inserter(report.together));
+  }
+}
+
+// "0.5.19 and 0.5.16" where they differ.
+std::string releases_of(const std::vector<PreparedLaunch>& launches) {
+  std::vector<std::string> all;
+  for (const PreparedLaunch& one : launches) {
+    const std::string release = one.inputs.release.text();
+    if (std::ranges::find(all, release) == all.end()) all.push_back(release);
+  }
+  return fmt::format("{}", fmt::join(all, " and "));
 }
 
 }  // namespace
@@ -80,7 +106,7 @@ int check_nodes(const LaunchInput& input, const std::vector<std::string>& files,
     report.nodes.push_back(report_of(node, *prepared, rules, tries));
     launches.push_back(std::move(*prepared));
   }
-  if (!launches.empty()) report.release = launches.front().inputs.release.text();
+  if (!launches.empty()) report.release = releases_of(launches);
   look_at_all(*nodes, launches, report);
   report::TextOptions text = text_options(output);
   text.details = false;

@@ -18,6 +18,8 @@ struct Node {
   Environment env;                                           // of the container
   std::optional<facts::CardLimit> cards = {};                // that the container is given, when its limits say so
   std::shared_ptr<const sources::LaunchCommand> found = {};  // the launch itself, where `command` was read for it
+  std::string set = {};                                      // the LeaderWorkerSet that it is of
+  std::string file = {};                                     // that holds it, where the name has more
 };
 
 // One node per launch in each file; a manifest gives as many as its size says. Errors: unreadable files, a file without
@@ -26,6 +28,11 @@ Result<std::vector<Node>> read_nodes(const std::vector<std::string>& files, cons
 
 // What the nodes must agree on, and whether their ranks are complete. One PreparedLaunch per node, in order.
 std::vector<Diagnostic> node_findings(const std::vector<Node>& nodes, const std::vector<PreparedLaunch>& launches);
+
+// Nodes of one launch each, by their indices: of one set, and where the ranks of all are not those of one launch, of
+// one address, one model or one folder, when that makes whole launches of them.
+std::vector<std::vector<std::size_t>> node_groups(const std::vector<Node>& nodes,
+                                                  const std::vector<PreparedLaunch>& launches);
 
 // "prefill" or "decode"; "" for a launch that is neither, or is refused.
 std::string disaggregation_mode(const Launch& launch);

@@ -112,7 +112,8 @@ class PathCheck {
     for (auto* group : {place.empty() ? nullptr : &groups_[place],
                         hands_over ? &pairs_[handover_place(read, prepared->launch)] : nullptr}) {
       if (group != nullptr)
-        group->push_back({{.name = title_of(read), .command = {}, .variables = {}, .env = {}}, *prepared});
+        group->push_back(
+            {{.name = title_of(read), .command = {}, .variables = {}, .env = {}, .file = file.name}, *prepared});
     }
     Report report = make_report(std::move(*prepared), command);
     report.read = std::move(read);
@@ -124,7 +125,7 @@ class PathCheck {
 
   // Nodes of one launch, and prefill and decode servers of one model, are also looked at together.
   void together() {
-    for (auto& [place, members] : groups_) look_at_group(place, members, node_findings);
+    for (auto& [place, members] : groups_) look_at_nodes(place, members);
     join_files();
     for (auto& [place, members] : pairs_) {
       const std::string what = fmt::format("prefill and decode of {} in {}", place.model, place.file);
@@ -155,6 +156,24 @@ class PathCheck {
                          [&](const Member& m) { return disaggregation_mode(m.launch.launch) == mode; });
     };
     return any("prefill") && any("decode");
+  }
+
+  // Launches of one address that are not of one launch are told by their models.
+  void look_at_nodes(const std::string& place, const std::vector<Member>& members) {
+    std::vector<Node> nodes;
+    std::vector<PreparedLaunch> launches;
+    for (const Member& member : members) {
+      nodes.push_back(member.node);
+      launches.push_back(member.launch);
+    }
+    const auto groups = node_groups(nodes, launches);
+    for (const std::vector<std::size_t>& group : groups) {
+      std::vector<Member> part;
+      for (const std::size_t i : group) part.push_back(members[i]);
+      const Value& model = part.front().launch.launch.args[Field::model_path];
+      const bool several = groups.size() > 1 && model.is_string();
+      look_at_group(several ? fmt::format("{}, {}", place, model.as_string()) : place, part, node_findings);
+    }
   }
 
   void look_at_group(const std::string& place, std::vector<Member>& members, const auto& findings_of) {
