@@ -77,11 +77,12 @@ TEST(Upgrade, OfAFolderStandsOnOnePage) {
                          "Qwen/Qwen3-0.6B}\n  d: {image: 'lmsysorg/sglang:v0.5.13-xpu', command: " + launch +
                          "google/gemma-2-9b-it}\n");
   const std::vector<std::string> words = {"upgrade", "--to", "0.5.23", "--device-profile", "b60", dir.path()};
+  const std::string model = "  Qwen/Qwen3-0.6B (built-in table)\n";
   const ToolRun run = run_tool(words);
   EXPECT_EQ(run.status, 1) << run.out << run.err;  // d no longer fits
-  EXPECT_THAT(run.out,
-              HasSubstr("a.yaml:2 a\n" + dir.path() + "/a.yaml:3 b\n  SGLang 0.5.13 → SGLang 0.5.23: different"));
-  EXPECT_THAT(run.out, HasSubstr("a.yaml:4 c\n  SGLang 0.5.23 → SGLang 0.5.23: the same in both"));
+  EXPECT_THAT(run.out, HasSubstr("a.yaml:2 a\n" + model + dir.path() + "/a.yaml:3 b\n" + model +
+                                 "  SGLang 0.5.13 → SGLang 0.5.23: different"));
+  EXPECT_THAT(run.out, HasSubstr("a.yaml:4 c\n" + model + "  SGLang 0.5.23 → SGLang 0.5.23: the same in both"));
   EXPECT_THAT(run.out, HasSubstr("PL002"));
   EXPECT_THAT(run.out, HasSubstr("(of what these launches leave alone)"));
   EXPECT_THAT(run.out, HasSubstr("4 launches: 1 worse off, 0 still fail, 2 different, 1 the same, 0 not compared"));

@@ -65,11 +65,12 @@ TEST(Doctor, ACardAndItsNodeAreThereOrNot) {
 TEST(Doctor, IsAskedWithinACheck) {
   TemporaryDirectory root;
   add_card(root, false);
+  root.file("dev/dri/by-path/x", "");  // a /dev that has no node for the card
   const Words words = {"check", "--no-kernel", "--sysroot", root.path(), "--", "--model-path", "Qwen/Qwen3-0.6B"};
   Words asked = words;
   asked.insert(asked.begin() + 1, "--host");
   const auto run = run_tool(asked);
-  EXPECT_THAT(run.out, ::testing::HasSubstr("error[HO002]: this user may not open"));
+  EXPECT_THAT(run.out, ::testing::HasSubstr("error[HO002]"));
   EXPECT_EQ(run.status, 1);
   asked.insert(asked.begin() + 1, {"--require", "rules"});
   EXPECT_THAT(run_tool(asked).out, ::testing::HasSubstr("HO005 (whether port 30000 is free is not known"));

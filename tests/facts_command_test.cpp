@@ -109,7 +109,7 @@ TEST(Facts, LaunchesOfOneRunShareTheHeadAndHaveTheRestThemselves) {
   bare.file("all/b.sh", serve("Qwen/Qwen3-8B"));
   const Words words = {"check", bare.path() + "/all"};
   const std::string told = run_bare(bare, words).out;
-  EXPECT_THAT(told, ::testing::StartsWith("SGLang 0.5.23 (assumed), " + std::string(kCards) + "\n\n"));
+  EXPECT_THAT(told, ::testing::StartsWith("SGLang 0.5.23 (assumed), " + std::string(kCards) + "\n"));
   EXPECT_THAT(told, HasSubstr("\n  Qwen/Qwen3-0.6B (built-in table)\n"));
   EXPECT_THAT(told, HasSubstr("\n  Qwen/Qwen3-8B (built-in table)\n"));
   Words quiet = words;

@@ -81,9 +81,12 @@ Json pairs_json(const std::vector<Difference::FieldPair>& pairs) {
   return out;
 }
 
-// What a side is judged against, as text says it.
-std::optional<MachineFacts> told_facts(const Difference& d, std::optional<MachineFacts> facts) {
-  if (facts && d.between_releases) facts->release = {};
+// What a side is judged against, as text says it. Between releases all but the release is the same, and that the later
+// one is not that of the image is what was asked for.
+std::optional<MachineFacts> told_facts(const Difference& d, const std::optional<MachineFacts>& of_side) {
+  if (!d.between_releases) return of_side;
+  std::optional<MachineFacts> facts = d.facts_before;
+  if (facts) facts->release = {};
   return facts;
 }
 
