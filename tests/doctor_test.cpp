@@ -64,16 +64,17 @@ TEST(Doctor, ACardAndItsNodeAreThereOrNot) {
 // `check --host` tells the same as findings; what cannot be seen is not checked.
 TEST(Doctor, IsAskedWithinACheck) {
   TemporaryDirectory root;
-  add_card(root, false);
-  root.file("dev/dri/by-path/x", "");  // a /dev that has no node for the card
+  add_card(root);
+  root.file("proc/net/tcp",
+            "  sl  local_address rem_address   st\n   0: 0100007F:7530 00000000:0000 0A 00000000:00000000\n");
   const Words words = {"check", "--no-kernel", "--sysroot", root.path(), "--", "--model-path", "Qwen/Qwen3-0.6B"};
   Words asked = words;
   asked.insert(asked.begin() + 1, "--host");
   const auto run = run_tool(asked);
-  EXPECT_THAT(run.out, ::testing::HasSubstr("error[HO002]"));
+  EXPECT_THAT(run.out, ::testing::HasSubstr("error[HO005]"));
   EXPECT_EQ(run.status, 1);
   asked.insert(asked.begin() + 1, {"--require", "rules"});
-  EXPECT_THAT(run_tool(asked).out, ::testing::HasSubstr("HO005 (whether port 30000 is free is not known"));
+  EXPECT_THAT(run_tool(asked).out, ::testing::HasSubstr("HO003 (the size of /dev/shm is not known"));
   EXPECT_THAT(run_tool(words).out, ::testing::Not(::testing::HasSubstr("HO00")));
 }
 

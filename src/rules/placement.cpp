@@ -1,6 +1,7 @@
 // PL: devices, static memory and tensor-parallel divisibility. All of these stop a worker while it starts.
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "src/plan/stored_weights.h"
 #include "src/plan/weights.h"
 #include "src/python/integer.h"
+#include "src/python/text.h"
 #include "src/rules/attention_ranks.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
@@ -476,6 +478,49 @@ std::optional<Finding> experts_uneven(const LaunchFacts& f) {
                            }))}};
 }
 
+// Every rank of expert parallelism has as many experts, copies of busy ones among them.
+std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
+  const std::int64_t count =
+      integer::bounded_plus(routed_experts(f.model()), f.integer(Field::ep_num_redundant_experts, 0));
+  if (routed_experts(f.model()) == 0 || f.ep() <= 1 || count % f.ep() == 0) return std::nullopt;
+  if (f.is(Field::ep_join_mode, "scale")) return std::nullopt;  // they are counted over the ranks before
+  std::vector<std::string> fitting;
+  for (std::int64_t ep = std::min(f.ep(), f.tp()); ep >= 1 && fitting.size() < kFewValues; --ep) {
+    if (f.tp() % ep == 0 && count % ep == 0) fitting.push_back(std::to_string(ep));
+  }
+  return Finding{.message = fmt::format("{} experts do not divide by --ep-size {}", count, f.ep()),
+                 .remedies = {to_give("--ep-size", std::move(fitting))}};
+}
+
+// Layers that the variable gives each stage, as get_pp_indices reads them.
+std::optional<Finding> stages_unlike_partition(const LaunchFacts& f) {
+  const auto it = f.launch().env.find("SGLANG_PP_LAYER_PARTITION");
+  const std::int64_t layers = f.model().num_hidden_layers;
+  if (it == f.launch().env.end() || f.pp() <= 1 || layers <= 0) return std::nullopt;
+  std::int64_t stages = 0;
+  std::int64_t sum = 0;
+  bool readable = true;
+  std::istringstream words(it->second);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto n = python::to_int(word);
+    readable = readable && n.has_value();
+    sum = integer::bounded_plus(sum, n.value_or(0));
+    ++stages;
+  }
+  if (readable && stages == f.pp() && sum == layers) return std::nullopt;
+  return Finding{.message = readable
+                                ? fmt::format("SGLANG_PP_LAYER_PARTITION={} gives {} stages {} layers; there are {} "
+                                              "stages and {} layers",
+                                              it->second, stages, sum, f.pp(), layers)
+                                : fmt::format("SGLANG_PP_LAYER_PARTITION={} is no list of numbers", it->second)};
+}
+
+std::optional<Finding> more_stages_than_layers(const LaunchFacts& f) {
+  const std::int64_t layers = f.model().num_hidden_layers;
+  if (layers <= 0 || f.pp() <= layers) return std::nullopt;
+  return Finding{.message = fmt::format("{} pipeline stages for {} layers", f.pp(), layers)};
+}
+
 std::optional<Finding> heads_over_plain_tp(const LaunchFacts& f) {
   const std::int64_t heads = f.model().num_attention_heads;
   if (!f.uses_xpu() || heads <= 0 || heads % f.tp() == 0) return std::nullopt;
@@ -562,6 +607,38 @@ const Rule kRules[] = {
      .need = RuleNeed::kWholeModel,
      .check = offloaded_beyond_the_host,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"}}}},
+    {.id = "PL015",
+     .field = Field::ep_size,
+     .summary = "the experts do not divide by the ranks of expert parallelism",
+     .why = "AssertionError while the model is built: every rank has as many experts.",
+     .remedies = {drop("--ep-size"), drop("--ep-num-redundant-experts")},
+     .source = "sglang/srt/layers/moe/fused_moe_triton/layer.py",
+     .check = experts_over_ranks,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8 --ep-size 3"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8 --ep-size 8"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 8"}}}},
+    {.id = "PL016",
+     .field = Field::pp_size,
+     .summary = "layers that SGLANG_PP_LAYER_PARTITION shares out otherwise than the launch",
+     .why = "ValueError in get_pp_indices, in every worker: the list has to have a number for each stage, and they "
+            "have to "
+            "add up to the layers.",
+     .remedies = {unset("SGLANG_PP_LAYER_PARTITION")},
+     .source = "sglang/srt/distributed/utils.py",
+     .check = stages_unlike_partition,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2", .env = "SGLANG_PP_LAYER_PARTITION=10,20"},
+                   {.model = "qwen3-8b", .args = "--device xpu --pp-size 2", .env = "SGLANG_PP_LAYER_PARTITION=x"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 2", .env = "SGLANG_PP_LAYER_PARTITION=10,26"},
+                   {.model = "qwen3-8b", .args = "--device xpu", .env = "SGLANG_PP_LAYER_PARTITION=10,20"}}}},
+    {.id = "PL017",
+     .field = Field::pp_size,
+     .summary = "more pipeline stages than layers",
+     .why = "AssertionError in make_layers while the model is built.",
+     .remedies = {lower("--pp-size")},
+     .source = "sglang/srt/utils/common.py",
+     .check = more_stages_than_layers,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 37"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --pp-size 36"}}}},
     {.id = "PL003",
      .refs = {"TP-1"},
      .field = Field::tp_size,

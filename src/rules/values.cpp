@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/python/network_address.h"
 #include "src/rules/families.h"
 #include "src/rules/launch_facts.h"
 #include "src/rules/remedy_words.h"
@@ -141,6 +142,13 @@ std::optional<Finding> experts_wider_than_ranks(const LaunchFacts& f) {
                               to_give("--tp-size", {std::to_string(f.ep() * f.moe_dp())})}};
 }
 
+// Where the ranks of one machine meet is chosen for them, unless an address is given.
+std::optional<Finding> address_unread(const LaunchFacts& f) {
+  const std::string_view address = f.text(Field::dist_init_addr);
+  if (address.empty() || python::network_address(address)) return std::nullopt;
+  return Finding{.message = fmt::format("--dist-init-addr {} is no HOST:PORT", address)};
+}
+
 const Rule kRules[] = {
     {.id = "VA001",
      .refs = {},
@@ -241,6 +249,21 @@ const Rule kRules[] = {
      .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --load-format runai_streamer"}}},
      .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device cpu --load-format runai_streamer"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --load-format safetensors"}}}},
+    {.id = "VA009",
+     .field = Field::dist_init_addr,
+     .summary = "an address of node 0 that is no HOST:PORT",
+     .why = "Resolution takes any text; the ranks parse it where they meet, and every worker ends with ValueError: no "
+            "port of "
+            "0 to 65535, no host, or an IPv6 address without brackets.",
+     .fix = "--dist-init-addr HOST:PORT, or [IPV6]:PORT, the same on every node",
+     .source = "sglang/srt/utils/network.py: NetworkAddress.parse",
+     .need = RuleNeed::kNothing,
+     .check = address_unread,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2 --nnodes 2 --dist-init-addr 10.0.0.1"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --dist-init-addr ::1:5000"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b",
+                    .args = "--device xpu --tp-size 2 --nnodes 2 --dist-init-addr 10.0.0.1:5000"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2"}}}},
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 // resolve_load_pub_range). Known for 0.5.23. Tested by tests/resolve_validation_test.cpp and parity.
 #include "src/resolve/cache/kv_events.h"
 
-#include <arpa/inet.h>
-
 #include <array>
 #include <cmath>
 #include <optional>
@@ -12,16 +10,14 @@
 
 #include "src/base/ascii_case.h"
 #include "src/python/integer.h"
+#include "src/python/network_address.h"
 #include "src/python/text.h"
 #include "src/resolve/core/queries.h"
 
 namespace preflight::resolve {
 namespace {
 
-struct Address {
-  std::string host;
-  std::int64_t port = 0;
-};
+using python::NetworkAddress;
 
 struct Publisher {
   std::string publisher = "null";
@@ -29,38 +25,15 @@ struct Publisher {
   std::optional<std::string> replay_endpoint;
 };
 
-bool is_ipv6(const std::string& host) {
-  in6_addr ignored{};
-  return inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &ignored) == 1;
-}
-
-// NetworkAddress.parse of a tcp:// endpoint; nothing when it is none, or its port is 0 or too large.
-std::optional<Address> tcp_address(const std::string& endpoint) {
+// Of a tcp:// endpoint; nothing when it is none, or its port is 0.
+std::optional<NetworkAddress> tcp_address(std::string_view endpoint) {
   constexpr std::string_view kScheme = "tcp://";
   if (!endpoint.starts_with(kScheme)) return std::nullopt;
-  const std::string text = endpoint.substr(kScheme.size());
-  Address address;
-  std::string port;
-  if (text.starts_with('[')) {
-    const auto close = text.find(']');
-    if (close == std::string::npos || close + 1 >= text.size() || text[close + 1] != ':') return std::nullopt;
-    address.host = text.substr(1, close - 1);
-    if (!is_ipv6(address.host)) return std::nullopt;
-    port = text.substr(close + 2);
-  } else {
-    const auto colon = text.rfind(':');
-    if (colon == std::string::npos || colon == 0) return std::nullopt;
-    address.host = text.substr(0, colon);
-    if (is_ipv6(address.host)) return std::nullopt;  // an address has to stand in brackets
-    port = text.substr(colon + 1);
-  }
-  const auto number = python::to_int(port);
-  if (!number || *number < 1 || *number > 65535) return std::nullopt;
-  address.port = *number;
-  return address;
+  auto address = python::network_address(endpoint.substr(kScheme.size()));
+  return address && address->port > 0 ? address : std::nullopt;
 }
 
-std::optional<Address> bindable_address(const std::string& endpoint) {
+std::optional<NetworkAddress> bindable_address(const std::string& endpoint) {
   const auto address = tcp_address(endpoint);
   if (!address || (address->host != "*" && address->host != "0.0.0.0" && address->host != "::")) return std::nullopt;
   return address;
