@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How good the findings are, counted over recorded launches (folder of recordings: cases, outcomes, models).
 
-  findings.py PROGRAM RECORDED [RELEASE...]
+  findings.py PROGRAM RECORDED [RELEASE...] [--table FILE]
 
 For each release: expected references told and launches marked as working without an error (late-cases.jsonl), launches
 of SGLang's own Intel tests with an error (upstream-launches.jsonl), recorded launches with errors that have a
 re-checked fix, with the reasons where there is none, and which rules call an accepted launch an error. Then the
-remedies that findings name, each carried out alone (remedies.py), by rule.
+remedies that findings name, each carried out alone (remedies.py), by rule; --table writes them as docs/remedies.md has it.
 """
 import collections
 import gzip
@@ -80,7 +80,13 @@ def fixes(program, recorded, release):
 
 
 def main():
-    program, recorded, *releases = sys.argv[1:]
+    words, table = sys.argv[1:], None
+    if "--table" in words:
+        at = words.index("--table")
+        table = pathlib.Path(words[at + 1])
+        del words[at:at + 2]
+    program, recorded, *releases = words
+    tables = {}
     recorded = pathlib.Path(recorded).resolve()
     known = subprocess.run([program, "releases"], capture_output=True, text=True, check=True).stdout.split()
     for release in releases or known:
@@ -88,9 +94,11 @@ def main():
         late(program, recorded, release)
         upstream(program, recorded, release)
         fixes(program, recorded, release)
-        counts, none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"), "--fixes")
-        remedies.print_table(counts, none)
+        tables[release], none, examples = remedies.table(program, release, recorded / "models", lines(recorded / release / "cases.jsonl.gz"), "--fixes")
+        remedies.print_table(tables[release], none)
         print("".join(f"    {e}\n" for e in examples[:5]), end="")
+    if table:
+        table.write_text(remedies.markdown(tables))
 
 
 if __name__ == "__main__":

@@ -174,6 +174,45 @@ def print_table(counts, none):
     print(f"  findings with words alone: {dict(none.most_common())}")
 
 
+COLUMNS = ("applied", "hold", "get past", "lessen", "fail")
+INTRO = """# Remedies that were tried
+
+<!-- Written by ./dev findings over all releases; do not edit. -->
+
+Every remedy that `check --fixes` names for a recorded launch, and each value it names, was carried out alone on the launch's
+words, by `tests/parity/remedies.py` and not by the program's own search, and the launch checked again. *Hold*: the finding is gone
+and no error has come. *Get past*: a refusal hides what lies behind it, and behind this one is another; the remedy says so. *Lessen*:
+the error has become a warning, and the remedy says so. What is words alone, such as another kernel package, is not counted: nothing
+here can try it. Below a release stands how many of those applied hold, get past or lessen, out of how many; empty: none was named.
+"""
+
+
+def by_rule(counts):
+    out = collections.defaultdict(collections.Counter)
+    for (rule, _), c in counts.items():
+        out[rule] += c
+    return out
+
+
+def cells(count):
+    applied = sum(count.values())
+    return [applied, count["holds"], count["uncovers"], count["lessens"], count["fails"]]
+
+
+def markdown(tables):
+    """{release: counts} as a table: a row a rule, and a last one for all of them."""
+    releases = list(tables)
+    per = {release: by_rule(counts) for release, counts in tables.items()}
+    rows = {rule: [per[r].get(rule, collections.Counter()) for r in releases] for rule in sorted({x for p in per.values() for x in p})}
+    rows["all"] = [sum(column, collections.Counter()) for column in zip(*rows.values())] or [collections.Counter() for _ in releases]
+    out = [INTRO, "| rule | " + " | ".join((*COLUMNS, *releases)) + " |", "|---" * (1 + len(COLUMNS) + len(releases)) + "|"]
+    for rule, counts in rows.items():
+        total = sum(counts, collections.Counter())
+        shares = [f"{sum(c.values()) - c['fails']}/{sum(c.values())}" if c else "" for c in counts]
+        out.append("| " + " | ".join((rule, *map(str, cells(total)), *shares)) + " |")
+    return "\n".join(out) + "\n"
+
+
 def main():
     program, release, *every = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:

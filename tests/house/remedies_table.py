@@ -1,0 +1,58 @@
+"""docs/remedies.md adds up, and no remedy of it fails: remedies_table.py SOURCE TOOL
+
+The table is made by ./dev findings from remedies.markdown, which is asked here over counts whose sums are known.
+"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(SOURCE / "tests" / "parity"))
+import remedies  # noqa: E402
+
+
+def rows_of(text):
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def faults_of(text, known):
+    head, *rows = rows_of(text)
+    faults = []
+    *rules, last = rows
+    numbers = range(1, 1 + len(remedies.COLUMNS))
+    for row in rows:
+        applied, *parts = (int(row[i]) for i in numbers)
+        if applied != sum(parts):
+            faults.append(f"{row[0]}: {applied} applied, and {sum(parts)} told of")
+        shares = [tuple(map(int, cell.split("/"))) for cell in row[1 + len(remedies.COLUMNS):] if cell]
+        if sum(n for _, n in shares) != applied or sum(n for n, _ in shares) != applied - parts[-1]:
+            faults.append(f"{row[0]}: the releases add up to something else")
+    for i in numbers:
+        if sum(int(row[i]) for row in rules) != int(last[i]):
+            faults.append(f"{head[i]}: the rules add up to something else")
+    faults += [f"{row[0]} is no rule" for row in rules if row[0] not in known]
+    faults += [f"{row[0]}: {row[len(remedies.COLUMNS)]} remedies fail" for row in rules if row[len(remedies.COLUMNS)] != "0"]
+    return faults
+
+
+def main():
+    known = {r["rule"] for r in json.loads(subprocess.run([sys.argv[2], "rules", "--format", "json"], capture_output=True, text=True, check=True).stdout)}
+    count = collections.Counter
+    made = remedies.markdown({"0.5.1": {("PG001", "option"): count(holds=2, uncovers=1), ("PG001", "release"): count(holds=1)},
+                              "0.5.2": {("PG002", "option"): count(holds=1, lessens=4, fails=1)}})
+    assert rows_of(made)[1:] == [["PG001", "4", "3", "1", "0", "0", "4/4", ""], ["PG002", "6", "1", "0", "4", "1", "", "5/6"],
+                                 ["all", "10", "4", "1", "4", "1", "4/4", "5/6"]], made
+    assert faults_of(made, known) == ["PG002: 1 remedies fail"], faults_of(made, known)
+    assert faults_of(re.sub(r"\| 4 \| 3 \|", "| 4 | 2 |", made, count=1), known)
+    written = SOURCE / "docs" / "remedies.md"  # takes ./dev findings over all releases
+    faults = faults_of(written.read_text(), known) if written.exists() else []
+    print("\n".join(faults))
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
