@@ -286,6 +286,7 @@ void leave(const std::vector<ShellWord>& words, std::size_t at, RunContext& cont
   if (!starts_afresh(words, at)) return;
   context.env.clear();
   context.activated.clear();
+  context.others.reset();
   context.elsewhere = context.elsewhere || leaves_machine(words[at].text);
 }
 
@@ -302,6 +303,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
                    .sure_arguments = context.sure_arguments};
   start.input = context.input;
   start.files = context.files;
+  start.others = context.others;
   start.trail = &trail_;
   if (depth == 0) start.own_file = place_of_file(context.file);
   if (!context.file.empty() && !context.elsewhere && context.image.empty())
@@ -659,7 +661,11 @@ void LaunchFinder::container(const std::vector<ShellWord>& words, std::size_t at
   context.activated.clear();
   context.files.reset();
   container_environment(words, at, run->image, host, given_, context.env);
-  for (ShellNote& one : unread_files(words, run->image)) notes_.push_back(std::move(one));
+  context.others.reset();
+  for (ShellNote& one : unread_files(words, run->image)) {
+    context.others = unknown_text("may be set by --env-file, which is not read", one.offset);
+    notes_.push_back(std::move(one));
+  }
   context.host = host_of_run(words, at, run->image, text_);
   if (has_too_many_mounts(context.host)) note({"SH002", too_many_mounts(), words[at].begin});
   // One that runs already, or a service, may have more than these words give it.

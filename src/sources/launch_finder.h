@@ -38,6 +38,7 @@ struct RunContext {
   bool elsewhere = false;                          // another machine, or a container
   std::string file = {};                           // of the script: what it sources may stand beside it
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that a container has, by their paths
+  std::optional<ShellText> others = {};  // what may set any variable that is not among `env`
 };
 
 class LaunchFinder {

@@ -126,6 +126,7 @@ struct ShellStart {
   std::string own_file = {};      // that the text is, from the root; empty: it is none
   MentionTrail* trail = nullptr;  // hears where texts that name a launch go
   std::shared_ptr<const std::map<std::string, ShellText>> files = {};  // that lie there, by their paths
+  std::optional<ShellText> others = {};  // what may have set any variable that is not in the environment
   // The text of a file that is named by a path from where the shell was started; none: it is not known.
   std::function<std::optional<std::string>(const std::string& path)> file_beside = {};
   // Whether a command that runs needs the environment: making it takes time.

@@ -55,6 +55,17 @@ bool is_serving_runtime(std::string_view text) {
   return true;
 }
 
+// What docker swarm fills in itself: the file is a manifest as it stands.
+bool is_swarm_stack(std::string_view text) {
+  if (!has_line(text, "services:")) return false;
+  for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
+    const auto inside = text.substr(std::min(text.find_first_not_of(" \t", at + 2), text.size()));
+    const auto starts = [&](std::string_view word) { return inside.starts_with(word); };
+    if (!starts(".Task.") && !starts(".Node.") && !starts(".Service.")) return false;
+  }
+  return true;
+}
+
 // A script for a shell that this is none of, or for another language.
 bool is_for_another(std::string_view first_line) {
   for (const std::string_view name : {"csh", "tcsh", "fish", "zsh", "pwsh", "perl", "ruby", "node", "Rscript", "nu",
@@ -191,7 +202,7 @@ FileKind kind_of(std::string_view text, std::string_view path) {
   if (unit && (has_line(text, "ExecStart=") || has_line(text, "Exec="))) return FileKind::kUnit;
   const bool yaml = ends(".yaml") || ends(".yml");
   if ((yaml || ends(".tpl") || ends(".j2") || is_manifest(text)) && has_template(text) && !is_argo_workflow(text) &&
-      !is_serving_runtime(text) && !is_play(text))
+      !is_serving_runtime(text) && !is_swarm_stack(text) && !is_play(text))
     return FileKind::kTemplate;
   if (is_manifest(text)) return FileKind::kManifest;
   if (text.starts_with("#!")) {

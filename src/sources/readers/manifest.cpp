@@ -133,9 +133,10 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   }
   const YamlNode* meta = value_of(node, "metadata");
   const std::string name = is_map(meta) ? text_of(*meta, "name") : std::string();
+  const std::string space = is_map(meta) ? text_of(*meta, "namespace") : std::string();
   if (const YamlNode* plain = value_of(node, "stringData"); text_of(node, "kind") == "Secret" && is_map(plain)) {
     for (const auto& [key, value] : plain->pairs) {
-      if (is_scalar(key) && is_scalar(value)) secrets_[name].insert_or_assign(key->text, tree_.word(*value));
+      if (is_scalar(key) && is_scalar(value)) secrets_[name][space].insert_or_assign(key->text, tree_.word(*value));
     }
   }
   if (text_of(node, "kind") != "ConfigMap") return;
@@ -143,8 +144,9 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   if (!is_map(data)) return;
   for (const auto& [key, value] : data->pairs) {
     if (!is_scalar(key) || !is_scalar(value)) continue;
-    maps_[name].insert_or_assign(key->text, tree_.word(*value));
-    if (value->text.find('\n') != std::string::npos) scripts_.insert_or_assign({name, key->text}, tree_.word(*value));
+    maps_[name][space].insert_or_assign(key->text, tree_.word(*value));
+    if (value->text.find('\n') != std::string::npos)
+      scripts_.insert_or_assign({space + "/" + name, key->text}, tree_.word(*value));
   }
 }
 
@@ -237,6 +239,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   take_volumes(node, around);
   if (const YamlNode* meta = value_of(node, "metadata"); is_map(meta) && !text_of(*meta, "name").empty()) {
     around.name = text_of(*meta, "name");
+    if (value_of(*meta, "namespace") != nullptr) around.space = text_of(*meta, "namespace");
   }
   const std::string own = text_of(node, "name");
   if (!own.empty())
@@ -276,10 +279,12 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   }
 }
 
-// A service of Dynamo has its key for a name.
+// A service of Dynamo has its key for a name; where one object has a prefill and a decode part, they have theirs.
 ManifestReader::Around ManifestReader::inside_of(const Around& around, std::string_view key, const std::string& own) {
   Around out = around;
-  if (around.dialect == Dialect::kKubernetes && key == "services" && !around.name.empty()) out.name += "/" + own;
+  const bool has_part = own.find("prefill") != std::string::npos || own.find("decode") != std::string::npos;
+  const bool names = key == "services" || has_part;
+  if (around.dialect == Dialect::kKubernetes && names && !around.name.empty()) out.name += "/" + own;
   return out;
 }
 

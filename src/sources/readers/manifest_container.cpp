@@ -64,6 +64,17 @@ void ManifestReader::set_image(const std::string& written, const ShellText& fill
   for (const Unknown& unknown : filled.unknowns) around.unknown.push_back({unknown.message, unknown.offset, {}});
 }
 
+namespace {
+
+// CircleCI's `docker: [{image: …}, …]` of a job: its steps run in the first.
+const YamlNode* first_of_docker(const YamlNode& node, bool workflow) {
+  const YamlNode* list = workflow ? value_of(node, "docker") : nullptr;
+  const bool any = is_list(list) && !list->items.empty() && is_map(list->items.front());
+  return any ? list->items.front() : nullptr;
+}
+
+}  // namespace
+
 // The image that commands below run in: of a container, or of a SkyPilot task (`image_id: docker:IMAGE`).
 void ManifestReader::take_image(const YamlNode& node, Around& around) {
   const YamlNode* image = part_of(node, "image");
@@ -75,6 +86,9 @@ void ManifestReader::take_image(const YamlNode& node, Around& around) {
     const ShellWord name{tail(word, kDocker.size()), word.begin, word.end};
     return set_image(name.text, name, around);
   }
+  if (const YamlNode* first = image == nullptr ? first_of_docker(node, around.dialect == Dialect::kWorkflow) : nullptr;
+      first != nullptr)
+    image = value_of(*first, "image");
   if (is_map(image) && chart_values_) return image_in_parts(*image, around);
   if (!is_scalar(image)) return;
   const ShellWord word = tree_.word(*image);
@@ -110,6 +124,15 @@ bool drops_options(std::string_view text, std::size_t at) {
 void ManifestReader::find_no_texts(const YamlNode& list, const Around& around, RunContext& context) {
   const bool kubernetes = around.dialect == Dialect::kKubernetes;
   if (!is_list(&list) || (!kubernetes && around.dialect != Dialect::kCompose)) return;
+  const auto whole = std::ranges::find_if(list.items, [](const YamlNode* one) { return !is_scalar(one); });
+  if (whole != list.items.end()) {
+    context.unknown.push_back({fmt::format("{} among the words of a command: {} refuses that; put quotes around a word",
+                                           is_list(*whole) ? "a list stands" : "a mapping (NAME: VALUE) stands",
+                                           kubernetes ? "Kubernetes" : "docker compose"),
+                               tree_.offset(**whole),
+                               {}});
+    return;
+  }
   const auto item = std::ranges::find_if(list.items, [&](const YamlNode* one) { return is_no_text(*one, kubernetes); });
   if (item == list.items.end()) return;
   context.unknown.push_back(
@@ -217,7 +240,9 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
                value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
   }
   RunContext context = context_of(around);
-  if (const YamlNode* image = part_of(node, "image"); !is_scalar(image) && !(chart_values_ && is_map(image))) {
+  const YamlNode* image = part_of(node, "image");
+  const bool of_job = around.dialect == Dialect::kWorkflow && value_of(node, "command") != nullptr;  // CircleCI's `run`
+  if (!is_scalar(image) && !(chart_values_ && is_map(image)) && !of_job) {
     // of what stands around it
     context.image.clear();
     context.unknown.clear();
@@ -227,8 +252,10 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   }
   plain_object_ = kubernetes && is_plain_object(kind_);
   no_text_ = nullptr;
-  other_variables(node, context);
+  others_.reset();
+  other_variables(node, around, context);
   environments(node, around, context.env, 0);
+  context.others = others_;
   ask_for_object(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
   if (around.dialect == Dialect::kCompose) ask_for_whole(node, around, context);
@@ -393,7 +420,9 @@ const YamlNode* ManifestReader::part_of(const YamlNode& node, std::string_view k
 
 // What a service extends sets its variables first.
 void ManifestReader::environments(const YamlNode& node, const Around& around, Values& env, int depth) {
-  if (const YamlNode* base = extended(node); base != nullptr && depth < limits::kManifestDepth)
+  const YamlNode* own = value_of(node, "environment");
+  const bool replaces = own != nullptr && (own->tag == "!reset" || own->tag == "!override");
+  if (const YamlNode* base = extended(node); base != nullptr && !replaces && depth < limits::kManifestDepth)
     environments(*base, around, env, depth + 1);
   if (const YamlNode* files = value_of(node, "env_file")) {
     if (!is_list(files)) variable_file(*files, env);
@@ -424,6 +453,7 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
   const auto text =
       filled && filled->unknowns.empty() ? file_beside(source_.name, beside(item, filled->text)) : std::nullopt;
   if (!text) {
+    others_ = unknown_text(fmt::format("may be set by {}, which is not read", word.text), word.begin);
     if (told_.insert(word.begin).second)
       finder_.note({"SH002", fmt::format("env_file {} is not read: what it sets is not known", word.text), word.begin});
     return;
@@ -432,7 +462,7 @@ void ManifestReader::variable_file(const YamlNode& item, Values& env) {
 }
 
 // envFrom: variables by the file.
-void ManifestReader::other_variables(const YamlNode& node, RunContext& context) {
+void ManifestReader::other_variables(const YamlNode& node, const Around& around, RunContext& context) {
   const YamlNode* from = part_of(node, "envFrom");
   open_variables_ = false;
   if (!is_list(from)) return;
@@ -441,15 +471,15 @@ void ManifestReader::other_variables(const YamlNode& node, RunContext& context) 
     const YamlNode* ref = map != nullptr ? map : value_of(*item, "secretRef");
     if (ref == nullptr) continue;
     const std::string name = text_of(*ref, "name");
-    const auto& all = map != nullptr ? maps_ : secrets_;
-    const auto known = all.find(name);
-    if (known != all.end()) {
+    const auto* known = object_named(map != nullptr ? maps_ : secrets_, name, around.space);
+    if (known != nullptr) {
       const std::string prefix = text_of(*item, "prefix");
       for (const auto& [key, value] : known->second) {
         if (is_variable_name(prefix + key)) context.env.insert_or_assign(prefix + key, value);
       }
     } else {
       open_variables_ = true;
+      others_ = unknown_text(fmt::format("may be set by {}, which is not in this file", name), tree_.offset(*item));
       finder_.note(
           {"SH002", fmt::format("envFrom {} is not read: what it sets is not known", name), tree_.offset(*item)});
     }
@@ -546,32 +576,30 @@ void ManifestReader::environment(const YamlNode& node, const Around& around, Val
       if (const YamlNode* value = value_of(*item, "value"); is_scalar(value)) {
         if (around.dialect == Dialect::kKubernetes && is_no_text(*value, true)) no_text_ = value;
         set(name, tree_.word(*value));
+      } else if (value_of(*item, "valueFrom") == nullptr && around.dialect == Dialect::kKubernetes) {
+        env.insert_or_assign(name, ShellText{});
       } else if (const YamlNode* from = value_of(*item, "valueFrom"); is_map(from)) {
-        value_from(*from, name, *item, env);
+        value_from(*from, name, *item, around.space, env);
       }
     }
   }
 }
 
-void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env) {
+void ManifestReader::value_from(const YamlNode& from, const std::string& name, const YamlNode& at,
+                                const std::string& space, Values& env) {
+  const auto take = [&](const Objects& all, const YamlNode& ref) {
+    const auto* known = object_named(all, text_of(ref, "name"), space);
+    const auto value = known == nullptr ? Values::const_iterator{} : known->second.find(text_of(ref, "key"));
+    if (known == nullptr || value == known->second.end()) return false;
+    env.insert_or_assign(name, value->second);
+    return true;
+  };
   if (const YamlNode* ref = value_of(from, "configMapKeyRef"); is_map(ref)) {
-    const auto known = maps_.find(text_of(*ref, "name"));
-    const auto value = known == maps_.end() ? Values::const_iterator{} : known->second.find(text_of(*ref, "key"));
-    if (known != maps_.end() && value != known->second.end()) {
-      env.insert_or_assign(name, value->second);
-      return;
-    }
+    if (take(maps_, *ref)) return;
     return set_unknown(name, "a ConfigMap that is not in this file", at, env);
   }
   const YamlNode* secret = value_of(from, "secretKeyRef");
-  if (is_map(secret)) {
-    const auto known = secrets_.find(text_of(*secret, "name"));
-    const auto value = known == secrets_.end() ? Values::const_iterator{} : known->second.find(text_of(*secret, "key"));
-    if (known != secrets_.end() && value != known->second.end()) {
-      env.insert_or_assign(name, value->second);
-      return;
-    }
-  }
+  if (is_map(secret) && take(secrets_, *secret)) return;
   set_unknown(name, secret != nullptr ? "a secret" : "the cluster", at, env);
 }
 

@@ -22,12 +22,12 @@ void ManifestReader::take_volumes(const YamlNode& node, Around& around) const {
     if (!is_map(item)) continue;
     Volume& volume = volumes[text_of(*item, "name")];
     if (const YamlNode* host = value_of(*item, "hostPath"); is_map(host)) volume.host = text_of(*host, "path");
-    if (const YamlNode* map = value_of(*item, "configMap"); is_map(map)) take_files(*map, volume);
+    if (const YamlNode* map = value_of(*item, "configMap"); is_map(map)) take_files(*map, around.space, volume);
     const YamlNode* sources = at_path(item, {"projected", "sources"});
     if (!is_list(sources)) continue;
     for (const YamlNode* source : sources->items) {
       const YamlNode* map = is_map(source) ? value_of(*source, "configMap") : nullptr;
-      if (is_map(map)) take_files(*map, volume);
+      if (is_map(map)) take_files(*map, around.space, volume);
     }
   }
   around.volumes = std::make_shared<const Volumes>(std::move(volumes));

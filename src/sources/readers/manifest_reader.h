@@ -28,7 +28,8 @@ class ManifestReader {
   using YamlNode = python::YamlNode;
 
   enum class Dialect { kPiece, kKubernetes, kCompose, kWorkflow, kGitlab };
-  using KeyOfMap = std::pair<std::string, std::string>;  // a ConfigMap's name, and a key of its data
+  using KeyOfMap = std::pair<std::string, std::string>;  // a ConfigMap by namespace and name, and a key of its data
+  using Objects = std::map<std::string, std::map<std::string, Values>>;  // what they hold, by name and namespace
   // What a Pod has to mount.
   struct Volume {
     std::string host = {};                       // a folder of its host
@@ -54,6 +55,7 @@ class ManifestReader {
     Dialect dialect = Dialect::kPiece;
     std::string name;
     Values env;
+    std::string space = {};  // of an object: its namespace
     std::string image = {};
     std::shared_ptr<const Volumes> volumes = {};                // of a Pod, by their names
     std::vector<LaunchUnknown> unknown = {};                    // that the image's release needs
@@ -143,7 +145,10 @@ class ManifestReader {
   static void set_image(const std::string& written, const ShellText& filled, Around& around);
   void container(const YamlNode& node, const Around& around);
   void take_volumes(const YamlNode& node, Around& around) const;
-  void take_files(const YamlNode& map, Volume& volume) const;
+  void take_files(const YamlNode& map, const std::string& space, Volume& volume) const;
+  [[nodiscard]] static const std::pair<const std::string, Values>* object_named(const Objects& all,
+                                                                                const std::string& name,
+                                                                                const std::string& space);
   [[nodiscard]] Mounted mounted_in(const YamlNode& node, const Around& around);
   [[nodiscard]] const std::pair<const KeyOfMap, ShellText>* script_of(const ShellWord& word, const Mounted& mounted,
                                                                       const YamlNode& node) const;
@@ -172,7 +177,7 @@ class ManifestReader {
   void built_image(const YamlNode& node);
   void read_dotenv();
   void variable_file(const YamlNode& item, Values& env);
-  void other_variables(const YamlNode& node, RunContext& context);
+  void other_variables(const YamlNode& node, const Around& around, RunContext& context);
   [[nodiscard]] bool stays(const std::string& name, const Values& env) const;
   [[nodiscard]] Values named_in(const ShellText& text, const Values& env) const;
   bool too_many(const Values& env);
@@ -182,7 +187,8 @@ class ManifestReader {
   void run_words(const std::vector<ShellWord>& words, const RunContext& context);
   std::vector<ShellWord> words_of_text(const ShellWord& text, std::vector<ShellNote>& said, RunContext& context) const;
   void environment(const YamlNode& node, const Around& around, Values& env, std::string_view key = {});
-  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, Values& env);
+  void value_from(const YamlNode& from, const std::string& name, const YamlNode& at, const std::string& space,
+                  Values& env);
   void set_unknown(const std::string& name, std::string_view where, const YamlNode& at, Values& env) const;
 
   const SourceText& source_;
@@ -194,8 +200,8 @@ class ManifestReader {
   std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
   ShellText script_;
-  std::map<std::string, Values> maps_;     // ConfigMaps by name
-  std::map<std::string, Values> secrets_;  // Secrets that are written as plain text
+  Objects maps_;                           // ConfigMaps
+  Objects secrets_;                        // Secrets that are written as plain text
   bool kustomized_ = false;                // a kustomization beside this file changes its objects
   std::map<KeyOfMap, ShellText> scripts_;  // their scripts
   std::set<KeyOfMap> used_;
@@ -213,6 +219,7 @@ class ManifestReader {
   std::string kind_ = {};                       // of the object at hand
   bool plain_object_ = false;                   // of Kubernetes itself: nobody adds variables to its containers
   const YamlNode* no_text_ = nullptr;           // a variable of the container at hand, whose value is no text
+  std::optional<ShellText> others_ = {};        // what may set any variable of the container at hand
   bool open_variables_ = false;                 // an envFrom of the container at hand is not known
   std::vector<const YamlNode*> scopes_ = {};    // `vars` of Ansible around what is at hand
   std::set<std::string> open_names_ = {};       // that something else in the file sets

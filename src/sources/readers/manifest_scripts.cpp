@@ -23,14 +23,26 @@ std::string joined(const std::string& folder, const std::string& path) {
 
 }  // namespace
 
+// Of its own namespace; where one of the two does not say its namespace, the only one of that name.
+const std::pair<const std::string, Values>* ManifestReader::object_named(const Objects& all, const std::string& name,
+                                                                         const std::string& space) {
+  const auto found = all.find(name);
+  if (found == all.end()) return nullptr;
+  auto one = found->second.find(space);
+  if (one == found->second.end() && !space.empty()) one = found->second.find("");
+  if (one == found->second.end() && space.empty() && found->second.size() == 1) one = found->second.begin();
+  return one == found->second.end() ? nullptr : &*one;
+}
+
 // The keys of a ConfigMap as files: all by their own names, or those of `items` by theirs.
-void ManifestReader::take_files(const YamlNode& map, Volume& volume) const {
-  const std::string name = text_of(map, "name");
-  const auto known = maps_.find(name);
-  if (known == maps_.end()) {
+void ManifestReader::take_files(const YamlNode& map, const std::string& space, Volume& volume) const {
+  std::string name = text_of(map, "name");
+  const auto* known = object_named(maps_, name, space);
+  if (known == nullptr) {
     volume.missing = name;
     return;
   }
+  name.insert(0, known->first + "/");
   const YamlNode* items = value_of(map, "items");
   if (!is_list(items)) {
     for (const auto& [key, value] : known->second) volume.files.insert_or_assign(key, KeyOfMap{name, key});

@@ -37,6 +37,7 @@ ShellEvaluator::ShellEvaluator(const ShellText& script, std::string_view pasted,
   state_.arguments_known = start.arguments_known;
   state_.sure_arguments = start.sure_arguments;
   if (start.files) state_.files = *start.files;
+  state_.others = start.others;
   if (start.input) input_ = Input{*start.input, 0};
 }
 
