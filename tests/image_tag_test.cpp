@@ -57,6 +57,7 @@ TEST(ImageTag, OfOneImageIsTheSame) {
                                                       {"vllm/vllm-openai:v0.9.1", ""},
                                                       {"nvcr.io/nvidia/ai-dynamo/sglang-runtime:0.7.0", ""},
                                                       {"lmsysorg/sglang-router:v0.5.4", ""},
+                                                      {"acme/sglang-bench:0.3.1", ""},
                                                       {"router.local:5000/kernel/sglang:0.5.20", "0.5.20"},
                                                       {"lmsysorg/sglang:v0.5", ""},
                                                       {"lmsysorg/sglang:nightly-v0.5.19", "0.5.19-nightly"},

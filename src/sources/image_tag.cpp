@@ -88,7 +88,7 @@ Image parts_of(std::string_view word) {
 // Images with SGLang in their names whose tags count another program's releases: lmsysorg/sglang-router, and
 // nvcr.io/nvidia/ai-dynamo/sglang-runtime.
 bool is_of_another_program(std::string_view repository) {
-  constexpr std::array<std::string_view, 4> kOthers = {"router", "gateway", "operator", "kernel"};
+  constexpr std::array<std::string_view, 5> kOthers = {"router", "gateway", "operator", "kernel", "bench"};
   const std::string lower = ascii_lower(std::string(repository));
   const std::string_view name = std::string_view(lower).substr(lower.rfind('/') + 1);
   return name == "sglang-runtime" || lower.find("dynamo") != std::string::npos ||
