@@ -184,6 +184,37 @@ TEST(Launches, OfAComposeFileThatChangesAnotherAskForTheWhole) {
   EXPECT_EQ(unknown("compose.else.yaml", "services:\n  t: {command: " + kServe + "--tp 8}\n"), "");
 }
 
+// The image that a service builds is read with the arguments that it is built with.
+TEST(Launches, OfAServiceThatBuildsItsImageAreThoseOfTheImage) {
+  const TemporaryDirectory dir;
+  dir.file("Dockerfile",
+           "FROM lmsysorg/sglang:v0.5.16-xpu\nARG TP=2\nENV SGLANG_A=img TP=$TP\n"
+           "ENTRYPOINT [\"sglang\", \"serve\"]\nCMD [\"--model-path\", \"default\"]\n");
+  dir.file("Dockerfile.shell",
+           "FROM lmsysorg/sglang:v0.5.19-xpu\nARG TP=2\nENV TP=$TP\n"
+           "ENTRYPOINT sglang serve --model-path m --tp $TP\nCMD [\"ignored\"]\n");
+  const std::string path =
+      dir.file("compose.yaml",
+               "services:\n"
+               "  words: {build: ., command: [--model-path, m], environment: {SGLANG_B: b}}\n"
+               "  whole: {build: {context: .}}\n"
+               "  own: {build: ., entrypoint: sglang serve --model-path own}\n"
+               "  text: {build: {context: ., dockerfile: Dockerfile.shell, args: {TP: 8}}, command: [ignored]}\n"
+               "  here: {build: {dockerfile_inline: \"FROM lmsysorg/sglang:v0.5.18-xpu\\nENTRYPOINT "
+               "[\\\"sglang\\\",\\\"serve\\\"]\\n\"}, command: --model-path here}\n");
+  std::string out;
+  for (const Json& launch : Json::parse(run_tool({"launches", path, "--format", "json"}).out)) {
+    out += fmt::format("{} {} {} {} {}\n", launch["name"].get<std::string>(), launch["argv"].dump(),
+                       launch["release"].get<std::string>(), launch["env"].dump(), launch["unknown"].size());
+  }
+  EXPECT_EQ(out,
+            "words [\"--model-path\",\"m\"] 0.5.16 {\"SGLANG_A\":\"img\",\"SGLANG_B\":\"b\",\"TP\":\"2\"} 0\n"
+            "whole [\"--model-path\",\"default\"] 0.5.16 {\"SGLANG_A\":\"img\",\"TP\":\"2\"} 0\n"
+            "own [\"--model-path\",\"own\"] 0.5.16 {\"SGLANG_A\":\"img\",\"TP\":\"2\"} 0\n"
+            "text [\"--model-path\",\"m\",\"--tp\",\"8\"] 0.5.19 {\"TP\":\"8\"} 0\n"
+            "here [\"--model-path\",\"here\"] 0.5.18 {} 0\n");
+}
+
 // A file that another one includes is told by itself where both are read.
 TEST(Launches, OfAnIncludedFileAreToldOnce) {
   const TemporaryDirectory dir;

@@ -457,7 +457,10 @@ std::optional<std::vector<ShellWord>> json_words(std::string_view text, std::siz
   }
 }
 
-Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
+namespace {
+
+// The last stage.
+Result<Image> last_image(const SourceText& source) {
   const std::string_view text = source.text;
   Image image;
   std::map<std::string, Image> stages;
@@ -482,7 +485,8 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       if (const auto marks = document_marks(rest.text); !marks.empty()) {
         from = behind_documents(text, std::min(from, text.size()), marks);
         if (copies && marks.size() == 1) {
-          if (auto done = keep_file(image, piece(text, begin, from), source); !done) return done;
+          if (auto done = keep_file(image, piece(text, begin, from), source); !done)
+            return tl::make_unexpected(done.error());
         }
       }
     }
@@ -492,7 +496,8 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
     if (word == "FROM") {
       if (!staged) global = std::move(image.arguments);
       staged = true;
-      if (auto done = begin_stage(rest, global, image, stages, stage, source); !done) return done;
+      if (auto done = begin_stage(rest, global, image, stages, stage, source); !done)
+        return tl::make_unexpected(done.error());
     } else if (word == "ENTRYPOINT") {
       image.entrypoint = rest;
       if (!image.own_command) image.command.reset();  // one of the base does not count any longer
@@ -500,10 +505,51 @@ Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
       image.command = rest;
       image.own_command = true;
     } else if (word == "ENV" || word == "ARG") {
-      if (auto done = set_variables(image, word == "ENV", rest, source, global); !done) return done;
+      if (auto done = set_variables(image, word == "ENV", rest, source, global); !done)
+        return tl::make_unexpected(done.error());
     }
   }
-  return run_image(image, source, finder);
+  return image;
+}
+
+ShellText put_at(std::size_t place, ShellText text) {
+  text.origin.assign(text.text.size(), place);
+  for (Unknown& unknown : text.unknowns) unknown.offset = place;
+  text.defaults.reset();
+  return text;
+}
+
+// The exec form as its words; a text is for a shell.
+std::vector<ShellWord> words_of(const ShellText& part, const SourceText& source, std::size_t place) {
+  std::vector<ShellWord> out;
+  auto list = json_words(source.text, part.origin.front(), part.origin.back() + 1);
+  if (!list) list = std::vector<ShellWord>{{{"/bin/sh"}}, {{"-c"}}, {part}};
+  for (const ShellWord& word : *list) out.push_back({put_at(place, word), place, place + 1});
+  return out;
+}
+
+}  // namespace
+
+std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place) {
+  const auto image = last_image(dockerfile);
+  if (!image) return std::nullopt;
+  ImageStart out;
+  if (image->entrypoint && !image->entrypoint->text.empty()) {
+    out.entrypoint = words_of(*image->entrypoint, dockerfile, place);
+    out.takes_words =
+        json_words(dockerfile.text, image->entrypoint->origin.front(), image->entrypoint->origin.back() + 1)
+            .has_value();
+  }
+  if (image->command && !image->command->text.empty()) out.command = words_of(*image->command, dockerfile, place);
+  for (const auto& [name, value] : image->env) out.env.emplace(name, put_at(place, value));
+  out.base = image->base;
+  for (const LaunchUnknown& unknown : image->unknown) out.unknown.push_back({unknown.what, place, {}});
+  return out;
+}
+
+Result<bool> read_dockerfile(const SourceText& source, LaunchFinder& finder) {
+  auto image = last_image(source);
+  return image ? run_image(*image, source, finder) : Result<bool>(tl::make_unexpected(image.error()));
 }
 
 }  // namespace preflight::sources

@@ -248,6 +248,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
   if (around.dialect == Dialect::kPiece && started_by_pm2(node, around)) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
+  if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {
     if (part == "entrypoint" && around.dialect == Dialect::kKubernetes) continue;  // of an Argo workflow: a template
     const YamlNode* value = part_of(node, std::string(part).c_str());

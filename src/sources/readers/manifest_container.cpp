@@ -259,6 +259,14 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   ask_for_object(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
   if (around.dialect == Dialect::kCompose) ask_for_whole(node, around, context);
+  const auto built = around.dialect == Dialect::kCompose ? start_of_build(node) : std::nullopt;
+  if (built) {
+    context.image = built->base;
+    context.unknown.insert(context.unknown.end(), built->unknown.begin(), built->unknown.end());
+    for (const auto& [name, value] : built->env) context.env.emplace(name, value);
+  }
+  const bool own_entrypoint = entrypoint != nullptr;
+  if (built && !own_entrypoint) all = built->entrypoint;
   context.host = host_of(node, around, compose);
   if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
   if (kubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
@@ -296,6 +304,10 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
     }
   }
   if (list || all.empty()) all.insert(all.end(), model_args_.begin(), model_args_.end());
+  if (built && !own_entrypoint && part_of(node, "command") == nullptr)
+    all.insert(all.end(), built->command.begin(), built->command.end());
+  if (built && !own_entrypoint && !built->takes_words) all = built->entrypoint;
+  for (std::size_t i = 0; built && i < all.size(); ++i) ours = ours || speaks(all[i]);
   const bool by_image =
       all.size() > 0 && all.front().text.starts_with("--") &&
       std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
@@ -371,20 +383,47 @@ void ManifestReader::run_words(const std::vector<ShellWord>& words, const RunCon
   if (names_server(all)) finder_.note({"SH004", why_nothing_starts(words), words.front().begin});
 }
 
+namespace {
+
+std::string dockerfile_of(const YamlNode& build) {
+  const std::string folder = is_map(&build) ? text_of(build, "context") : build.text;
+  const std::string file = is_map(&build) ? text_of(build, "dockerfile") : std::string();
+  return (folder.empty() ? "." : folder) + "/" + (file.empty() ? "Dockerfile" : file);
+}
+
+}  // namespace
+
+// The image that is built for a service from the Dockerfile beside this file, with the arguments that are given here.
+std::optional<ImageStart> ManifestReader::start_of_build(const YamlNode& node) {
+  const YamlNode* build = part_of(node, "build");
+  if (build == nullptr || (is_map(build) && value_of(*build, "target") != nullptr)) return std::nullopt;
+  const YamlNode* own = is_map(build) ? value_of(*build, "dockerfile_inline") : nullptr;
+  const std::optional<std::string> text =
+      is_scalar(own) ? std::optional(own->text) : file_beside(source_.name, dockerfile_of(*build));
+  if (!text || !speaks({*text})) return std::nullopt;
+  if (is_scalar(own)) finder_.account(tree_.word(*own));
+  Variables given = source_.given;
+  Values args;
+  if (const YamlNode* list = is_map(build) ? value_of(*build, "args") : nullptr; list != nullptr)
+    environment(*list, {.dialect = Dialect::kCompose, .name = {}, .env = {}}, args);
+  for (const auto& [name, value] : args) {
+    if (!value.unknowns.empty()) return std::nullopt;
+    given.insert_or_assign(name, value.text);
+  }
+  return image_start({*text, given, {}}, tree_.offset(*build));
+}
+
 // A service whose image is built here from a Dockerfile that names a launch: its command is for that image.
 void ManifestReader::built_image(const YamlNode& node) {
   const YamlNode* build = part_of(node, "build");
   if (build == nullptr || services_ == nullptr) return;
-  std::string folder = is_map(build) ? text_of(*build, "context") : build->text;
-  std::string file = is_map(build) ? text_of(*build, "dockerfile") : std::string();
-  if (folder.empty()) folder = ".";
-  if (file.empty()) file = "Dockerfile";
-  const auto text = file_beside(source_.name, folder + "/" + file);
+  const std::string file = dockerfile_of(*build);
+  const auto text = file_beside(source_.name, file);
   if (!text || !speaks({*text})) return;
   finder_.note({"SH004",
-                fmt::format("this service runs the image of {}/{} with words of its own, and the two are not put "
+                fmt::format("this service runs the image of {} with words of its own, and the two are not put "
                             "together: give the launch as a command",
-                            folder, file),
+                            file),
                 tree_.offset(*build)});
 }
 

@@ -174,6 +174,7 @@ class ManifestReader {
   [[nodiscard]] std::string beside(const YamlNode& node, const std::string& path) const;
   const YamlNode* part_of(const YamlNode& node, std::string_view key);
   void environments(const YamlNode& node, const Around& around, Values& env, int depth);
+  std::optional<ImageStart> start_of_build(const YamlNode& node);
   void built_image(const YamlNode& node);
   void read_dotenv();
   void variable_file(const YamlNode& item, Values& env);

@@ -60,6 +60,17 @@ Result<bool> read_config(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_procfile(const SourceText& source, LaunchFinder& finder);
 Result<bool> read_notebook(const SourceText& source, LaunchFinder& finder);
 
+// What the image of a Dockerfile starts, where both parts are written out: all of it is told at one place.
+struct ImageStart {
+  std::vector<ShellWord> entrypoint = {};
+  std::vector<ShellWord> command = {};
+  bool takes_words = true;  // a shell as the entry point takes none of those that a container is given
+  Values env = {};
+  std::string base = {};
+  std::vector<LaunchUnknown> unknown = {};
+};
+std::optional<ImageStart> image_start(const SourceText& dockerfile, std::size_t place);
+
 // True when `text` is a whole compose file or Kubernetes object rather than a script.
 bool is_manifest(std::string_view text);
 // The words of a JSON list of texts at `from` (a Dockerfile's exec form); nullopt where it is none.
