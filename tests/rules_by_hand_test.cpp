@@ -456,6 +456,27 @@ TEST(RulesByHand, BeginAtTheirBounds) {
   }
 }
 
+// Groups go over the ranks; a single one is copied to each, unless a method of quantisation is there to cut it.
+TEST(RulesByHand, GroupsOfAMixerGoOverTheRanks) {
+  struct Mixer {
+    int groups;
+    const char* method;  // "" = none
+    int ranks;
+    bool told;
+  };
+  for (const Mixer& mixer :
+       {Mixer{8, "", 8, false}, Mixer{8, "", 16, true}, Mixer{1, "", 2, false}, Mixer{1, "fp8", 2, true},
+        Mixer{1, "fp8", 1, false}, Mixer{2, "fp8", 2, false}, Mixer{2, "fp8", 4, true}}) {
+    const Edit edit = [&](Launch& l, ModelFacts& m) {
+      for (const char* key : {"n_groups", "mamba_n_groups"}) text(key, mixer.groups)(l, m);
+      if (mixer.method[0] != '\0') m.quantization = mixer.method;
+      set(l, Field::tp_size, mixer.ranks);
+    };
+    const Row row{"PL018", 23, 0, "nvidia-nemotron-3-nano-30b-a3b-bf16", "--device xpu --disable-radix-cache", edit};
+    EXPECT_EQ(fires(row, 23), mixer.told) << mixer.groups << ' ' << mixer.method << ' ' << mixer.ranks;
+  }
+}
+
 // Each rank has its own part in host memory, and no more than its weights.
 TEST(RulesByHand, WeightsInHostMemoryAreThoseOfAllRanksHere) {
   struct Host {
@@ -604,7 +625,8 @@ const std::map<std::string_view, std::string_view> kElsewhere = {
     {"HO006", "Doctor"},        {"HO007", "Doctor"},      {"HO020", "Doctor"},       {"HO021", "Doctor"},
     {"HO022", "Doctor"},        {"HO023", "Doctor"},      {"HO024", "Doctor"},       {"ND006", "Nodes"},
     {"VL001", "VllmWords"},     {"VL002", "VllmWords"},   {"RQ001", "Requirements"}, {"SP009", "DraftMemory"},
-    {"PL012", "Certainty"},     {"PL020", "DraftMemory"}, {"PL021", "DraftMemory"},
+    {"SP011", "DraftMatch"},    {"SP012", "DraftMatch"},  {"PL012", "Certainty"},    {"PL020", "DraftMemory"},
+    {"PL021", "DraftMemory"},
 };
 
 TEST(RulesByHand, NoRuleGoesUnexercised) {

@@ -213,6 +213,7 @@ const Rule kRules[] = {
      .source = "sgl-kernel-xpu python/sgl_kernel/flash_attn.py",
      .device = "xpu",
      .need = RuleNeed::kNothing,
+     .doubtful = true,
      .check = device_not_built_for,
      .fires_on =
          {{{.model = "qwen3-0.6b", .args = "--device xpu --attention-backend intel_xpu", .device = "max1550"},

@@ -1,9 +1,6 @@
 // Tested by tests/certainty_test.cpp.
 #include "src/rules/certainty.h"
 
-#include <algorithm>
-#include <array>
-
 namespace preflight::rules {
 
 std::string_view certainty_word(Certainty certainty) {
@@ -23,9 +20,9 @@ bool counts_weights(std::string_view rule_id) {
   return rule != nullptr && rule->need == RuleNeed::kWholeModel;
 }
 
-bool keeps_from_starting(std::string_view rule_id) {
-  constexpr std::array<std::string_view, 5> kRules = {"HO001", "HO002", "HO007", "SH005", "SH006"};
-  return std::ranges::find(kRules, rule_id) != kRules.end();
+bool leaves_no_server(const Diagnostic& finding) {
+  const Rule* rule = find_rule(finding.rule);
+  return rule != nullptr && rule->doubtful && finding.severity >= Severity::kWarning;
 }
 
 bool counts_cards(std::string_view rule_id) { return rule_id == "PL001"; }

@@ -11,8 +11,9 @@ std::string_view certainty_word(Certainty certainty);
 
 // Whether sizes decide that are counted from the model's shapes.
 bool counts_weights(std::string_view rule_id);
-// Found of the machine, the container or the image: whatever its arguments, no server starts on Intel GPUs there.
-bool keeps_from_starting(std::string_view rule_id);
+// A warning after which no server is there, or none that answers rightly: as good as an error where it holds, and told
+// as a doubt because it rests on what may be otherwise.
+bool leaves_no_server(const Diagnostic& finding);
 
 // Whether the number of cards decides.
 bool counts_cards(std::string_view rule_id);

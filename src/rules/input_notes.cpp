@@ -51,14 +51,13 @@ const Rule kRules[] = {
      .severity = Severity::kError,
      .field = Field::lora_paths,
      .summary = "an adapter that cannot be served",
-     .why = "SGLang reads each adapter's adapter_config.json while the workers start and refuses what it has no room "
-            "or no "
-            "code for: modules outside --lora-target-modules, DoRA, added tokens. A rank above --max-lora-rank passes "
-            "there "
-            "and fails when the weights are copied for the first request.",
+     .why =
+         "SGLang reads each adapter's adapter_config.json while the workers start and refuses what it has no room or "
+         "no code for: modules outside --lora-target-modules, DoRA, added tokens, other kinds of adapters. A rank "
+         "above "
+         "--max-lora-rank passes there and fails when the weights are copied for the first request.",
      .fix = "Leave --max-lora-rank and --lora-target-modules to the adapters, or widen them; leave out the adapter.",
      .source = "srt/lora/lora_manager.py, srt/lora/mem_pool.py",
-     .since = v0_5(23),
      .need = RuleNeed::kNothing},
     {.id = "MD006",
      .field = Field::model_path,
@@ -128,14 +127,16 @@ const Rule kRules[] = {
      .fix = "docker run --device /dev/dri; in compose `devices: [/dev/dri]`; of a Pod a limit such as "
             "gpu.intel.com/xe: 1.",
      .source = "docker run --device; Compose specification (devices); Intel's device plugin",
-     .need = RuleNeed::kNothing},
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
     {.id = "SH006",
      .severity = Severity::kWarning,
      .summary = "the launch's image is built for other devices than Intel's",
      .why = "Its torch knows no XPU: SGLang takes another device or ends. The launch is judged as one on Intel GPUs.",
      .fix = "The image of the release for Intel GPUs, whose tag ends in -xpu; or --device of what the image is for.",
      .source = "the image's tag; SGLang's installation page (docker)",
-     .need = RuleNeed::kNothing},
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
     {.id = "VL001",
      .severity = Severity::kWarning,
      .summary = "the command starts vLLM, not SGLang",
@@ -248,13 +249,15 @@ const Rule kRules[] = {
      .why = "torch finds no XPU, and SGLang then takes another device or ends.",
      .fix = "Load the card's driver (xe or i915); in a container give --device /dev/dri.",
      .source = "Linux drm class; torch.xpu",
-     .need = RuleNeed::kNothing},
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
     {.id = "HO002",
      .summary = "a render node may not be opened",
      .why = "The compute runtime opens /dev/dri/renderD*; without that right it reports no device.",
      .fix = "Add the user to the group render; in a container --group-add with that group's number.",
      .source = "/dev/dri; Intel compute runtime",
-     .need = RuleNeed::kNothing},
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
     {.id = "HO003",
      .severity = Severity::kWarning,
      .summary = "/dev/shm is small",
@@ -289,7 +292,8 @@ const Rule kRules[] = {
      .why = "What is missing or built for another device is imported when the server starts.",
      .fix = "Install SGLang for Intel GPUs anew, with its kernel package and torch for XPU.",
      .source = "SGLang's XPU page",
-     .need = RuleNeed::kNothing},
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
     {.id = "HO020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,

@@ -216,6 +216,7 @@ const Rule kRules[] = {
      .source = "sgl-project/sglang#36344; sglang/srt/managers/schedule_policy.py: add_one_req",
      .until = v0_5(22),
      .need = RuleNeed::kNothing,
+     .doubtful = true,
      .check = deterministic_chunk,
      .fires_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --enable-deterministic-inference --attention-backend triton "

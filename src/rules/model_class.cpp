@@ -118,6 +118,18 @@ std::optional<Finding> attention_over_all_ranks(const LaunchFacts& f) {
                                  own_architecture(f), f.tp(), f.attention_dp())};
 }
 
+// Classes that draft for another model: their forward pass reads the hidden states that it leaves them.
+bool is_draft_class(std::string_view name) {
+  return name.find("Eagle") != name.npos || name.ends_with("NextN") || name.ends_with("MTP") ||
+         name.ends_with("AssistantForCausalLM") || name == "DFlashDraftModel";
+}
+
+std::optional<Finding> draft_as_model(const LaunchFacts& f) {
+  const std::string_view name = own_architecture(f);
+  if (name.empty() || !is_draft_class(name)) return std::nullopt;
+  return Finding{.message = fmt::format("{} drafts for another model and serves nothing by itself", name)};
+}
+
 const Rule kRules[] = {
     {.id = "MC001",
      .field = Field::model_path,
@@ -159,11 +171,23 @@ const Rule kRules[] = {
             "text, or a hang where their batches differ in length. SGLang does not look.",
      .remedies = {drop("--enable-dp-attention"), drop("--attn-dp-size")},
      .source = "srt/models; srt/layers/dp_attention.py",
+     .doubtful = true,
      .check = attention_over_all_ranks,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --dp-size 2 --enable-dp-attention"},
                    {.model = "llama-3.1-8b-instruct", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "MC005",
+     .field = Field::model_path,
+     .summary = "a draft model in place of the model",
+     .why = "Its forward pass reads the target's hidden states, and there is no target: AttributeError, for DFLASH "
+            "ValueError, at the first batch.",
+     .fix = "the model that it drafts for, with this one as its draft",
+     .source = "sglang/srt/models/llama_eagle3.py and its like; sglang/srt/models/dflash.py",
+     .check = draft_as_model,
+     .fires_on = {{{.model = "llama-3.1-8b-eagle3", .args = "--device xpu"},
+                   {.model = "llama-3.1-8b-eagle", .args = "--device xpu"}}},
+     .quiet_on = {{{.model = "llama-3.1-8b-instruct", .args = "--device xpu"}}}},
     {.id = "MD020",
      .severity = Severity::kWarning,
      .certainty = Certainty::kLikely,

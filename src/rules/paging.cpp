@@ -95,6 +95,7 @@ const Rule kRules[] = {
      .device = "xpu",
      .since = v0_5(20),
      .need = RuleNeed::kNothing,
+     .doubtful = true,
      .check = draft_page,
      .fires_on = {{{.model = "llama-3.1-8b-instruct",
                     .args =

@@ -230,8 +230,8 @@ std::vector<Remedy> beyond_this_machine(const LaunchFacts& f, double need, doubl
   const std::int64_t nodes = integer::bounded_times(std::max<std::int64_t>(1, f.integer(Field::nnodes, 1)), machines);
   std::vector<Remedy> list = {
       together({ranks, to_give("--pp-size", {std::to_string(integer::bounded_times(f.pp(), machines))}),
-                to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {"HOST:PORT"}), share,
-                in_words(fmt::format("on {} such machines", nodes))})};
+                to_give("--nnodes", {std::to_string(nodes)}), to_give("--dist-init-addr", {std::string(kSomeAddress)}),
+                share, in_words(fmt::format("on {} such machines", nodes))})};
   // The host's memory is a processor's own GPU's already.
   if (facts::is_integrated(f.device())) return list;
   const double offloaded = std::ceil((rank - 0.5 * device) / kGib);
@@ -478,6 +478,28 @@ std::optional<Finding> experts_uneven(const LaunchFacts& f) {
                            }))}};
 }
 
+// MambaMixer2 cuts its groups over attention's ranks, and repeats a single one, unless a method of quantisation is
+// there.
+std::optional<Finding> mixer_groups(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  const auto is = [&](std::string_view name) {
+    return !m.architectures.empty() && m.architectures.front().starts_with(name);
+  };
+  const bool hears_method = is("GraniteMoeHybrid") || is("NemotronH") || is("Mamba2");
+  if (f.attention_tp() == 1 || (!hears_method && !is("FalconH1"))) return std::nullopt;
+  std::int64_t groups = 1;
+  for (const char* key : {"n_groups", "mamba_n_groups"}) {
+    if (const Value* told = m.hf_text_config.find(key); told != nullptr && told->is_int()) groups = told->as_int();
+  }
+  const auto fits = [&](std::int64_t tp) {
+    return groups % tp == 0 || (groups == 1 && !(hears_method && m.quantization));
+  };
+  if (groups <= 0 || fits(f.attention_tp())) return std::nullopt;
+  return Finding{.message = groups == 1 ? fmt::format("the mixer's one group is quantised over {}", where_tp(f))
+                                        : fmt::format("the mixer's {} groups do not divide by {}", groups, where_tp(f)),
+                 .remedies = other_widths(f, [&](std::int64_t tp) { return tp == 1 || fits(tp); })};
+}
+
 // Every rank of expert parallelism has as many experts, copies of busy ones among them.
 std::optional<Finding> experts_over_ranks(const LaunchFacts& f) {
   const std::int64_t count =
@@ -607,6 +629,20 @@ const Rule kRules[] = {
      .need = RuleNeed::kWholeModel,
      .check = offloaded_beyond_the_host,
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --cpu-offload-gb 4"}}}},
+    {.id = "PL018",
+     .field = Field::tp_size,
+     .summary = "the groups of a Mamba mixer do not go over the ranks",
+     .why = "AssertionError while the model is built: each rank has as many groups, or a copy of the only one where "
+            "the mixer "
+            "is not quantised.",
+     .fix = "a tensor-parallel size that divides the groups",
+     .source = "sglang/srt/layers/attention/mamba/mamba.py",
+     .check = mixer_groups,
+     .fires_on = {{{.model = "nvidia-nemotron-3-nano-30b-a3b-bf16",
+                    .args = "--device xpu --tp-size 16 --disable-radix-cache",
+                    .device = "b60x16"}}},
+     .quiet_on = {{{.model = "nvidia-nemotron-3-nano-30b-a3b-bf16",
+                    .args = "--device xpu --tp-size 8 --disable-radix-cache"}}}},
     {.id = "PL015",
      .field = Field::ep_size,
      .summary = "the experts do not divide by the ranks of expert parallelism",

@@ -293,6 +293,31 @@ std::optional<Finding> no_description(const LaunchFacts& f) {
                                                   in_words(fmt::format("unless the checkpoint has {}", row->files))})}};
 }
 
+// Methods that quantise here, whose matrix products are another vendor's. What 0.5.23 takes is what earlier releases
+// took, where they had the method.
+struct ForeignMethod {
+  std::string_view name;
+  std::string_view ends;
+};
+constexpr std::array kForeign{
+    ForeignMethod{"mxfp8", "RuntimeError at the first linear layer: no MXFP8 product for this device"},
+    ForeignMethod{"quark_int4fp8_moe", "NotImplementedError while the model is built: for AMD GPUs only"},
+    ForeignMethod{"w8a8_int8", "NameError at the first product: int8_scaled_mm is imported on NVIDIA GPUs only"}};
+
+std::optional<Finding> method_of_another_vendor(const LaunchFacts& f) {
+  const auto row =
+      std::ranges::find_if(kForeign, [&](const ForeignMethod& m) { return has_quantization(f.model(), m.name); });
+  if (row == kForeign.end() || !f.given(Field::quantization)) return std::nullopt;
+  return Finding{.message = fmt::format("--quantization {} ends with {}", row->name, row->ends)};
+}
+
+std::optional<Finding> block_product_of_another_vendor(const LaunchFacts& f) {
+  const std::string_view backend = f.text(Field::fp8_gemm_runner_backend);
+  if (backend.empty() || backend == "auto" || backend == "triton" || !fp8_block(f.model())) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("--fp8-gemm-backend {} multiplies blocks of FP8 on another vendor's GPUs", backend)};
+}
+
 std::optional<Finding> cuda_only_method(const LaunchFacts& f) {
   if (!has_quantization(f.model(), "humming")) return std::nullopt;
   return Finding{.message = "--quantization humming compiles its kernels for NVIDIA GPUs"};
@@ -476,6 +501,7 @@ const Rule kRules[] = {
             "the model is loaded, with compressed-tensors TypeError.",
      .remedies = {drop("--quantization")},
      .source = "sglang/srt/model_loader/weight_utils.py",
+     .doubtful = true,
      .check = no_description,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization awq"},
                    {.model = "qwen3-8b", .args = "--device xpu --quantization compressed-tensors"}}},
@@ -493,6 +519,30 @@ const Rule kRules[] = {
      .check = cuda_only_method,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization humming"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN020",
+     .field = Field::quantization,
+     .summary = "a quantisation method of another vendor",
+     .why = "Resolution takes the method on every device; its matrix products exist for NVIDIA or AMD GPUs.",
+     .remedies = {give("--quantization", "fp8"), drop("--quantization")},
+     .source = "sglang/srt/layers/quantization: fp8_utils.py, quark_int4fp8_moe.py, w8a8_int8.py",
+     .device = "xpu",
+     .since = v0_5(23),
+     .check = method_of_another_vendor,
+     .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization mxfp8"},
+                   {.model = "qwen3-8b", .args = "--device xpu --quantization w8a8_int8"}}},
+     .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization fp8"}}}},
+    {.id = "QN019",
+     .field = Field::fp8_gemm_runner_backend,
+     .summary = "a backend of block FP8 products that is another vendor's",
+     .why = "RuntimeError while the layers are built: each of them but triton asks for the GPU that it is made for.",
+     .remedies = {drop("--fp8-gemm-backend"), give("--fp8-gemm-backend", "triton")},
+     .source = "sglang/srt/layers/quantization/fp8_utils.py: _dispatch_explicit_backend",
+     .device = "xpu",
+     .check = block_product_of_another_vendor,
+     .fires_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu --fp8-gemm-backend deep_gemm"},
+                   {.model = "qwen3-8b-fp8", .args = "--device xpu --fp8-gemm-backend cutlass"}}},
+     .quiet_on = {{{.model = "qwen3-8b-fp8", .args = "--device xpu --fp8-gemm-backend triton"},
+                   {.model = "qwen3-8b", .args = "--device xpu --fp8-gemm-backend deep_gemm"}}}},
     {.id = "QN013",
      .severity = Severity::kWarning,
      .field = Field::quantization,
@@ -502,6 +552,7 @@ const Rule kRules[] = {
      .remedies = {drop("--quantization"), words("a safetensors checkpoint of this model")},
      .source = "sglang/srt/layers/quantization/gguf.py",
      .device = "xpu",
+     .doubtful = true,
      .check = gguf_weights,
      .fires_on = {{{.model = "qwen3-8b", .args = "--device xpu --quantization gguf"}}},
      .quiet_on = {{{.model = "qwen3-8b", .args = "--device xpu"}}}},

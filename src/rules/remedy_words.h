@@ -15,6 +15,8 @@ namespace preflight::rules {
 
 // Of many values that would do, this many are worth telling, the nearest first.
 inline constexpr std::size_t kFewValues = 3;
+// Stands for an address that only the user knows.
+inline constexpr std::string_view kSomeAddress = "HOST:PORT";
 
 std::string words_of(const Remedy& remedy);
 // "another card", "4 other cards": a remedy's cards that have no name; "" where they have one, or it names none.

@@ -1,4 +1,8 @@
 // SP: speculative decoding on Intel GPUs. It runs on triton from 0.5.15 and on intel_xpu from 0.5.20.
+#include <algorithm>
+#include <array>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "src/facts/kinds.h"
@@ -86,6 +90,32 @@ std::optional<Finding> graph_with_speculation(const LaunchFacts& f) {
 #define EAGLE3_ARGS                                                                             \
   "--speculative-algorithm EAGLE3 --speculative-draft-model-path {models}/llama-3.1-8b-eagle3 " \
   "--speculative-num-steps 4 --speculative-eagle-topk 1 --speculative-num-draft-tokens 5 --dtype float16"
+
+// What a draft's projection takes of each hidden state; 0: not of the classes that say so.
+std::int64_t width_drafted_for(const ModelFacts& draft) {
+  constexpr std::array<std::string_view, 3> kEagle{"LlamaForCausalLMEagle3", "LlamaForCausalLMEagle",
+                                                   "Qwen2ForCausalLMEagle"};
+  const std::string name = draft.architectures.empty() ? std::string() : draft.architectures.front();
+  if (std::ranges::find(kEagle, name) == kEagle.end()) return 0;
+  const Value* told = name == kEagle.front() ? draft.hf_config.find("target_hidden_size") : nullptr;
+  return told != nullptr && told->is_int() ? told->as_int() : draft.hidden_size;
+}
+
+std::optional<Finding> draft_of_another_width(const LaunchFacts& f) {
+  if (!f.eagle_family() || f.draft_model() == nullptr) return std::nullopt;
+  const std::int64_t width = width_drafted_for(*f.draft_model());
+  if (width <= 0 || f.model().hidden_size <= 0 || width == f.model().hidden_size) return std::nullopt;
+  return Finding{.message = fmt::format("the draft is made for hidden states of {}; the model's have {}", width,
+                                        f.model().hidden_size)};
+}
+
+std::optional<Finding> draft_of_another_vocabulary(const LaunchFacts& f) {
+  if (f.algorithm() != "STANDALONE" || f.draft_model() == nullptr) return std::nullopt;
+  const std::int64_t draft = f.draft_model()->vocab_size;
+  if (draft <= 0 || f.model().vocab_size <= 0 || draft == f.model().vocab_size) return std::nullopt;
+  return Finding{.message =
+                     fmt::format("the draft's vocabulary has {} tokens, the model's {}", draft, f.model().vocab_size)};
+}
 
 const Rule kRules[] = {
     {.id = "SP001",
@@ -227,6 +257,25 @@ const Rule kRules[] = {
                   drop("--speculative-algorithm")},
      .source = "sglang/srt/managers/tp_worker.py, sglang/srt/configs/model_config.py",
      .check = drafts_for_itself},
+    {.id = "SP011",
+     .field = Field::speculative_draft_model_path,
+     .summary = "a draft made for a model of another width",
+     .why =
+         "Its first projection takes hidden states of the width it was trained on: RuntimeError of shapes at the first "
+         "draft.",
+     .remedies = {words("--speculative-draft-model-path with a draft made for this model"),
+                  drop("--speculative-algorithm")},
+     .source = "sglang/srt/models/llama_eagle3.py, sglang/srt/models/llama_eagle.py",
+     .check = draft_of_another_width},
+    {.id = "SP012",
+     .field = Field::speculative_draft_model_path,
+     .summary = "a draft with another vocabulary than the model's",
+     .why = "STANDALONE hands token ids from one to the other and compares the sizes while it is built: ValueError.",
+     .remedies = {words("--speculative-draft-model-path with a draft of the same vocabulary"),
+                  drop("--speculative-algorithm")},
+     .source = "sglang/srt/speculative/standalone_worker_v2.py",
+     .since = v0_5(16),
+     .check = draft_of_another_vocabulary},
 };
 
 #undef EAGLE3_ARGS

@@ -145,7 +145,7 @@ std::optional<Finding> experts_wider_than_ranks(const LaunchFacts& f) {
 // Where the ranks of one machine meet is chosen for them, unless an address is given.
 std::optional<Finding> address_unread(const LaunchFacts& f) {
   const std::string_view address = f.text(Field::dist_init_addr);
-  if (address.empty() || python::network_address(address)) return std::nullopt;
+  if (address.empty() || address == kSomeAddress || python::network_address(address)) return std::nullopt;
   return Finding{.message = fmt::format("--dist-init-addr {} is no HOST:PORT", address)};
 }
 

@@ -1,0 +1,73 @@
+// Drafts that are made for another model, by the two configurations that a launch names.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/example_launch.h"
+#include "tests/support/run_tool.h"
+
+namespace preflight {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::TemporaryDirectory;
+using Words = std::vector<std::string>;
+
+std::string checked(const std::string& model, const std::string& algorithm, const std::string& draft,
+                    const std::string& release = "0.5.23") {
+  return testing::run_tool({"check",
+                            "--no-kernel",
+                            "--no-fixes",
+                            "--sglang-version",
+                            release,
+                            "--device-profile",
+                            "b60",
+                            "--device-count",
+                            "2",
+                            "--",
+                            "--model-path",
+                            testing::models_root() + "/" + model,
+                            "--attention-backend",
+                            "triton",
+                            "--speculative-algorithm",
+                            algorithm,
+                            "--speculative-draft-model-path",
+                            draft.front() == '/' ? draft : testing::models_root() + "/" + draft,
+                            "--speculative-num-steps",
+                            "3",
+                            "--speculative-eagle-topk",
+                            "1",
+                            "--speculative-num-draft-tokens",
+                            "4"})
+      .out;
+}
+
+TEST(DraftMatch, ADraftTakesHiddenStatesOfItsOwnWidth) {
+  constexpr const char* kSays = "SP011]: the draft is made for hidden states of 4096; the model's have 1024";
+  for (const char* draft : {"llama-3.1-8b-eagle3", "llama-3.1-8b-eagle"}) {
+    const std::string algorithm = std::string(draft).ends_with('3') ? "EAGLE3" : "EAGLE";
+    EXPECT_THAT(checked("qwen3-0.6b", algorithm, draft), HasSubstr(kSays));
+    EXPECT_THAT(checked("llama-3.1-8b-instruct", algorithm, draft), Not(HasSubstr("SP011")));
+  }
+  // One that says for which width it is made, whatever its own.
+  const TemporaryDirectory dir;
+  const std::string config = testing::read_file(testing::models_root() + "/llama-3.1-8b-eagle3/config.json");
+  dir.file("draft/config.json", "{\"target_hidden_size\": 1024, " + config.substr(config.find('{') + 1));
+  EXPECT_THAT(checked("qwen3-0.6b", "EAGLE3", dir.path() + "/draft"), Not(HasSubstr("SP011")));
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "EAGLE3", dir.path() + "/draft"),
+              HasSubstr("made for hidden states of 1024; the model's have 4096"));
+}
+
+TEST(DraftMatch, AStandaloneDraftHasTheModelsVocabulary) {
+  constexpr const char* kSays = "SP012]: the draft's vocabulary has 128256 tokens, the model's 151936";
+  EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "llama-3.2-1b-instruct"), HasSubstr(kSays));
+  EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "llama-3.2-1b-instruct", "0.5.16"), HasSubstr(kSays));
+  EXPECT_THAT(checked("llama-3.1-8b-instruct", "STANDALONE", "llama-3.2-1b-instruct"), Not(HasSubstr("SP012")));
+  EXPECT_THAT(checked("qwen3-8b", "STANDALONE", "qwen3-0.6b"), Not(HasSubstr("SP012")));
+}
+
+}  // namespace
+}  // namespace preflight
