@@ -34,7 +34,7 @@ std::string check(const std::string& config, std::vector<std::string> more, cons
 }
 
 constexpr const char* kPlain =
-    R"({"r": 16, "lora_alpha": 32, "target_modules": ["q_proj", "model.layers.0.mlp.up_proj"]})";
+    R"({"peft_type": "LORA", "r": 16, "lora_alpha": 32, "target_modules": ["q_proj", "model.layers.0.mlp.up_proj"]})";
 
 // An absent path is no id of the hub; whatever does not look like a path may be one.
 TEST(NamedFiles, ThatAreNotHereAreTold) {
@@ -68,17 +68,26 @@ TEST(Adapters, WhatFitsIsNotSpokenOf) {
   EXPECT_THAT(check(kPlain, {"--lora-target-modules", "qkv_proj", "gate_proj"}), Not(HasSubstr("MD005")));
   EXPECT_THAT(check(kPlain, {"--lora-target-modules", "all"}), Not(HasSubstr("MD005")));
   EXPECT_THAT(check("", {}), Not(HasSubstr("MD005")));  // the hub's, or nowhere
-  EXPECT_THAT(check(R"({"r": 8, "lora_alpha": 1, "target_modules": "all-linear"})", {}), Not(HasSubstr("MD005")));
+  EXPECT_THAT(check(R"({"peft_type": "LORA", "r": 8, "lora_alpha": 1, "target_modules": "all-linear"})", {}),
+              Not(HasSubstr("MD005")));
   EXPECT_THAT(check(kPlain, {}, R"({"<a>": 100})"), Not(HasSubstr("MD005")));
 }
 
 TEST(Adapters, WhatTheReleaseRefusesIsAnError) {
   EXPECT_THAT(check(kPlain, {"--max-lora-rank", "15"}), HasSubstr("its rank is 16, above --max-lora-rank 15"));
   EXPECT_THAT(check(kPlain, {"--lora-target-modules", "q_proj"}), HasSubstr("it changes gate_up_proj"));
-  EXPECT_THAT(check(R"({"r": 8, "lora_alpha": 1, "target_modules": ["q_proj"], "use_dora": true})", {}),
-              HasSubstr("DoRA"));
-  EXPECT_THAT(check(R"({"r": 8, "lora_alpha": 1, "target_modules": ".*proj"})", {}), HasSubstr("no list of names"));
-  EXPECT_THAT(check(R"({"r": 8, "target_modules": ["q_proj"]})", {}), HasSubstr("has no lora_alpha"));
+  EXPECT_THAT(
+      check(R"({"peft_type": "LORA", "r": 8, "lora_alpha": 1, "target_modules": ["q_proj"], "use_dora": true})", {}),
+      HasSubstr("DoRA"));
+  EXPECT_THAT(check(R"({"peft_type": "LORA", "r": 8, "lora_alpha": 1, "target_modules": ".*proj"})", {}),
+              HasSubstr("no list of names"));
+  EXPECT_THAT(check(R"({"peft_type": "IA3", "r": 8, "lora_alpha": 1, "target_modules": ["q_proj"]})", {}),
+              HasSubstr("cannot be served: its peft_type is 'IA3', and LoRA alone is served"));
+  EXPECT_THAT(check(R"({"r": 8, "lora_alpha": 1, "target_modules": ["q_proj"]})", {}), HasSubstr("has no peft_type"));
+  EXPECT_THAT(check(R"({"peft_type": "LORA", "r": 0, "lora_alpha": 1, "target_modules": ["q_proj"]})", {}),
+              HasSubstr("its r is 0"));
+  EXPECT_THAT(check(R"({"peft_type": "LORA", "r": 8, "target_modules": ["q_proj"]})", {}),
+              HasSubstr("has no lora_alpha"));
   EXPECT_THAT(check("{", {}), HasSubstr("not readable"));
   EXPECT_THAT(check(kPlain, {}, R"({"<a>": 151936})"), HasSubstr("adds tokens"));
 }
@@ -146,8 +155,9 @@ TEST(Adapters, TheirBuffersLeaveLessForTheCache) {
 
 TEST(Adapters, BuffersThatAreNotKnownAreSaidNotToBe) {
   EXPECT_TRUE(sheet("", {"--lora-paths", "ADAPTER"})["adapters_gib"].is_null());  // the hub's
-  EXPECT_TRUE(
-      sheet(R"({"r": 8, "target_modules": ["classifier"]})", {"--lora-paths", "ADAPTER"})["adapters_gib"].is_null());
+  EXPECT_TRUE(sheet(R"({"peft_type": "LORA", "r": 8, "target_modules": ["classifier"]})",
+                    {"--lora-paths", "ADAPTER"})["adapters_gib"]
+                  .is_null());
   EXPECT_TRUE(sheet(kPlain, {"--lora-paths", "ADAPTER", "--max-lora-rank", "-1"})["adapters_gib"].is_null());
   const ToolRun run = run_tool({"memory", "--", "--model-path", "Qwen/Qwen3-30B-A3B", "--enable-lora",
                                 "--max-lora-rank", "8", "--lora-target-modules", "down_proj"});

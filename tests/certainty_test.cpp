@@ -220,5 +220,35 @@ TEST(Certainty, OfAnAssumedCardHoldsInEveryCommand) {
   EXPECT_TRUE(rows[0]["errors"].empty());
 }
 
+// What the launch itself asks for is asked for in smaller numbers, and no fraction is named that is given already.
+TEST(Certainty, WhatFillsTheBudgetIsAmongTheRemedies) {
+  const auto told = [](std::vector<std::string> launch) {
+    std::vector<std::string> words = {"check", "--no-kernel", "--device-profile", "b60", "--device-count",
+                                      "1",     "--",          "--model-path"};
+    words.insert(words.end(), launch.begin(), launch.end());
+    return testing::run_tool(words).out;
+  };
+  const std::string slots = told({"Qwen/Qwen3.5-9B", "--max-mamba-cache-size", "2", "--mem-fraction-static", "0.9"});
+  EXPECT_THAT(slots, HasSubstr("no request fits into the KV cache"));
+  EXPECT_THAT(slots, HasSubstr("fix: --max-mamba-cache-size 4"));
+  EXPECT_THAT(slots, Not(HasSubstr("a fraction above")));
+  const std::string requests = told(
+      {"Qwen/Qwen3.5-9B", "--disable-radix-cache", "--max-running-requests", "500", "--mem-fraction-static", "0.9"});
+  EXPECT_THAT(requests, HasSubstr("fix: --max-running-requests "));
+  const std::string adapters =
+      told({"Qwen/Qwen3-8B", "--mem-fraction-static", "0.85", "--enable-lora", "--max-lora-rank", "128",
+            "--lora-target-modules", "all", "--max-loras-per-batch", "16"});
+  EXPECT_THAT(adapters, HasSubstr("fix: --max-loras-per-batch 4"));
+}
+
+// A kernel that is not there is no error, because another card has it, and no clean launch either.
+TEST(Certainty, AWarningThatLeavesNoServerIsADoubt) {
+  const auto run = testing::run_tool({"check", "--no-kernel", "--device-profile", "max1550", "--", "--model-path",
+                                      "Qwen/Qwen3-0.6B", "--attention-backend", "intel_xpu"});
+  EXPECT_THAT(run.out, HasSubstr("warning[BK002]"));
+  EXPECT_THAT(run.out, HasSubstr("\ndoubtful: "));
+  EXPECT_EQ(run.status, 0);
+}
+
 }  // namespace
 }  // namespace preflight

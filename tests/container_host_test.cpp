@@ -142,7 +142,9 @@ TEST(ContainerHost, AnImageForOtherDevicesIsToldWhereTheLaunchIsForIntels) {
   const std::string warning = "warning[SH006]: --command:1: the image lmsysorg/sglang:v0.5.19-cu126 is built for CUDA";
   EXPECT_THAT(told("v0.5.19-cu126", ""), HasSubstr(warning));
   EXPECT_THAT(told("v0.5.19-cu126", " --device xpu"), HasSubstr(warning));
-  for (const auto& [tag, more] : {std::pair{"v0.5.19-cu126", " --device cuda"}, {"v0.5.19-xpu", ""}, {"v0.5.19", ""}})
+  EXPECT_THAT(told("v0.5.19", ""), HasSubstr("the image lmsysorg/sglang:v0.5.19 is built for CUDA"));
+  for (const auto& [tag, more] :
+       {std::pair{"v0.5.19-cu126", " --device cuda"}, {"v0.5.19-xpu", ""}, {"v0.5.19-mine", ""}})
     EXPECT_EQ(told(tag, more).find("SH006"), std::string::npos) << tag << more;
 }
 

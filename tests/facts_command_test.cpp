@@ -480,5 +480,21 @@ TEST(Facts, AModelOfTheCacheIsReadFromThere) {
   EXPECT_THAT(run.out, HasSubstr("8 query heads"));
 }
 
+// What the serving host has to say of its cards and packages is said wherever its facts are read.
+TEST(Facts, OfAnotherMachineCarryItsNotesAndNothingOfThisOne) {
+  const TemporaryDirectory root;
+  add_card(root, 0, "e211", "xe");
+  add_card(root, 1, "e211", "vfio-pci");
+  const std::string file =
+      root.file("facts.json", run_tool({"facts", "--sysroot", root.path(), "--format", "json"}).out);
+  const std::string check =
+      run_tool({"check", "--no-kernel", "--facts", file, "--", "--model-path", "Qwen/Qwen3-0.6B"}).out;
+  EXPECT_THAT(check, HasSubstr("is bound to vfio-pci"));
+  const auto again = facts_of({"--facts", file});
+  EXPECT_THAT(again["notes"].dump(), HasSubstr("is bound to vfio-pci"));
+  EXPECT_EQ(again["environment"]["value"], "not looked at there");
+  EXPECT_TRUE(again["host"]["memory_mib"].is_null());
+}
+
 }  // namespace
 }  // namespace preflight

@@ -68,6 +68,13 @@ TEST(ImageTag, OfOneImageIsTheSame) {
 
 TEST(ImageTag, SaysWhatTheImageIsBuiltFor) {
   const std::pair<const char*, const char*> rows[] = {{"lmsysorg/sglang:v0.5.19-cu126", "CUDA"},
+                                                      {"lmsysorg/sglang:v0.5.19", "CUDA"},
+                                                      {"docker.io/lmsysorg/sglang:v0.5.12.post1", "CUDA"},
+                                                      {"lmsysorg/sglang:latest", "CUDA"},
+                                                      {"lmsysorg/sglang:v0.5.19-xpu", ""},
+                                                      {"lmsysorg/sglang:v0.5", ""},
+                                                      {"lmsysorg/sglang@sha256:0123", ""},
+                                                      {"mine/sglang:v0.5.19", ""},
                                                       {"lmsysorg/sglang:v0.5.19-cu129-amd64", "CUDA"},
                                                       {"lmsysorg/sglang:v0.5.19-rocm630-mi30x", "ROCm"},
                                                       {"lmsysorg/sglang:main-cann8.3.rc1-a3", ""},

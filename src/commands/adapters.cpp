@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/ascii_case.h"
 #include "src/plan/adapter_pool.h"
 #include "src/rules/from_record.h"
 
@@ -85,9 +86,14 @@ bool adds_tokens(const Value& tokens, const Launch& launch) {
 
 // What the release says against this adapter; empty: nothing.
 std::string fault_of(const Value& config, const Launch& launch) {
-  for (const char* key : {"target_modules", "r", "lora_alpha"}) {
+  for (const char* key : {"target_modules", "r", "lora_alpha", "peft_type"}) {
     if (config.find(key) == nullptr) return fmt::format("{} has no {}", kFile, key);
   }
+  const Value& kind = *config.find("peft_type");
+  if (!kind.is_string() || ascii_lower(kind.as_string()) != "lora") {
+    return fmt::format("its peft_type is {}, and LoRA alone is served", kind.repr());
+  }
+  if (*config.find("r") == Value(0)) return "its r is 0, and lora_alpha is divided by it";
   if (const Value* dora = config.find("use_dora"); dora != nullptr && dora->truthy()) {
     return "it is a DoRA adapter, and those are refused";
   }

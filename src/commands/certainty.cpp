@@ -2,6 +2,8 @@
 #include "src/commands/certainty.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,6 +33,28 @@ Field field_of_doubt(const Launch& launch, bool by_limit) {
                                                                                 : Field::mem_fraction_static;
 }
 
+// Sizes that the launch itself asks for, and that take what the cache would have: a smaller one, or SGLang's own. Of
+// states too few are as bad as too many.
+std::vector<Remedy> less_of_what_was_asked(const Launch& launch) {
+  struct Size {
+    Field field;
+    const char* option;
+    bool may_be_small = false;
+  };
+  constexpr std::array kSizes{Size{Field::max_loras_per_batch, "--max-loras-per-batch"},
+                              Size{Field::max_running_requests, "--max-running-requests"},
+                              Size{Field::max_mamba_cache_size, "--max-mamba-cache-size", true},
+                              Size{Field::mamba_full_memory_ratio, "--mamba-full-memory-ratio", true}};
+  std::vector<Remedy> remedies;
+  for (const Size& size : kSizes) {
+    if (launch.args.last_given(size.field) == nullptr) continue;
+    remedies.push_back({.steps = {{StepKind::kLower, size.option}}});
+    if (size.may_be_small) remedies.push_back({.steps = {{StepKind::kRaise, size.option}}});
+    remedies.push_back(rules::to_drop(size.option));
+  }
+  return remedies;
+}
+
 Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, const MachineFacts* machine) {
   const Rule* rule = find_rule(kServesNothing);
   const bool by_limit = doubt_is_by_limit(launch, memory);
@@ -40,6 +64,8 @@ Diagnostic serves_nothing(const Launch& launch, const MemorySummary& memory, con
   d.remedies = by_limit ? std::vector{rules::to_give("--max-total-tokens", {std::to_string(memory.wanted)}),
                                       rules::to_drop("--max-total-tokens")}
                         : rules::remedies_of(*rule);
+  const std::vector<Remedy> sizes = less_of_what_was_asked(launch);
+  d.remedies.insert(d.remedies.begin(), sizes.begin(), sizes.end());
   if (d.field == Field::context_length)
     d.remedies.insert(d.remedies.begin(), Remedy{.steps = {{StepKind::kLower, "--context-length"}}});
   if (launch.model && launch.model->quantization)

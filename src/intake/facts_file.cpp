@@ -173,8 +173,9 @@ void take_device(const Value& device, const std::string& file, MachineFacts& out
   if (const Value* fp64 = at(device, "has_fp64")) out.device.has_fp64 = fp64->as_bool();
 }
 
-void take_packages(const Value& list, const std::string& file, MachineFacts& out) {
-  out.environment = {file, Origin::kFile, file};
+void take_packages(const Value& list, const Value* environment, const std::string& file, MachineFacts& out) {
+  const std::string looked_at = environment == nullptr ? "" : text_at(*environment, "value");
+  out.environment = {looked_at.empty() ? "not looked at there" : looked_at, Origin::kFile, file};
   for (const Value& entry : list.as_list()) {
     const Value* editable = at(entry, "editable");
     const std::string name = text_at(entry, "name");
@@ -206,7 +207,10 @@ Result<MachineFacts> taken(const Value& facts, const std::string& file) {
       out.host_origin = Origin::kFile;
     }
   }
-  if (const Value* packages = at(facts, "packages")) take_packages(*packages, file, out);
+  if (const Value* packages = at(facts, "packages")) take_packages(*packages, at(facts, "environment"), file, out);
+  if (const Value* notes = at(facts, "notes")) {
+    for (const Value& note : notes->as_list()) out.notes.push_back(note.as_string());
+  }
   return out;
 }
 

@@ -262,7 +262,8 @@ Result<MachineLookup> look_at_machine(const GivenMachine& given, const std::stri
       facts.notes.push_back(fmt::format("{} holds no Intel card", given.sysroot));
     }
   }
-  if (facts.host_origin == Origin::kAssumed) {
+  // The memory of this host is none of a file that tells of another machine's cards.
+  if (facts.host_origin == Origin::kAssumed && !from_file) {
     const std::int64_t mib = facts::read_host_memory_mib(release, given.sysroot.empty() ? "/" : given.sysroot);
     if (mib > 0) {
       facts.host_memory_mib = mib;

@@ -49,7 +49,7 @@ std::string_view certainty_suffix(const Diagnostic& d) {
 
 bool explains(const Diagnostic& d, ReportVerdict verdict) {
   if (verdict == ReportVerdict::kRefused) return d.severity == Severity::kError;
-  if (verdict == ReportVerdict::kDoubtful) return rules::counts_weights(d.rule) || rules::keeps_from_starting(d.rule);
+  if (verdict == ReportVerdict::kDoubtful) return rules::counts_weights(d.rule) || rules::leaves_no_server(d);
   return d.rule.starts_with("MD") && d.severity >= Severity::kWarning;
 }
 

@@ -113,9 +113,9 @@ DeviceErrorKind Report::fault_kind() const {
   return fault == nullptr ? DeviceErrorKind::kInternal : fault->kind;
 }
 
-// The first of what keeps a server from starting where this one was looked for; null: nothing.
-static const Diagnostic* start_kept_by(const std::vector<Diagnostic>& findings) {
-  const auto at = std::ranges::find_if(findings, rules::keeps_from_starting, &Diagnostic::rule);
+// The first of what leaves no server; null: nothing.
+static const Diagnostic* server_lost_by(const std::vector<Diagnostic>& findings) {
+  const auto at = std::ranges::find_if(findings, rules::leaves_no_server);
   return at == findings.end() ? nullptr : &*at;
 }
 
@@ -130,7 +130,7 @@ ReportVerdict Report::verdict() const {
   if (outcome == KernelOutcome::kMistrusted) return ReportVerdict::kMistrusted;
   if (outcome == KernelOutcome::kNoDevice) return ReportVerdict::kDeviceFailed;
   if (outcome == KernelOutcome::kNotRun) return ReportVerdict::kNotRun;
-  if ((memory && memory->serves_nothing()) || start_kept_by(findings) != nullptr) return ReportVerdict::kDoubtful;
+  if ((memory && memory->serves_nothing()) || server_lost_by(findings) != nullptr) return ReportVerdict::kDoubtful;
   if (incomplete) return ReportVerdict::kIncomplete;
   return outcome == KernelOutcome::kRight ? ReportVerdict::kPass : ReportVerdict::kClean;
 }
@@ -175,15 +175,17 @@ std::string doubt_of(const Launch& launch, const MemorySummary& memory, const Ma
   if (const auto most = deciding_limit(launch, memory.tokens)) {
     return fmt::format("--max-total-tokens {} does not hold one request of {}", *most, memory.wanted);
   }
-  const std::string what = memory.tokens <= 0 ? std::string("by the memory sheet nothing is left for the KV cache")
-                                              : fmt::format("by the memory sheet {} tokens fit, not one request of {}",
-                                                            memory.tokens, memory.wanted);
+  const std::string what =
+      memory.tokens <= 0
+          ? fmt::format("by the memory sheet {}",
+                        memory.cache > 0.0 ? "no request fits into the KV cache" : "nothing is left for the KV cache")
+          : fmt::format("by the memory sheet {} tokens fit, not one request of {}", memory.tokens, memory.wanted);
   return fmt::format("{} ({})", what, certainty_of_sheet(memory.counted(), machine));
 }
 
 std::string Report::doubt() const {
   std::string of_sheet = memory ? doubt_of(launch, *memory, machine ? &*machine : nullptr) : "";
-  const Diagnostic* kept = launch.accepted() ? start_kept_by(findings) : nullptr;
+  const Diagnostic* kept = launch.accepted() ? server_lost_by(findings) : nullptr;
   return of_sheet.empty() && kept != nullptr ? kept->message : of_sheet;
 }
 

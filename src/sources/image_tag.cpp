@@ -133,7 +133,19 @@ std::optional<ImageTag> sglang_image(std::string_view text) {
   return found;
 }
 
+namespace {
+
+// Upstream's own image of a release, or its latest: without a word for a device it is the one for CUDA.
+bool is_plain_release(const Image& image) {
+  if (image.repository != "lmsysorg/sglang" && !image.repository.ends_with("/lmsysorg/sglang")) return false;
+  const std::string version = version_in(image.tag);
+  return image.tag == "latest" || (!version.empty() && image.tag == "v" + version);
+}
+
+}  // namespace
+
 std::string other_device_of_image(std::string_view image) {
+  if (is_plain_release(parts_of(image))) return "CUDA";
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMarks = {
       {{"cu", "CUDA"}, {"rocm", "ROCm"}, {"musa", "MUSA"}, {"cann", "Ascend NPUs"}, {"npu", "Ascend NPUs"}}};
   const std::string tag = ascii_lower(std::string(parts_of(image).tag));

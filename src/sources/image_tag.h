@@ -20,7 +20,7 @@ std::optional<ImageTag> sglang_image(std::string_view text);
 // The release that the tag of this one image names, "" where it names none. Its registry may be a variable.
 std::string release_of_image(std::string_view image);
 
-// What the tag says that it is built for, where that is no Intel GPU: "CUDA" of v0.5.19-cu126; "" otherwise.
+// What it is built for, where that is no Intel GPU: "CUDA" of v0.5.19-cu126 and of upstream's v0.5.19; "" otherwise.
 std::string other_device_of_image(std::string_view image);
 
 }  // namespace preflight::sources
