@@ -480,6 +480,35 @@ TEST(Facts, AModelOfTheCacheIsReadFromThere) {
   EXPECT_THAT(run.out, HasSubstr("8 query heads"));
 }
 
+// The hub's downloader fetches what a snapshot lacks; a folder, and a host that may not ask, have nobody who would.
+TEST(Facts, ASnapshotThatIsNotCompleteIsCompletedFirst) {
+  const TemporaryDirectory dir;
+  const std::string snapshot = "models--acme--tiny/snapshots/abc123/";
+  dir.file("models--acme--tiny/refs/main", "abc123");
+  dir.file(snapshot + "config.json",
+           R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "num_attention_heads": 8,
+               "num_key_value_heads": 4, "head_dim": 64, "hidden_size": 512, "num_hidden_layers": 4,
+               "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096})");
+  dir.file(snapshot + "model.safetensors.index.json",
+           R"({"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}})");
+  const std::string header = R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
+  dir.file(snapshot + "model-00001-of-00002.safetensors",
+           std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "abcd");
+  const auto check = [&](const Words& env, const std::string& path = "acme/tiny", const Words& more = {}) {
+    Words words = {"check", "--no-kernel", "--details"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--", "--model-path", path});
+    Words variables = {"HF_HUB_CACHE=" + dir.path()};
+    variables.insert(variables.end(), env.begin(), env.end());
+    return run_tool(words, {}, variables);
+  };
+  const ToolRun run = check({});
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("model-00002-of-00002.safetensors is missing: SGLang downloads it before it loads"));
+  EXPECT_THAT(check({}, "acme/tiny", {"--env", "HF_HUB_OFFLINE=1"}).out, HasSubstr("error[MD004]"));
+  EXPECT_THAT(check({}, dir.path() + "/models--acme--tiny/snapshots/abc123").out, HasSubstr("error[MD004]"));
+}
+
 // What the serving host has to say of its cards and packages is said wherever its facts are read.
 TEST(Facts, OfAnotherMachineCarryItsNotesAndNothingOfThisOne) {
   const TemporaryDirectory root;

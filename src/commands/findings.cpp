@@ -15,11 +15,13 @@
 
 #include <fmt/format.h>
 
+#include "src/base/ascii_case.h"
 #include "src/base/shell_words.h"
 #include "src/commands/adapters.h"
 #include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/gguf/gguf_tensors.h"
+#include "src/facts/model_cache.h"
 #include "src/facts/model_weights.h"
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
@@ -137,6 +139,23 @@ Diagnostic damage(const std::string& message, Field field, const Launch& launch)
   return rules::from_record(*find_rule("MD004"), message, field, launch);
 }
 
+// The hub's downloader completes a snapshot before it is loaded, unless its variables forbid it to ask.
+bool is_completed_first(const facts::ModelPlace& place, const facts::WeightFiles& files, const Launch& launch) {
+  constexpr std::array<std::string_view, 4> kTrue{"1", "ON", "YES", "TRUE"};
+  const auto is_set = [&](const char* name) {
+    const auto it = launch.env.find(name);
+    return it != launch.env.end() && std::ranges::find(kTrue, ascii_upper(it->second)) != kTrue.end();
+  };
+  return files.only_absent && place.kind == facts::kHubCache && !is_set("HF_HUB_OFFLINE") &&
+         !is_set("TRANSFORMERS_OFFLINE");
+}
+
+Diagnostic to_be_downloaded(const std::string& message, Field field, const Launch& launch) {
+  Diagnostic out = damage(message + ": SGLang downloads it before it loads", field, launch);
+  out.severity = Severity::kInfo;
+  return out;
+}
+
 // An index that was fetched for its sizes is no damaged checkpoint: nobody may mean to start the server here.
 std::optional<Diagnostic> files_elsewhere(const std::string& directory, Field field, const Launch& launch) {
   const std::size_t named = facts::files_named_by_index(directory);
@@ -181,7 +200,9 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   const auto files = prepared.inputs.models->weights_in(place->directory);
   if (!files) return files_elsewhere(place->directory, field, launch);
   if (!files->faults.empty()) {
-    return damage(fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; ")), field, launch);
+    const std::string what = fmt::format("{}: {}", place->directory, fmt::join(files->faults, "; "));
+    return is_completed_first(*place, *files, launch) ? to_be_downloaded(what, field, launch)
+                                                      : damage(what, field, launch);
   }
   const bool counts = field == Field::model_path && launch.model != nullptr;
   const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;

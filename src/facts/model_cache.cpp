@@ -179,7 +179,7 @@ Found in_mounts(const std::string& id, const ModelPlaces& places) {
     const fs::path cache = here(modelscope_cache(inside));
     return cache.empty() ? std::optional<CachedModel>() : in_modelscope(id, cache);
   }
-  auto found = in_hub_cache(id, inside, here(hub_cache(inside)), "Hugging Face cache");
+  auto found = in_hub_cache(id, inside, here(hub_cache(inside)), kHubCache);
   if (!found || *found || places.download_dir.empty()) return found;
   return in_hub_cache(id, inside, here(expanded(inside, places.download_dir)), "--download-dir");
 }
@@ -210,7 +210,7 @@ Found find_cached_model(const std::string& id, const ModelPlaces& places) {
     if (auto found = in_mounts(id, places); !found || *found) return found;
   }
   if (asks_modelscope(places)) return in_modelscope(id, modelscope_cache(places));
-  if (auto found = in_hub_cache(id, places, hub_cache(places), "Hugging Face cache"); !found || *found) return found;
+  if (auto found = in_hub_cache(id, places, hub_cache(places), kHubCache); !found || *found) return found;
   if (places.download_dir.empty()) return std::optional<CachedModel>();
   return in_hub_cache(id, places, expanded(places, places.download_dir), "--download-dir");
 }

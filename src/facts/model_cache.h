@@ -26,6 +26,9 @@ struct ModelPlaces {
   std::string revision = {};       // the launch's --revision; "" = main
 };
 
+// Its models are completed by the hub's downloader when a server starts.
+inline constexpr const char* kHubCache = "Hugging Face cache";
+
 struct CachedModel {
   std::string directory;  // holds config.json, or would
   std::string kind;       // "--models-dir", "Hugging Face cache", "ModelScope cache"

@@ -322,6 +322,7 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
     const std::vector<std::string> cut_off = cut_off_in(directory);
     if (cut_off.empty()) return std::nullopt;
     out.faults.push_back(fmt::format("no weights, but what is left of a download: {}", cut_off.front()));
+    out.only_absent = true;
     return out;
   }
   if (!indexed) {
@@ -330,12 +331,17 @@ std::optional<WeightFiles> read_weight_files(const std::string& directory) {
   }
   Tensors tensors(out.tensors, !indexed && shards.size() > 1);
   Unstored unstored;
+  out.only_absent = faults.empty();
   for (const auto& [shard, promised] : shards) {
     std::string fault = fault_of(fs::path(directory) / shard, promised, out, tensors, unstored);
     ++out.files;
-    if (!fault.empty()) faults.add(shard + " " + fault);
+    if (fault.empty()) continue;
+    std::error_code error;
+    out.only_absent = out.only_absent && !fs::exists(fs::path(directory) / shard, error);
+    faults.add(shard + " " + fault);
   }
   out.unstored = unstored.text();
+  out.only_absent = out.only_absent && !faults.empty();
   out.faults = faults.take();
   return out;
 }

@@ -20,6 +20,7 @@ struct WeightFiles {
   std::size_t files = 0;
   std::string unstored;             // what the index names and no shard holds; "" = nothing
   std::vector<std::string> faults;  // one line each: what is missing, cut short or no safetensors file
+  bool only_absent = false;         // the faults are files that are not there, and nothing else
 };
 
 // nullopt: the directory holds no safetensors.
