@@ -1,6 +1,7 @@
 // Tested by tests/shell_test.cpp.
 #include "src/sources/shell/printed.h"
 #include "src/base/limits.h"
+#include "src/sources/shell/calculators.h"
 
 #include <regex.h>
 
@@ -277,8 +278,9 @@ std::optional<std::string> of_awk(const std::vector<std::string>& words, std::st
 // s/EXPRESSION/TEXT/ and s/…/…/g of sed, where nothing in them is a sign of sed's own.
 struct Substitution {
   std::string expression;
-  std::string text;
+  std::string text;  // \1: what the first group matched
   bool all = false;
+  bool prints = false;
 };
 std::optional<Substitution> sed_substitution(const std::string& command) {
   if (command.size() < 4 || command[0] != 's' || std::string_view("/#,@:|").find(command[1]) == std::string_view::npos)
@@ -292,32 +294,62 @@ std::optional<Substitution> sed_substitution(const std::string& command) {
       if (command[i] == '&' && part == &out.text) return std::nullopt;
       if (command[i] == '\\') {
         const char next = ++i < command.size() ? command[i] : '\0';
-        const bool sign = std::string_view(".*[]^$/#,@:").find(next) != std::string_view::npos && next != '\0';
-        if (!sign || (part == &out.text && next != between)) return std::nullopt;
+        const bool sign = std::string_view(".*[]^$/#,@:()").find(next) != std::string_view::npos && next != '\0';
+        const bool group = part == &out.text && next >= '1' && next <= '9';
+        if (!group && (!sign || (part == &out.text && next != between))) return std::nullopt;
         if (next != between) *part += '\\';
       }
       *part += command[i];
     }
     if (i++ >= command.size()) return std::nullopt;
   }
-  out.all = command.substr(i) == "g";
-  return out.all || i == command.size() ? std::optional(out) : std::nullopt;
+  for (; i < command.size(); ++i) {
+    if (command[i] != 'g' && command[i] != 'p') return std::nullopt;
+    (command[i] == 'g' ? out.all : out.prints) = true;
+  }
+  return out;
+}
+
+// A group with a sign of repetition behind it may take very long.
+bool repeats_no_group(const std::string& expression) {
+  for (auto at = expression.find(')'); at != std::string::npos; at = expression.find(')', at + 1)) {
+    if (std::string_view("*+?\\").find(expression.substr(at + 1, 1)) != std::string_view::npos &&
+        at + 1 < expression.size())
+      return false;
+  }
+  return true;
+}
+
+std::string with_groups(const std::string& text, const std::string& line, const std::array<regmatch_t, 10>& found) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      out += text[i];
+      continue;
+    }
+    const regmatch_t& group = found[static_cast<std::size_t>(text[++i] - '0')];
+    if (group.rm_so >= 0)
+      out += line.substr(static_cast<std::size_t>(group.rm_so), static_cast<std::size_t>(group.rm_eo - group.rm_so));
+  }
+  return out;
 }
 
 std::optional<std::string> of_sed(const std::vector<std::string>& words, std::string_view input) {
   std::string command;
   int flags = 0;
+  bool quiet = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (words[i] == "-E" || words[i] == "-r") {
-      flags = REG_EXTENDED;
+    if (words[i] == "-E" || words[i] == "-r" || words[i] == "-nE" || words[i] == "-nr" || words[i] == "-n") {
+      if (words[i] != "-n") flags = REG_EXTENDED;
+      quiet = quiet || words[i][1] == 'n';
     } else if (words[i] != "-e") {
       if (words[i].starts_with('-') || !command.empty()) return std::nullopt;
       command = words[i];
     }
   }
   const auto wanted = sed_substitution(command);
-  const bool small =
-      wanted && wanted->expression.size() <= 64 && wanted->expression.find_first_of("{(") == std::string::npos;
+  const bool small = wanted && wanted->expression.size() <= 64 && wanted->prints == quiet &&
+                     wanted->expression.find('{') == std::string::npos && repeats_no_group(wanted->expression);
   regex_t compiled;
   if (!small || input.size() > 4096 || regcomp(&compiled, wanted->expression.c_str(), flags) != 0) return std::nullopt;
   std::string out;
@@ -325,15 +357,19 @@ std::optional<std::string> of_sed(const std::vector<std::string>& words, std::st
   for (const std::string_view one : lines_of(input)) {
     const std::string line(one);
     std::size_t from = 0;
-    regmatch_t found{};
+    std::string made;
+    bool any = false;
+    std::array<regmatch_t, 10> found{};
     while (known && from < line.size() &&
-           regexec(&compiled, line.c_str() + from, 1, &found, from == 0 ? 0 : REG_NOTBOL) == 0) {
-      known = found.rm_eo > found.rm_so;  // what is empty is not followed
-      out += line.substr(from, static_cast<std::size_t>(found.rm_so)) + wanted->text;
-      from += static_cast<std::size_t>(found.rm_eo);
+           regexec(&compiled, line.c_str() + from, found.size(), found.data(), from == 0 ? 0 : REG_NOTBOL) == 0) {
+      any = true;
+      known = found[0].rm_eo > found[0].rm_so;  // what is empty is not followed
+      made += line.substr(from, static_cast<std::size_t>(found[0].rm_so));
+      made += with_groups(wanted->text, line.substr(from), found);
+      from += static_cast<std::size_t>(found[0].rm_eo);
       if (!wanted->all) break;
     }
-    out += line.substr(from) + "\n";
+    if (any || !quiet) out += made + line.substr(from) + "\n";
   }
   regfree(&compiled);
   return known ? std::optional(out) : std::nullopt;
@@ -472,6 +508,8 @@ std::optional<std::string> filtered_by(const std::vector<std::string>& words, st
   if (program == "wc") return of_wc(words, input);
   if (program == "grep") return of_grep(words, input);
   if (program == "xargs") return of_xargs(words, input);
+  if (program == "bc") return of_bc(words, input);
+  if (program == "jq") return of_jq(words, input);
   return std::nullopt;
 }
 
@@ -484,6 +522,8 @@ std::optional<std::string> printed_by(const std::vector<std::string>& written) {
   if (program == "dirname") return of_dirname(words);
   if (program == "seq") return of_seq(words);
   if (program == "expr") return of_expr(words);
+  const auto begin = program == "awk" || program == "gawk" || program == "mawk" ? of_awk_begin(words) : std::nullopt;
+  if (begin) return begin->substr(0, begin->size() - (begin->ends_with('\n') ? 1 : 0));
   return std::nullopt;
 }
 

@@ -25,7 +25,8 @@ bool prints_nothing(const std::vector<ShellWord>& words) {
 
 // Programs whose last word may be the file that they read.
 bool reads_files(std::string_view program) {
-  constexpr std::array<std::string_view, 8> kNames = {"cat", "grep", "sed", "awk", "cut", "head", "tail", "wc"};
+  constexpr std::array<std::string_view, 10> kNames = {"cat", "grep", "sed",  "awk",  "cut",
+                                                       "jq",  "bc",   "head", "tail", "wc"};
   return std::ranges::find(kNames, program) != kNames.end();
 }
 
