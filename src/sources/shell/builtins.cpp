@@ -43,7 +43,54 @@ bool is_number(std::string_view text) {
 
 }  // namespace
 
-void ShellEvaluator::set_unknown(const std::string& name, const std::string& why, std::size_t at) {
+bool ShellEvaluator::has_plain_values(const std::string& name) const {
+  const auto it = state_.variables.find(name);
+  return it == state_.variables.end() || it->second.attribute.empty() || it->second.attribute == "-A";
+}
+
+// What an assignment makes of a value under declare -i, -l and -u.
+ShellValue ShellEvaluator::as_declared(const std::string& name, ShellValue value) {
+  const std::string attribute = state_.variables[name].attribute;
+  std::string why =
+      fmt::format("{} was declared {}, and what an assignment makes of that is not followed; give it with {}", name,
+                  attribute, how_to_set(name));
+  const std::size_t at = text_.script->origin.empty() ? 0 : text_.script->origin.front();
+  if (!value.is_array && attribute == "-i") {
+    if (!value.text.unknowns.empty()) return {.text = unknown_text(value.text.unknowns.front().message, at)};
+    const bool plain = value.text.text.find_first_of("$`\\\"'") == std::string::npos;
+    if (const auto number = plain ? computed(value.text, why) : std::nullopt) {
+      ShellText text{std::to_string(*number)};
+      text.defaults = taken_;
+      add_defaults(text.defaults, value.text.defaults);
+      return {.text = std::move(text)};
+    }
+  }
+  if (!value.is_array && (attribute == "-l" || attribute == "-u")) {
+    for (char& c : value.text.text) {
+      if (attribute == "-l" && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      if (attribute == "-u" && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    return value;
+  }
+  return {.text = unknown_text(why, at)};
+}
+
+// The variable that a reference (declare -n) stands for; the name itself where it is none, or not known.
+std::string ShellEvaluator::referred_by(const std::string& name) const {
+  constexpr int kMostReferences = 8;
+  std::string at = name;
+  for (int i = 0; i < kMostReferences; ++i) {
+    const auto it = state_.variables.find(at);
+    const bool refers = it != state_.variables.end() && it->second.attribute == "-n" && it->second.value &&
+                        it->second.value->text.unknowns.empty() && is_name(it->second.value->text.text);
+    if (!refers) return at;
+    at = it->second.value->text.text;
+  }
+  return name;
+}
+
+void ShellEvaluator::set_unknown(const std::string& written, const std::string& why, std::size_t at) {
+  const std::string name = referred_by(written);
   for (std::set<std::string>* names : written_) names->insert(name);
   state_.set(name, {.text = unknown_text(why, at)});
 }
@@ -55,16 +102,11 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
     start_.trail->assigned(name, value.text);
     for (const auto& [key, item] : value.items) start_.trail->assigned(name, item);
   }
+  if (const std::string referred = referred_by(name); referred != name)
+    return remember(referred, std::move(value), exports, command);
+  if (state_.variables[name].attribute == "-n") taint("a reference (declare -n) sets", 0);
+  if (!has_plain_values(name)) value = as_declared(name, std::move(value));
   ShellVariable& variable = state_.variables[name];
-  const bool plain = variable.attribute.empty() || variable.attribute == "-A" ||
-                     (variable.attribute == "-i" && !value.is_array && is_number(value.text.text));
-  if (variable.attribute == "-n") taint("a reference (declare -n) sets", 0);
-  if (!plain) {
-    value = {.text = unknown_text(fmt::format("{} was declared {}, and what an assignment makes of that is not "
-                                              "followed; give it with {}",
-                                              name, variable.attribute, how_to_set(name)),
-                                  text_.script->origin.empty() ? 0 : text_.script->origin.front())};
-  }
   variable.value = std::make_shared<const ShellValue>(std::move(value));
   variable.exported = variable.exported || exports || state_.exports_all || state_.exported_names.contains(name);
   if (variable.exported && command != nullptr && !variable.value->is_array) {
@@ -72,7 +114,9 @@ void ShellEvaluator::remember(const std::string& name, ShellValue value, bool ex
   }
 }
 
-void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* command, const ShellWord* expanded) {
+void ShellEvaluator::assign(const Assignment& written, bool exports, ShellCommand* command, const ShellWord* expanded) {
+  Assignment a = written;
+  a.name = referred_by(written.name);
   const ShellValue* old = state_.find(a.name);
   ShellValue value;
   if (a.is_array) {
@@ -131,7 +175,10 @@ void ShellEvaluator::assign(const Assignment& a, bool exports, ShellCommand* com
   }
   if (a.appends && old != nullptr) {
     value.text = old->text;
-    if (old->is_array || !(state_.variables[a.name].attribute.empty() || state_.variables[a.name].attribute == "-A"))
+    const bool adds = state_.variables[a.name].attribute == "-i";
+    if (adds) append(text, {")", {outer(a.whole.begin)}, {}});
+    if (adds) append(value.text, {"+(", {outer(a.whole.begin), outer(a.whole.begin)}, {}});
+    if (old->is_array || (!adds && !has_plain_values(a.name)))
       return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
     if (value.text.text.size() + text.text.size() > 128 * 1024) {
       text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
@@ -149,7 +196,8 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
   bool exports = name == "export";
   bool withdraws = false;  // export -n
   bool local = !locals_.empty() && name != "export" && name != "readonly";
-  std::string attribute = name == "readonly" ? "readonly" : "";
+  bool stays = name == "readonly";
+  std::string attribute;
   const auto option = [&](const std::string& w) {
     exports = exports || w.find('x') != std::string::npos;
     withdraws = withdraws || (name == "export" && w.find('n') != std::string::npos);
@@ -157,11 +205,12 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
     if (name == "export") return;
     for (const char letter : w) {
       if (std::string_view("ilunA").find(letter) != std::string_view::npos) attribute = std::string("-") + letter;
-      if (letter == 'r') attribute = "readonly";
+      stays = stays || letter == 'r';
     }
   };
   const auto mark = [&](const std::string& variable, bool before) {
-    if (!attribute.empty() && before == (attribute != "readonly")) state_.variables[variable].attribute = attribute;
+    if (before && !attribute.empty()) state_.variables[variable].attribute = attribute;
+    if (!before && stays && attribute != "-A" && attribute != "-n") state_.variables[variable].attribute = "readonly";
   };
   const auto keep = [&](const std::string& variable) {
     if (!local) return;
@@ -175,6 +224,10 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
     } else if (from[i] < node.declared.size() && !node.declared[from[i]].name.empty()) {
       const Assignment& assignment = node.declared[from[i]];
       keep(assignment.name);
+      if (attribute == "-n" && !assignment.is_array) {
+        refer(assignment.name, command.words[i]);
+        continue;
+      }
       mark(assignment.name, true);
       const ShellWord expanded = command.words[i];
       assign(assignment, exports && !withdraws, &command, assignment.is_array ? nullptr : &expanded);
@@ -208,6 +261,18 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
       taint(fmt::format("{} sets a variable whose name is not known,", name), command.words[i].begin);
     }
   }
+}
+
+// declare -n NAME=OTHER
+void ShellEvaluator::refer(const std::string& name, const ShellWord& word) {
+  ShellText to = tail(word, word.text.find('=') + 1);
+  if (to.unknowns.empty() && !is_name(to.text))
+    to = unknown_text(fmt::format("what {} refers to is not followed; give it with {}", name, how_to_set(name)),
+                      word.begin);
+  for (std::set<std::string>* names : written_) names->insert(name);
+  state_.variables[name] = {.value = std::make_shared<const ShellValue>(ShellValue{.text = std::move(to)}),
+                            .exported = false,
+                            .attribute = "-n"};
 }
 
 void ShellEvaluator::set_options(const std::vector<ShellWord>& words) {

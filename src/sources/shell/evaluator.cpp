@@ -540,9 +540,12 @@ bool ShellEvaluator::asks_for_nothing(const Word& word) {
     if (part.kind != Part::Kind::kParameter || asked != nullptr) return false;
     asked = &part;
   }
-  const bool plain = asked != nullptr && asked->op.empty() && asked->prefix == '\0' && asked->subscript.empty();
-  if (!plain) return false;
+  if (asked == nullptr || asked->prefix != '\0' || !asked->subscript.empty()) return false;
   const bool argument = asked->name.find_first_not_of("123456789") == std::string::npos;
+  const std::string_view op = asked->op;  // ${1#-} and ${1:0:1} of nothing are nothing
+  const bool part = argument && (op.starts_with('#') || op.starts_with('%') ||
+                                 (op.size() > 1 && op[0] == ':' && op[1] >= '0' && op[1] <= '9'));
+  if (!op.empty() && !part) return false;
   if (argument || asked->name == "#") {
     take_no_arguments(outer(asked->begin));
     return argument && state_.arguments_known && !lookup(asked->name);

@@ -151,7 +151,9 @@ class ShellEvaluator {
   Variables::const_iterator given_for(const std::string& substitution);
   void expand_arithmetic(const Part& part, WordMaker& out);
   std::optional<std::vector<ShellText>> keys_of(const std::string& array) const;
-  std::string subscript_of(const std::string& name, const std::string& written);
+  // `why` gets the reason where an operand has one.
+  std::string subscript_of(const std::string& name, const std::string& written, std::string* why = nullptr);
+  std::vector<ShellWord> files_matching(const ShellWord& word, const std::string& pattern);
   // What `expression` comes to; where it is not known, `why` gets the reason when an operand has one.
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
@@ -177,6 +179,10 @@ class ShellEvaluator {
   // `expanded`: NAME=VALUE where it was expanded before.
   void assign(const Assignment& assignment, bool exports, ShellCommand* command, const ShellWord* expanded = nullptr);
   void remember(const std::string& name, ShellValue value, bool exports, ShellCommand* command);
+  [[nodiscard]] bool has_plain_values(const std::string& name) const;
+  ShellValue as_declared(const std::string& name, ShellValue value);
+  [[nodiscard]] std::string referred_by(const std::string& name) const;
+  void refer(const std::string& name, const ShellWord& word);
   void set_unknown(const std::string& name, const std::string& why, std::size_t at);
   void declare(ShellCommand& command, const Node& node, const std::vector<std::size_t>& from);
   void unset(const std::vector<ShellWord>& words);

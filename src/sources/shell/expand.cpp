@@ -97,7 +97,7 @@ bool is_argument(std::string_view name) {
 // --- values ---
 
 std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const std::string& subscript) const {
-  const ShellValue* value = state_.find(name);
+  const ShellValue* value = state_.find(referred_by(name));
   if (value == nullptr) return std::nullopt;
   if (!value->is_array) return value->text;
   const std::string key = subscript.empty() ? "0" : subscript;
@@ -109,7 +109,7 @@ std::optional<ShellText> ShellEvaluator::scalar(const std::string& name, const s
 }
 
 // The subscript that is written so: a key of an associative array, else a number; "" where it is not known.
-std::string ShellEvaluator::subscript_of(const std::string& name, const std::string& written) {
+std::string ShellEvaluator::subscript_of(const std::string& name, const std::string& written, std::string* why) {
   if (written.empty() || written == "@" || written == "*") return written;
   const auto variable = state_.variables.find(name);
   const ShellValue* value = state_.find(name);
@@ -126,14 +126,15 @@ std::string ShellEvaluator::subscript_of(const std::string& name, const std::str
     const Text before = std::exchange(text_, Text{&expression, nullptr, text_.file});
     ShellText key = expand_text(parts);
     text_ = before;
+    if (!key.unknowns.empty() && why != nullptr) *why = key.unknowns.front().message;
     if (!key.unknowns.empty()) return {};
     std::erase(key.text, '"');
     std::erase(key.text, '\'');
     return key.text;
   }
-  std::string why;
+  std::string reason;
   std::int64_t index = 0;
-  if (const auto number = computed({written, std::vector<std::size_t>(written.size(), 0), {}}, why))
+  if (const auto number = computed({written}, why == nullptr ? reason : *why))
     index = *number;
   else
     return {};
@@ -292,6 +293,12 @@ void ShellEvaluator::insert_all(const std::vector<ShellText>& values, const Part
 
 void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
   const std::size_t origin = outer(part.begin);
+  if (const std::string referred = referred_by(part.name); referred != part.name) {
+    if (part.prefix == '!' && part.subscript.empty()) return insert({referred}, part, out);
+    Part other = part;
+    other.name = referred;
+    return expand_parameter(other, out);
+  }
   const std::string all(text_.script->text.substr(part.begin, part.end - part.begin));
   const auto unknown = [&](std::string message) {
     out.open();
@@ -399,13 +406,15 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
     if (part.subscript.empty() && !state_.arguments.empty()) value = state_.arguments.front();
   } else {
     const bool item = !part.subscript.empty() && set == start_.given.end();
-    const std::string key = item ? subscript_of(part.name, part.subscript) : std::string();
+    std::string why;
+    const std::string key = item ? subscript_of(part.name, part.subscript, &why) : std::string();
     if (item && key.empty() && (state_.find(part.name) != nullptr || !state_.variables.contains(part.name))) {
       const ShellValue* array = state_.find(part.name);
       const bool whole = array != nullptr && !array->is_array && !array->text.unknowns.empty();
       if (whole) return insert(array->text, part, out);
-      return unknown(fmt::format("{0}[{1}] is not known; give it with {2}", part.name, part.subscript,
-                                 how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
+      return unknown(!why.empty() ? why
+                                  : fmt::format("{0}[{1}] is not known; give it with {2}", part.name, part.subscript,
+                                                how_to_set(fmt::format("${{{}[{}]}}", part.name, part.subscript))));
     }
     value = item ? scalar(part.name, key) : lookup(part.name);
     if (item && key == "0" && part.name == "BASH_SOURCE") value = own_name(part.name);
@@ -648,8 +657,10 @@ void ShellEvaluator::expand_arithmetic(const Part& part, WordMaker& out) {
   out.put_unknown({0, std::move(why), outer(part.begin)});
 }
 
-std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& expression, std::string& why) {
-  if (!spend(expression.text.size() + 1)) return std::nullopt;
+std::optional<std::int64_t> ShellEvaluator::computed(const ShellText& written, std::string& why) {
+  if (!spend(written.text.size() + 1)) return std::nullopt;
+  ShellText expression = written;
+  if (expression.origin.empty()) expression.origin.assign(expression.text.size(), 0);
   ShellParser parser(expression, pasted_);
   const Parts parts = parser.quoted_text();
   if (parser.failed()) return std::nullopt;
@@ -819,7 +830,13 @@ std::vector<ShellWord> ShellEvaluator::expand(const Word& word) {
     }
     for (std::size_t i = from; i < parts.size(); ++i) expand_part(parts[i], maker);
     maker.end_field();
-    for (ShellWord& field : maker.fields) out.push_back(std::move(field));
+    for (std::size_t i = 0; i < maker.fields.size(); ++i) {
+      const auto pattern = maker.patterns.find(i);
+      auto files = pattern == maker.patterns.end() ? std::vector<ShellWord>{}
+                                                   : files_matching(pattern->second.word, pattern->second.text);
+      if (files.empty()) files.push_back(std::move(maker.fields[i]));
+      for (ShellWord& file : files) out.push_back(std::move(file));
+    }
   }
   for (ShellWord& field : out) field.defaults = taken_;
   return out;

@@ -1,6 +1,9 @@
 // Where things stand: the folder that a shell is in, the script's own folder, and the files beside it. How a script is
 // started is not known, so $0 and $(dirname "$0") are no known texts; but they name one file and one folder, however
 // they are written. Tested by tests/shell_test.cpp and, with bash as the judge, by tests/traps_test.cpp.
+#include <fnmatch.h>
+#include <glob.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -56,6 +59,47 @@ const ShellWord* operand(const std::vector<ShellWord>& words, std::string_view l
 
 bool ends_path(char c) { return std::string_view("/ \t\n\"':,;)&|").find(c) != std::string_view::npos; }
 bool begins_path(char c) { return std::string_view(" \t\n\"'=:,;(@").find(c) != std::string_view::npos; }
+
+// A pattern with a backslash before every sign that is itself: how many bytes of the word stand for the folder in front
+// of its first sign, what is behind, and the last name of it.
+struct WrittenPattern {
+  std::size_t folder = 0;
+  std::string rest = {};
+  std::string last = {};
+};
+WrittenPattern written_pattern(const std::string& pattern) {
+  WrittenPattern out;
+  std::size_t rest = 0;
+  std::size_t size = 0;  // of the word up to here
+  for (std::size_t i = 0; i < pattern.size(); ++i, ++size) {
+    if (pattern[i] == '\\') {
+      if (pattern[++i] != '/') continue;
+    } else if (std::string_view("*?[").find(pattern[i]) != std::string_view::npos) {
+      break;
+    }
+    if (pattern[i] != '/') continue;
+    out.folder = size + 1;
+    rest = i + 1;
+  }
+  out.rest = pattern.substr(rest);
+  out.last = out.rest.substr(out.rest.rfind('/') + 1);
+  return out;
+}
+
+// In the order of their bytes, as seen from the folder.
+std::vector<std::string> matching_files(const std::string& folder, const std::string& pattern) {
+  std::string whole;
+  for (const char c : folder) whole += {'\\', c};
+  glob_t found{};
+  std::vector<std::string> out;
+  if (glob((whole + "/" + pattern).c_str(), 0, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i)
+      out.push_back(std::string(found.gl_pathv[i]).substr(folder.size() + 1));
+  }
+  globfree(&found);
+  std::ranges::sort(out);
+  return out;
+}
 
 // All of `text` is one thing of which the place is known.
 const Unknown* whole_place(const ShellText& text, Unknown::Place place) {
@@ -135,6 +179,41 @@ bool ShellEvaluator::is_beside(const ShellText& word) const {
   if (!word.unknowns.empty() || is_own(word)) return true;
   const bool by_name = !word.text.empty() && word.text.front() != '/';
   return by_name && (!state_.moved || (state_.folder && is_own(*state_.folder)));
+}
+
+// The files that a pattern outside quotes becomes, where it is known what lies there and any of it matches.
+std::vector<ShellWord> ShellEvaluator::files_matching(const ShellWord& word, const std::string& pattern) {
+  const WrittenPattern parts = written_pattern(pattern);
+  if (parts.rest.find(kHole) != std::string::npos || (parts.folder == 1 && word.text.front() == '/')) return {};
+  const bool names_folder = parts.folder > 0;
+  ShellText folder = names_folder ? slice(word, 0, parts.folder - 1) : ShellText{};
+  folder.defaults = taken_;
+  std::string path;
+  if (names_folder) {
+    path = is_beside(folder) ? path_named(folder) : std::string();
+  } else if (state_.moved) {
+    const bool own = state_.folder && state_.folder->defaults && state_.folder->defaults->contains("$0");
+    path = own ? state_.folder->text : std::string();
+    if (own) add_defaults(taken_, state_.folder->defaults);
+  } else if (!start_.own_file.empty()) {
+    std::error_code error;
+    path = fs::path(start_.own_file).parent_path().string();
+    const std::string here = fs::current_path(error).string();
+    if (error || (normal(here) != path && !matching_files(here, parts.rest).empty())) return {};
+    take_default("$PWD", path, word.begin, TakenWhy::kPlace);
+  }
+  const bool touched =
+      path.empty() || (names_folder && is_touched(path)) ||
+      std::ranges::any_of(state_.touched, [&](const std::string& one) {
+        return one.find(kHole) != std::string::npos || fnmatch(parts.last.c_str(), one.c_str(), 0) == 0;
+      });
+  std::vector<ShellWord> out;
+  for (const std::string& file : touched ? std::vector<std::string>{} : matching_files(path, parts.rest)) {
+    ShellWord one{slice(word, 0, parts.folder), word.begin, word.end};
+    append(one, {file, std::vector<std::size_t>(file.size(), word.begin), {}});
+    out.push_back(std::move(one));
+  }
+  return out.size() > limits::kBraceWords ? std::vector<ShellWord>{} : out;
 }
 
 // -f and its kin, of files beside the script. One that is not there is told.

@@ -1,6 +1,8 @@
 // Words in the making: characters with their places, holes, and where one word ends and the next begins.
 #pragma once
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,12 +18,20 @@ class ShellEvaluator::WordMaker {
 
   bool single = false;  // no splitting, no patterns
   std::vector<ShellWord> fields = {};
+  // Fields that are patterns of files: as they stand, and with a backslash before every sign that is itself.
+  struct Pattern {
+    ShellWord word;
+    std::string text;
+  };
+  std::map<std::size_t, Pattern> patterns = {};
 
   void open() { open_ = true; }
   [[nodiscard]] bool is_open() const { return open_; }
   void put(char c, std::size_t origin, bool may_match) {
     if (word_.text.size() >= limits::kArgumentBytes) return overflow(origin);
     if (may_match && !single && (c == '*' || c == '?')) pattern_ = true;
+    if (!may_match || c == '\\') pattern_text_ += '\\';
+    pattern_text_ += c;
     word_.text += c;
     word_.origin.push_back(origin);
   }
@@ -31,6 +41,7 @@ class ShellEvaluator::WordMaker {
     unknown.at = word_.text.size();
     if (unknown.offset == 0) unknown.offset = origin;
     open_ = true;
+    pattern_text_ += kHole;
     word_.text += kHole;
     word_.origin.push_back(origin);
     word_.unknowns.push_back(std::move(unknown));
@@ -41,6 +52,7 @@ class ShellEvaluator::WordMaker {
       if (const Unknown* hole = text.hole(i)) {
         put_unknown(*hole, origin);
       } else {
+        pattern_text_ += {'\\', text.text[i]};
         word_.text += text.text[i];
         word_.origin.push_back(origin);
       }
@@ -49,12 +61,16 @@ class ShellEvaluator::WordMaker {
   void end_field() {
     if (!open_) return;
     if (pattern_ && word_.text.find("://") == std::string::npos) {
+      patterns[fields.size()] = {word_, pattern_text_};
+      patterns[fields.size()].word.begin = begin_;
+      patterns[fields.size()].word.end = end_;
       static_cast<ShellText&>(word_) =
           unknown_text("a pattern outside quotes becomes the files it matches, which are not known here", begin_);
     }
     word_.begin = begin_;
     word_.end = end_;
     fields.push_back(std::exchange(word_, {}));
+    pattern_text_.clear();
     open_ = pattern_ = false;
   }
 
@@ -71,6 +87,7 @@ class ShellEvaluator::WordMaker {
   std::size_t begin_;
   std::size_t end_;
   ShellWord word_;
+  std::string pattern_text_;
   bool open_ = false;
   bool pattern_ = false;
 };
