@@ -175,10 +175,12 @@ void ShellEvaluator::assign(const Assignment& written, bool exports, ShellComman
   }
   if (a.appends && old != nullptr) {
     value.text = old->text;
-    const bool adds = state_.variables[a.name].attribute == "-i";
+    const std::string& attribute = state_.variables[a.name].attribute;
+    const bool adds = attribute == "-i";
+    const bool changes_case = attribute == "-l" || attribute == "-u";
     if (adds) append(text, {")", {outer(a.whole.begin)}, {}});
     if (adds) append(value.text, {"+(", {outer(a.whole.begin), outer(a.whole.begin)}, {}});
-    if (old->is_array || (!adds && !has_plain_values(a.name)))
+    if (old->is_array || (!adds && !has_plain_values(a.name) && !changes_case))
       return set_unknown(a.name, fmt::format("what {}+= sets is not followed", a.name), outer(a.whole.begin));
     if (value.text.text.size() + text.text.size() > 128 * 1024) {
       text = unknown_text("a value of more than 128 KiB is not followed", outer(a.whole.begin));
@@ -263,10 +265,10 @@ void ShellEvaluator::declare(ShellCommand& command, const Node& node, const std:
   }
 }
 
-// declare -n NAME=OTHER
+// declare -n NAME=OTHER, and the turns of a loop whose variable is a reference
 void ShellEvaluator::refer(const std::string& name, const ShellWord& word) {
   ShellText to = tail(word, word.text.find('=') + 1);
-  if (to.unknowns.empty() && !is_name(to.text))
+  if (to.unknowns.empty() && (!is_name(to.text) || referred_by(to.text) == name || to.text == name))
     to = unknown_text(fmt::format("what {} refers to is not followed; give it with {}", name, how_to_set(name)),
                       word.begin);
   for (std::set<std::string>* names : written_) names->insert(name);

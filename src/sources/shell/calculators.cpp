@@ -356,10 +356,11 @@ const nlohmann::json* member(const nlohmann::json& value, Signs& path) {
 }  // namespace
 
 std::optional<std::string> of_bc(const std::vector<std::string>& words, std::string_view input) {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    if (words[i] != "-q") return std::nullopt;  // -l counts with 20 digits
-  }
   int scale = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] != "-q" && words[i] != "-l") return std::nullopt;
+    if (words[i] == "-l") scale = 20;
+  }
   std::string out;
   for (std::size_t from = 0; from < input.size();) {
     const std::size_t end = std::min(input.find_first_of(";\n", from), input.size());

@@ -174,7 +174,9 @@ class ShellEvaluator::ConditionReader {
     return compared(value(left), op, value(shell_.expand_single(right)));
   }
   ShellWord tested(const Word& word) {
-    return shell_.asks_for_nothing(word) ? ShellWord{{}, word.begin, word.end} : shell_.expand_single(word);
+    if (shell_.asks_for_nothing(word)) return {{}, word.begin, word.end};
+    const NothingSet around(shell_, &word);
+    return shell_.expand_single(word);
   }
   std::optional<std::int64_t> value(const ShellWord& word) {
     if (!word.unknowns.empty()) return std::nullopt;

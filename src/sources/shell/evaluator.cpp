@@ -568,6 +568,33 @@ std::string_view ShellEvaluator::written_word(const Word& word) const {
 }
 
 // An empty word where quotes stand around it, none where not.
+// Whether a function of this name, `main "$@"`, goes through its arguments or counts them.
+bool ShellEvaluator::asks_for_arguments(std::string_view name) const {
+  const auto function = state_.functions.find(std::string(name));
+  const auto source = function == state_.functions.end() ? sources_.end() : sources_.find(function->second.get());
+  if (source == sources_.end()) return false;
+  constexpr std::array<std::string_view, 6> kSigns = {"$#", "getopts", "shift", "case $1", "case \"$1\"", "case \"${1"};
+  return std::ranges::any_of(
+      kSigns, [&](std::string_view sign) { return source->second.text.find(sign) != std::string::npos; });
+}
+
+// "x$TP" of a test, where nothing sets TP: what stands beside the text is nothing.
+ShellEvaluator::NothingSet::NothingSet(ShellEvaluator& shell, const Word* word) : shell_(shell) {
+  if (word == nullptr || !shell.start_.nothing_given || shell.state_.exits_on_unset) return;
+  for (const Part& part : word->parts) {
+    const bool plain = part.kind == Part::Kind::kParameter && part.op.empty() && part.prefix == '\0' &&
+                       part.subscript.empty() && shell_name_start(part.name.front());
+    if (!plain || shell.state_.variables.contains(part.name) || shell.lookup(part.name)) continue;
+    shell.take_default(part.name, std::nullopt, shell.outer(part.begin));
+    shell.state_.set(part.name, {});
+    names_.push_back(part.name);
+  }
+}
+
+ShellEvaluator::NothingSet::~NothingSet() {
+  for (const std::string& name : names_) shell_.state_.variables.erase(name);
+}
+
 std::vector<ShellWord> ShellEvaluator::nothing_in(const Word& word) {
   const bool quoted = std::ranges::any_of(word.parts, [](const Part& part) { return part.quoted; });
   ShellWord out{{}, outer(word.begin), outer(word.begin)};
@@ -636,7 +663,11 @@ bool ShellEvaluator::follow_for(const Node& node, const std::vector<ShellWord>& 
   muted_ += dry ? 1 : 0;
   for (const ShellWord& word : words) {
     if (state_.ended || error_) break;
-    remember(node.name, {.text = word}, false, nullptr);
+    const auto variable = state_.variables.find(node.name);
+    if (variable != state_.variables.end() && variable->second.attribute == "-n")
+      refer(node.name, word);
+    else
+      remember(node.name, {.text = word}, false, nullptr);
     const std::string outer_when = std::exchange(when_, fmt::format("{}={}", node.name, word.text));
     run_node(*node.children.front());
     when_ = outer_when;
@@ -867,9 +898,13 @@ Status ShellEvaluator::run_simple(const Node& node) {
   const std::size_t last = node.words.size() - 1;
   if (node.words.size() > 1 && written_word(node.words.front()) == "getopt" && hands_arguments_on(node.words, last))
     take_no_arguments(command.begin);
+  if (node.words.size() == 2 && asks_for_arguments(written_word(node.words.front())) &&
+      hands_arguments_on(node.words, last))
+    take_no_arguments(command.begin);
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     run_substitutions(node.words[i].parts);
     const bool nothing = is_test_word(node, i) && asks_for_nothing(node.words[i]);
+    const NothingSet around(*this, is_test_word(node, i) && !nothing ? &node.words[i] : nullptr);
     auto fields = nothing                         ? nothing_in(node.words[i])
                   : node.declared[i].name.empty() ? expand(node.words[i])
                                                   : std::vector{expand_single(node.words[i])};
@@ -998,7 +1033,27 @@ bool leaves_files_alone(std::string_view program) {
 
 // Scripts that `cat > FILE <<END` and `tee FILE <<END` write, and that are run later in the same text. Whatever else
 // names such a file may have changed it.
+// What SGLang reads from a file that this script writes is not what lies there now.
+void ShellEvaluator::forget_written_options(ShellCommand& command) const {
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    ShellWord& word = command.words[i];
+    constexpr std::string_view kJoined = "--config=";
+    const bool joined = word.text.starts_with(kJoined);
+    if (!joined && command.words[i - 1].text != "--config") continue;
+    const std::size_t from = joined ? kJoined.size() : 0;
+    const std::string path = plain_path(word.text.substr(from));
+    if (!word.unknowns.empty() || !state_.written.contains(path)) continue;
+    ShellText text = slice(word, 0, from);
+    append(text, unknown_text(fmt::format("this script writes {}, and what SGLang reads there is not looked at: give "
+                                          "its options as arguments",
+                                          path),
+                              word.begin));
+    static_cast<ShellText&>(word) = std::move(text);
+  }
+}
+
 void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
+  forget_written_options(command);
   note_touched(command, node);
   const bool as_root = base_name(command.words.front().text) == "sudo" && command.words.size() > 1;
   const std::size_t first = as_root ? 1 : 0;
@@ -1009,6 +1064,7 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
     if ((r.op != ">" && r.op != ">>") || !r.to_file) continue;
     const ShellWord word = expand_single(r.target);
     if (word.text == "/dev/null") continue;
+    state_.written.insert(plain_path(word.text));
     std::erase_if(state_.files, [&](const auto& file) { return may_be(plain_path(word.text), file.first); });
     const bool prints = (program == "cat" && command.words.size() == 1) || program == "echo" || program == "printf";
     if (r.op == ">" && word.unknowns.empty() && prints) target = word.text;
@@ -1019,6 +1075,7 @@ void ShellEvaluator::follow_files(ShellCommand& command, const Node& node) {
   }
   const bool tee = program == "tee" && command.words.size() == first + 2 && command.words.back().unknowns.empty();
   if (tee) target = command.words.back().text;
+  if (tee || program == "cp" || program == "mv") state_.written.insert(plain_path(command.words.back().text));
   if (!target.empty() && command.input.size() == 1) {
     state_.files.insert_or_assign(plain_path(target), command.input.front());
     return;
@@ -1048,14 +1105,24 @@ bool ShellEvaluator::copy_file(const ShellCommand& command, std::size_t first) {
 }
 
 // The script or program among the words of a command; what else names such a file may change it.
+namespace {
+
+// Whether the word in front of this one, options aside, starts it as a script: `exec`, `bash -x`.
+bool starts_next_word(const std::vector<ShellWord>& words, std::size_t at) {
+  while (at > 1 && words[at - 1].text.starts_with('-')) --at;
+  const std::string_view front = at == 0 ? std::string_view() : base_name(words[at - 1].text);
+  return is_shell(front) || front == "exec" || front == "nohup" || front == "sbatch" || front == "setsid";
+}
+
+}  // namespace
+
 void ShellEvaluator::run_file(ShellCommand& command, std::size_t first) {
   const std::string program(base_name(command.words[first].text));
   for (std::size_t i = 0; i < command.words.size() && !state_.files.empty(); ++i) {
     const auto file = state_.files.find(plain_path(command.words[i].text));
     if (file == state_.files.end() || !command.words[i].unknowns.empty()) continue;
     const bool python = program.starts_with("python") && i == first + 1;
-    const bool runs =
-        i == first || is_shell(program) || program == "exec" || program == "nohup" || program == "sbatch" || python;
+    const bool runs = i == first || starts_next_word(command.words, i) || python;
     if (runs && !command.file) {
       command.file = file->second;
       command.file_word = i;

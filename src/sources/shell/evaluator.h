@@ -65,6 +65,19 @@ class ShellEvaluator {
     TakenDefaults outer_;
   };
 
+  // While it lives, variables of a test's word that nothing sets are empty.
+  class NothingSet {
+   public:
+    NothingSet(ShellEvaluator& shell, const Word* word);
+    ~NothingSet();
+    NothingSet(const NothingSet&) = delete;
+    NothingSet& operator=(const NothingSet&) = delete;
+
+   private:
+    ShellEvaluator& shell_;
+    std::vector<std::string> names_ = {};
+  };
+
   bool spend(std::size_t steps);
   [[nodiscard]] std::size_t outer(std::size_t at) const;
   [[nodiscard]] std::size_t line_of(std::size_t offset) const;
@@ -99,6 +112,7 @@ class ShellEvaluator {
   void decide_by_taken();
   bool take_no_arguments(std::size_t at);
   bool asks_for_nothing(const Word& word);
+  [[nodiscard]] bool asks_for_arguments(std::string_view name) const;
   [[nodiscard]] bool is_test_word(const Node& node, std::size_t i) const;
   std::vector<ShellWord> nothing_in(const Word& word);
   [[nodiscard]] std::string_view written_word(const Word& word) const;
@@ -131,6 +145,7 @@ class ShellEvaluator {
   Status call_function(const NodePtr& body, const Node& node, const ShellCommand& command);
   void here_document(const Redirection& r, ShellCommand& command);
   void read_redirected(const Node& node, ShellCommand& command);
+  void forget_written_options(ShellCommand& command) const;
   void follow_files(ShellCommand& command, const Node& node);
   bool copy_file(const ShellCommand& command, std::size_t first);
   void run_file(ShellCommand& command, std::size_t first);
@@ -158,6 +173,7 @@ class ShellEvaluator {
   std::optional<std::int64_t> computed(const ShellText& expression, std::string& why);
   void insert(const ShellText& value, const Part& part, WordMaker& out);
   void insert_all(const std::vector<ShellText>& values, const Part& part, bool apart, WordMaker& out);
+  [[nodiscard]] bool is_filled_here(const std::string& name) const;
   [[nodiscard]] std::optional<std::string> separators() const;  // IFS; none where it is not known
   [[nodiscard]] std::optional<ShellText> lookup(const std::string& name) const;
   [[nodiscard]] std::optional<ShellText> scalar(const std::string& name, const std::string& subscript) const;
@@ -205,6 +221,7 @@ class ShellEvaluator {
   std::optional<ShellText> captured(const std::function<void()>& run);
   std::optional<ShellText> captured_text(const ShellText& inside);
   std::optional<ShellText> captured_substitution(const Part& part);
+  std::optional<ShellText> read_by_substitution(const ShellText& inside);
   std::optional<ShellText> captured_process(const Word& word);
   Status print(const ShellCommand& command);
   std::optional<ShellText> printed_of(const ShellCommand& command);

@@ -87,6 +87,8 @@ std::optional<std::string> with_items(
   return text;
 }
 
+bool is_small_letter(char c) { return c >= 'a' && c <= 'z'; }
+
 // $1 and its kin.
 bool is_argument(std::string_view name) {
   return !name.empty() && name != "0" && name.find_first_not_of("0123456789") == std::string_view::npos;
@@ -191,6 +193,17 @@ std::optional<ShellText> ShellEvaluator::lookup(const std::string& name) const {
         state_.others->unknowns[0].offset);
   if (set_where_it_runs(name)) return unknown_text(not_set_here(name), 0);
   return std::nullopt;
+}
+
+// Whether this text makes a list of that name somewhere: nothing else does, for no environment holds lists.
+bool ShellEvaluator::is_filled_here(const std::string& name) const {
+  const std::string start = name + "+=(";
+  for (const std::string_view script : {std::string_view(text_.script->text), pasted_}) {
+    for (auto at = script.find(start); at != std::string_view::npos; at = script.find(start, at + 1)) {
+      if (at == 0 || !shell_name_char(script[at - 1])) return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::string> ShellEvaluator::separators() const {
@@ -357,6 +370,8 @@ void ShellEvaluator::expand_parameter(const Part& part, WordMaker& out) {
       }
     } else if (const auto other = lookup(part.name)) {
       values.push_back(*other);
+    } else if (!state_.variables.contains(part.name) && is_filled_here(part.name)) {
+      take_default(part.name, std::nullopt, origin);
     } else if (!state_.variables.contains(part.name)) {
       return unknown(fmt::format("the variable {} is not set; give it with {}", part.name, how_to_set(part.name)));
     }
@@ -748,6 +763,12 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
           const auto dots = inside.find("..");
           const auto first = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(0, dots));
           const auto last = dots == std::string_view::npos ? std::nullopt : small_number(inside.substr(dots + 2));
+          const bool letters =
+              inside.size() == 4 && dots == 1 && is_small_letter(inside[0]) && is_small_letter(inside[3]);
+          for (int n = 0; letters && n <= std::abs(inside[3] - inside[0]); ++n) {
+            const char letter = static_cast<char>(inside[0] + (inside[0] <= inside[3] ? n : -n));
+            choices.push_back({{.kind = Part::Kind::kDecoded, .begin = open->at, .end = i, .name = {letter}}});
+          }
           const bool padded = first && last && (has_zero(inside.substr(0, dots)) || has_zero(inside.substr(dots + 2)));
           const std::size_t width = padded ? std::max(dots, inside.size() - dots - 2) : 0;
           const bool signs = padded && inside.find('-') != std::string_view::npos;
@@ -760,7 +781,7 @@ std::vector<Parts> ShellEvaluator::braces(const Parts& parts) {
                                   .name = fmt::format("{:0{}}", n, width)}});
               if (n == *last) break;
             }
-          } else if (dots != std::string_view::npos && !inside.empty()) {
+          } else if (dots != std::string_view::npos && !letters) {
             choices.push_back({{.kind = Part::Kind::kUnclear,
                                 .begin = open->at,
                                 .end = i + 1,

@@ -309,10 +309,11 @@ namespace {
 
 // Programs that leave the files they are given as they are.
 bool only_reads(std::string_view program) {
-  constexpr std::array<std::string_view, 29> kNames = {
-      "cat",  "grep",  "source",  ".",        "test",     "[",        "ls",     "chmod",   "chown", "head",
-      "tail", "wc",    "awk",     "cut",      "sort",     "echo",     "printf", "export",  "cd",    "pushd",
-      "set",  "mkdir", "dirname", "basename", "realpath", "readlink", "stat",   "command", "exit"};
+  constexpr std::array<std::string_view, 34> kNames = {
+      "jq",      "bc",       "sort",     "uniq",     "diff",   "cat",     "grep",  "source", ".",
+      "test",    "[",        "ls",       "chmod",    "chown",  "head",    "tail",  "wc",     "awk",
+      "cut",     "sort",     "echo",     "printf",   "export", "cd",      "pushd", "set",    "mkdir",
+      "dirname", "basename", "realpath", "readlink", "stat",   "command", "exit"};
   return std::ranges::find(kNames, program) != kNames.end();
 }
 

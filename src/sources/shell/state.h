@@ -37,6 +37,7 @@ struct ShellState {
   std::map<std::string, NodePtr> functions = {};
   std::map<std::string, ShellText> files = {};  // that here-documents wrote
   std::set<std::string> touched = {};           // names of files that a command may have written
+  std::set<std::string> written = {};           // paths of files that a command wrote
   std::vector<ShellText> arguments = {};        // $1, $2, …
   bool arguments_known = false;
   bool arguments_of_start = true;                  // those that the script was started with, as they came

@@ -125,9 +125,28 @@ std::optional<ShellText> ShellEvaluator::captured_substitution(const Part& part)
   if (part.end < part.begin + skipped + 1) return std::nullopt;
   const ShellText inside = slice_placed(part.begin + skipped, part.end - 1);
   if (skipped == 1 && inside.text.find('\\') != std::string::npos) return std::nullopt;
-  auto text = captured_text(inside);
+  const auto first = inside.text.find_first_not_of(" \t\n");
+  const bool reads = first != std::string::npos && inside.text[first] == '<' && inside.text.find("<<") != first;
+  auto text = reads ? read_by_substitution(inside) : captured_text(inside);
   if (!text) return std::nullopt;
   return without_last_lines(std::move(*text));
+}
+
+// $(<FILE)
+std::optional<ShellText> ShellEvaluator::read_by_substitution(const ShellText& inside) {
+  ShellParser parser(inside, pasted_);
+  const NodePtr all = parser.all();
+  if (parser.failed() || !all) return std::nullopt;
+  const Node* node = all.get();
+  while (node->kind == Node::Kind::kList && node->children.size() == 1) node = node->children.front().get();
+  const bool alone = node->kind == Node::Kind::kSimple && node->words.empty() && node->assignments.empty() &&
+                     node->redirections.size() == 1;
+  if (!alone) return std::nullopt;
+  const Text before = std::exchange(text_, Text{&inside, &parser.here_documents(), text_.file});
+  bool given = false;
+  auto text = redirected_input(node->redirections, given);
+  text_ = before;
+  return text;
 }
 
 // <(…) as the target of a redirection.
