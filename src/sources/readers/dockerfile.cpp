@@ -19,7 +19,8 @@ namespace {
 // Each value is read with all that it names, so that one which names itself twice is read more often than it is long.
 constexpr std::size_t kMostBytes = limits::kVariableBytes / 8;
 
-// The end of an instruction that begins at `from`: a line's end without a backslash; comment lines inside belong to it.
+// The end of an instruction that begins at `from`: a line's end without a backslash; comments and empty lines inside
+// belong to it.
 std::size_t instruction_end(std::string_view text, std::size_t from) {
   for (const std::size_t start = from;;) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -29,7 +30,8 @@ std::size_t instruction_end(std::string_view text, std::size_t from) {
     const auto first = line.find_first_not_of(" \t");
     const bool comment = first != std::string_view::npos && line[first] == '#';
     if (comment && from == start) return end;  // between instructions
-    if (!comment && (line.empty() || line.back() != '\\')) return end;
+    const bool empty = line.empty() && from != start;
+    if (!comment && !empty && (line.empty() || line.back() != '\\')) return end;
     from = end + 1;
   }
 }
@@ -116,14 +118,15 @@ std::size_t behind_documents(std::string_view text, std::size_t from, const std:
   return from;
 }
 
-// Without comment lines inside, as Docker reads it.
+// Without comments and empty lines inside, as Docker reads it.
 ShellText instruction(std::string_view text, std::size_t from, std::size_t to) {
   ShellText out;
   for (std::size_t line = from; line < to;) {
     const std::size_t end = std::min(text.find('\n', line), to - 1) + 1;
     const auto first = text.find_first_not_of(" \t", line);
-    const bool comment = line > from && first < end && text[first] == '#';
-    if (!comment) append(out, piece(text, line, std::min(end, to)));
+    const bool aside =
+        line > from && (first >= end || text[first] == '#' || text[first] == '\r' || text[first] == '\n');
+    if (!aside) append(out, piece(text, line, std::min(end, to)));
     line = end;
   }
   return out;
