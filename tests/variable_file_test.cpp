@@ -107,6 +107,34 @@ TEST_F(VariableFiles, OfAQuadletAreRead) {
   EXPECT_TRUE(read->front().unknown.empty());
 }
 
+// load_dotenv() finds the file beside the program, and the environment wins unless it is told otherwise.
+TEST_F(VariableFiles, OfAProgramAreReadBesideIt) {
+  write(".env", "MODEL=m\nexport TP='2'\n# a comment\nSGLANG_A=1\n");
+  const auto program = [](const std::string& call) {
+    return "import os, subprocess\nfrom dotenv import load_dotenv\nos.environ['TP'] = '8'\n" + call +
+           "\nsubprocess.run(['python', '-m', 'sglang.launch_server', '--model-path', os.environ['MODEL'], '--tp', "
+           "os.getenv('TP', '1')])\n";
+  };
+  const auto read = read_launches(program("load_dotenv()"), {}, path("run.py"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().argv, (std::vector<std::string>{"--model-path", "m", "--tp", "8"}));
+  EXPECT_EQ(read->front().env.at("SGLANG_A"), "1");
+  EXPECT_TRUE(read->front().unknown.empty());
+  const auto over = read_launches(program("load_dotenv(override=True)"), {}, path("run.py"));
+  ASSERT_TRUE(over) << over.error().text();
+  EXPECT_EQ(over->front().argv.back(), "2");
+  const auto given = read_launches(program("load_dotenv()"), {{"MODEL", "n"}}, path("run.py"));
+  ASSERT_TRUE(given) << given.error().text();
+  EXPECT_EQ(given->front().argv[1], "n");
+  for (const char* call : {"load_dotenv('other.env')", "load_dotenv(PATH)", "load_dotenv(verbose=True)"}) {
+    const auto open = read_launches(program(call), {}, path("run.py"));
+    EXPECT_TRUE(open && !open->front().unknown.empty()) << call;
+  }
+  write(".env", "MODEL=$HOME/m\n");  // what stands for it is python-dotenv's own
+  const auto filled = read_launches(program("load_dotenv()"), {}, path("run.py"));
+  EXPECT_TRUE(filled && !filled->front().unknown.empty());
+}
+
 // What a script sources stands where it is started: read where it lies beside it, and asked for elsewhere.
 TEST_F(VariableFiles, OfAScriptAreReadWhereItIsStarted) {
   write("a.env", "[ -n \"$TP\" ] && return\nTP=4\nARGS=(--page-size 64)\n");

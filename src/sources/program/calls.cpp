@@ -6,6 +6,7 @@
 
 #include "src/base/limits.h"
 #include "src/sources/program/follower.h"
+#include "src/sources/readers/variable_file.h"
 
 namespace preflight::sources::program {
 namespace {
@@ -316,12 +317,33 @@ Val Follower::call_unknown(const Val& callee, Arguments& a) {
   };
   for (const Val& v : a.values) each(v);
   for (const auto& [key, v] : a.keys) each(v);
-  if (name.ends_with("load_dotenv") && quiet_ == 0) {
+  if (name.ends_with("load_dotenv") && quiet_ == 0 && !take_dotenv(a)) {
     touch(environ_);
     environ_->now.open =
         fmt::format("what load_dotenv() at line {} puts into the environment is not known here", line(a.at));
   }
   return out;
+}
+
+// load_dotenv() looks beside the program first. What the environment has wins, but for override=True. False: what it
+// sets is not known.
+bool Follower::take_dotenv(const Arguments& a) {
+  bool overrides = false;
+  for (const auto& [key, v] : a.keys) {
+    if (key != "override" || !v.is(Kind::kBool)) return false;
+    overrides = truth(v) == true;
+  }
+  const auto file = a.values.empty() && a.more.empty() ? file_beside(source_.name, ".env") : std::nullopt;
+  if (!file || file->find('$') != std::string::npos) return false;
+  for (const auto& [name, value] : variables_of(*file, {}, a.at)) {
+    const auto has = [&, &name = name](const auto& all) { return all != nullptr && all->contains(name); };
+    const bool set = std::ranges::any_of(environ_->now.pairs, [&, &name = name](const auto& pair) {
+      return pair.first.known_text() && pair.first.text->text == name;
+    });
+    if (!overrides && (set || has(&source_.given) || has(source_.environment))) continue;
+    set_entry(environ_, text(name, a.at), text(value), a.at);
+  }
+  return true;
 }
 
 // The items of what can be gone through; none where they are not known.

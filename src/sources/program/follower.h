@@ -128,6 +128,7 @@ class Follower {
   // Nothing sets it: its default stands in.
   const Val& take_default(const std::string& name, const Val& value, std::size_t at);
   bool is_unset(const Val& v);
+  bool take_dotenv(const Arguments& a);
   Val environment_variable(const Val& dict, const std::string& name, const Val* fallback, std::size_t at);
   Val call(const Expr& e);
   Arguments arguments_of(const Expr& e);

@@ -334,7 +334,9 @@ void Follower::test_server(Arguments& a) {
 std::optional<Val> Follower::start_server(const std::string& name, Arguments& a) {
   const std::string_view last = last_name(name);
   const bool sglangs = name.starts_with("sglang.") || name == last;
-  if ((last == "Engine" || last == "ServerArgs") && sglangs) {
+  const bool runtime = last == "Runtime" && name.starts_with("sglang.");
+  if (runtime) std::erase_if(a.keys, [](const auto& key) { return key.first == "launch_timeout"; });
+  if (((last == "Engine" || last == "ServerArgs") && sglangs) || runtime) {
     const bool made_elsewhere =
         a.values.empty() && a.more.empty() && a.keys.size() == 1 && a.keys[0].first == "server_args";
     if (!made_elsewhere && (!a.keys.empty() || !a.more.empty() || !a.values.empty())) engine(a);
