@@ -197,6 +197,13 @@ Result<bool> read_markdown(const SourceText& source, LaunchFinder& finder) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::size_t begin = std::min(text.find_first_not_of(" \t>", from), end);
     const bool empty = text.find_first_not_of(" \t\r", from) >= end;
+    if (open == std::string_view::npos && text.substr(begin, 4) == "<!--") {  // nobody sees what stands in it
+      const std::size_t behind = text.find("-->", begin + 4);
+      const std::size_t last = std::min(text.find('\n', std::min(behind, text.size())), text.size());
+      finder.account(piece(text, begin, last));
+      from = last + 1;
+      continue;
+    }
     if (open == std::string_view::npos && !empty && begin == from)
       listed = is_list_item(text.substr(from, end - from)) || (listed && !behind_empty);
     if (open == std::string_view::npos && behind_empty && !listed && !empty) {
