@@ -107,6 +107,18 @@ TEST_F(VariableFiles, OfAQuadletAreRead) {
   EXPECT_TRUE(read->front().unknown.empty());
 }
 
+TEST_F(VariableFiles, OfAQuadletGiveWayToItsOwnVariables) {
+  write("s.env", "SGLANG_A=1\nSGLANG_B=1\n");
+  const std::string quadlet =
+      "[Container]\nImage=i\nEnvironment=SGLANG_A=2\nExec=python -m sglang.launch_server --model-path "
+      "m\nEnvironmentFile=s.env\n[Install]\nWantedBy=default.target\n";
+  const auto read = read_launches(quadlet, {}, path("s.container"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->front().env.at("SGLANG_A"), "2");
+  EXPECT_EQ(read->front().env.at("SGLANG_B"), "1");
+  EXPECT_TRUE(read->front().unknown.empty());
+}
+
 // load_dotenv() finds the file beside the program, and the environment wins unless it is told otherwise.
 TEST_F(VariableFiles, OfAProgramAreReadBesideIt) {
   write(".env", "MODEL=m\nexport TP='2'\n# a comment\nSGLANG_A=1\n");

@@ -167,6 +167,7 @@ void read_supervised(const SourceText& source, LaunchFinder& finder) {
     }
     if (const auto comment = line.text.find(" ;"); comment != std::string::npos) line = slice(line, 0, comment);
     const auto equals = line.text.find('=');
+    if (line.text.starts_with(';') || line.text.starts_with('#')) finder.account(line);
     if (equals == std::string::npos || line.text[0] == ';' || line.text[0] == '#') continue;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
     const ShellText value = without_specifiers(tail(line, equals + 1), source.given, "supervisor");
@@ -196,13 +197,14 @@ std::vector<ShellWord> behind_entrypoint(const ShellText& entrypoint, std::vecto
 }
 
 // One command of an ExecStart, with its prefixes.
-Result<bool> run_command(std::vector<ShellWord> command, bool container, const SourceText& source, RunContext context,
-                         LaunchFinder& finder) {
+Result<bool> run_command(std::vector<ShellWord> command, bool container, const Values& variables,
+                         const SourceText& source, RunContext context, LaunchFinder& finder) {
   if (command.empty()) return true;
   bool fills = true;
   std::size_t skip = 0;
   const std::string first = command.front().text;
-  for (; skip < first.size() && std::string_view("@-:+!|").find(first[skip]) != std::string_view::npos; ++skip)
+  const std::string_view prefixes = container ? "" : "@-:+!|";
+  for (; skip < first.size() && prefixes.find(first[skip]) != std::string_view::npos; ++skip)
     fills = fills && first[skip] != ':';
   const bool renamed = first.substr(0, skip).find('@') != std::string::npos;  // the second word is what it calls itself
   static_cast<ShellText&>(command.front()) = tail(command.front(), skip);
@@ -215,7 +217,7 @@ Result<bool> run_command(std::vector<ShellWord> command, bool container, const S
       continue;
     }
     auto filled = interpolate(splits ? word : with_plain_dollars(word), Interpolation::kCompose, source.text,
-                              source.given, context.env);
+                              source.given, variables);
     if (!filled) return tl::make_unexpected(filled.error());
     if (!splits) {
       words.push_back(std::move(*filled));
@@ -247,14 +249,16 @@ class UnitReader {
   UnitReader(const SourceText& source, LaunchFinder& finder) : source_(source), finder_(finder) {}
 
   RunContext context = {};
+  Values service_env = {};  // of [Service]: what systemd fills in; a quadlet's container has variables of its own
+  Values files_env = {};    // of a container's EnvironmentFile=: its Environment= wins
   struct Start {
     ShellText text;
     bool here;  // in the file that is read
   };
   std::vector<Start> starts = {};
   std::vector<Start> replaced = {};
-  bool container = false;
-  std::optional<ShellText> entrypoint = {};  // of a quadlet
+  bool container = false;                    // a quadlet
+  std::optional<ShellText> entrypoint = {};  // of its container
   std::vector<std::string> unset = {};       // NAME, or NAME=VALUE where it has that value
   ShellText overrides = {};                  // a file of variables, which wins over Environment=
   std::optional<std::size_t> too_long = {};  // where a line begins that is longer than any argument
@@ -276,26 +280,29 @@ class UnitReader {
 
  private:
   void setting(const ShellText& line, bool here) {
-    if (line.text.starts_with('[')) container = line.text.starts_with("[Container]");
+    if (line.text.starts_with('[')) in_container_ = line.text.starts_with("[Container]");
+    container = container || in_container_;
     const auto equals = line.text.find('=');
+    if (here && (line.text.starts_with('#') || line.text.starts_with(';'))) finder_.account(line);
     if (equals == std::string::npos || equals == 0 || line.text[0] == '#' || line.text[0] == ';') return;
     const std::string key = line.text.substr(0, line.text.find_last_not_of(" \t", equals - 1) + 1);
     const ShellText value = without_specifiers(tail(line, equals + 1), source_.given);
+    Values& env = in_container_ ? context.env : service_env;
     if (key == "Environment") {
       const std::vector<ShellWord> settings = unit_words(value);
-      if (settings.empty()) context.env.clear();
-      for (const ShellWord& word : settings) assign(word, context.env);
+      if (settings.empty()) env.clear();
+      for (const ShellWord& word : settings) assign(word, env);
     } else if (key == "UnsetEnvironment") {
       for (const ShellWord& word : unit_words(value)) unset.push_back(word.text);
     } else if (key == "EnvironmentFile") {
       variable_file(value, line, here);
-    } else if (key == "ExecStart" || (container && key == "Exec")) {
-      if (value.text.find_first_not_of(" \t") == std::string::npos || (container && key == "Exec")) {
+    } else if (key == "ExecStart" || (in_container_ && key == "Exec")) {
+      if (value.text.find_first_not_of(" \t") == std::string::npos || (in_container_ && key == "Exec")) {
         for (Start& start : starts) replaced.push_back(std::move(start));
         starts.clear();
       }
       if (value.text.find_first_not_of(" \t") != std::string::npos) starts.push_back({value, here});
-    } else if (container && key == "Entrypoint") {
+    } else if (in_container_ && key == "Entrypoint") {
       entrypoint = value.text.empty() ? std::nullopt : std::optional(value);
     } else if (key == "Image") {
       context.image = value.text;
@@ -309,19 +316,20 @@ class UnitReader {
   void variable_file(const ShellText& value, const ShellText& line, bool here) {
     std::string path = value.text;
     if (path.starts_with('-')) path.erase(0, 1);
-    const auto text = container && here && !path.starts_with('/') ? file_beside(source_.name, path) : std::nullopt;
+    const auto text = in_container_ && here && !path.starts_with('/') ? file_beside(source_.name, path) : std::nullopt;
     if (text) {
       for (auto& [name, one] : variables_of(*text, source_.given, line.origin.front()))
-        context.env.insert_or_assign(name, one);
+        files_env.insert_or_assign(name, one);
       return;
     }
-    overrides = value;
+    if (!in_container_) overrides = value;
     finder_.note({"SH002", fmt::format("EnvironmentFile {} is not read: what it sets is not known", value.text),
                   line.origin.front()});
   }
 
   const SourceText& source_;
   LaunchFinder& finder_;
+  bool in_container_ = false;  // the section at hand
 };
 
 // The unit's own file, then its drop-ins in the order in which systemd applies them: names, then texts. What is read
@@ -376,7 +384,8 @@ Result<bool> run_starts(const UnitReader& unit, const std::vector<ShellText>& st
     for (ShellWord& word : words) {
       if (word.text != ";" || word.end > word.begin + 1) {  // "\\;" is one
         command.push_back(std::move(word));
-      } else if (auto done = run_command(std::exchange(command, {}), unit.container, source, unit.context, finder);
+      } else if (auto done = run_command(std::exchange(command, {}), unit.container, unit.service_env, source,
+                                         unit.context, finder);
                  !done) {
         return done;
       }
@@ -404,20 +413,23 @@ Result<bool> read_unit(const SourceText& source, LaunchFinder& finder) {
   }
   if (unit.too_long)
     return failure("a line of more than 128 KiB", fmt::format("{}:1", finder.place(*unit.too_long).line));
-  RunContext& context = unit.context;
   const ShellText& overrides = unit.overrides;
   if (!overrides.text.empty()) {
-    for (auto& [name, value] : context.env) {
+    for (auto& [name, value] : unit.service_env) {
       value = unknown_text(
           fmt::format("{} may be set by EnvironmentFile {}; give it with {}", name, overrides.text, how_to_set(name)),
           overrides.origin.front());
     }
   }
   for (const std::string& name : unit.unset) {
-    const auto found = context.env.find(name.substr(0, name.find('=')));
-    if (found == context.env.end()) continue;
-    if (found->first == name || name == found->first + "=" + found->second.text) context.env.erase(found);
+    const auto found = unit.service_env.find(name.substr(0, name.find('=')));
+    if (found == unit.service_env.end()) continue;
+    if (found->first == name || name == found->first + "=" + found->second.text) unit.service_env.erase(found);
   }
+  if (unit.container)
+    unit.context.env.insert(unit.files_env.begin(), unit.files_env.end());
+  else
+    unit.context.env = unit.service_env;
   return run_starts(unit, own_starts(unit, finder), source, finder);
 }
 
