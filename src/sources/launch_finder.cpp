@@ -137,6 +137,19 @@ std::vector<ShellWord> words_of_entrypoint(const ShellWord& entrypoint) {
   return *words;
 }
 
+// Launches of a program run where the command does that hands it to Python.
+void place_in(std::vector<LaunchCommand>& found, std::size_t from, const RunContext& context) {
+  for (std::size_t i = from; i < found.size(); ++i) {
+    LaunchCommand& launch = found[i];
+    launch.elsewhere = launch.elsewhere || context.elsewhere;
+    if (!context.when.empty()) launch.when = context.when + (launch.when.empty() ? "" : "; ") + launch.when;
+    if (!launch.image.empty() || context.image.empty()) continue;
+    launch.image = context.image;
+    launch.release = release_of_image(context.image);
+    launch.host = context.host;
+  }
+}
+
 }  // namespace
 
 LaunchFinder::LaunchFinder(std::string_view text, const Variables& given) : text_(text), given_(given) {
@@ -349,6 +362,7 @@ Result<bool> LaunchFinder::script(const ShellText& text, const RunContext& conte
 // What a command does with a text that this script wrote into a file.
 bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, int depth) {
   if (!c.file) return false;
+  const std::size_t before = found_.size();
   switch (c.file_use) {
     case ShellCommand::FileUse::kScript: {
       RunContext inside = context;
@@ -360,6 +374,7 @@ bool LaunchFinder::read_file(const ShellCommand& c, const RunContext& context, i
     }
     case ShellCommand::FileUse::kProgram:
       read_from_input(c.words.front(), {*c.file}, FileKind::kWords, context.env);
+      place_in(found_, before, context);
       return true;
     case ShellCommand::FileUse::kObjects:
       read_from_input(c.words.front(), {*c.file}, FileKind::kManifest, {});
@@ -424,9 +439,12 @@ void LaunchFinder::command(const std::vector<ShellWord>& words, std::size_t from
     }
     if (is_shell(word.text)) return shell(words, at, context, input, depth);
     if (reads_manifest(words, at)) return read_from_input(words[at], input, FileKind::kManifest, {});
-    if (reads_program(words, at)) return read_from_input(words[at], input, FileKind::kWords, context.env);
-    if (const auto program = program_among(words, at))
-      return read_from_input(words[at], {*program}, FileKind::kWords, context.env);
+    const auto program = program_among(words, at);
+    if (program || reads_program(words, at)) {
+      const std::size_t before = found_.size();
+      read_from_input(words[at], program ? std::vector<ShellText>{*program} : input, FileKind::kWords, context.env);
+      return place_in(found_, before, context);
+    }
     if (is_container_tool(word.text)) return container(words, at, std::move(context), input, depth);
     if (auto text = text_for_a_shell(words, at)) {
       leave(words, at, context);

@@ -88,13 +88,15 @@ void ManifestReader::append_quoted(ShellText& script, const ShellWord& word) {
 void ManifestReader::step_elsewhere(const ShellText& script, const Around& around) {
   const ShellText filled = without_expressions(script, around.env);
   const bool python = first_word(around.shell).starts_with("python");
-  if (python && filled.unknowns.empty()) {
-    const SourceText inside{source_.text, given_, {}, &around.env};
-    const std::size_t before = finder_.found_so_far();
-    auto done = read_part(filled, FileKind::kWords, around.name, inside, finder_);
-    finder_.under(around.when, before);
-    if (!done && !error_) error_ = done.error();
-    return;
+  if (python && (filled.unknowns.empty() || !around.matrix.empty())) {  // as if it were handed to python
+    ShellText handed;
+    const auto sign = [&](std::string_view text, std::size_t at) {
+      append(handed, {std::string(text), std::vector<std::size_t>(text.size(), at), {}});
+    };
+    sign("python - <<'END_OF_THE_STEP'\n", script.origin.front());
+    append(handed, script);
+    sign("\nEND_OF_THE_STEP\n", script.origin.back());
+    return turns(handed, around, around.env, context_of(around));
   }
   finder_.note({"SH004",
                 python ? fmt::format("a program of Python names a launch and is not known as it stands: {}",
