@@ -173,6 +173,7 @@ void ManifestReader::document(const YamlNode& root) {
     return walk(*services_, around, 1, "services");
   }
   kind_ = is_map(&root) ? text_of(root, "kind") : std::string();
+  fill_parameters(root);
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr && served(root)) return;
   if (is_map(&root) && value_of(root, "apiVersion") != nullptr)
     around.dialect = Dialect::kKubernetes;
@@ -246,7 +247,7 @@ void ManifestReader::walk_map(const YamlNode& node, Around around, int depth, co
     around.name = around.name.empty() || around.dialect == Dialect::kWorkflow ? own : around.name + "/" + own;
   if (around.dialect == Dialect::kCompose && !key.empty() && key != "services") around.name = key;
   if (text_of(node, "module") == "sglang.launch_server") return debugged(node, around);
-  if (around.dialect == Dialect::kPiece && started_by_pm2(node, around)) return;
+  if (around.dialect == Dialect::kPiece && (started_by_pm2(node, around) || inspected(node, around))) return;
   if (around.dialect == Dialect::kKubernetes && is_scalar(value_of(node, "source"))) return argo_script(node, around);
   if (around.dialect == Dialect::kCompose && part_of(node, "build") != nullptr) return container(node, around);
   for (const std::string_view part : {"command", "args", "entrypoint", "entryPoint"}) {

@@ -101,6 +101,15 @@ class ManifestReader {
   void fill_names(ShellWord& word) const;
   void find_kustomization();
 
+  // Parameters of Argo and Tekton, containers that were inspected.
+  void fill_parameters(const YamlNode& root);
+  [[nodiscard]] static ShellText text_at(const YamlNode& value, std::size_t offset);
+  [[nodiscard]] std::optional<ShellText> of_tekton(const YamlNode& spec, const std::string& expression,
+                                                   std::size_t offset) const;
+  [[nodiscard]] std::optional<ShellText> of_argo(const YamlNode& spec, std::size_t at, const std::string& expression,
+                                                 std::size_t offset, int depth) const;
+  bool inspected(const YamlNode& node, const Around& around);
+
   // Steps of workflows.
   void step(const YamlNode& value, const Around& around);
   void job_settings(const YamlNode& node, Around& around);

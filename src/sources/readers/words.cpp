@@ -80,6 +80,17 @@ Result<bool> read_program(const SourceText& source, LaunchFinder& finder) {
   return true;
 }
 
+namespace {
+
+// [{"…
+bool lists_objects(std::string_view text) {
+  const auto next = text.find_first_not_of(" \t\r\n", 1);
+  const auto key = next == std::string_view::npos ? next : text.find_first_not_of(" \t\r\n", next + 1);
+  return text[0] == '[' && key != std::string_view::npos && text[next] == '{' && text[key] == '"';
+}
+
+}  // namespace
+
 Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   const std::string_view text = source.text;
   std::vector<ShellWord> words;
@@ -95,7 +106,7 @@ Result<bool> read_words(const SourceText& source, LaunchFinder& finder) {
   } else if (auto list = json_words(text, 0, text.size())) {
     words = std::move(*list);
   } else if (const auto first = text.find_first_not_of(" \t\r\n");
-             first != std::string_view::npos && text[first] == '{') {
+             first != std::string_view::npos && (text[first] == '{' || lists_objects(text.substr(first)))) {
     const std::string plain = plain_json(text);
     return read_manifest({plain, source.given, source.name}, finder);
   } else if (text.find("task \"") != std::string_view::npos && text.find("driver") != std::string_view::npos) {
