@@ -86,13 +86,18 @@ TEST_F(VariableFiles, GiveWayToWhatIsGiven) {
   EXPECT_EQ(read->front().notes.size(), 3U);
 }
 
-TEST_F(VariableFiles, ADockerfileThatAServiceBuildsIsNamed) {
+TEST_F(VariableFiles, ADockerfileThatAServiceBuildsIsRead) {
   write("Dockerfile", "FROM lmsysorg/sglang:v0.5.21-xpu\nENTRYPOINT [\"python3\", \"-m\", \"sglang.launch_server\"]\n");
-  const std::string compose = "services:\n  a:\n    build: .\n    command: [\"--tp\", \"4\"]\n";
-  const auto read = read_launches(compose, {}, path("compose.yaml"));
-  ASSERT_FALSE(read);
-  EXPECT_NE(read.error().text().find("this service runs the image of ./Dockerfile"), std::string::npos);
-  const auto alone = read_launches(compose, {}, {});
+  const auto compose = [](const std::string& build) {
+    return "services:\n  a:\n    build: " + build + "\n    command: [\"--tp\", \"4\"]\n";
+  };
+  const auto read = read_launches(compose("."), {}, path("compose.yaml"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->front().release, "0.5.21");
+  const auto stage = read_launches(compose("{context: ., target: other}"), {}, path("compose.yaml"));
+  ASSERT_FALSE(stage);
+  EXPECT_NE(stage.error().text().find("this service runs the image of ./Dockerfile"), std::string::npos);
+  const auto alone = read_launches(compose("."), {}, {});
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().text().find("Dockerfile"), std::string::npos);
 }
