@@ -603,9 +603,30 @@ facts::ModelPlaces model_places(const LaunchInput& input, const Arguments& argum
   return places;
 }
 
+// The --config file of a launch that runs in a container, where the container alone has it: one of that name on this
+// machine is another file.
+std::optional<Error> config_of_container(const Arguments& arguments) {
+  constexpr std::string_view kOption = "--config";
+  for (std::size_t i = 0; i < arguments.argv.size(); ++i) {
+    const std::string& word = arguments.argv[i];
+    const bool joined = word.starts_with("--config=");
+    if (!joined && (word != kOption || i + 1 == arguments.argv.size())) continue;
+    const std::string path = joined ? word.substr(kOption.size() + 1) : arguments.argv[i + 1];
+    const std::string from_root = path.starts_with('/') ? path : "/" + path;
+    const auto here = facts::host_path(arguments.host.mounts, from_root);
+    if (here && facts::is_containers_own(*here))
+      return Error{
+          fmt::format("--config: {} is a file of the container, and what it holds is not known here: give its "
+                      "options as arguments",
+                      path)};
+  }
+  return std::nullopt;
+}
+
 Result<PreparedLaunch> prepare(const LaunchInput& input) {
   auto arguments = read_arguments(input);
   if (!arguments) return tl::make_unexpected(arguments.error());
+  if (const auto error = config_of_container(*arguments)) return tl::make_unexpected(*error);
 
   const bool by_option = input.mla || !input.facts.empty() || !input.model_config.empty();
   const bool stands_alone = by_option && !gives_model(arguments->argv);
