@@ -344,6 +344,38 @@ TEST(CheckPaths, EveryLaunchOfADirectoryIsLookedAtByItself) {
   EXPECT_EQ(set.status, 0) << set.out << set.err;
 }
 
+// A link and a path that is given twice name a file that is read already; what has nothing to do with launches counts
+// nowhere.
+TEST(CheckPaths, EachFileCountsOnce) {
+  const TemporaryDirectory dir;
+  const std::string path = dir.file("serve.sh", kServe + "--tp 2\n");
+  dir.file("comment.sh", "# " + kServe + "\n");
+  std::filesystem::create_symlink(path, dir.path() + "/link.sh");
+  const ToolRun folder = run_tool({"check", "--no-kernel", dir.path()});
+  EXPECT_THAT(folder.out, HasSubstr("\n1 file: 1 launch checked"));
+  EXPECT_THAT(folder.out, HasSubstr("serve.sh:1"));
+  EXPECT_THAT(run_tool({"check", "--no-kernel", path, path, dir.path() + "/./serve.sh"}).out,
+              HasSubstr("\n1 file: 1 launch checked"));
+}
+
+// What stands in a container is not what lies under that name on this machine.
+TEST(CheckPaths, TheConfigFileOfAContainerIsNotReadHere) {
+  const TemporaryDirectory dir;
+  const std::string config = dir.file("c.yaml", "model-path: Qwen/Qwen3-8B\ntp-size: 2\n");
+  const auto run = [&](const std::string& rest) {
+    const std::string path = dir.file(
+        "compose.yml", fmt::format("services:\n  s:\n    image: x\n    devices: [/dev/dri]\n{}    command: python -m "
+                                   "sglang.launch_server --config {}\n",
+                                   rest, config));
+    return run_tool({"check", "--no-kernel", path});
+  };
+  const ToolRun inside = run("");
+  EXPECT_EQ(inside.status, 1);
+  EXPECT_THAT(inside.out, HasSubstr("not checked: --config: " + config + " is a file of the container"));
+  const ToolRun mounted = run(fmt::format("    volumes: ['{0}:{0}']\n", dir.path()));
+  EXPECT_EQ(mounted.status, 0) << mounted.out;
+}
+
 TEST(CheckPaths, NodesOfOneLaunchAreAlsoLookedAtTogether) {
   const TemporaryDirectory dir;
   const std::string rest = "--tp 8 --nnodes 2 --dist-init-addr n0:5000 ";

@@ -53,7 +53,8 @@ class PathCheck {
 
   Exit run(const std::vector<ReadFile>& files, const std::vector<std::string>& paths) {
     run_.several = true;
-    run_.files = files.size();
+    run_.files = static_cast<std::size_t>(
+        std::ranges::count_if(files, [](const ReadFile& file) { return !file.tells_nothing(); }));
     for (const ReadFile& file : files) {
       if (file.launches.empty()) skip(file);
       for (std::size_t i = 0; i < file.launches.size(); ++i) one(file, i);

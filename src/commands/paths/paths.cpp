@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -185,6 +186,26 @@ void leave_out_included(std::vector<ReadFile>& files) {
   std::erase_if(files, [&](const ReadFile& file) { return emptied.contains(file.name); });
 }
 
+// One file by several names, of links and of paths that are given twice, is one: its own name stays, or the first.
+void leave_out_doubles(std::vector<ReadFile>& files) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<ReadFile> out;
+  for (ReadFile& file : files) {
+    std::error_code error;
+    const fs::path whole = fs::canonical(file.name, error);
+    const auto [first, fresh] = seen.try_emplace(error ? file.name : whole.string(), out.size());
+    if (fresh || file.name == "-") {
+      out.push_back(std::move(file));
+      continue;
+    }
+    ReadFile& known = out[first->second];
+    const bool named = known.named || file.named;
+    if (fs::is_symlink(known.name, error) && !fs::is_symlink(file.name, error)) known = std::move(file);
+    known.named = named;
+  }
+  files = std::move(out);
+}
+
 }  // namespace
 
 namespace {
@@ -215,6 +236,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
     if (!found) return tl::make_unexpected(found.error());
     std::ranges::move(*found, std::back_inserter(files));
   }
+  leave_out_doubles(files);
   if (files.size() > limits::kFiles)
     return failure(fmt::format("more than {} files: give them in several runs", limits::kFiles));
   std::vector<ReadFile> out;
