@@ -767,7 +767,8 @@ void LaunchFinder::take_server(const std::vector<ShellWord>& words, std::size_t 
   for (std::size_t i = program; i < std::max(first, program + 1) && i < words.size(); ++i) trail_.told(words[i]);
   for (std::size_t i = program; i < words.size(); ++i) {
     if (i > program || program == first) need(words[i], launch);
-    if (const std::string name = template_in(words[i].text); !name.empty())
+    const bool chat = i > program && words[i - 1].text == "--chat-template";  // Jinja that SGLang fills in itself
+    if (const std::string name = template_in(words[i].text); !name.empty() && !chat)
       add_unknown(fmt::format("{} is filled in before this runs: put the value in its place", name), words[i].begin,
                   launch);
   }

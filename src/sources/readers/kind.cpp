@@ -21,10 +21,23 @@ bool has_line(std::string_view text, std::string_view start) {
   return false;
 }
 
+// A chat template given as a value: Jinja over the messages of a request, which SGLang fills in.
+bool in_chat_template(std::string_view text, std::size_t at) {
+  constexpr std::size_t kNear = 1024;
+  const std::string_view front = text.substr(at - std::min(at, kNear), std::min(at, kNear));
+  const std::string_view behind = text.substr(at, kNear);
+  const auto newline = front.rfind('\n');
+  const auto says = [&](std::string_view word) {
+    return front.substr(newline == front.npos ? 0 : newline).find(word) != front.npos ||
+           behind.substr(0, behind.find('\n')).find(word) != behind.npos;
+  };
+  return says("{%") && says("message");
+}
+
 // "{{" of a template, not "${{" of a workflow.
 bool has_template(std::string_view text) {
   for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
-    if (at > 0 && text[at - 1] == '$') continue;
+    if ((at > 0 && text[at - 1] == '$') || in_chat_template(text, at)) continue;
     return text.find("}}", at) != std::string_view::npos;
   }
   return false;
@@ -50,6 +63,7 @@ bool is_serving_runtime(std::string_view text) {
   for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 2)) {
     const auto inside = text.substr(std::min(text.find_first_not_of(" \t", at + 2), text.size()));
     const auto starts = [&](std::string_view word) { return inside.starts_with(word); };
+    if (in_chat_template(text, at)) continue;
     if (!starts(".Name") && !starts(".Namespace") && !starts(".Labels") && !starts(".Annotations")) return false;
   }
   return true;
