@@ -144,9 +144,11 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
   if (!is_map(data)) return;
   for (const auto& [key, value] : data->pairs) {
     if (!is_scalar(key) || !is_scalar(value)) continue;
-    maps_[name][space].insert_or_assign(key->text, tree_.word(*value));
-    if (value->text.find('\n') != std::string::npos)
-      scripts_.insert_or_assign({space + "/" + name, key->text}, tree_.word(*value));
+    const ShellWord text = tree_.word(*value);
+    const KeyOfMap at(space + "/" + name, key->text);
+    maps_[name][space].insert_or_assign(key->text, text);
+    texts_.insert_or_assign(at, text);
+    if (text.text.find('\n') != std::string::npos) scripts_.insert_or_assign(at, text);
   }
 }
 

@@ -217,28 +217,20 @@ void ManifestReader::ask_for_object(const YamlNode& node, const Around& around, 
   if (chart_values_) ask("a chart decides what becomes of these values: give what `helm template` prints", node);
 }
 
-void ManifestReader::container(const YamlNode& node, const Around& around) {
-  if (started_by_editor(node, around)) return;
-  std::vector<ShellWord> all;
-  std::vector<ShellNote> said;  // of these words, where they are a launch
-  const Mounted mounted = mounted_in(node, around);
-  std::vector<KeyOfMap> named;  // scripts that a text for a shell names
-  bool ours = false;
-  bool scalar = false;
-  bool list = false;
-  const bool kubernetes = around.dialect == Dialect::kKubernetes;
-  // Kubernetes has command and args, compose has entrypoint and command; a lone command may be either's.
-  const YamlNode* entrypoint = part_of(node, "entrypoint");
-  const bool has_args = value_of(node, "args") != nullptr;
-  bool compose = around.dialect == Dialect::kCompose;
-  if (around.dialect == Dialect::kPiece) {
-    const YamlNode* variables = value_of(node, "environment");
-    const bool task = is_list(variables) && !variables->items.empty() && is_map(variables->items.front());  // of ECS
-    compose = !task && !has_args &&
-              (entrypoint != nullptr || value_of(node, "environment") != nullptr ||
-               value_of(node, "env_file") != nullptr || value_of(node, "ports") != nullptr ||
-               value_of(node, "devices") != nullptr || is_scalar(value_of(node, "command")));
-  }
+// A lone command may be Kubernetes' or compose's: what stands beside it tells.
+bool ManifestReader::is_of_compose(const YamlNode& node, const Around& around) {
+  if (around.dialect != Dialect::kPiece) return around.dialect == Dialect::kCompose;
+  const YamlNode* variables = value_of(node, "environment");
+  const bool task = is_list(variables) && !variables->items.empty() && is_map(variables->items.front());  // of ECS
+  if (task || value_of(node, "args") != nullptr) return false;
+  return part_of(node, "entrypoint") != nullptr || variables != nullptr || value_of(node, "env_file") != nullptr ||
+         value_of(node, "ports") != nullptr || value_of(node, "devices") != nullptr ||
+         is_scalar(value_of(node, "command"));
+}
+
+// Where a container runs: its image, its variables, its host, and what is asked for.
+RunContext ManifestReader::place_of(const YamlNode& node, const Around& around,
+                                    const std::optional<ImageStart>& built) {
   RunContext context = context_of(around);
   const YamlNode* image = part_of(node, "image");
   const bool of_job = around.dialect == Dialect::kWorkflow && value_of(node, "command") != nullptr;  // CircleCI's `run`
@@ -250,7 +242,7 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   } else if (tasks_) {
     context.env.clear();
   }
-  plain_object_ = kubernetes && is_plain_object(kind_);
+  plain_object_ = around.dialect == Dialect::kKubernetes && is_plain_object(kind_);
   no_text_ = nullptr;
   others_.reset();
   other_variables(node, around, context);
@@ -259,76 +251,100 @@ void ManifestReader::container(const YamlNode& node, const Around& around) {
   ask_for_object(node, around, context);
   for (const auto& [name, value] : model_env_) context.env.insert_or_assign(name, value);
   if (around.dialect == Dialect::kCompose) ask_for_whole(node, around, context);
-  const auto built = around.dialect == Dialect::kCompose ? start_of_build(node) : std::nullopt;
   if (built) {
     context.image = built->base;
     context.unknown.insert(context.unknown.end(), built->unknown.begin(), built->unknown.end());
     for (const auto& [name, value] : built->env) context.env.emplace(name, value);
   }
-  const bool own_entrypoint = entrypoint != nullptr;
-  if (built && !own_entrypoint) all = built->entrypoint;
-  context.host = host_of(node, around, compose);
+  context.host = host_of(node, around, is_of_compose(node, around));
   if (has_too_many_mounts(context.host)) finder_.note({"SH002", too_many_mounts(), tree_.offset(node)});
-  if (kubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
-  for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
-    const YamlNode* value = part_of(node, key);
-    if (value == nullptr || (kubernetes && std::string_view(key) == "entrypoint") || value->tag == "!reset") continue;
-    find_no_texts(*value, around, context);
-    for (const ShellWord& word : words_of(*value)) {
-      ours = ours || speaks(word);
-      const auto* script = all.size() < 4 ? script_of(word, mounted, node) : nullptr;
-      ours = ours || (script != nullptr && speaks(script->second)) || named_scripts(word, mounted, named);
-      const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
-      const bool by_compose = compose || (doubled && !kubernetes);
-      auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
-                              given_, by_compose ? kNoValues : named_in(word, context.env));
-      if (!done) {
-        error_ = done.error();
-        return;
-      }
-      fill_names(*done);
-      tell_joined_comment(*done, said);
-      if (!is_scalar(value)) {
-        list = true;
-        all.push_back(std::move(*done));
-      } else if (compose) {
-        for (ShellWord& one : words_of_text(*done, said, context)) all.push_back(std::move(one));
-      } else {
-        scalar = true;
-        script_ = std::move(*done);
-      }
-      if (all.size() > limits::kManifestWords) {
-        error_ = Error{"a command with more words than are followed"};
-        return;
-      }
-    }
-  }
-  if (list || all.empty()) all.insert(all.end(), model_args_.begin(), model_args_.end());
-  if (built && !own_entrypoint && part_of(node, "command") == nullptr)
-    all.insert(all.end(), built->command.begin(), built->command.end());
-  if (built && !own_entrypoint && !built->takes_words) all = built->entrypoint;
-  for (std::size_t i = 0; built && i < all.size(); ++i) ours = ours || speaks(all[i]);
-  const bool by_image =
-      all.size() > 0 && all.front().text.starts_with("--") &&
-      std::any_of(all.begin(), all.end(), [](const ShellWord& w) { return w.text.starts_with("--model"); });
-  if (!ours && !by_image) {
-    tell_missing(all, mounted, around);
-    return built_image(node);
-  }
-  for (ShellNote& note : said) finder_.note(std::move(note));
-  if (!named.empty()) context.files = files_of(mounted);
-  const std::size_t launches = finder_.found_so_far();
-  run_container(node, scalar && !list ? std::vector<ShellWord>{} : all, by_image, mounted, context);
-  if (finder_.found_so_far() > launches) {
-    for (const KeyOfMap& key : named) finder_.account(scripts_.at(key));
-    used_.insert(named.begin(), named.end());
-  }
+  if (around.dialect == Dialect::kKubernetes || around.dialect == Dialect::kCompose) keep_own_files(context.host);
+  return context;
 }
 
-// What a container starts: `words`, or its text where there are none.
+// The words of one key of a container, or its text; false where the file ends being read.
+bool ManifestReader::take_words(const YamlNode& node, const YamlNode& value, const Around& around, RunContext& context,
+                                ContainerWords& words) {
+  const bool kubernetes = around.dialect == Dialect::kKubernetes;
+  const bool compose = is_of_compose(node, around);
+  find_no_texts(value, around, context);
+  for (const ShellWord& word : words_of(value)) {
+    const auto* script = words.all.size() < 4 ? script_of(word, words.mounted, node) : nullptr;
+    const bool names_script = named_scripts(word, words.mounted, words.named);
+    words.ours = words.ours || speaks(word) || names_script || (script != nullptr && speaks(script->second));
+    const bool doubled = word.text.find("$$") != std::string::npos && word.text.find("$$(") == std::string::npos;
+    const bool by_compose = compose || (doubled && !kubernetes);
+    auto done = interpolate(word, by_compose ? Interpolation::kCompose : Interpolation::kKubernetes, source_.text,
+                            given_, by_compose ? kNoValues : named_in(word, context.env));
+    if (!done) {
+      error_ = done.error();
+      return false;
+    }
+    fill_names(*done);
+    tell_joined_comment(*done, words.said);
+    if (!is_scalar(&value)) {
+      words.list = true;
+      words.all.push_back(std::move(*done));
+    } else if (compose) {
+      for (ShellWord& one : words_of_text(*done, words.said, context)) words.all.push_back(std::move(one));
+    } else {
+      words.text = std::move(*done);
+    }
+    if (words.all.size() > limits::kManifestWords) {
+      error_ = Error{"a command with more words than are followed"};
+      return false;
+    }
+  }
+  return true;
+}
+
+// Kubernetes has command and args, compose has entrypoint and command, and an image has both.
+bool ManifestReader::put_together(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built,
+                                  RunContext& context, ContainerWords& words) {
+  const bool of_image = built && part_of(node, "entrypoint") == nullptr;
+  if (of_image) words.all = built->entrypoint;
+  for (const char* key : {"entrypoint", "entryPoint", "command", "args"}) {
+    const YamlNode* value = part_of(node, key);
+    const bool none = around.dialect == Dialect::kKubernetes && std::string_view(key) == "entrypoint";
+    if (value == nullptr || none || value->tag == "!reset") continue;
+    if (!take_words(node, *value, around, context, words)) return false;
+  }
+  if (words.list || words.all.empty()) words.all.insert(words.all.end(), model_args_.begin(), model_args_.end());
+  if (of_image && part_of(node, "command") == nullptr)
+    words.all.insert(words.all.end(), built->command.begin(), built->command.end());
+  if (of_image && !built->takes_words) words.all = built->entrypoint;
+  words.ours = words.ours || (built && std::ranges::any_of(words.all, [](const ShellWord& w) { return speaks(w); }));
+  return true;
+}
+
+void ManifestReader::container(const YamlNode& node, const Around& around) {
+  if (started_by_editor(node, around)) return;
+  const auto built = around.dialect == Dialect::kCompose ? start_of_build(node) : std::nullopt;
+  RunContext context = place_of(node, around, built);
+  ContainerWords words{.mounted = mounted_in(node, around)};
+  if (!put_together(node, around, built, context, words)) return;
+  const bool by_image =
+      !words.all.empty() && words.all.front().text.starts_with("--") &&
+      std::ranges::any_of(words.all, [](const ShellWord& w) { return w.text.starts_with("--model"); });
+  if (!words.ours && !by_image) {
+    tell_missing(words.all, words.mounted, around);
+    return built_image(node);
+  }
+  for (ShellNote& note : words.said) finder_.note(std::move(note));
+  context.files = files_of(words.mounted);
+  const std::size_t launches = finder_.found_so_far();
+  if (words.text && !words.list)
+    run_script(*words.text, context);
+  else
+    run_container(node, words.all, by_image, words.mounted, context);
+  if (finder_.found_so_far() == launches) return;
+  for (const KeyOfMap& key : words.named) finder_.account(scripts_.at(key));
+  used_.insert(words.named.begin(), words.named.end());
+}
+
+// What the words of a container start.
 void ManifestReader::run_container(const YamlNode& node, const std::vector<ShellWord>& all, bool by_image,
                                    const Mounted& mounted, RunContext& context) {
-  if (all.empty()) return run_script(script_, context);
   if (by_image) {
     const bool part = plain_object_ && part_of(node, "image") == nullptr;
     context.unknown.push_back({part ? "neither an image nor a command stands here, as in a patch: give what `kustomize "

@@ -65,6 +65,17 @@ class ManifestReader {
     std::string when = {};                                      // what a step or a job asks for before it runs
   };
 
+  // The command of a container as it is put together.
+  struct ContainerWords {
+    Mounted mounted;
+    std::vector<ShellWord> all = {};
+    std::optional<ShellWord> text = {};  // for a shell, in place of words
+    bool list = false;                   // a key holds words
+    bool ours = false;                   // it may start a server
+    std::vector<ShellNote> said = {};    // where it does
+    std::vector<KeyOfMap> named = {};    // scripts that a text for a shell names
+  };
+
   // Objects and what stands in them.
   void collect(const YamlNode& node, int depth);
   void document(const YamlNode& root);
@@ -162,7 +173,13 @@ class ManifestReader {
   [[nodiscard]] const std::pair<const KeyOfMap, ShellText>* script_of(const ShellWord& word, const Mounted& mounted,
                                                                       const YamlNode& node) const;
   bool named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) const;
-  [[nodiscard]] std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted) const;
+  std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted);
+  bool is_of_compose(const YamlNode& node, const Around& around);
+  RunContext place_of(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built);
+  bool take_words(const YamlNode& node, const YamlNode& value, const Around& around, RunContext& context,
+                  ContainerWords& words);
+  bool put_together(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built,
+                    RunContext& context, ContainerWords& words);
   void run_container(const YamlNode& node, const std::vector<ShellWord>& all, bool by_image, const Mounted& mounted,
                      RunContext& context);
   void tell_missing(const std::vector<ShellWord>& words, const Mounted& mounted, const Around& around);
@@ -209,11 +226,12 @@ class ManifestReader {
   bool cut_ = false;       // told that a pipeline is followed in part
   std::size_t bytes_ = 0;  // of the values of all environments
   int turns_ = 0;
-  ShellText script_;
   Objects maps_;                           // ConfigMaps
   Objects secrets_;                        // Secrets that are written as plain text
   bool kustomized_ = false;                // a kustomization beside this file changes its objects
+  std::map<KeyOfMap, ShellText> texts_;    // all that ConfigMaps hold
   std::map<KeyOfMap, ShellText> scripts_;  // their scripts
+  std::size_t bytes_of_files_ = 0;         // of ConfigMaps that were handed to containers
   std::set<KeyOfMap> used_;
   struct Runtime {
     const YamlNode* root;

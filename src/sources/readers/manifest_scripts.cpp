@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/limits.h"
 #include "src/sources/container_command.h"
 #include "src/sources/readers/manifest_reader.h"
 
@@ -105,13 +106,15 @@ bool ManifestReader::named_scripts(const ShellText& text, const Mounted& mounted
   return out.size() > before;
 }
 
-// The scripts among what a container mounts, by their paths.
-std::shared_ptr<const std::map<std::string, ShellText>> ManifestReader::files_of(const Mounted& mounted) const {
+// What a container mounts of ConfigMaps, by paths; of many containers that mount long ones, only so much is followed.
+std::shared_ptr<const std::map<std::string, ShellText>> ManifestReader::files_of(const Mounted& mounted) {
   std::map<std::string, ShellText> out;
   for (const auto& [path, key] : mounted.files) {
-    if (const auto script = scripts_.find(key); script != scripts_.end()) out.emplace(path, script->second);
+    const auto text = texts_.find(key);
+    if (text == texts_.end() || (bytes_of_files_ += text->second.text.size()) > limits::kVariableBytes) continue;
+    out.emplace(path, text->second);
   }
-  return std::make_shared<const std::map<std::string, ShellText>>(std::move(out));
+  return out.empty() ? nullptr : std::make_shared<const std::map<std::string, ShellText>>(std::move(out));
 }
 
 // A file of a ConfigMap that nobody has here is run: told where it may be a launch.
