@@ -372,7 +372,7 @@ std::string why_nothing_starts(const std::vector<ShellWord>& words) {
   const auto has_blank = [](const ShellWord& word) { return word.text.find_first_of(" \n\t") != std::string::npos; };
   const std::string first = words.front().text;
   const auto text = is_shell(first) ? shell_script(words, 0) : std::nullopt;
-  if (text && *text + 1 < words.size()) {
+  if (text && *text + 1 < words.size() && !has_blank(words[*text])) {
     return fmt::format("{} -c runs the word behind it alone, {}: join it and those behind it into one text",
                        base_name(first), words[*text].text);
   }
