@@ -148,7 +148,9 @@ void ManifestReader::collect(const YamlNode& node, int depth) {
     const KeyOfMap at(space + "/" + name, key->text);
     maps_[name][space].insert_or_assign(key->text, text);
     texts_.insert_or_assign(at, text);
-    if (text.text.find('\n') != std::string::npos) scripts_.insert_or_assign(at, text);
+    if (text.text.find('\n') == std::string::npos) continue;
+    scripts_.insert_or_assign(at, text);
+    if (speaks(text)) speaking_.insert(at);
   }
 }
 

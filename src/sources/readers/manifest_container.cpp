@@ -172,26 +172,24 @@ std::vector<ShellWord> ManifestReader::words_of_text(const ShellWord& text, std:
 // lines behind it.
 void ManifestReader::tell_joined_comment(const ShellText& text, std::vector<ShellNote>& said) const {
   const auto starts_line = [&](std::size_t offset) {
-    const auto line = offset == 0 ? std::string_view::npos : source_.text.rfind('\n', offset - 1);
-    const std::size_t from = line == std::string_view::npos ? 0 : line + 1;
-    return source_.text.find_first_not_of(" \t", from) == offset;
+    while (offset > 0 && (source_.text[offset - 1] == ' ' || source_.text[offset - 1] == '\t')) --offset;
+    return offset > 0 && source_.text[offset - 1] == '\n';
   };
   if (text.origin.empty() || !speaks(text)) return;
   for (auto at = text.text.find(" #"); at != std::string::npos; at = text.text.find(" #", at + 1)) {
+    if (!starts_line(text.origin[at + 1])) continue;
     const std::size_t end = std::min(text.text.find('\n', at), text.text.size());
-    const auto option = text.text.find(" --", at + 2);
-    if (!starts_line(text.origin[at + 1]) || option == std::string::npos || option + 1 >= end) continue;
-    for (std::size_t i = option + 1; i < end; ++i) {
-      const bool begins = text.text[i] == '-' && text.text[i - 1] == ' ' && starts_line(text.origin[i]);
-      if (!begins) continue;
+    for (std::size_t i = at + 2; i + 1 < end; ++i) {
+      if (text.text[i] != ' ' || text.text[i + 1] != '-' || !starts_line(text.origin[i + 1])) continue;
       said.push_back(
           {"SH003",
            fmt::format("`>` makes one line of these, and the comment goes on to its end: {} is no part of the "
                        "launch; write `|` with a backslash at the end of each line, or put the comment above",
-                       text.text.substr(i, text.text.find(' ', i) - i)),
+                       text.text.substr(i + 1, std::min(text.text.find(' ', i + 1), end) - i - 1)),
            text.origin[at + 1]});
       return;
     }
+    at = end - 1;
   }
 }
 

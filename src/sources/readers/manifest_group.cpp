@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kIndex = "LWS_WORKER_INDEX";
 constexpr std::string_view kLeader = "LWS_LEADER_ADDRESS";
 constexpr int kMostPods = 64;  // of a group, each read by itself
+constexpr int kMostParts = 2'000;
 
 int size_of(const YamlNode& group) {
   const std::string text = text_of(group, "size");
@@ -25,12 +26,13 @@ int size_of(const YamlNode& group) {
   return error == std::errc{} && end == text.data() + text.size() && size <= kMostPods ? size : 0;
 }
 
-// Whether any text of the template has to do with its Pod's number.
-bool asks_for_index(const YamlNode* node, int depth) {
-  if (node == nullptr || depth > limits::kManifestDepth) return false;
+// Whether any text of the template has to do with its Pod's number; of one with more than so many parts, it may.
+bool asks_for_index(const YamlNode* node, int& left) {
+  if (node == nullptr) return false;
+  if (--left < 0) return true;
   if (is_scalar(node)) return node->text.find(kIndex) != std::string::npos;
-  return std::ranges::any_of(node->items, [&](const YamlNode* item) { return asks_for_index(item, depth + 1); }) ||
-         std::ranges::any_of(node->pairs, [&](const auto& pair) { return asks_for_index(pair.second, depth + 1); });
+  return std::ranges::any_of(node->items, [&](const YamlNode* item) { return asks_for_index(item, left); }) ||
+         std::ranges::any_of(node->pairs, [&](const auto& pair) { return asks_for_index(pair.second, left); });
 }
 
 }  // namespace
@@ -74,19 +76,21 @@ void ManifestReader::lay_over(const YamlNode& pod, const YamlNode* patch) {
 void ManifestReader::walk_group(const Group& group, const YamlNode& node, const Around& around, int depth) {
   std::string set = around.name;
   std::ranges::replace(set, '/', '-');
+  const std::string space = around.space.empty() ? "default" : around.space;
   const std::size_t offset = tree_.offset(node);
   const auto told = [&](const std::string& text) {
     return ShellText{text, std::vector<std::size_t>(text.size(), offset), {}};
   };
-  const bool alike = !asks_for_index(group.worker, 0) && !asks_for_index(group.worker_patch, 0);
+  int parts = kMostParts;
+  const bool alike = !asks_for_index(group.worker, parts) && !asks_for_index(group.worker_patch, parts);
   for (int i = 0; i < group.size && !stopped(); ++i) {
     Around inside = around;
     const bool leads = i == 0;
     if (alike && i > 1) break;
     inside.env.insert_or_assign(std::string(kIndex), told(std::to_string(i)));
     if (!set.empty() && !given_.contains(std::string(kLeader))) {
-      inside.env.insert_or_assign(
-          std::string(kLeader), standing_in(told(fmt::format("{0}-0.{0}.default", set)), std::string(kLeader), offset));
+      inside.env.insert_or_assign(std::string(kLeader), standing_in(told(fmt::format("{0}-0.{0}.{1}", set, space)),
+                                                                    std::string(kLeader), offset));
     }
     if (group.size > 1) inside.when = leads ? "as the leader" : alike ? "as a worker" : fmt::format("as worker {}", i);
     lay_over(leads ? *group.leader : *group.worker, leads ? group.leader_patch : group.worker_patch);

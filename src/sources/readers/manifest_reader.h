@@ -47,7 +47,8 @@ class ManifestReader {
   };
   // What a container finds in its file system of these.
   struct Mounted {
-    bool any = false;  // it says what it mounts
+    bool any = false;                                         // it says what it mounts
+    std::vector<std::pair<std::string, KeyOfMap>> ours = {};  // files among these that name a launch, by their names
     std::map<std::string, KeyOfMap> files = {};
     std::map<std::string, std::string> missing = {};  // ConfigMaps by the folders, or files, that they stand in
   };
@@ -172,7 +173,7 @@ class ManifestReader {
   [[nodiscard]] Mounted mounted_in(const YamlNode& node, const Around& around);
   [[nodiscard]] const std::pair<const KeyOfMap, ShellText>* script_of(const ShellWord& word, const Mounted& mounted,
                                                                       const YamlNode& node) const;
-  bool named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) const;
+  static bool named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out);
   std::shared_ptr<const std::map<std::string, ShellText>> files_of(const Mounted& mounted);
   bool is_of_compose(const YamlNode& node, const Around& around);
   RunContext place_of(const YamlNode& node, const Around& around, const std::optional<ImageStart>& built);
@@ -231,6 +232,8 @@ class ManifestReader {
   bool kustomized_ = false;                // a kustomization beside this file changes its objects
   std::map<KeyOfMap, ShellText> texts_;    // all that ConfigMaps hold
   std::map<KeyOfMap, ShellText> scripts_;  // their scripts
+  std::set<KeyOfMap> speaking_;            // those that name a launch
+  std::size_t mounted_files_ = 0;          // of all containers
   std::size_t bytes_of_files_ = 0;         // of ConfigMaps that were handed to containers
   std::set<KeyOfMap> used_;
   struct Runtime {

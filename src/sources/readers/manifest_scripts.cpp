@@ -16,6 +16,9 @@ using python::YamlNode;
 
 namespace {
 
+constexpr std::size_t kMostMounted = 20'000;  // files of all containers
+constexpr std::size_t kMostNamed = 64;        // scripts that are looked for in the texts of one
+
 std::string joined(const std::string& folder, const std::string& path) {
   std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -69,10 +72,12 @@ ManifestReader::Mounted ManifestReader::mounted_in(const YamlNode& node, const A
     const std::string part = text_of(*item, "subPath");
     if (!volume->second.missing.empty()) out.missing.insert_or_assign(at, volume->second.missing);
     for (const auto& [path, key] : volume->second.files) {
-      if (part.empty())
-        out.files.insert_or_assign(joined(at, path), key);
-      else if (path == part)
-        out.files.insert_or_assign(at, key);
+      if (++mounted_files_ > kMostMounted) return out;
+      if (!part.empty() && path != part) continue;
+      const std::string inside = part.empty() ? joined(at, path) : at;
+      out.files.insert_or_assign(inside, key);
+      if (out.ours.size() < kMostNamed && speaking_.contains(key))
+        out.ours.emplace_back(std::string(base_name(inside)), key);
     }
   }
   return out;
@@ -96,12 +101,10 @@ const std::pair<const ManifestReader::KeyOfMap, ShellText>* ManifestReader::scri
 }
 
 // Whether a text for a shell names a mounted script that names a launch; `out` gets them.
-bool ManifestReader::named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) const {
+bool ManifestReader::named_scripts(const ShellText& text, const Mounted& mounted, std::vector<KeyOfMap>& out) {
   const std::size_t before = out.size();
-  for (const auto& [path, key] : mounted.files) {
-    const auto script = scripts_.find(key);
-    if (script == scripts_.end() || !speaks(script->second)) continue;
-    if (text.text.find(base_name(path)) != std::string::npos) out.push_back(key);
+  for (const auto& [name, key] : mounted.ours) {
+    if (out.size() < kMostNamed && text.text.find(name) != std::string::npos) out.push_back(key);
   }
   return out.size() > before;
 }

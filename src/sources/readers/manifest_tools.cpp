@@ -20,12 +20,13 @@ bool all_words(const YamlNode* list) {
 }
 
 // An image in the parts that charts ask for, {repository, tag}: no program that starts containers reads such a one.
-bool has_image_in_parts(const YamlNode& node, int depth) {
+bool has_image_in_parts(const YamlNode& node, int depth, int& left) {
   constexpr int kDeep = 3;
+  if (--left < 0) return false;
   const YamlNode* image = is_map(&node) ? value_of(node, "image") : nullptr;
   if (is_map(image) && (value_of(*image, "repository") != nullptr || value_of(*image, "tag") != nullptr)) return true;
   return depth < kDeep && std::ranges::any_of(node.pairs, [&](const auto& pair) {
-           return is_map(pair.second) && has_image_in_parts(*pair.second, depth + 1);
+           return is_map(pair.second) && has_image_in_parts(*pair.second, depth + 1, left);
          });
 }
 
@@ -36,7 +37,8 @@ void ManifestReader::tool_settings(const YamlNode& root, const Around& around) {
   const std::string_view name = base_name(source_.name);
   const std::string kind = text_of(root, "kind");
   const bool named_so = name.starts_with("values") && (name.ends_with(".yaml") || name.ends_with(".yml"));
-  chart_values_ = around.dialect == Dialect::kPiece && (named_so || has_image_in_parts(root, 0));
+  int parts = 2'000;
+  chart_values_ = around.dialect == Dialect::kPiece && (named_so || has_image_in_parts(root, 0, parts));
   pm2_ = is_list(value_of(root, "apps"));
   editor_ = is_list(value_of(root, "configurations")) ||
             (is_list(value_of(root, "tasks")) && text_of(root, "version") == "2.0.0");
