@@ -29,7 +29,7 @@ const YamlNode* value_in(const YamlNode* list, std::string_view name, std::strin
   return is_scalar(value) ? value : nullptr;
 }
 
-std::string inside_of(std::string_view expression) {  // of {{ … }}
+std::string without_braces(std::string_view expression) {  // of {{ … }}
   expression = expression.substr(2, expression.size() - 4);
   const auto from = std::min(expression.find_first_not_of(" \t"), expression.size());
   return std::string(expression.substr(from, expression.find_last_not_of(" \t") + 1 - from));
@@ -101,7 +101,7 @@ ShellText ManifestReader::text_at(const YamlNode& value, std::size_t offset) {
 // {{workflow.parameters.NAME}} and {{inputs.parameters.NAME}}; `at` is in the template that asks.
 std::optional<ShellText> ManifestReader::of_argo(const YamlNode& spec, std::size_t at, const std::string& expression,
                                                  std::size_t offset, int depth) const {
-  const std::string inside = inside_of(expression);
+  const std::string inside = without_braces(expression);
   const YamlNode* arguments = at_path(&spec, {"arguments", "parameters"});
   const bool known = depth < limits::kManifestDepth && !given_.contains(expression);
   const auto unknown = [&] { return given_or_unknown(expression, offset, "by Argo"); };
