@@ -186,10 +186,9 @@ ChildProcess::Next ChildProcess::next_line(std::string& line, std::chrono::durat
 
 // What is left in the pipe of a process that has ended; never waits.
 void ChildProcess::drain_log() {
-  if (log_descriptor_ < 0) return;
-  fcntl(log_descriptor_, F_SETFL, O_NONBLOCK);
+  if (log_descriptor_ >= 0) fcntl(log_descriptor_, F_SETFL, O_NONBLOCK);
   std::array<char, 4096> block{};
-  for (ssize_t count = 1; count > 0;) {
+  for (ssize_t count = 1; count > 0 && log_descriptor_ >= 0;) {
     count = read(log_descriptor_, block.data(), block.size());
     if (count > 0) keep_log({block.data(), static_cast<std::size_t>(count)});
   }

@@ -417,11 +417,20 @@ std::string path_given(Release release, const std::vector<std::string>& argv, Fi
 
 namespace {
 
-std::optional<Error> absurd_overrides(const ServerArgs& args) {
+// Numbers that are absurd by themselves, or beside those of the configuration that they stand in.
+std::optional<Error> absurd_overrides(const ServerArgs& args, facts::ModelFiles* models) {
+  constexpr const char* kPlace = "--json-model-override-args";
   const Value& given = args[Field::json_model_override_args];
   if (!given.is_string()) return std::nullopt;
   const auto overrides = Value::parse_json(given.as_string());
-  return overrides && overrides->is_dict() ? absurd_part(*overrides, "--json-model-override-args") : std::nullopt;
+  if (!overrides || !overrides->is_dict()) return std::nullopt;
+  if (auto error = absurd_part(*overrides, kPlace)) return error;
+  const auto config =
+      models == nullptr ? nullptr : models->config_of(path_in(args, Field::model_path)).value_or(nullptr);
+  if (config == nullptr || !config->is_dict()) return std::nullopt;
+  Value changed = *config;
+  for (const auto& [key, value] : overrides->as_dict()) changed = std::move(changed).with(key, value);
+  return absurd_part(changed, kPlace);
 }
 
 // Models whose facts nobody knows here, where that leaves a launch open; "" where there is none.
@@ -440,7 +449,7 @@ Result<OpenModels> open_models(const LaunchInputs& inputs, const ServerArgs& arg
       return tl::make_unexpected(std::move(*error));
   }
   if (inputs.unusable_files_are_errors) {
-    if (auto error = absurd_overrides(args)) return tl::make_unexpected(std::move(*error));
+    if (auto error = absurd_overrides(args, inputs.models.get())) return tl::make_unexpected(std::move(*error));
   }
   // What no hub and no other machine can hold is refused wherever it is launched: that is known.
   const auto settled = [&](const std::string& path) {
@@ -531,7 +540,7 @@ std::optional<UnknownModel> absurd_model(const LaunchInputs& inputs, const Launc
     if (auto error = unusable_model(inputs.release, *inputs.models, path))
       return UnknownModel{path, field != Field::model_path, error->text()};
   }
-  if (auto error = absurd_overrides(launch.args))
+  if (auto error = absurd_overrides(launch.args, inputs.models.get()))
     return UnknownModel{path_in(launch.args, Field::model_path), false, error->text()};
   return std::nullopt;
 }
