@@ -252,7 +252,8 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, 
 
 void tell_unnamed(const sources::Variables& variables, const std::vector<std::string_view>& texts) {
   std::string unnamed;
-  for (const auto& [name, value] : variables) {
+  for (const auto& variable : variables) {
+    const std::string& name = variable.first;
     // Other keys are substitutions as reports show them; ~ is the home directory.
     const bool plain = std::ranges::all_of(name, is_name_letter) && name != "HOME";
     const bool named = std::ranges::any_of(texts, [&](std::string_view text) { return names(text, name); });
