@@ -18,6 +18,7 @@
 #include "src/base/ascii_case.h"
 #include "src/base/shell_words.h"
 #include "src/commands/adapters.h"
+#include "src/commands/folder_files.h"
 #include "src/facts/container_view.h"
 #include "src/facts/draft_model.h"
 #include "src/facts/gguf/gguf_tensors.h"
@@ -312,6 +313,8 @@ std::vector<Diagnostic> findings_of(const PreparedLaunch& prepared, const CheckO
   for (const Field field : {Field::model_path, Field::speculative_draft_model_path}) {
     if (auto damage = damaged_weights(prepared, field)) findings.push_back(std::move(*damage));
   }
+  if (auto tokenizer = unread_tokenizer(prepared)) findings.push_back(std::move(*tokenizer));
+  if (auto none = no_files_of_format(prepared)) findings.push_back(std::move(*none));
   for (Diagnostic& d : adapters_that_fail(prepared)) findings.push_back(std::move(d));
   for (Diagnostic& d : absent_paths(prepared)) findings.push_back(std::move(d));
   count_undecided(prepared, coverage);

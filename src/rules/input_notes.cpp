@@ -88,6 +88,27 @@ const Rule kRules[] = {
      .fix = "The path of a file or folder that is there.",
      .source = "sglang/srt/parser/template_manager.py, sglang/srt/lora/lora_config.py; transformers: from_pretrained",
      .need = RuleNeed::kNothing},
+    {.id = "MD009",
+     .severity = Severity::kError,
+     .field = Field::tokenizer_path,
+     .summary = "the tokenizer's files are damaged or absent",
+     .why =
+         "The server reads them before it answers. One that is no JSON ends it; where none is there, the class's own "
+         "tokenizer may be built with next to no vocabulary, and every prompt is noise.",
+     .fix = "Download the tokenizer's files anew, name their folder with --tokenizer-path, or serve ids of tokens with "
+            "--skip-tokenizer-init.",
+     .source = "sglang/srt/utils/hf_transformers: get_tokenizer; transformers: AutoTokenizer.from_pretrained",
+     .need = RuleNeed::kNothing,
+     .doubtful = true},
+    {.id = "MD010",
+     .severity = Severity::kError,
+     .field = Field::load_format,
+     .summary = "the load format finds no weights in the model's folder",
+     .why = "Each format's loader takes files of its own names alone and ends the workers where it finds none: "
+            "RuntimeError, Cannot find any model weights; of sharded_state and gguf a ValueError.",
+     .fix = "Drop --load-format, or name the one that the files are for; a GGUF file is named by its own path.",
+     .source = "sglang/srt/model_loader/loader.py: _prepare_weights",
+     .need = RuleNeed::kNothing},
     {.id = "SH001",
      .severity = Severity::kWarning,
      .summary = "a backslash that does not continue its line",
