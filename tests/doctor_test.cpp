@@ -78,6 +78,23 @@ TEST(Doctor, IsAskedWithinACheck) {
   EXPECT_THAT(run_tool(words).out, ::testing::Not(::testing::HasSubstr("HO00")));
 }
 
+// PyPI's record of a CUDA build bears its plain version; the package itself tells.
+TEST(Doctor, WhatTorchWasBuiltForIsReadWhereItsRecordDoesNotSay) {
+  const auto told = [](const std::string& version) {
+    const TemporaryDirectory dir;
+    const std::string site = "venv/lib/python3.11/site-packages/";
+    for (const char* name : {"sglang-0.5.19", "sgl_kernel-0.3.0", "torch-2.13.0"})
+      dir.file(site + name + ".dist-info/METADATA", "");
+    dir.file(site + "torch/version.py", "debug = False\n__version__ = '" + version + "'\n");
+    return run_tool({"check", "--no-kernel", "--python", dir.path() + "/venv", "--", "--model-path", "Qwen/Qwen3-0.6B"})
+        .out;
+  };
+  EXPECT_THAT(told("2.13.0+cu130"),
+              ::testing::HasSubstr("warning[HO007]: torch 2.13.0+cu130 is no build for Intel GPUs"));
+  for (const char* other : {"2.13.0+xpu", "2.13.0", "2.12.0+cu130", "2.13.0+gitcf30153"})
+    EXPECT_THAT(told(other), ::testing::Not(::testing::HasSubstr("HO007"))) << other;
+}
+
 // Not only the head tells what no launch can work with: `clean` would deny it.
 TEST(Doctor, WhatNoLaunchCanWorkWithIsAWarningOfEveryCheck) {
   const auto told = [](const Words& packages, const Words& more) {

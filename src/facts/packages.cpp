@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -105,6 +106,21 @@ void tell_of_doubles(const Packages& packages, std::vector<std::string>& notes) 
   }
 }
 
+// The records of PyPI bear plain versions; torch itself says what it was built for ("2.13.0+cu130").
+std::string own_version_of_torch(const fs::path& site, const std::string& recorded) {
+  if (recorded.find('+') != std::string::npos) return recorded;
+  std::istringstream lines(system_text(site / "torch/version.py"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("__version__")) continue;
+    const auto open = line.find_first_of("'\"");
+    const auto close = open == std::string::npos ? open : line.find(line[open], open + 1);
+    if (close == std::string::npos) break;
+    const std::string own = line.substr(open + 1, close - open - 1);
+    return own.starts_with(recorded + "+") ? own : recorded;
+  }
+  return recorded;
+}
+
 Packages read(const fs::path& site, std::string named_by) {
   Packages out{.site_packages = site.string(), .named_by = std::move(named_by), .found = {}};
   std::error_code error;
@@ -117,7 +133,9 @@ Packages read(const fs::path& site, std::string named_by) {
     if (dash == std::string::npos) continue;
     const std::string name = normal_name(std::string_view(stem).substr(0, dash));
     if (std::find(kWanted.begin(), kWanted.end(), name) == kWanted.end()) continue;
-    out.found.push_back({name, stem.substr(dash + 1), name == "sglang" && is_editable(it->path())});
+    const std::string version = stem.substr(dash + 1);
+    out.found.push_back({name, name == "torch" ? own_version_of_torch(site, version) : version,
+                         name == "sglang" && is_editable(it->path())});
   }
   std::sort(out.found.begin(), out.found.end(), [](const InstalledPackage& a, const InstalledPackage& b) {
     if (a.name != b.name) return a.name < b.name;
