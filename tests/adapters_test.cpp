@@ -62,6 +62,30 @@ TEST(NamedFiles, ThatAreNotHereAreTold) {
   EXPECT_THAT(contained.out, Not(HasSubstr("MD008"))) << "the image may hold it";
 }
 
+// A template is one that SGLang has by name, or a file.
+TEST(NamedFiles, ATemplateIsKnownByNameOrAFile) {
+  const auto told = [](const std::string& option, const std::string& value, const std::string& release = "0.5.23") {
+    return run_tool({"check", "--no-kernel", "--sglang-version", release, "--", "--model-path", "Qwen/Qwen3-0.6B",
+                     option, value})
+        .out;
+  };
+  for (const auto& [option, value] : {std::pair{"--chat-template", "nonesuch"},
+                                      {"--chat-template", "nonesuch.jinja"},
+                                      {"--completion-template", "nonesuch"}})
+    EXPECT_THAT(told(option, value), HasSubstr(std::string("warning[MD008]: ") + value + ": no template that SGLang"))
+        << option;
+  for (const auto& [option, value] : {std::pair{"--chat-template", "chatml"},
+                                      {"--chat-template", "glm-5.3"},
+                                      {"--completion-template", "qwen_coder"}})
+    EXPECT_THAT(told(option, value), Not(HasSubstr("MD008"))) << value;
+  EXPECT_THAT(told("--chat-template", "nonesuch", "0.5.12"), Not(HasSubstr("MD008"))) << "names of it are not known";
+  const ToolRun contained =
+      run_tool({"check", "--no-kernel", "--command",
+                "docker run --device /dev/dri img python -m sglang.launch_server --model-path Qwen/Qwen3-0.6B "
+                "--chat-template nonesuch.jinja"});
+  EXPECT_THAT(contained.out, Not(HasSubstr("MD008"))) << "the image's own folder may hold it";
+}
+
 TEST(Adapters, WhatFitsIsNotSpokenOf) {
   EXPECT_THAT(check(kPlain, {}), Not(HasSubstr("MD005")));
   EXPECT_THAT(check(kPlain, {"--max-lora-rank", "16"}), Not(HasSubstr("MD005")));

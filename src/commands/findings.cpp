@@ -234,10 +234,31 @@ bool is_local_path(std::string_view text) {
   return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
 }
 
+// Templates that SGLang knows by name, in 0.5.14 to 0.5.23: srt/parser/conversation.py, python_chat_template.py and
+// code_completion_parser.py.
+bool is_template_name(std::string_view text) {
+  constexpr std::array<std::string_view, 32> kNames = {
+      "llama-2",      "mistral",     "devstral",       "llama-4",         "phi-4-mm",      "chatml",
+      "chatml-llava", "vicuna_v1.1", "llama_3_vision", "llava_llama_3",   "gemma-it",      "internlm2-chat",
+      "internvl-2-5", "qwen2-vl",    "deepseek-ocr",   "unlimited-ocr",   "paddle-ocr",    "deepseek-vl2",
+      "gme-qwen2-vl", "minicpmv",    "janus-pro",      "minicpmo",        "kimi-vl",       "qwen2-audio",
+      "moss-vl",      "whisper",     "glm-5.3",        "points-v15-chat", "glm-5.3-flash", "deepseek_coder",
+      "star_coder",   "qwen_coder"};
+  return std::ranges::find(kNames, text) != kNames.end();
+}
+
+bool names_template(Field field) { return field == Field::chat_template || field == Field::completion_template; }
+
+// Earlier releases than those that were read may know other names; none of a file's form.
+bool may_be_named(std::string_view text, Release release) {
+  return is_template_name(text) ||
+         (release < v0_5(14) && !text.ends_with(".jinja") && !text.ends_with(".json") && !is_local_path(text));
+}
+
 // Paths that the launch names beside its model's, by option.
 std::vector<std::pair<Field, std::string>> paths_beside_model(const Launch& launch) {
   std::vector<std::pair<Field, std::string>> out;
-  for (const Field field : {Field::tokenizer_path, Field::chat_template}) {
+  for (const Field field : {Field::tokenizer_path, Field::chat_template, Field::completion_template}) {
     const Value& path = launch[field];
     if (launch.args.last_given(field) != nullptr && path.is_string()) out.emplace_back(field, path.as_string());
   }
@@ -254,13 +275,18 @@ std::vector<Diagnostic> absent_paths(const PreparedLaunch& prepared) {
   const Launch& launch = prepared.launch;
   if (!launch.accepted() || launch.resolved.empty() || prepared.inputs.models == nullptr) return {};
   if (prepared.unknown_model && is_local_path(prepared.unknown_model->path)) return {};
+  // Which folder of its image a container starts in is not known.
+  const bool contained = prepared.read && !prepared.read->image.empty();
   std::vector<Diagnostic> out;
   for (const auto& [field, path] : paths_beside_model(launch)) {
     const std::string here = prepared.inputs.models->here(path);
     std::error_code ignored;
-    if (!is_local_path(path) || facts::is_containers_own(here) || std::filesystem::exists(here, ignored)) continue;
-    out.push_back(rules::from_record(*find_rule("MD008"), fmt::format("{}: there is no such file or folder here", path),
-                                     field, launch));
+    const bool is_name = names_template(field) && !is_local_path(path);
+    if (is_name ? contained || may_be_named(path, launch.release()) : !is_local_path(path)) continue;
+    if (facts::is_containers_own(here) || std::filesystem::exists(here, ignored)) continue;
+    const std::string what = is_name ? "no template that SGLang has by name, and there is no such file here"
+                                     : "there is no such file or folder here";
+    out.push_back(rules::from_record(*find_rule("MD008"), fmt::format("{}: {}", path, what), field, launch));
   }
   return out;
 }
