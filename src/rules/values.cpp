@@ -149,6 +149,19 @@ std::optional<Finding> address_unread(const LaunchFacts& f) {
   return Finding{.message = fmt::format("--dist-init-addr {} is no HOST:PORT", address)};
 }
 
+// Texts that resolution hands on as they are, and each worker parses.
+std::optional<Finding> json_unread(const LaunchFacts& f) {
+  for (const Field field : {Field::model_loader_extra_config, Field::kv_events_config}) {
+    const Value& text = f.launch().args[field];
+    if (f.launch().args.last_given(field) == nullptr || !text.is_string() || text.as_string().empty()) continue;
+    if (Value::parse_json(text.as_string())) continue;
+    return Finding{.message = fmt::format("{} {} is no JSON", option(field), text.repr()),
+                   .field = field,
+                   .remedies = {to_drop(option(field))}};
+  }
+  return std::nullopt;
+}
+
 const Rule kRules[] = {
     {.id = "VA001",
      .refs = {},
@@ -264,6 +277,19 @@ const Rule kRules[] = {
      .quiet_on = {{{.model = "qwen3-0.6b",
                     .args = "--device xpu --tp-size 2 --nnodes 2 --dist-init-addr 10.0.0.1:5000"},
                    {.model = "qwen3-0.6b", .args = "--device xpu --tp-size 2"}}}},
+    {.id = "VA010",
+     .field = Field::model_loader_extra_config,
+     .summary = "JSON that cannot be parsed",
+     .why = "Resolution takes any text; the workers parse it while they start and end there: JSONDecodeError of the "
+            "loader's configuration, ValidationError of that of the cache's events.",
+     .remedies = {drop("--model-loader-extra-config"), drop("--kv-events-config")},
+     .source = "sglang/srt/configs/load_config.py: LoadConfig; sglang/srt/disaggregation/kv_events.py: from_cli",
+     .need = RuleNeed::kNothing,
+     .check = json_unread,
+     .fires_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --model-loader-extra-config {bad"},
+                   {.model = "qwen3-0.6b", .args = "--device xpu --kv-events-config {bad"}}},
+     .quiet_on = {{{.model = "qwen3-0.6b", .args = "--device xpu --model-loader-extra-config {}"},
+                   {.model = "qwen3-0.6b", .args = R"(--device xpu --kv-events-config {"publisher":"zmq"})"}}}},
 };
 
 }  // namespace
