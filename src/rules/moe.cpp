@@ -45,6 +45,20 @@ std::optional<Finding> native_topk(const LaunchFacts& f) {
                                         e.count, e.per_token)};
 }
 
+std::optional<Finding> dispatcher_of_others(const LaunchFacts& f) {
+  if (experts(f.model()).count == 0) return std::nullopt;
+  const std::string_view dispatcher = f.text(Field::moe_a2a_backend);
+  if (dispatcher != "deepep" && dispatcher != "mooncake" && dispatcher != "nixl") return std::nullopt;
+  return Finding{.message = fmt::format("--moe-a2a-backend {} has no package for Intel GPUs", dispatcher)};
+}
+
+std::optional<Finding> unquantised_on_hpc_ops(const LaunchFacts& f) {
+  const ModelFacts& m = f.model();
+  if (experts(m).count == 0 || !f.is(Field::moe_runner_backend, "hpc_ops")) return std::nullopt;
+  if (m.quantization || m.hf_quant_config.is_dict()) return std::nullopt;
+  return Finding{.message = "--moe-runner-backend hpc_ops for experts that are not quantised"};
+}
+
 const Rule kRules[] = {
     {.id = "MO001",
      .refs = {"MOE-1"},
@@ -102,6 +116,32 @@ const Rule kRules[] = {
      .check = native_topk,
      .fires_on = {{{.model = "qwen3-next-80b-a3b", .args = "--device xpu --tp-size 8 --disable-radix-cache"}}},
      .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"}}}},
+    {.id = "MO005",
+     .field = Field::moe_a2a_backend,
+     .summary = "experts sent by a package of other devices",
+     .why = "DeepEP, Mooncake EP and NIXL EP are built for CUDA (DeepEP for Ascend, too). The class of each asks for "
+            "its package when the first layer with experts is built: ImportError.",
+     .remedies = {drop("--moe-a2a-backend")},
+     .source = "sglang/srt/layers/moe/token_dispatcher/: deepep.py, mooncake.py, nixl.py (0.5.14 to 0.5.23)",
+     .device = "xpu",
+     .since = v0_5(14),
+     .check = dispatcher_of_others,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"},
+                   {.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-a2a-backend mooncake"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4"},
+                   {.model = "qwen3-8b", .args = "--device xpu --tp-size 4 --moe-a2a-backend deepep"}}}},
+    {.id = "MO006",
+     .field = Field::moe_runner_backend,
+     .summary = "unquantised experts on a runner for FP8 alone",
+     .why = "Experts that are not quantised take another runner, and the layer refuses it where this one was asked "
+            "for: ValueError while the model is built.",
+     .remedies = {drop("--moe-runner-backend")},
+     .source = "sglang/srt/layers/moe/moe_runner/runner.py (0.5.19, 0.5.23): MoeRunner",
+     .since = v0_5(19),
+     .check = unquantised_on_hpc_ops,
+     .fires_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend hpc_ops"}}},
+     .quiet_on = {{{.model = "qwen3-30b-a3b", .args = "--device xpu --tp-size 4 --moe-runner-backend triton"},
+                   {.model = "qwen3-8b", .args = "--device xpu --moe-runner-backend hpc_ops"}}}},
 };
 
 }  // namespace
