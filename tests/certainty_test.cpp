@@ -111,7 +111,7 @@ class WeightsInFiles : public ::testing::Test {
   std::string check(double gib, const std::string& more = "", const std::string& launch = "") {
     const auto bytes = static_cast<std::int64_t>(gib * (1 << 30)) / 2048 * 2048;
     const std::string header = fmt::format(
-        R"({{"model.layers.0.mlp.down_proj.weight":{{"dtype":"BF16","shape":[{},1024],"data_offsets":[0,{}]}}}})",
+        R"({{"model.layers.0.mlp.gate_up_proj.weight":{{"dtype":"BF16","shape":[{},1024],"data_offsets":[0,{}]}}}})",
         bytes / 2048, bytes);
     std::string length;
     for (unsigned i = 0; i < 8; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xffU);

@@ -1,6 +1,7 @@
 // Weights of one rank from stored tensors: equal to what the shapes alone give, over every way of cutting them.
 #include "src/plan/output_head.h"
 #include "src/plan/stored_weights.h"
+#include "src/plan/tensor_shapes.h"
 
 #include <cstdint>
 #include <algorithm>
@@ -85,6 +86,40 @@ TEST(StoredWeights, OfAnotherModelAreNotCounted) {
 }
 
 // A checkpoint holds a tied matrix once; a class that builds its head all the same has it twice.
+// The sums of bytes may agree: the loader asks each tensor for its shape.
+TEST(StoredWeights, ATensorOfAnotherShapeIsNamed) {
+  const auto model = model_of("Qwen/Qwen3-0.6B");
+  const WeightFiles whole = checkpoint(*model);
+  EXPECT_EQ(misshapen_tensor(*model, whole), "");
+  for (const char* part : {"model.embed_tokens.weight", "self_attn.q_proj.weight", "self_attn.v_proj.weight",
+                           "self_attn.o_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"}) {
+    WeightFiles files = whole;
+    const auto tensor =
+        std::ranges::find_if(files.tensors, [&](const StoredTensor& t) { return t.name.ends_with(part); });
+    ASSERT_NE(tensor, files.tensors.end()) << part;
+    tensor->shape[0] /= 2;
+    tensor->shape[1] *= 2;
+    EXPECT_NE(misshapen_tensor(*model, files).find(tensor->name + " is "), std::string::npos) << part;
+    EXPECT_FALSE(count_weights(*model, {}, &files)->exact) << part;
+  }
+}
+
+// Its class allocates what the description says, whatever is stored.
+TEST(StoredWeights, ADescriptionOverTensorsOfAnotherKindIsNotExact) {
+  ModelFacts model = *model_of("Qwen/Qwen3-0.6B");
+  WeightFiles files = checkpoint(model);
+  model.quantization = "fp8";
+  model.quant_config = Value::parse_json(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})").value();
+  EXPECT_FALSE(stored_weights(model, {}, files)) << "all of it in 16 bits";
+  for (StoredTensor& t : files.tensors) {
+    if (t.name.ends_with("_proj.weight")) t.dtype = "F8_E4M3", t.bytes /= 2;
+  }
+  ASSERT_TRUE(stored_weights(model, {}, files));
+  EXPECT_FALSE(stored_weights(model, {}, files)->exact) << "no scales";
+  files.tensors.push_back({"model.layers.0.self_attn.q_proj.weight_scale_inv", "F32", {1, 1}, 4});
+  EXPECT_TRUE(stored_weights(model, {}, files)->exact);
+}
+
 TEST(StoredWeights, AHeadThatTheFilesDoNotHoldIsCounted) {
   ModelFacts model = *model_of("Qwen/Qwen3-30B-A3B");
   model.hf_config = model.hf_config.with("tie_word_embeddings", true);

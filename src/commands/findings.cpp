@@ -27,6 +27,7 @@
 #include "src/facts/remote_code.h"
 #include "src/facts/known_models.h"
 #include "src/plan/stored_weights.h"
+#include "src/plan/tensor_shapes.h"
 #include "src/rules/beside.h"
 #include "src/rules/from_record.h"
 
@@ -206,6 +207,8 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
                                                       : damage(what, field, launch);
   }
   const bool counts = field == Field::model_path && launch.model != nullptr;
+  if (const std::string other = counts ? plan::misshapen_tensor(*launch.model, *files) : ""; !other.empty())
+    return rules::from_record(*find_rule("MD006"), fmt::format("{}: {}", place->directory, other), field, launch);
   const auto filled = counts ? plan::filled_parameters(*launch.model, *files) : std::nullopt;
   if (!filled && !files->unstored.empty()) return not_in_files(place->directory, files->unstored, field, launch);
   if (!filled || !filled->falls_short()) return std::nullopt;

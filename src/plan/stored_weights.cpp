@@ -11,6 +11,7 @@
 
 #include "src/facts/kinds.h"
 #include "src/plan/output_head.h"
+#include "src/plan/tensor_shapes.h"
 
 namespace preflight::plan {
 namespace {
@@ -104,6 +105,8 @@ bool is_trusted(const ModelFacts& model) {
   return std::any_of(kTrusted.begin(), kTrusted.end(), [&](std::string_view a) { return model.has_architecture(a); });
 }
 
+bool is_packed(const StoredTensor& t) { return t.dtype != "F32" && t.dtype != "BF16" && t.dtype != "F16"; }
+
 }  // namespace
 
 std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const WeightSplit& split,
@@ -113,6 +116,9 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   if (model.quantization && model.quant_config.is_none()) return std::nullopt;
   if (model.quantization == "mxfp4" || model.quantization == "gguf" || model.quantization == "bitsandbytes")
     return std::nullopt;
+  // A description of a quantisation over tensors of none: its class allocates what it describes.
+  const bool described = model.quantization.has_value();
+  if (described && std::ranges::none_of(files.tensors, is_packed)) return std::nullopt;
   const auto d = [](std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(1, n)); };
   const std::vector<std::int64_t> counts = layers_of_stages(model.num_hidden_layers, split);
   std::vector<std::size_t> stage_of;
@@ -122,7 +128,8 @@ std::optional<WeightEstimate> stored_weights(const ModelFacts& model, const Weig
   const std::int64_t kv = std::max<std::int64_t>(1, total_kv_heads(model));
   const std::int64_t attention = ranks_of_attention(model, split);
   WeightEstimate e;
-  e.exact = is_trusted(model);
+  const bool scaled = std::ranges::any_of(files.tensors, [](const StoredTensor& t) { return has(t.name, "scale"); });
+  e.exact = is_trusted(model) && (!described || scaled);
   // Layers without experts of a model that has some; a shared expert stands in a layer with experts.
   const bool whole_dense = split.whole_dense && routed_experts(model) > 0;
   double last_layer = 0;
@@ -187,8 +194,10 @@ std::optional<CountedWeights> count_weights(const ModelFacts& model, const Weigh
   const auto filled = files == nullptr ? std::nullopt : filled_parameters(model, *files);
   const bool lack = files != nullptr && (filled ? filled->falls_short() : !files->unstored.empty());
   const bool others = files == nullptr || lack;
-  if (const auto stored = others ? std::nullopt : stored_weights(model, split, *files))
+  if (auto stored = others ? std::nullopt : stored_weights(model, split, *files)) {
+    stored->exact = stored->exact && misshapen_tensor(model, *files).empty();
     return CountedWeights{*stored, true};
+  }
   const auto shapes = estimate_weights(model, split);
   return shapes ? std::optional(CountedWeights{*shapes, false}) : std::nullopt;
 }
