@@ -61,6 +61,25 @@ TEST(FolderFiles, ADamagedTokenizerEndsTheServer) {
   EXPECT_THAT(check({{"tokenizer.json", tall}}), Not(HasSubstr("MD009")));
 }
 
+// The container downloads the model: what the host's cache lacks is not missing there.
+TEST(FolderFiles, AHostsCacheIsNotThatOfAContainerWithoutItsMount) {
+  const TemporaryDirectory dir;
+  const std::string model = "models--o--cut/";
+  dir.file(model + "refs/main", "abc");
+  dir.file(model + "snapshots/abc/config.json", kConfig);
+  dir.file(model + "snapshots/abc/tokenizer.json", R"({"a":)");
+  dir.file(model + "snapshots/abc/model.safetensors", "cut");
+  const auto check = [&](const std::string& mount) {
+    return run_tool({"check", "--no-kernel", "--command",
+                     "docker run --device /dev/dri -e HF_HUB_CACHE=" + dir.path() + mount +
+                         " lmsysorg/sglang:v0.5.19-xpu python -m sglang.launch_server --model-path o/cut"})
+        .out;
+  };
+  EXPECT_THAT(check(""), AllOf(HasSubstr("o/cut (Hugging Face cache of the host)"), Not(HasSubstr("MD00"))));
+  const std::string mounted = check(" -v " + dir.path() + ":" + dir.path());
+  EXPECT_THAT(mounted, AllOf(HasSubstr("error[MD004]"), HasSubstr("error[MD009]")));
+}
+
 TEST(FolderFiles, AFolderOfWeightsWithoutATokenizerIsDoubtful) {
   const std::string alone = check({{"model.safetensors", kNoWeights}, {"special_tokens_map.json", "{}"}});
   EXPECT_THAT(alone, HasSubstr("warning[MD009]"));

@@ -198,7 +198,7 @@ std::optional<Diagnostic> damaged_weights(const PreparedLaunch& prepared, Field 
   if (!path.is_string() || path.as_string().empty() || !reads_safetensors(launch[Field::load_format]))
     return std::nullopt;
   const auto place = prepared.inputs.models->place_of(path.as_string());
-  if (!place || place->directory.empty()) return std::nullopt;
+  if (!place || place->directory.empty() || place->kind == facts::kHostsHubCache) return std::nullopt;
   const auto files = prepared.inputs.models->weights_in(place->directory);
   if (!files) return files_elsewhere(place->directory, field, launch);
   if (!files->faults.empty()) {

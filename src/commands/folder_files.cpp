@@ -127,6 +127,7 @@ std::optional<Diagnostic> unread_tokenizer(const PreparedLaunch& prepared) {
   const auto place = files.place_of(path.as_string());
   std::error_code ignored;
   if (!place || place->directory.empty() || !fs::is_directory(place->directory, ignored)) return std::nullopt;
+  if (place->kind == facts::kHostsHubCache) return std::nullopt;
   const bool own = launch.args.last_given(Field::tokenizer_path) != nullptr;
   const Field field = own ? Field::tokenizer_path : Field::model_path;
   const Rule& rule = *find_rule("MD009");

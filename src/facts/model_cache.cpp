@@ -210,7 +210,10 @@ Found find_cached_model(const std::string& id, const ModelPlaces& places) {
     if (auto found = in_mounts(id, places); !found || *found) return found;
   }
   if (asks_modelscope(places)) return in_modelscope(id, modelscope_cache(places));
-  if (auto found = in_hub_cache(id, places, hub_cache(places), kHubCache); !found || *found) return found;
+  const bool contained = is_containers_own(host_path(places.mounts, "/").value_or(""));
+  auto found = in_hub_cache(id, places, hub_cache(places), contained ? kHostsHubCache : kHubCache);
+  if (!found && contained) return std::optional<CachedModel>();
+  if (!found || *found) return found;
   if (places.download_dir.empty()) return std::optional<CachedModel>();
   return in_hub_cache(id, places, expanded(places, places.download_dir), "--download-dir");
 }

@@ -28,6 +28,8 @@ struct ModelPlaces {
 
 // Its models are completed by the hub's downloader when a server starts.
 inline constexpr const char* kHubCache = "Hugging Face cache";
+// Of a container that no mount brings it to: the model is known by it, and its files are not those that are loaded.
+inline constexpr const char* kHostsHubCache = "Hugging Face cache of the host";
 
 struct CachedModel {
   std::string directory;  // holds config.json, or would
