@@ -42,6 +42,15 @@ constexpr LateMessage kTable[] = {
     {"libsycl so", "ImportError", "", "", {"HO020", "HO007"}},
     {"numactl not found", "", "", "", {"HO021"}},
     {"", "IndexError", "get_numa_node_if_available", "", {"PL013"}},
+    {"cannot import name flash_attn_with_kvcache", "", "", "", {"HO007"}},
+    // Files of the checkpoint.
+    {"error while deserializing header", "", "", "", {"MD004"}},
+    {"cannot find any model weights", "", "", "", {"MD010", "MD007"}},
+    {"linear attention state cache", "", "", "", {"PL012"}},
+    {"deepep is not", "", "", "", {"MO005"}},
+    {"mooncake ep is not installed", "", "", "", {"MO005"}},
+    {"nixlep is not installed", "", "", "", {"MO005"}},
+    {"hpc_ops was requested", "", "", "", {"MO006"}},
     // Model classes.
     {"are not supported for now", "ValueError", "", "", {"MC001"}},
     {"", "ValueError", "_raise_for_unsupported", "", {"MC001"}},
