@@ -326,6 +326,13 @@ TEST(RemediesTold, LeaveOutWhatBringsAWarningWhereAnotherBringsNone) {
             "--attention-backend triton");
 }
 
+// Without fp64 SGLang takes intel_xpu away again.
+TEST(RemediesTold, NameNoBackendThatIsTakenAwayAgain) {
+  const auto run = run_tool({"check", "--no-kernel", "--no-fixes", "--device-profile", "a770", "--", "--model-path",
+                             "Qwen/Qwen3-8B", "--attention-backend", "fa3"});
+  EXPECT_NE(run.out.find("fix: --attention-backend triton (not tried)\n"), std::string::npos) << run.out;
+}
+
 std::string text_of(std::vector<std::string> options, const std::vector<std::string>& launch) {
   std::vector<std::string> words = {"check", "--no-kernel"};
   words.insert(words.end(), options.begin(), options.end());

@@ -54,12 +54,15 @@ std::optional<Finding> foreign_backend(const LaunchFacts& f) {
   Finding finding{.message = fmt::format("attention backend {} does not exist on {}", name, where),
                   .field = f.field_naming(name)};
   if (cpu) finding.remedies = {to_give("--attention-backend", {"torch_native", "intel_amx"})};
+  // Without fp64 SGLang takes intel_xpu away again, and elsewhere its kernels are not built.
+  const bool kernels = f.is_battlemage_or_later() && f.device().has_fp64;
+  if (!cpu && !kernels) finding.remedies = {to_give("--attention-backend", {"triton"})};
   if (by_default && f.on(Field::enable_deterministic_inference)) {
     finding.field = Field::enable_deterministic_inference;
     finding.message =
         fmt::format("deterministic inference without a backend chose {}, which does not exist on {}", name, where);
     finding.remedies = {to_give("--attention-backend", {"triton"})};
-    if (f.since(19)) finding.remedies.front().steps.front().values.emplace_back("intel_xpu");
+    if (f.since(19) && kernels) finding.remedies.front().steps.front().values.emplace_back("intel_xpu");
     finding.extra_refs = {"DET-2"};
   }
   return finding;
